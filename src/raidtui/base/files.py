@@ -1,0 +1,62 @@
+"""Files that survive a crash and cannot be redirected: atomic writes, private folders."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Replace `path` by `data` as one step: a crash leaves the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Make names created in or removed from a folder durable."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def private_folder(path: Path) -> Path:
+    """Create `path` (0700) if need be and insist that it is ours and nobody else's to write.
+
+    Raises PermissionError for a symlink, another owner, or a folder that group or others may write.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    info = path.lstat()
+    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
+        raise PermissionError(f"{path} must be a folder of its own user that no one else may write")
+    return path
+
+
+def read_text(path: str | Path) -> str | None:
+    """A small file's text without its trailing newline, or None where it cannot be read (sysfs: absent is None)."""
+    try:
+        return Path(path).read_bytes().decode("utf-8", "backslashreplace").rstrip("\n")
+    except OSError:
+        return None
+
+
+def read_int(path: str | Path) -> int | None:
+    """A small file's number, or None."""
+    text = read_text(path)
+    try:
+        return int(text) if text else None
+    except ValueError:
+        return None

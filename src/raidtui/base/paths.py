@@ -1,0 +1,41 @@
+"""Where raidtui keeps things. As root everything lives under /var/lib, /run and /etc, never in somebody's home."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from raidtui.base.files import private_folder
+
+
+def _home_relative(variable: str, fallback: str) -> Path:
+    value = os.environ.get(variable, "")
+    return Path(value) if value.startswith("/") else Path.home() / fallback
+
+
+def state_folder() -> Path:
+    """Results and runs: `/var/lib/raidtui` for root, else `$XDG_STATE_HOME/raidtui`."""
+    if os.geteuid() == 0 and not os.environ.get("XDG_STATE_HOME"):
+        return private_folder(Path("/var/lib/raidtui"))
+    return private_folder(_home_relative("XDG_STATE_HOME", ".local/state") / "raidtui")
+
+
+def config_folder() -> Path:
+    """The operator's settings: `/etc/raidtui` for root, else `$XDG_CONFIG_HOME/raidtui`. Not created."""
+    if os.geteuid() == 0 and not os.environ.get("XDG_CONFIG_HOME"):
+        return Path("/etc/raidtui")
+    return _home_relative("XDG_CONFIG_HOME", ".config") / "raidtui"
+
+
+def cache_folder() -> Path:
+    """Lab images: `$XDG_CACHE_HOME/raidtui`, `/var/cache/raidtui` for root."""
+    if os.geteuid() == 0 and not os.environ.get("XDG_CACHE_HOME"):
+        return private_folder(Path("/var/cache/raidtui"))
+    return private_folder(_home_relative("XDG_CACHE_HOME", ".cache") / "raidtui")
+
+
+def run_folder() -> Path:
+    """Locks and sockets that need not survive a reboot: `/run/raidtui` for root, else under the user's runtime folder."""
+    if os.geteuid() == 0:
+        return private_folder(Path("/run/raidtui"))
+    return private_folder(_home_relative("XDG_RUNTIME_DIR", ".cache") / "raidtui-run")

@@ -1,0 +1,39 @@
+"""Showing bytes that came from hardware, files and tools: one sanitiser, used everywhere."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Control, format (bidi, zero-width), surrogate, private and unassigned characters are shown as escapes, so that a disk's
+# serial or a scenario's title can neither move the cursor, recolour the screen nor reverse the text around it.
+_ESCAPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def clean(value: object, limit: int = 512) -> str:
+    """`value` as one line of harmless text: escapes for what is not printable, cut after `limit` characters.
+
+    Bytes are read as UTF-8; a byte that is not UTF-8 shows as `\\xNN`.
+    """
+    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    cut = text[:limit] + "…" if len(text) > limit else text
+    if cut.isascii() and cut.isprintable():
+        return cut
+    return "".join(_escape(c) if unicodedata.category(c) in _ESCAPED_CATEGORIES else c for c in cut)
+
+
+def clean_lines(value: object, limit: int = 65536) -> str:
+    """As `clean`, but keeps line breaks."""
+    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    return "\n".join(clean(line, limit) for line in text[:limit].splitlines())
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def plural(count: int, noun: str) -> str:
+    """`3 disks`, `1 disk`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
