@@ -1,0 +1,103 @@
+"""A disk: a whole physical block device, known by its identity and never by a kernel name."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One reason why a disk is not free. `code` is stable and known to `raidtui explain`."""
+
+    code: str
+    message: str
+    """One sentence naming what was found and where: `mounted on /srv (ext4, nvme0n1p1)`."""
+    remedy: str = ""
+    system: bool = False
+    """True where the running system itself stands on the disk: nothing frees such a disk."""
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A PCIe link. Speeds in GT/s."""
+
+    speed_gts: float | None
+    width: int | None
+    max_speed_gts: float | None
+    max_width: int | None
+
+    @property
+    def below_maximum(self) -> bool:
+        """True where the link runs slower or narrower than both ends could."""
+        slower = None not in (self.speed_gts, self.max_speed_gts) and self.speed_gts < self.max_speed_gts  # type: ignore[operator]
+        narrower = None not in (self.width, self.max_width) and self.width < self.max_width  # type: ignore[operator]
+        return slower or narrower
+
+
+class Disk(msgspec.Struct, frozen=True):
+    """What is known of one disk at one moment. Absent is None, never 0."""
+
+    id: str
+    """What names this disk everywhere: its serial where that is unique on the server, else its WWN."""
+    name: str
+    """The kernel's name at this moment (`nvme3n1`); never an identity."""
+    size_bytes: int
+    serial: str
+    wwid: str
+    """The kernel's worldwide identifier (`eui.…`, `naa.…`, `nvme.…`), as sysfs gives it."""
+    model: str
+    firmware: str = ""
+    transport: str = ""
+    """`nvme`, `sata`, `sas`, `scsi`, `virtio`, `usb`, … or empty."""
+    rotational: bool | None = None
+    logical_sector_bytes: int = 512
+    physical_sector_bytes: int = 512
+    diskseq: int | None = None
+    """The kernel's number for this appearance of the disk: changes with every re-plug, even under the same name."""
+    major: int = 0
+    minor: int = 0
+    numa_node: int | None = None
+    link: Link | None = None
+    temperature_c: float | None = None
+    wear_percent: float | None = None
+    """Share of the rated endurance that is used up."""
+    discard: bool = False
+    """The disk accepts discards (TRIM, UNMAP, deallocate)."""
+    scheduler: str | None = None
+    write_cache: str | None = None
+    """`write back` or `write through`, as the kernel drives it."""
+    reasons: tuple[Reason, ...] = ()
+    """Every reason why this disk is not free; empty means free."""
+
+    @property
+    def free(self) -> bool:
+        return not self.reasons
+
+    @property
+    def path(self) -> str:
+        return f"/dev/{self.name}"
+
+    @property
+    def kind(self) -> str:
+        """`nvme`, `ssd` or `hdd`."""
+        if self.transport == "nvme":
+            return "nvme"
+        return "hdd" if self.rotational else "ssd"
+
+
+class Fingerprint(msgspec.Struct, frozen=True):
+    """What a plan is bound to: these, and not a name, say that a disk is still the same disk."""
+
+    id: str
+    serial: str
+    wwid: str
+    model: str
+    size_bytes: int
+    logical_sector_bytes: int
+    diskseq: int | None
+    boot_id: str
+
+
+def fingerprint(disk: Disk, boot_id: str) -> Fingerprint:
+    """The fingerprint of `disk` in the boot `boot_id` (`/proc/sys/kernel/random/boot_id`)."""
+    return Fingerprint(
+        disk.id, disk.serial, disk.wwid, disk.model, disk.size_bytes, disk.logical_sector_bytes, disk.diskseq, boot_id
+    )
