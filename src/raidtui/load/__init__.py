@@ -1,1 +1,1 @@
-"""TODO"""
+"""Workload engines: one file each under `engines/`, found by being there."""

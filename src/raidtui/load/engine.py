@@ -1,0 +1,93 @@
+"""What every workload engine offers. An engine is one module under `engines/` with one object named `ENGINE`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from raidtui.model.measure import Measured, Sample
+from raidtui.model.problem import Problem
+
+
+class TargetDevice(NamedTuple):
+    """One open block device of a target. `fd` is open for reading and writing and stays the runner's."""
+
+    fd: int
+    name: str
+    size_bytes: int
+
+
+class Target(NamedTuple):
+    """What a workload runs on: one block device, or several at once."""
+
+    devices: tuple[TargetDevice, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the smallest device: what a region must fit into."""
+        return min(device.size_bytes for device in self.devices)
+
+
+class Estimate(NamedTuple):
+    """What a workload will take, before it runs."""
+
+    seconds: float
+    max_written_bytes: int | None
+    """Upper bound of what it writes, or None where only the disks' speed bounds it."""
+
+
+class Engine(Protocol):
+    """One way of loading a target."""
+
+    kind: str
+    """The word that names it in scenario files."""
+    spec: type[msgspec.Struct]
+    """Its options: frozen, unknown fields forbidden, every field typed and with a docstring."""
+
+    def check(self, spec: Any, place: str) -> list[Problem]:
+        """Why these options cannot be honest on any target. Empty: they can."""
+
+    def check_target(self, spec: Any, place: str, size_bytes: int) -> list[Problem]:
+        """Why they cannot be honest on a target of this size."""
+
+    def quick(self, spec: Any) -> Any:
+        """The same workload as a rehearsal: at most 3 s."""
+
+    def reads(self, spec: Any) -> bool:
+        """True when it reads, so that the region has to be written before."""
+
+    def region_bytes(self, spec: Any, size_bytes: int) -> int:
+        """How far into a target of this size it reaches."""
+
+    def estimate(self, spec: Any, size_bytes: int) -> Estimate: ...
+
+    def command(self, spec: Any, paths: tuple[str, ...], *, salt: str = "") -> tuple[str, ...]:
+        """The exact argv for targets at these paths; what a plan shows."""
+
+    def prefill_command(self, region_bytes: int, paths: tuple[str, ...]) -> tuple[str, ...]:
+        """The exact argv that writes incompressible data over the region, so that reads never hit unwritten blocks."""
+
+    def run(
+        self,
+        spec: Any,
+        target: Target,
+        *,
+        folder: Path,
+        live: Callable[[Sample], None],
+        stop: threading.Event,
+    ) -> Measured:
+        """Run it to its end, or end it when `stop` is set. Raises ProblemError when it could not be run at all."""
+
+    def prefill(
+        self,
+        region_bytes: int,
+        target: Target,
+        *,
+        folder: Path,
+        live: Callable[[Sample], None],
+        stop: threading.Event,
+    ) -> Measured: ...

@@ -1,0 +1,71 @@
+"""What a workload reports: live samples while it runs, one summary at its end. Times in µs, sizes in bytes."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Latency(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Completion latency of one direction in µs. Percentiles are None where fewer than one operation was seen."""
+
+    mean_us: float | None = None
+    p50_us: float | None = None
+    p99_us: float | None = None
+    p999_us: float | None = None
+    max_us: float | None = None
+
+
+class Direction(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Reads, writes, trims or syncs of one workload. Rates are per second over `runtime_s`."""
+
+    ios: int = 0
+    bytes: int = 0
+    iops: float = 0.0
+    bytes_per_s: float = 0.0
+    runtime_s: float = 0.0
+    latency: Latency = Latency()
+
+
+class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One live reading, a difference of two neighbouring reports: what happened in the `span_s` before `at_s`.
+
+    Directions in which nothing happened are None.
+    """
+
+    at_s: float
+    """Seconds since the workload began."""
+    span_s: float
+    read: Direction | None = None
+    write: Direction | None = None
+    trim: Direction | None = None
+
+
+class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one workload did on one target, whole."""
+
+    read: Direction | None = None
+    write: Direction | None = None
+    trim: Direction | None = None
+    sync: Direction | None = None
+    """fsync and the like: `bytes` is 0, the latency is what a caller waits for durability."""
+    cpu_user_percent: float | None = None
+    cpu_system_percent: float | None = None
+    runtime_s: float = 0.0
+    jobs: int = 0
+
+    @property
+    def written_bytes(self) -> int:
+        return self.write.bytes if self.write else 0
+
+
+class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Everything that one run of a workload left."""
+
+    summary: Summary
+    command: tuple[str, ...]
+    samples: tuple[Sample, ...] = ()
+    problems: tuple[str, ...] = ()
+    """Reasons why the numbers may be wrong, as sentences; empty when the tool itself saw nothing wrong."""
+    version: str = ""
+    raw: msgspec.Raw | None = None
+    """The tool's own report, unchanged."""
