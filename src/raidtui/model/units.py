@@ -79,7 +79,7 @@ class Duration:
 
     def __init__(self, text: str) -> None:
         if not re.match(DURATION_PATTERN, text):
-            raise ValueError(f"{text!r} is not a time: write a number and ms, s, m, h or d, such as \"60s\"")
+            raise ValueError(f'{text!r} is not a time: write a number and ms, s, m, h or d, such as "60s"')
         number, unit = re.fullmatch(r"([0-9.]+)([a-z]+)", text).groups()  # type: ignore[union-attr]
         self.text = text
         self.seconds = float(number) * _SECONDS_PER[unit]
@@ -98,7 +98,7 @@ class Duration:
 
 def _whole_bytes(text: str) -> int:
     if not re.match(SIZE_PATTERN, text):
-        raise ValueError(f"{text!r} is not a size: write a number and its unit, such as \"64KiB\" or \"10GB\"")
+        raise ValueError(f'{text!r} is not a size: write a number and its unit, such as "64KiB" or "10GB"')
     number, unit = re.fullmatch(r"([0-9.]+)([A-Za-z]+)", text).groups()  # type: ignore[union-attr]
     whole, _, fraction = number.partition(".")
     scaled = int(whole) * _BYTES_PER[unit] * 1000 + int((fraction + "000")[:3]) * _BYTES_PER[unit]

@@ -1,0 +1,108 @@
+"""From plain JSON values to the model's types and back, with errors that name the place."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from raidtui.model.problem import fail
+from raidtui.model.units import DURATION_PATTERN, SHARE_PATTERN, SIZE_PATTERN, Duration, Extent, Size
+
+T = TypeVar("T")
+
+
+class Operand:
+    """Where block devices go into a layer: a role (`"@data"`), another layer, or a list of them. Resolved later."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+
+    def __repr__(self) -> str:
+        return f"Operand({self.raw!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Operand) and self.raw == other.raw
+
+    def __hash__(self) -> int:
+        return hash(repr(self.raw))
+
+
+def decode(type_: type[T], value: Any, place: str = "$") -> T:
+    """`value` (plain JSON data) as `type_`. Raises ProblemError (code `schema`) naming the place below `place`."""
+    try:
+        return msgspec.convert(value, type_, dec_hook=_from_json)
+    except msgspec.ValidationError as error:
+        message, where = _split_place(str(error))
+        raise fail(
+            "schema",
+            message,
+            place=place + where,
+            remedy="`raidtui schema scenario` prints what may stand there.",
+        ) from None
+
+
+def plain(value: Any) -> Any:
+    """The model's types as plain JSON data: the inverse of `decode`."""
+    return msgspec.to_builtins(value, enc_hook=_to_json, str_keys=True)
+
+
+def encode(value: Any) -> bytes:
+    """Compact JSON of any model value."""
+    return msgspec.json.encode(value, enc_hook=_to_json)
+
+
+def schema_of(type_: type, ref_template: str = "#/$defs/{name}") -> tuple[dict[str, Any], dict[str, Any]]:
+    """JSON Schema of a type: the schema and the definitions it refers to."""
+    (schema,), components = msgspec.json.schema_components(
+        [type_], schema_hook=_schema_of_custom, ref_template=ref_template
+    )
+    return schema, components
+
+
+def _from_json(type_: type, value: Any) -> Any:
+    if type_ in (Size, Extent, Duration):
+        if not isinstance(value, str):
+            raise ValueError(f"expected a text with a unit such as {_EXAMPLE[type_]}, got {value!r}")
+        return type_(value)
+    if type_ is Operand:
+        return Operand(value)
+    raise NotImplementedError(type_)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, (Size, Extent, Duration)):
+        return value.text
+    if isinstance(value, Operand):
+        return value.raw
+    raise NotImplementedError(type(value))
+
+
+_EXAMPLE = {Size: '"64KiB"', Extent: '"80%" or "10GiB"', Duration: '"60s"'}
+
+
+def _schema_of_custom(type_: type) -> dict[str, Any]:
+    if type_ is Size:
+        return {"type": "string", "pattern": SIZE_PATTERN, "examples": ["64KiB", "10GB"]}
+    if type_ is Extent:
+        return {"type": "string", "pattern": f"{SIZE_PATTERN}|{SHARE_PATTERN}", "examples": ["80%", "10GiB"]}
+    if type_ is Duration:
+        return {"type": "string", "pattern": DURATION_PATTERN, "examples": ["60s", "10m"]}
+    if type_ is Operand:
+        return {"$ref": "#/$defs/operand"}
+    raise NotImplementedError(type_)
+
+
+def _split_place(message: str) -> tuple[str, str]:
+    """msgspec ends its messages with `- at `$.a.b``; the place without its `$`, and the message without the place."""
+    match = re.fullmatch(r"(.*?)(?: - at `(?:key in )?\$?(.*)`)?", message, re.DOTALL)
+    assert match is not None
+    text, where = match.group(1), match.group(2) or ""
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text):
+        return f"unknown key {unknown.group(1)!r}", f"{where}.{unknown.group(1)}"
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", text):
+        return f"the key {missing.group(1)!r} is missing", where
+    return text, where

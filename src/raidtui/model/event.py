@@ -1,0 +1,148 @@
+"""Everything that can happen in a run. The journal holds these; screens, printer and result are folds over them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from raidtui.model.frame import Frame
+from raidtui.model.measure import Sample
+from raidtui.model.plan import Argv, Created, Plan
+from raidtui.model.problem import Problem
+from raidtui.model.result import Cell, Machine
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind"):
+    """Base of all events."""
+
+
+class RunStarted(Event, frozen=True, tag="run-started"):
+    run: str
+    plan: Plan
+    machine: Machine
+    runner_pid: int
+    version: str
+
+
+class DisksAdmitted(Event, frozen=True, tag="disks-admitted"):
+    """The gate let these disks through; `evidence` is what it saw of each."""
+
+    disks: tuple[str, ...]
+    evidence: dict[str, Any]
+
+
+class StepStarted(Event, frozen=True, tag="step-started", omit_defaults=True):
+    """Written and synced before the step's first side effect."""
+
+    step: str
+    title: str
+    action: str
+    block: str = ""
+    cell: str = ""
+    creates: Created | None = None
+    args: dict[str, Any] = {}
+
+
+class StepProgressed(Event, frozen=True, tag="step-progressed", omit_defaults=True):
+    step: str
+    text: str
+    fraction: float | None = None
+
+
+class StepDone(Event, frozen=True, tag="step-done", omit_defaults=True):
+    """`outcome`: `created`, `already there`, `done`, `undone`, `nothing to do`."""
+
+    step: str
+    outcome: str
+    seconds: float
+    commands: tuple[Argv, ...] = ()
+    facts: dict[str, Any] = {}
+
+
+class StepFailed(Event, frozen=True, tag="step-failed", omit_defaults=True):
+    step: str
+    problem: Problem
+    seconds: float
+    commands: tuple[Argv, ...] = ()
+
+
+class CellStarted(Event, frozen=True, tag="cell-started"):
+    cell: str
+    number: int
+    of: int
+    devices: dict[str, str]
+    """Kernel names measured and below (`md127`, `nvme0n1`), and what each is: `target`, `member`, `journal`, …"""
+
+
+class WorkloadSampled(Event, frozen=True, tag="sampled"):
+    cell: str
+    sample: Sample
+    prefill: bool = False
+
+
+class FrameTaken(Event, frozen=True, tag="frame"):
+    frame: Frame
+
+
+class CellDone(Event, frozen=True, tag="cell-done"):
+    cell: Cell
+
+
+class Noted(Event, frozen=True, tag="noted"):
+    text: str
+    level: str = "info"
+
+
+class CancelAsked(Event, frozen=True, tag="cancel-asked"):
+    by: str
+
+
+class RunFinished(Event, frozen=True, tag="run-finished", omit_defaults=True):
+    exit: int
+    outcome: str
+    """`done`, `refused`, `build failed`, `invalid`, `left behind`, `cancelled`, `bug`."""
+    problems: tuple[Problem, ...] = ()
+
+
+class RecoverStarted(Event, frozen=True, tag="recover-started"):
+    by: str
+
+
+class RecoverFinished(Event, frozen=True, tag="recover-finished", omit_defaults=True):
+    exit: int
+    problems: tuple[Problem, ...] = ()
+
+
+AnyEvent = (
+    RunStarted
+    | DisksAdmitted
+    | StepStarted
+    | StepProgressed
+    | StepDone
+    | StepFailed
+    | CellStarted
+    | WorkloadSampled
+    | FrameTaken
+    | CellDone
+    | Noted
+    | CancelAsked
+    | RunFinished
+    | RecoverStarted
+    | RecoverFinished
+)
+
+LIVE = (StepProgressed, WorkloadSampled, FrameTaken)
+"""Events that need not survive a crash: they are written, but not waited for."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One line of a journal."""
+
+    seq: int
+    """1, 2, 3, … without a gap."""
+    at_s: float
+    """Seconds since the run began, by the monotonic clock (CLOCK_BOOTTIME: suspends count)."""
+    wall: str
+    """The wall clock as a label only: `2026-01-31T12:00:00.000Z`."""
+    event: AnyEvent

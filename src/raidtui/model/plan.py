@@ -1,0 +1,125 @@
+"""A plan: a scenario bound to disks, as the ordered steps that will run. What was shown is what runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+
+from raidtui.model.disk import Fingerprint
+
+Phase = Literal["prepare", "build", "measure", "teardown", "finish"]
+Argv = tuple[str, ...]
+
+_NAMESPACE: Final = uuid.UUID("3b6a1d4e-8f0c-5d27-9a51-6c2e7f90b8d4")
+
+
+class Created(msgspec.Struct, frozen=True):
+    """What a step brings into being: enough to find and undo it, and nothing else, after a crash."""
+
+    kind: str
+    name: str
+    uuid: str
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One action of a plan."""
+
+    id: str
+    action: str
+    """Which action runs it: `md.create`, `blank`, `measure`."""
+    title: str
+    phase: Phase
+    block: str = ""
+    """The layout and round it belongs to (`raid5#1`): when a build step fails, the block's teardown steps run."""
+    cell: str = ""
+    args: dict[str, Any] = {}
+    """The action's arguments. Devices are references (`disk:ID`, `md:NAME`), never paths."""
+    commands: tuple[Argv, ...] = ()
+    """What will be executed, as far as it is known before: the same argv appears in the journal afterwards."""
+    undo: tuple[Argv, ...] = ()
+    creates: Created | None = None
+    erases: tuple[str, ...] = ()
+    """Ids of the disks whose content this step destroys."""
+    writes_bytes: int | None = 0
+    """Upper bound of what it writes to disks; None where only the disks' speed bounds it."""
+    seconds: float = 0.0
+    """How long it will take, roughly."""
+
+
+class CellPlan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One layout × one workload × one round; `part` names the disk where a layout is measured disk by disk."""
+
+    id: str
+    layout: str
+    workload: str
+    round: int
+    part: str = ""
+    size_bytes: int = 0
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a scenario is to be replayed, beyond what it says itself."""
+
+    quick: bool = False
+    """A rehearsal: at most 3 s per workload, at most 256 MiB prefill."""
+    layouts: tuple[str, ...] = ()
+    """Only these layouts; empty means all."""
+    workloads: tuple[str, ...] = ()
+
+
+class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The ordered steps of one run, and what they cost."""
+
+    digest: str
+    token: str
+    """Eight characters that make this plan's names and UUIDs its own."""
+    scenario: dict[str, Any]
+    options: Options
+    binding: dict[str, tuple[Fingerprint, ...]]
+    steps: tuple[Step, ...]
+    cells: tuple[CellPlan, ...]
+    erases: tuple[str, ...]
+    """Ids of all disks that will be erased: exactly what `--erase` must name."""
+    seconds: float
+    writes_bytes: int | None
+    warnings: tuple[str, ...] = ()
+
+
+def plan_digest(scenario: Mapping[str, Any], binding: Mapping[str, tuple[Fingerprint, ...]], options: Options) -> str:
+    """What consent refers to: the same scenario on the same disks with the same options has the same digest.
+
+    The steps follow from these alone; kernel names, the moment and the run's own names are left out.
+    """
+    disks = {
+        role: [[p.id, p.serial, p.wwid, p.model, p.size_bytes, p.logical_sector_bytes] for p in prints]
+        for role, prints in binding.items()
+    }
+    body = {"scenario": scenario, "disks": disks, "options": msgspec.to_builtins(options)}
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+class Names:
+    """Names and UUIDs of what one plan creates: the same for the same token, so that they are known before they exist.
+
+    Names are `rt` + token + a letter or two: safe for md, LVM, ZFS and device-mapper, and short enough for all of them.
+    """
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._count = 0
+
+    def new(self, kind: str) -> Created:
+        """The next name and UUID, for an object of this kind."""
+        number = self._count
+        self._count += 1
+        letters = chr(97 + number % 26)
+        if number >= 26:
+            letters = chr(96 + number // 26 % 26) + letters
+        name = f"rt{self._token}{letters}" if number < 676 else f"rt{self._token}{number}"
+        return Created(kind, name, str(uuid.uuid5(_NAMESPACE, f"{self._token}/{number}/{kind}")))

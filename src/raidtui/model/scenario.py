@@ -1,0 +1,265 @@
+"""A scenario: roles, layouts, workloads and policy. Names no device, runs no code.
+
+The kinds of layers and workloads are not known here: the reader is handed a catalog of their option types, so that a new
+layer or workload engine is one new file elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from raidtui.model.convert import Operand, decode
+from raidtui.model.disk import Disk
+from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.units import Duration, Size
+
+SCHEMA: Final = "raidtui.scenario/1"
+NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9._+-]{0,62}$"
+ROLE_PATTERN: Final = r"^@([a-z][a-z0-9_-]{0,30})$"
+MAX_LAYOUTS: Final = 200
+MAX_WORKLOADS: Final = 200
+MAX_NESTING: Final = 8
+
+Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
+
+
+class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the disks of a role must be like. Everything given must hold."""
+
+    transport: Literal["nvme", "sata", "sas", "scsi", "virtio", "usb"] | None = None
+    kind: Literal["nvme", "ssd", "hdd"] | None = None
+    rotational: bool | None = None
+    min_size: Size | None = None
+    max_size: Size | None = None
+    model: Annotated[str, Meta(max_length=80)] | None = None
+    """Part of the model's name, in any case."""
+    logical_sector: Size | None = None
+
+    def mismatch(self, disk: Disk) -> str | None:
+        """Why `disk` is not such a disk, or None when it is."""
+        if self.transport is not None and disk.transport != self.transport:
+            return f"its transport is {disk.transport or 'unknown'}, not {self.transport}"
+        if self.kind is not None and disk.kind != self.kind:
+            return f"it is of kind {disk.kind}, not {self.kind}"
+        if self.rotational is not None and disk.rotational != self.rotational:
+            return "it is rotational" if disk.rotational else "it is not rotational"
+        if self.min_size is not None and disk.size_bytes < self.min_size.bytes:
+            return f"it is smaller than {self.min_size.text}"
+        if self.max_size is not None and disk.size_bytes > self.max_size.bytes:
+            return f"it is larger than {self.max_size.text}"
+        if self.model is not None and self.model.casefold() not in disk.model.casefold():
+            return f"its model is not {self.model!r}"
+        if self.logical_sector is not None and disk.logical_sector_bytes != self.logical_sector.bytes:
+            return f"its logical sectors are {disk.logical_sector_bytes} bytes"
+        return None
+
+
+class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A name that stands for `count` disks which are like `where`."""
+
+    count: Annotated[int, Meta(ge=1, le=1024)]
+    where: Where = Where()
+
+
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How the whole matrix is run."""
+
+    rounds: Annotated[int, Meta(ge=1, le=100)] = 1
+    order: Literal["interleaved", "grouped"] = "interleaved"
+    """`interleaved`: every layout once per round; `grouped`: a layout is built once and measured in all rounds."""
+    prefill: bool = True
+    """Write the region before it is read, so that reads never hit unwritten blocks."""
+    initial_sync: Literal["wait", "skip-if-zeroed"] = "wait"
+    """`skip-if-zeroed`: no initial sync where all members were proven to be zero."""
+    cooldown: Duration = Duration("0s")
+    """Idle time before each cell."""
+
+
+class RoleRef(NamedTuple):
+    """Disks of a role, as an input of a layer."""
+
+    role: str
+
+
+class Node(NamedTuple):
+    """One layer of a layout: its kind, its options, and what it stands on, by input name."""
+
+    kind: str
+    spec: Any
+    inputs: Mapping[str, tuple[RoleRef | Node, ...]]
+    place: str
+
+    def walk(self) -> Iterator[Node]:
+        """This layer and every layer below it, lowest first."""
+        for sources in self.inputs.values():
+            for source in sources:
+                if isinstance(source, Node):
+                    yield from source.walk()
+        yield self
+
+    def roles(self) -> Iterator[str]:
+        """Every mention of a role below, in order."""
+        for sources in self.inputs.values():
+            for source in sources:
+                if isinstance(source, Node):
+                    yield from source.roles()
+                else:
+                    yield source.role
+
+
+class Load(NamedTuple):
+    """A workload: its engine and its options."""
+
+    kind: str
+    spec: Any
+    place: str
+
+
+class Scenario(NamedTuple):
+    """A scenario that was read and found whole. `given` is the file as it was."""
+
+    name: str
+    title: str
+    why: str
+    roles: Mapping[str, Role]
+    layouts: Mapping[str, Node]
+    workloads: Mapping[str, Load]
+    policy: Policy
+    given: Mapping[str, Any]
+
+
+class Catalog(NamedTuple):
+    """The kinds that may stand in a scenario: option types by kind, and how to find a layer's inputs."""
+
+    layers: Mapping[str, type[msgspec.Struct]]
+    inputs: Mapping[str, Any]
+    """By kind: a function from a spec to its inputs, `{input name: Operand}`."""
+    workloads: Mapping[str, type[msgspec.Struct]]
+
+
+class _Outline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    schema: Literal["raidtui.scenario/1"]
+    name: Name
+    roles: dict[str, Any]
+    layouts: dict[str, Any]
+    workloads: dict[str, Any]
+    title: Annotated[str, Meta(max_length=200)] = ""
+    why: Annotated[str, Meta(max_length=1000)] = ""
+    policy: Any = msgspec.field(default_factory=dict)
+
+
+def read_scenario(value: Any, catalog: Catalog, place: str = "$") -> Scenario:
+    """A scenario from plain JSON data. Raises ProblemError with every problem found, each naming its place."""
+    outline = decode(_Outline, value, place)
+    problems: list[Problem] = []
+    roles = _section(
+        outline.roles, f"{place}.roles", 64, problems, lambda v, p: decode(Role, v, p), r"^[a-z][a-z0-9_-]{0,30}$"
+    )
+    layouts = _section(
+        outline.layouts, f"{place}.layouts", MAX_LAYOUTS, problems, lambda v, p: _node(v, p, catalog, roles, 1)
+    )
+    workloads = _section(
+        outline.workloads, f"{place}.workloads", MAX_WORKLOADS, problems, lambda v, p: _load(v, p, catalog)
+    )
+    policy = Policy()
+    try:
+        policy = decode(Policy, outline.policy, f"{place}.policy")
+    except ProblemError as error:
+        problems += error.problems
+    for name, node in layouts.items():
+        problems += _reused_roles(node, f"{place}.layouts.{name}")
+    if problems:
+        raise ProblemError(*problems)
+    return Scenario(outline.name, outline.title, outline.why, roles, layouts, workloads, policy, value)
+
+
+def _section(
+    section: Mapping[str, Any], place: str, most: int, problems: list[Problem], read: Any, pattern: str = NAME_PATTERN
+) -> dict[str, Any]:
+    """Read each entry of one section; problems are collected, so that all of them are shown at once."""
+    if not section:
+        problems.append(Problem("schema", "there must be at least one entry", place, exit=2))
+    if len(section) > most:
+        problems.append(Problem("schema", f"{len(section)} entries; at most {most} are allowed", place, exit=2))
+        return {}
+    found = {}
+    for name, entry in section.items():
+        if not re.fullmatch(pattern, name):
+            remedy = "A name has lower-case letters, digits and . _ + - and begins with a letter or digit."
+            problems.append(Problem("schema", f"{name[:80]!r} is not a name", place, remedy, exit=2))
+            continue
+        try:
+            found[name] = read(entry, f"{place}.{name}")
+        except ProblemError as error:
+            problems += error.problems
+    return found
+
+
+def _single(value: Any, place: str, what: str, known: Mapping[str, Any]) -> tuple[str, Any]:
+    """`{"kind": {…}}`: the kind and its options."""
+    if not isinstance(value, dict) or len(value) != 1:
+        raise fail("schema", f"expected an object with one key, the kind of {what}", place=place,
+                   remedy=f"Known kinds: {', '.join(sorted(known))}.")  # fmt: skip
+    ((kind, options),) = value.items()
+    if kind not in known:
+        raise fail("schema", f"{kind[:80]!r} is not a kind of {what}", place=place,
+                   remedy=f"Known kinds: {', '.join(sorted(known))}.")  # fmt: skip
+    return kind, options
+
+
+def _load(value: Any, place: str, catalog: Catalog) -> Load:
+    kind, options = _single(value, place, "workload", catalog.workloads)
+    return Load(kind, decode(catalog.workloads[kind], options, f"{place}.{kind}"), f"{place}.{kind}")
+
+
+def _node(value: Any, place: str, catalog: Catalog, roles: Mapping[str, Role], depth: int) -> Node:
+    if depth > MAX_NESTING:
+        raise fail("schema", f"layers are nested more than {MAX_NESTING} deep", place=place)
+    kind, options = _single(value, place, "layer", catalog.layers)
+    place = f"{place}.{kind}"
+    spec = decode(catalog.layers[kind], options, place)
+    inputs = {
+        name: tuple(_sources(operand.raw, f"{place}.{name}", catalog, roles, depth))
+        for name, operand in catalog.inputs[kind](spec).items()
+    }
+    return Node(kind, spec, inputs, place)
+
+
+def _sources(raw: Any, place: str, catalog: Catalog, roles: Mapping[str, Role], depth: int) -> Iterator[RoleRef | Node]:
+    if isinstance(raw, list):
+        if not raw or len(raw) > 64:
+            raise fail("schema", "a list of devices has 1 to 64 entries", place=place)
+        for index, entry in enumerate(raw):
+            if isinstance(entry, list):
+                raise fail("schema", "a list within a list", place=f"{place}[{index}]")
+            yield from _sources(entry, f"{place}[{index}]", catalog, roles, depth)
+    elif isinstance(raw, str):
+        match = re.fullmatch(ROLE_PATTERN, raw)
+        if not match:
+            raise fail("schema", f"{raw[:80]!r} is not a role", place=place,
+                       remedy='A role is written "@name"; a scenario never names a device or a path.')  # fmt: skip
+        if match.group(1) not in roles:
+            raise fail("unknown-role", f"there is no role {match.group(1)!r}", place=place,
+                       remedy=f"Roles of this scenario: {', '.join(roles) or 'none'}.")  # fmt: skip
+        yield RoleRef(match.group(1))
+    else:
+        yield _node(raw, place, catalog, roles, depth + 1)
+
+
+def _reused_roles(node: Node, place: str) -> list[Problem]:
+    seen: set[str] = set()
+    problems = []
+    for role in node.roles():
+        if role in seen:
+            problems.append(Problem("role-twice", f"role {role!r} is used twice in one layout", place,
+                                    "Each disk can be in one place only: split the role in two.", exit=2))  # fmt: skip
+        seen.add(role)
+    return problems
+
+
+__all__ = ["Catalog", "Load", "Node", "Operand", "Policy", "Role", "RoleRef", "Scenario", "Where", "read_scenario"]

@@ -1,0 +1,137 @@
+"""What every layer offers. A layer is one module under `layers/` with one object named `LAYER`.
+
+A layer has two halves. The planning half is pure: options, refusals, sizes, steps with the very commands that will run.
+The doing half is its actions: each step names one, and everything that touches the machine happens in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from raidtui.model.convert import Operand
+from raidtui.model.plan import Argv, Created, Names
+from raidtui.model.problem import Problem
+from raidtui.model.scenario import Policy
+from raidtui.stack.context import Context
+
+
+class Part(NamedTuple):
+    """One block device that a layer may stand on, as far as it is known when planning."""
+
+    ref: str
+    """`disk:ID` or `md:NAME`: what actions hand to `Context.path`."""
+    path: str
+    """The path as commands show it: `/dev/nvme3n1`, `/dev/md/rtabc0a`."""
+    size_bytes: int
+    logical_sector_bytes: int
+    disks: tuple[str, ...]
+    """Ids of the disks below."""
+    discard: bool = False
+    rotational: bool = False
+    stripe_bytes: int | None = None
+    """Full-stripe width of what is below, where there is one."""
+
+
+class Draft(NamedTuple):
+    """A step before it has its place in a plan. Fields as in `model.plan.Step`."""
+
+    action: str
+    title: str
+    args: dict[str, Any] = {}  # noqa: RUF012 - never written to
+    commands: tuple[Argv, ...] = ()
+    undo: tuple[Argv, ...] = ()
+    creates: Created | None = None
+    writes_bytes: int | None = 0
+    seconds: float = 1.0
+
+
+class PlannedTarget(NamedTuple):
+    """What will be measured: one block device, or several at once."""
+
+    refs: tuple[str, ...]
+    paths: tuple[str, ...]
+    size_bytes: int
+    part: str = ""
+    """Which disk, where a layout is measured disk by disk."""
+
+
+class Planned(NamedTuple):
+    """What a layer adds to a plan."""
+
+    build: tuple[Draft, ...]
+    teardown: tuple[Draft, ...]
+    targets: tuple[PlannedTarget, ...]
+    offers: Part | None
+    """The block device that a layer above may stand on; None where there is none to offer."""
+    needs_zero: bool = False
+    """True when its disks have to be proven zero before it is built."""
+
+
+class Shape(NamedTuple):
+    """What a layout is worth, by arithmetic alone."""
+
+    size_bytes: int
+    may_fail: int
+    """How many disks may fail without loss, whichever they are."""
+    write_penalty: float
+    """Device writes for one small random write."""
+
+
+class Layer(Protocol):
+    """One storage construct."""
+
+    kind: str
+    """The word that names it in scenario files."""
+    title: str
+    spec: type[msgspec.Struct]
+    """Its options: frozen, unknown fields forbidden, every field typed and with a docstring."""
+
+    def inputs(self, spec: Any) -> Mapping[str, Operand]:
+        """Where devices go in, by input name: `{"on": …, "journal": …}`."""
+
+    def check(self, spec: Any, counts: Mapping[str, int], place: str) -> list[Problem]:
+        """Why Linux would refuse this, given how many devices go into each input. Called when the scenario is read."""
+
+    def plan(self, spec: Any, parts: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned: ...
+
+    def shape(self, spec: Any, parts: Mapping[str, tuple[Part, ...]]) -> Shape: ...
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        """By the names that its drafts use: `{"md.create": …}`."""
+
+
+class Outcome(NamedTuple):
+    """What an action did. `result`: `created`, `already there`, `done`, `undone`, `nothing to do`."""
+
+    result: str
+    facts: dict[str, Any] = {}  # noqa: RUF012 - never written to
+    """What was read back, as JSON data."""
+    commands: tuple[Argv, ...] = ()
+    """What was executed."""
+
+
+class Action:
+    """One kind of step. `do` raises ProblemError when it fails; whatever it created is then still `undo`'s to find."""
+
+    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
+        raise NotImplementedError
+
+    def undo(self, context: Context, args: dict[str, Any]) -> Outcome:
+        """Take away what `do` with these arguments may have made: by UUID, nothing else, any number of times."""
+        return Outcome("nothing to do")
+
+    def health(self, context: Context, args: dict[str, Any]) -> tuple[str, ...]:
+        """Why numbers measured on what this step made would be wrong now. Asked before and after every cell."""
+        return ()
+
+    def members(self, context: Context, args: dict[str, Any]) -> Mapping[str, str]:
+        """Kernel names of what this step made and stands on, and what each is: `{"md127": "target", "sda": "member"}`."""
+        return {}
+
+    def leaves(self, args: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        """Signatures it may leave on disks, as (type, UUID): what recovery may wipe. (`linux_raid_member`, array UUID)."""
+        return ()
