@@ -1,0 +1,37 @@
+"""Entry point: `raidtui`, `python -m raidtui`, and `/usr/bin/python3 -I …/raidtui/__main__.py engine` for the engine.
+
+Imports nothing but what the asked-for command needs: `--version` is answered before anything else is loaded.
+"""
+
+import sys
+
+
+def main() -> int:
+    """Run the command line and return the exit code."""
+    words = sys.argv[1:]
+    if words in (["--version"], ["-V"]):
+        from raidtui import __version__
+
+        print(f"raidtui {__version__}")
+        return 0
+    if words[:1] == ["engine"]:
+        from raidtui.engine.serve import serve
+
+        return serve()
+    if words[:1] == ["runner"]:
+        from raidtui.engine.runner import run_folder
+
+        return run_folder(words[1])
+    from raidtui.cli.main import main as command_line
+
+    return command_line(words)
+
+
+if __name__ == "__main__":
+    # Started by path, as the engine is, the package is not importable yet: its parent folder goes to the front, and the
+    # package's own folder (where `-I` did not already keep it out) must not shadow the standard library.
+    from pathlib import Path
+
+    package = Path(__file__).resolve().parent
+    sys.path[:] = [str(package.parent), *(entry for entry in sys.path if Path(entry or ".").resolve() != package)]
+    sys.exit(main())

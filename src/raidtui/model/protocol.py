@@ -1,0 +1,159 @@
+"""What client and engine say to each other: one JSON message a line, over stdin and stdout of any argv.
+
+The engine speaks first (`Hello`). Each request gets any number of `Event` replies and then one `Result` or one `Failure`,
+all with the request's id; replies to several requests may be mixed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from raidtui.model.disk import Disk, Fingerprint
+from raidtui.model.plan import Options
+from raidtui.model.problem import Problem
+
+PROTOCOL: Final = 1
+"""Raised by one with every change that an older other side would misunderstand."""
+
+MAX_LINE_BYTES: Final = 300 << 20
+
+
+class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="type"):
+    """The engine's first line."""
+
+    protocol: int
+    version: str
+    host: str
+    root: bool
+    boot_id: str
+
+
+class Request(msgspec.Struct, frozen=True, tag="request", tag_field="type"):
+    id: int
+    method: str
+    params: dict[str, Any] = {}
+
+
+class Reply(msgspec.Struct, frozen=True, tag_field="type"):
+    """Base of what the engine answers."""
+
+    id: int
+
+
+class EventReply(Reply, frozen=True, tag="event"):
+    event: msgspec.Raw
+
+
+class ResultReply(Reply, frozen=True, tag="result"):
+    result: msgspec.Raw
+
+
+class FailureReply(Reply, frozen=True, tag="failure"):
+    problems: tuple[Problem, ...]
+
+
+FromEngine = Hello | EventReply | ResultReply | FailureReply
+
+
+class DiskList(msgspec.Struct, frozen=True):
+    """Answer to `disks`, and the event of `watch-disks`."""
+
+    schema: str
+    """`raidtui.disks/1`"""
+    host: str
+    boot_id: str
+    disks: tuple[Disk, ...]
+
+
+class PlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of `plan`. `document` is a scenario or a result file's content, as plain JSON data."""
+
+    document: str
+    """The file's text: parsed by the engine, under its limits."""
+    bind: dict[str, tuple[str, ...]] = {}
+    """Role → ids (serial or WWN) of its disks; roles left out are bound where exactly one choice fits."""
+    options: Options = Options()
+
+
+class StartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of `start`: the plan that was shown, and the consent to it."""
+
+    plan: PlanRequest
+    digest: str
+    """Digest of the plan that was shown: another plan is refused."""
+    token: str
+    erase: tuple[str, ...]
+    """Every disk that the plan erases, by serial or WWN, and no other."""
+
+
+class Started(msgspec.Struct, frozen=True):
+    run: str
+
+
+class FollowRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of `follow`: events are a run's records after `after`, until the run has ended."""
+
+    run: str
+    after: int = 0
+
+
+class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of `cancel`, `recover` and `result`. An empty run is the latest fitting one."""
+
+    run: str = ""
+
+
+class RunInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One run, as `runs` lists it."""
+
+    run: str
+    scenario: str
+    state: str
+    """`running`, `finished`, `interrupted` (no runner and not taken down: `recover`), `recovered`."""
+    started: str
+    disks: tuple[Fingerprint, ...]
+    exit: int | None = None
+    outcome: str = ""
+    cells_done: int = 0
+    cells: int = 0
+    rehearsal: bool = False
+
+
+class RunList(msgspec.Struct, frozen=True):
+    schema: str
+    """`raidtui.runs/1`"""
+    runs: tuple[RunInfo, ...]
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    """Answer to `recover`: per run what was done; empty when there was nothing to recover."""
+
+    runs: tuple[RecoveredRun, ...]
+
+
+class RecoveredRun(msgspec.Struct, frozen=True, omit_defaults=True):
+    run: str
+    exit: int
+    actions: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+class Check(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of `doctor`."""
+
+    name: str
+    ok: bool
+    found: str
+    needed_for: str = ""
+    remedy: str = ""
+
+
+class Checkup(msgspec.Struct, frozen=True):
+    """Answer to `doctor`."""
+
+    schema: str
+    """`raidtui.doctor/1`"""
+    host: str
+    checks: tuple[Check, ...]
