@@ -1,0 +1,130 @@
+"""The one sampler: every device's counters, every core's times and the watched arrays' sync, once per interval."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from raidtui.model.frame import Frame
+from raidtui.watch.md import md_state
+from raidtui.watch.table import cpu_table, disk_table
+from raidtui.watch.temperature import Thermometer
+
+Sink = Callable[[Frame], None]
+STOP_GRACE_S = 5.0
+
+
+class Sampler:
+    """Takes frames: by `tick` whenever asked, and once per interval in a thread of its own between `start` and `stop`.
+
+    The first frame is whole. Ticks keep to a fixed grid of the monotonic clock, so that they do not drift; ticks that
+    were missed (a suspended machine) are left out, not made up for: `span_s` says how long a frame really covers.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        *,
+        interval_s: float = 1.0,
+        md: Iterable[str] = (),
+        thermometer: Thermometer | None = None,
+        procfs: Path = Path("/proc"),
+        sys_block: Path = Path("/sys/block"),
+    ) -> None:
+        """`sink` gets every frame, in order, in the thread that took it; it must not ask for one itself.
+
+        Raises OSError when a table cannot be opened.
+        """
+        self._sink = sink
+        self._interval_s = interval_s
+        self._md = tuple(md)
+        self._thermometer = thermometer
+        self._sys_block = sys_block
+        self._disks = disk_table(procfs / "diskstats")
+        try:
+            self._cpus = cpu_table(procfs / "stat")
+        except OSError:
+            self._disks.close()
+            raise
+        self._last_s: float | None = None
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.failure: Exception | None = None
+        """What ended the thread: a table that could not be read, or the sink's own error."""
+
+    def watch_md(self, names: Iterable[str]) -> None:
+        """From the next frame on watch these arrays and no others."""
+        self._md = tuple(names)
+
+    def tick(self, *, whole: bool = False) -> Frame:
+        """Take a frame now and give it to the sink. With `whole`, a reader may begin with it. Raises OSError."""
+        with self._lock:
+            at_s = time.monotonic()
+            disks = self._disks.read(whole=whole)
+            cpus = self._cpus.read(whole=whole)
+            cpus.rows.pop("cpu", None)
+            frame = Frame(
+                at_s=at_s,
+                unix_s=time.time(),
+                span_s=None if self._last_s is None else at_s - self._last_s,
+                whole=whole or self._last_s is None,
+                devices=disks.rows,
+                gone=disks.gone + cpus.gone,
+                cpus=cpus.rows,
+                md={name: md_state(name, self._sys_block) for name in self._md},
+                temperatures_c=self._thermometer.news() if self._thermometer else {},
+            )
+            self._last_s = at_s
+            self._sink(frame)
+            return frame
+
+    def start(self) -> None:
+        """Take a frame now, and from then on one per interval."""
+        self.tick()
+        if self._thermometer:
+            self._thermometer.start()
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> Frame:
+        """Stop the thread, take a last frame and close the tables.
+
+        Raises what ended the thread earlier, if anything did, and TimeoutError when it is stuck in the kernel or the sink.
+        """
+        self._stopped.set()
+        if self._thermometer:
+            self._thermometer.stop()
+        if self._thread:
+            self._thread.join(STOP_GRACE_S)
+            if self._thread.is_alive():  # its tables stay open: it may yet read from them
+                raise TimeoutError(f"the sampler did not stop within {STOP_GRACE_S:g} s")
+        try:
+            if self.failure is not None:
+                raise self.failure
+            return self.tick()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the tables without another frame."""
+        for table in (self._disks, self._cpus):
+            table.close()
+
+    def _run(self) -> None:
+        next_s = time.monotonic()
+        try:
+            while True:
+                next_s = next_tick(next_s, time.monotonic(), self._interval_s)
+                if self._stopped.wait(next_s - time.monotonic()):
+                    return
+                self.tick()
+        except Exception as error:  # the thread's boundary: `stop` raises it again
+            self.failure = error
+
+
+def next_tick(last_s: float, now_s: float, interval_s: float) -> float:
+    """The next moment of the grid through `last_s` that is still to come."""
+    return last_s + interval_s * (int(max(0.0, now_s - last_s) / interval_s) + 1)
