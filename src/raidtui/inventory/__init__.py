@@ -1,1 +1,24 @@
-"""TODO"""
+"""What disks there are, and every reason why one is not free.
+
+`scan()` lists them, `watch()` tells when one comes or goes, `REASONS` explains every reason. Nothing here writes to a disk.
+"""
+
+from raidtui.inventory.blkid import Signature
+from raidtui.inventory.others import boot_id
+from raidtui.inventory.reasons import CONTENT, REASONS, Explanation
+from raidtui.inventory.scan import Examined, Ownership, examine, scan
+from raidtui.inventory.watch import Change, watch
+
+__all__ = [
+    "CONTENT",
+    "REASONS",
+    "Change",
+    "Examined",
+    "Explanation",
+    "Ownership",
+    "Signature",
+    "boot_id",
+    "examine",
+    "scan",
+    "watch",
+]

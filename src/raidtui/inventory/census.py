@@ -1,0 +1,155 @@
+"""One look at everything that can use a disk, taken once for all disks, so that the checks are pure functions of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from raidtui.base import paths
+from raidtui.base.files import read_text
+from raidtui.base.text import clean
+from raidtui.inventory import mounts as mount_table
+from raidtui.inventory import others, users, zfs
+from raidtui.inventory.arrays import (
+    Array,
+    DmDevice,
+    Volume,
+    parse_multipath_wwids,
+    read_arrays,
+    read_mappings,
+    read_volumes,
+)
+from raidtui.inventory.blocks import Blocks, is_physical_disk, read_blocks
+from raidtui.inventory.hardware import read_disk
+from raidtui.inventory.mounts import PROC, Mount, Swap
+from raidtui.inventory.openers import Opener, read_openers
+from raidtui.model.disk import Disk
+
+T = TypeVar("T")
+_NONE: tuple[Any, ...] = ()
+_NOTHING: dict[Any, Any] = {}
+
+
+@dataclass(frozen=True)
+class Census:
+    """What the kernel and the storage tools said at one moment. Everything by device name or number, nothing by guess."""
+
+    blocks: Blocks
+    disks: tuple[Disk, ...] = ()
+    """The physical disks, without identity and reasons."""
+    mounts: tuple[Mount, ...] = ()
+    swaps: tuple[Swap, ...] = ()
+    loops: Mapping[str, str] = field(default_factory=dict)
+    btrfs: tuple[users.Btrfs, ...] = ()
+    arrays: tuple[Array, ...] = ()
+    mappings: tuple[DmDevice, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    multipath_wwids: frozenset[str] = frozenset()
+    pools: tuple[zfs.Pool, ...] = ()
+    bcache: Mapping[str, str] = field(default_factory=dict)
+    shares: tuple[others.Share, ...] = ()
+    openers: Mapping[int, tuple[Opener, ...]] = field(default_factory=dict)
+    udev: Mapping[str, Mapping[str, str] | None] = field(default_factory=dict)
+    boot: Mapping[str, int] = field(default_factory=dict)
+    """What the system was booted from: label → device number."""
+    own_folders: tuple[str, ...] = ()
+    """Folders that raidtui writes to while it runs."""
+    resolved: Mapping[str, int] = field(default_factory=dict)
+    """Path → the device it is or stands on."""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Source that could not be asked → why. Every disk is then unchecked."""
+    boot_id: str = ""
+
+    @cached_property
+    def wwids(self) -> Mapping[str, str]:
+        return {disk.name: disk.wwid for disk in self.disks}
+
+    @cached_property
+    def _mounts_by_devno(self) -> Mapping[int, Mount]:
+        return {mount.devno: mount for mount in reversed(self.mounts) if mount.devno is not None}
+
+    @cached_property
+    def _mount_disks(self) -> Mapping[Mount, frozenset[str]]:
+        return {mount: users.mount_disks(mount, self) for mount in set(self.mounts)}
+
+    def disks_of_mount(self, mount: Mount) -> frozenset[str]:
+        return self._mount_disks[mount]
+
+    def disks_of_names(self, names: Collection[str]) -> frozenset[str]:
+        """The disks below these block devices."""
+        nodes = (self.blocks.nodes.get(name) for name in names)
+        return frozenset().union(*(self.blocks.disks_below(node.devno) for node in nodes if node is not None))
+
+    def disks_of_path(self, path: str) -> frozenset[str]:
+        """The disks below a device's path, or below the filesystem that a file is on."""
+        devno = self.resolved.get(path)
+        if devno is None:
+            return frozenset()
+        if devno not in self.blocks.by_devno and (mount := self._mounts_by_devno.get(devno)) is not None:
+            return self.disks_of_mount(mount)
+        return self.blocks.disks_below(devno)
+
+    def pool_disks(self, name: str) -> frozenset[str]:
+        paths_in_pool = (path for pool in self.pools if pool.name == name for path in pool.devices)
+        return frozenset().union(*map(self.disks_of_path, paths_in_pool))
+
+
+def take_census(ours: Collection[int] = ()) -> Census:
+    """Look at everything once. A source that fails is recorded in `failures` and never taken for an empty one.
+
+    `ours` are processes whose open files are no reason (their own pins). Raises OSError only where sysfs cannot be read.
+    """
+    failures: dict[str, str] = {}
+
+    def ask(what: str, source: Callable[[], T], nothing: T) -> T:
+        try:
+            return source()
+        except Exception as error:  # whatever it is, the answer is "unknown", and unknown is not free
+            failures[what] = clean(str(error) or type(error).__name__, 200)
+            return nothing
+
+    blocks = read_blocks()
+    every_mount = ask("mounts", mount_table.read_own_mounts, _NONE)
+    every_mount += ask("mounts of other namespaces", mount_table.read_other_mounts, _NONE)
+    swaps = ask("swap", lambda: mount_table.parse_swaps((PROC / "swaps").read_text("utf-8", "surrogateescape")), _NONE)
+    loops = ask("loop devices", lambda: users.read_loops(blocks), _NOTHING)
+    volumes = ask("LVM", read_volumes, _NONE)
+    pools = ask("ZFS pools", zfs.read_pools, _NONE)
+    shares = ask("targets", others.read_shares, _NONE)
+    own_folders = ask("raidtui's own folders", lambda: (str(paths.state_folder()), str(paths.run_folder())), _NONE)
+    wanted = users.paths_to_resolve(
+        every_mount,
+        [
+            *(swap.path for swap in swaps),
+            *loops.values(),
+            *(volume.path for volume in volumes),
+            *(path for pool in pools for path in pool.devices),
+            *(share.path for share in shares),
+            *own_folders,
+        ],
+    )
+    found = ((path, users.device_number(path)) for path in wanted)
+    return Census(
+        blocks=blocks,
+        disks=tuple(read_disk(node) for node in blocks.nodes.values() if is_physical_disk(node)),
+        mounts=every_mount,
+        swaps=swaps,
+        loops=loops,
+        btrfs=ask("btrfs", users.read_btrfs, _NONE),
+        arrays=ask("md arrays", lambda: read_arrays(blocks), _NONE),
+        mappings=ask("device-mapper", lambda: read_mappings(blocks), _NONE),
+        volumes=volumes,
+        multipath_wwids=parse_multipath_wwids(read_text("/etc/multipath/wwids") or ""),
+        pools=pools,
+        bcache=ask("bcache", lambda: others.read_bcache(blocks), _NOTHING),
+        shares=shares,
+        openers=ask("open files", lambda: read_openers(ours=ours), _NOTHING),
+        udev=ask("udev", lambda: others.read_udev(blocks), _NOTHING),
+        boot=ask("boot devices", users.read_boot, _NOTHING),
+        own_folders=own_folders,
+        resolved={path: devno for path, devno in found if devno is not None},
+        failures=failures,
+        boot_id=others.boot_id(),
+    )

@@ -1,0 +1,153 @@
+"""What sysfs says of a disk's hardware: identity, size, transport, PCIe link, queue. Never causes I/O to the disk."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from raidtui.base.files import read_int, read_text
+from raidtui.base.text import clean
+from raidtui.inventory.blocks import Node
+from raidtui.model.disk import Disk, Link
+
+
+def read_disk(node: Node) -> Disk:
+    """`node` as a Disk, without id and reasons (see `identity`) and without what only the disk itself knows (`vitals`)."""
+    folder = Path(node.folder)
+    queue = folder / "queue"
+    hardware = hardware_folder(folder)
+    pci = pci_folder(hardware)
+    rotational = read_int(queue / "rotational")
+    return Disk(
+        id="",
+        name=node.name,
+        size_bytes=node.size_bytes,
+        serial=_serial(folder, hardware),
+        wwid=_first(folder / "wwid", folder / "device/wwid"),
+        model=_first(hardware / "model"),
+        firmware=_first(hardware / "firmware_rev", hardware / "rev"),
+        transport=_transport(node.name, hardware),
+        rotational=None if rotational is None else bool(rotational),
+        logical_sector_bytes=read_int(queue / "logical_block_size") or 512,
+        physical_sector_bytes=read_int(queue / "physical_block_size") or 512,
+        diskseq=read_int(folder / "diskseq"),
+        major=os.major(node.devno),
+        minor=os.minor(node.devno),
+        numa_node=_numa(hardware, pci),
+        link=_link(pci) if pci else None,
+        discard=bool(read_int(queue / "discard_max_bytes")),
+        scheduler=chosen(read_text(queue / "scheduler") or ""),
+        write_cache=read_text(queue / "write_cache"),
+    )
+
+
+def hardware_folder(folder: Path) -> Path:
+    """The controller of an NVMe namespace (one of them, where there are several), the `device` of anything else."""
+    device = folder / "device"
+    if "/nvme-subsystem/" not in str(folder):
+        return device.resolve()
+    controllers = sorted(child for child in device.glob("nvme*") if re.fullmatch(r"nvme\d+", child.name))
+    return (controllers[0] if controllers else device).resolve()
+
+
+def _first(*paths: Path) -> str:
+    """The first of these files that holds text, made harmless; serial numbers are bytes from hardware."""
+    for path in paths:
+        try:
+            text = path.read_bytes().strip(b" \t\n\0")
+        except OSError:
+            continue
+        if text:
+            return clean(text)
+    return ""
+
+
+def _serial(folder: Path, hardware: Path) -> str:
+    if serial := _first(hardware / "serial", folder / "serial"):
+        return serial
+    try:
+        return parse_vpd_serial((hardware / "vpd_pg80").read_bytes())
+    except OSError:
+        return ""
+
+
+def parse_vpd_serial(page: bytes) -> str:
+    """The unit serial number of SCSI VPD page 0x80; empty where the page is malformed."""
+    if len(page) < 4 or page[1] != 0x80:
+        return ""
+    return clean(page[4 : 4 + int.from_bytes(page[2:4], "big")].strip(b" \0"))
+
+
+def _transport(name: str, hardware: Path) -> str:
+    path = str(hardware)
+    if name.startswith("nvme"):
+        fabric = read_text(hardware / "transport") or "pcie"
+        return "nvme" if fabric == "pcie" else f"nvme-{clean(fabric)}"
+    for pattern, transport in (
+        (r"/usb\d+/", "usb"),
+        (r"/ata\d+/", "sata"),
+        (r"/end_device-|/sas_", "sas"),
+        (r"/session\d+/", "iscsi"),
+        (r"/rport-", "fc"),
+        (r"/mmc_host/", "mmc"),
+    ):
+        if re.search(pattern, path + "/"):
+            return transport
+    if name.startswith(("vd", "xvd")):
+        return "virtio" if name.startswith("vd") else "xen"
+    return "scsi" if name.startswith("sd") else ""
+
+
+def pci_folder(hardware: Path) -> Path | None:
+    """The PCI device that a disk hangs on: the nearest folder upwards with a PCI link or class."""
+    for folder in (hardware, *hardware.parents):
+        if re.fullmatch(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", folder.name):
+            return folder
+    return None
+
+
+def _numa(hardware: Path, pci: Path | None) -> int | None:
+    for folder in (pci, hardware):
+        if folder is not None and (node := read_int(folder / "numa_node")) is not None:
+            return node if node >= 0 else None
+    return None
+
+
+def _link(pci: Path) -> Link | None:
+    link = Link(
+        parse_link_speed(read_text(pci / "current_link_speed") or ""),
+        parse_link_width(read_text(pci / "current_link_width") or ""),
+        parse_link_speed(read_text(pci / "max_link_speed") or ""),
+        parse_link_width(read_text(pci / "max_link_width") or ""),
+    )
+    return None if link == Link(None, None, None, None) else link
+
+
+def parse_link_speed(text: str) -> float | None:
+    """`8.0 GT/s PCIe` as 8.0; None for `Unknown` and anything else."""
+    match = re.match(r"(\d{1,3}(?:\.\d{1,2})?) GT/s", text)
+    return float(match[1]) if match and float(match[1]) > 0 else None
+
+
+def parse_link_width(text: str) -> int | None:
+    """`4` as 4; the kernel's 0 and 255 mean unknown."""
+    return int(text) if re.fullmatch(r"[1-9]\d?", text) and int(text) <= 32 else None
+
+
+def chosen(text: str) -> str | None:
+    """The one in brackets: `none [mq-deadline]`; a file with a single word names that."""
+    match = re.search(r"\[([^\]\s]+)\]", text)
+    if match:
+        return clean(match[1])
+    return clean(text) if text and " " not in text else None
+
+
+def read_temperature(folder: Path) -> float | None:
+    """Degrees Celsius by the kernel's hwmon, or None. Asks the disk: may block while it does not answer."""
+    device = folder / "device"
+    for pattern in ("hwmon*/temp1_input", "hwmon/hwmon*/temp1_input", "nvme*/hwmon*/temp1_input"):
+        for path in sorted(device.glob(pattern)):
+            if (milli := read_int(path)) is not None:
+                return milli / 1000
+    return None

@@ -1,0 +1,113 @@
+"""Mounts of every mount namespace and swap areas, as the kernel lists them in /proc."""
+
+from __future__ import annotations
+
+import errno
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from raidtui.inventory.blocks import parse_devno
+
+PROC = Path("/proc")
+
+
+class Mount(NamedTuple):
+    """One line of a mountinfo."""
+
+    devno: int | None
+    """None where the kernel gives an anonymous number that is not a block device's (never 0:0)."""
+    point: str
+    kind: str
+    source: str
+    namespace: str = ""
+    """Empty for raidtui's own, else a process in it: `pid 812 (nginx)`."""
+
+
+def unescape(text: str) -> str:
+    """Undo the kernel's octal escapes of blanks (`\\040`)."""
+    return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), text)
+
+
+def parse_mountinfo(text: str, namespace: str = "") -> tuple[Mount, ...]:
+    """Every well-formed line of a mountinfo.
+
+    Raises ValueError for a line that is not: what is not understood must not pass as "not mounted".
+    """
+    mounts = []
+    for line in text.split("\n"):
+        if not line.strip():
+            continue
+        front, separator, back = line.partition(" - ")
+        fields, tail = front.split(" "), back.split(" ")
+        if not separator or len(fields) < 6 or len(tail) < 2:
+            raise ValueError(f"not a mountinfo line: {line!r}")
+        mounts.append(Mount(parse_devno(fields[2]), unescape(fields[4]), unescape(tail[0]), unescape(tail[1]), namespace))
+    return tuple(mounts)
+
+
+def read_own_mounts(proc: Path = PROC) -> tuple[Mount, ...]:
+    """The mounts of our own namespace. Raises OSError or ValueError."""
+    return parse_mountinfo(_read(proc / "self/mountinfo"))
+
+
+def read_other_mounts(proc: Path = PROC) -> tuple[Mount, ...]:
+    """The mounts of every other mount namespace that a process lives in.
+
+    Raises OSError or ValueError where one cannot be read: an unknown namespace is not an empty one.
+    """
+    mounts: list[Mount] = []
+    seen = {str((proc / "self/ns/mnt").readlink())}
+    for pid in pids(proc):
+        try:
+            namespace = str((proc / pid / "ns/mnt").readlink())
+            if namespace in seen:
+                continue
+            text = _read(proc / pid / "mountinfo")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        except OSError as error:
+            if error.errno == errno.EINVAL:  # a zombie's namespace is gone already
+                continue
+            raise
+        seen.add(namespace)
+        mounts += parse_mountinfo(text, f"pid {pid} ({command(pid, proc)})")
+    return tuple(mounts)
+
+
+def _read(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def pids(proc: Path = PROC) -> list[str]:
+    """Every process id, ascending."""
+    return sorted((path.name for path in proc.iterdir() if path.name.isdecimal()), key=int)
+
+
+def command(pid: str, proc: Path = PROC) -> str:
+    """The command name of a process; `?` where it is gone."""
+    try:
+        return (proc / pid / "comm").read_bytes().decode("utf-8", "backslashreplace").strip() or "?"
+    except OSError:
+        return "?"
+
+
+class Swap(NamedTuple):
+    """One line of /proc/swaps."""
+
+    path: str
+    kind: str
+    """`partition` or `file`."""
+
+
+def parse_swaps(text: str) -> tuple[Swap, ...]:
+    """The swap areas in use. Raises ValueError for a line that is not understood."""
+    swaps = []
+    for line in text.split("\n")[1:]:
+        if not line.strip():
+            continue
+        fields = line.split()
+        if len(fields) < 5 or fields[1] not in ("partition", "file"):
+            raise ValueError(f"not a line of /proc/swaps: {line!r}")
+        swaps.append(Swap(unescape(fields[0]).removesuffix(" (deleted)"), fields[1]))
+    return tuple(swaps)

@@ -1,0 +1,143 @@
+"""Asking the disks themselves, all at once, without ever waiting for one that does not answer."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from raidtui.base.text import clean
+from raidtui.inventory import ioctl
+from raidtui.inventory.blocks import Node
+from raidtui.inventory.content import Content, content_reasons, open_node, read_content
+from raidtui.inventory.hardware import read_temperature
+from raidtui.inventory.reasons import reason, unchecked
+from raidtui.model.disk import Disk, Reason
+
+DEADLINE_S = 20.0
+_FLOCK_PATIENCE_S = 1.0
+
+
+class Probe(NamedTuple):
+    """What one disk answered. `errors` names what could not be asked."""
+
+    content: Content = Content()
+    exclusive: str = ""
+    """`free`, `busy`, `locked`, or empty where it was not tried."""
+    reservations: tuple[str, ...] = ()
+    temperature_c: float | None = None
+    wear_percent: float | None = None
+    errors: Mapping[str, str] = {}
+
+
+_pending: dict[tuple[str, int | None], threading.Thread] = {}
+"""Disks that still owe an answer, so that looking again does not pile up stuck threads."""
+
+
+def probe_disk(disk: Disk, nodes: Sequence[Node], *, exclusively: bool) -> Probe:
+    """Ask one disk. May block for as long as the disk does not answer."""
+    errors: dict[str, str] = {}
+    content, exclusive = Content(), ""
+    keys: tuple[str, ...] = ()
+    temperature: float | None = None
+    wear: float | None = None
+    try:
+        content = read_content(nodes)
+    except (OSError, ValueError) as error:
+        errors["content"] = clean(str(error))
+    try:
+        if exclusively:
+            exclusive = try_exclusive(nodes[0])
+    except OSError as error:
+        errors["exclusive access"] = clean(str(error))
+    with suppress(OSError):
+        temperature = read_temperature(Path(nodes[0].folder))
+    fd = -1
+    try:
+        fd = open_node(nodes[0])
+        if disk.transport == "nvme":
+            with suppress(OSError):  # an emulated or old controller need not have a SMART log
+                smart_c, wear = ioctl.nvme_health(fd)
+                temperature = smart_c if temperature is None else temperature
+        elif disk.transport in ("sas", "scsi", "fc", "iscsi"):
+            keys = ioctl.scsi_reservation_keys(fd)
+    except OSError as error:
+        errors["reservations"] = clean(str(error))
+    finally:
+        if fd >= 0:
+            os.close(fd)
+    return Probe(content, exclusive, keys, temperature, wear, errors)
+
+
+def try_exclusive(node: Node) -> str:
+    """Whether the kernel grants exclusive access and nobody holds a lock: `free`, `busy` or `locked`."""
+    try:
+        fd = open_node(node, os.O_EXCL)
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return "busy"
+        raise
+    try:
+        until = time.monotonic() + _FLOCK_PATIENCE_S
+        while True:  # udev takes a shared lock for a moment whenever a disk changes
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return "free"
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    return "locked"
+                time.sleep(0.05)
+    finally:
+        os.close(fd)
+
+
+def probe_all(
+    jobs: Mapping[tuple[str, int | None], Callable[[], Probe]], deadline_s: float = DEADLINE_S
+) -> dict[tuple[str, int | None], Probe | None]:
+    """Run the jobs at once, each keyed by its disk's (name, diskseq). None where a disk gave no answer in time."""
+    answers: dict[tuple[str, int | None], Probe | None] = {}
+
+    def work(key: tuple[str, int | None], job: Callable[[], Probe]) -> None:
+        try:
+            answers[key] = job()
+        except Exception as error:  # the boundary of the thread: an unknown answer, never a lost one
+            answers[key] = Probe(errors={"the disk": clean(str(error) or type(error).__name__)})
+
+    started = {}
+    for key, job in jobs.items():
+        if (stuck := _pending.get(key)) is not None and stuck.is_alive():
+            continue
+        # A daemon thread, because one that hangs in the kernel cannot be waited for at exit either.
+        thread = threading.Thread(target=work, args=(key, job), name=f"probe-{key[0]}", daemon=True)
+        started[key] = _pending[key] = thread
+        thread.start()
+    until = time.monotonic() + deadline_s
+    for key, thread in started.items():
+        thread.join(max(0.0, until - time.monotonic()))
+        if not thread.is_alive():
+            _pending.pop(key, None)
+    return {key: answers.get(key) for key in jobs}
+
+
+def probe_reasons(disk: str, probe: Probe | None, *, in_use: bool) -> Iterator[Reason]:
+    """What the answers say against the disk. `in_use`: a better reason than `busy` is known."""
+    if probe is None:
+        yield reason("no-answer", "did not answer within the time allowed")
+        return
+    for what, why in probe.errors.items():
+        yield unchecked(what, why)
+    if "content" not in probe.errors and "the disk" not in probe.errors:
+        yield from content_reasons(disk, probe.content)
+    if probe.exclusive == "busy" and not in_use:
+        yield reason("busy", "the kernel refuses exclusive access", f"lsblk /dev/{disk}; fuser -v /dev/{disk}")
+    if probe.exclusive == "locked":
+        yield reason("locked", "a program holds a lock (flock) on it", "lslocks")
+    if probe.reservations:
+        text = f"persistent reservation keys are registered: {', '.join(probe.reservations[:4])}"
+        yield reason("reservation", text, f"sg_persist --in -k /dev/{disk}")

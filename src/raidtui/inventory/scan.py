@@ -1,0 +1,164 @@
+"""The inventory: every disk with every reason why it is not free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import msgspec
+
+from raidtui.inventory import arrays, identity, openers, others, probe, users, zfs
+from raidtui.inventory.blkid import Signature
+from raidtui.inventory.blocks import Node
+from raidtui.inventory.census import Census, take_census
+from raidtui.inventory.probe import Probe
+from raidtui.inventory.reasons import CONTENT, SUPERSEDED, reason, unchecked
+from raidtui.model.disk import Disk, Reason
+
+Check = Callable[[str, Census], Iterator[Reason]]
+
+CHECKS: dict[str, Check] = {
+    "system": users.check_system,
+    "mounts": users.check_mounts,
+    "swap": users.check_swap,
+    "md": arrays.check_md,
+    "device-mapper": arrays.check_mappings,
+    "lvm": arrays.check_volumes,
+    "multipath": arrays.check_multipath,
+    "zfs": zfs.check_pools,
+    "bcache": others.check_bcache,
+    "loop": users.check_loops,
+    "holders": users.check_holders,
+    "targets": others.check_shares,
+    "udev": others.check_udev,
+    "open": openers.check_openers,
+    "partitions": users.check_partitions,
+}
+
+
+class Ownership(NamedTuple):
+    """Whose eyes look: a run is not refused its own disks."""
+
+    run_id: str = ""
+    pids: frozenset[int] = frozenset()
+    """Processes of the run, beside this one, whose open files are no reason."""
+
+
+class Examined(NamedTuple):
+    """One disk, with what the gate needs to know beyond its reasons."""
+
+    disk: Disk
+    signatures: tuple[Signature, ...] = ()
+    evidence: Mapping[str, Any] = MappingProxyType({})
+    """What was checked, when, and what was found; JSON-able."""
+
+
+def scan(*, held: Mapping[str, str] | None = None, mine: Ownership | None = None) -> tuple[Disk, ...]:
+    """Every whole physical disk, by name, each free or with every reason why not.
+
+    `held`: id or wwid → the run that holds the disk. Never raises for what a disk or a tool does: that becomes a reason.
+    """
+    return tuple(examined.disk for examined in examine(held=held, mine=mine))
+
+
+def examine(
+    *, held: Mapping[str, str] | None = None, mine: Ownership | None = None, deadline_s: float = probe.DEADLINE_S
+) -> tuple[Examined, ...]:
+    """As `scan`, with the evidence."""
+    mine = mine or Ownership()
+    held = held or {}
+    census = take_census(mine.pids)
+    disks = identity.with_ids(census.disks)
+    nodes = {disk.name: census.blocks.family(disk.name) for disk in disks}
+    known = {disk.name: _known(disk, nodes[disk.name][0], disks, census, held, mine) for disk in disks}
+    jobs = {}
+    if others.is_root():
+        for disk in disks:
+            # A disk that a run works on is left alone: reading from it would disturb what is being measured, and
+            # even a moment of exclusive access could make the run's own tools fail.
+            if disk.size_bytes and "held" not in _codes(known[disk.name]):
+                jobs[disk.name, disk.diskseq] = _job(disk, nodes[disk.name], exclusively=not _used(known[disk.name]))
+    answers = probe.probe_all(jobs, deadline_s)
+    at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    examined = []
+    for disk in sorted(disks, key=lambda disk: _natural(disk.name)):
+        key = disk.name, disk.diskseq
+        examined.append(_examined(disk, known[disk.name], key in jobs, answers.get(key), at, census))
+    return tuple(examined)
+
+
+def _job(disk: Disk, nodes: tuple[Node, ...], *, exclusively: bool) -> Callable[[], Probe]:
+    return lambda: probe.probe_disk(disk, nodes, exclusively=exclusively)
+
+
+def _known(
+    disk: Disk, node: Node, disks: tuple[Disk, ...], census: Census, held: Mapping[str, str], mine: Ownership
+) -> dict[str, list[Reason]]:
+    """Check → what it says, from the census alone."""
+    found: dict[str, list[Reason]] = {}
+
+    def note(name: str, check: Callable[[], Iterator[Reason]]) -> None:
+        try:
+            found[name] = list(check())
+        except Exception as error:  # a check that fails has not said yes
+            found[name] = [unchecked(name, error)]
+
+    for name, function in CHECKS.items():
+        note(name, lambda function=function: function(disk.name, census))  # type: ignore[misc]
+    note("identity", lambda: identity.check_identity(disk, disks))
+    note("kind", lambda: identity.check_kind(disk, node))
+    note("held", lambda: identity.check_held(disk, held, mine.run_id))
+    note("sources", lambda: (unchecked(what, why) for what, why in census.failures.items()))
+    if not others.is_root():
+        # The one reason that explains all the others; what was seen without root stays.
+        found["sources"] = [reason("not-root", "only root can see whether it is in use", "sudo raidtui disks")]
+        found["udev"] = [r for r in found["udev"] if r.code != "unchecked"]
+    return found
+
+
+def _codes(found: Mapping[str, list[Reason]]) -> set[str]:
+    return {r.code for reasons in found.values() for r in reasons}
+
+
+def _used(found: Mapping[str, list[Reason]]) -> bool:
+    """Whether some user of the disk is known already."""
+    return bool(_codes(found) - CONTENT - {"unchecked", "open", "duplicate-identity", "no-identity"})
+
+
+def _examined(
+    disk: Disk, found: dict[str, list[Reason]], asked: bool, answer: Probe | None, at: str, census: Census
+) -> Examined:
+    if asked:
+        found = {**found, "content": list(probe.probe_reasons(disk.name, answer, in_use=_used(found)))}
+    codes = _codes(found)
+    reasons = tuple(r for rs in found.values() for r in rs if SUPERSEDED.get(r.code) not in codes)
+    told = answer or Probe()
+    whole = msgspec.structs.replace(
+        disk,
+        temperature_c=told.temperature_c,
+        wear_percent=told.wear_percent,
+        reasons=tuple(sorted(dict.fromkeys(reasons), key=_rank)),
+    )
+    evidence = {
+        "at": at,
+        "boot_id": census.boot_id,
+        "disk": {"id": disk.id, "name": disk.name, "serial": disk.serial, "wwid": disk.wwid, "model": disk.model,
+                 "size_bytes": disk.size_bytes, "diskseq": disk.diskseq},
+        "looked_at": {"mounts": len(census.mounts), "arrays": len(census.arrays), "mappings": len(census.mappings),
+                      "volumes": len(census.volumes), "pools": len(census.pools), "open_devices": len(census.openers)},
+        "checks": {name: [r.message for r in rs] for name, rs in found.items()},
+        "content": {"signatures": [s._asdict() for s in told.content.signatures], "fill": told.content.fill,
+                    "regions": told.content.regions, "exclusive": told.exclusive},
+    }  # fmt: skip
+    return Examined(whole, told.content.signatures, evidence)
+
+
+def _rank(found: Reason) -> int:
+    """System first, then users, then content."""
+    return 0 if found.system else 2 if found.code in CONTENT else 1
+
+
+def _natural(name: str) -> tuple[int, str]:
+    return len(name), name
