@@ -1,0 +1,198 @@
+"""What the frames of one cell add up to: a column per rate and device, and their totals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from raidtui.model.frame import DeviceRates, Flow, Frame, Frames
+
+
+class DeviceSeries(msgspec.Struct, frozen=True):
+    """One device, one entry per frame of the cell (`Series.at_s`); None where a rate is not known or not defined."""
+
+    reads_per_s: list[float | None]
+    writes_per_s: list[float | None]
+    read_bytes_per_s: list[float | None]
+    written_bytes_per_s: list[float | None]
+    read_await_ms: list[float | None]
+    write_await_ms: list[float | None]
+    queue_length: list[float | None]
+    util_percent: list[float | None]
+
+
+class DeviceTotals(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One device over the whole cell. Means are weighted by requests (awaits) or time (the others)."""
+
+    known_s: float
+    """Seconds that the counters cover; less than the cell when the device came, left, or began to count anew."""
+    reads: int = 0
+    writes: int = 0
+    discards: int | None = None
+    flushes: int | None = None
+    read_bytes: int = 0
+    written_bytes: int = 0
+    discarded_bytes: int | None = None
+    read_await_ms: float | None = None
+    write_await_ms: float | None = None
+    flush_await_ms: float | None = None
+    queue_length: float | None = None
+    util_mean_percent: float | None = None
+    util_max_percent: float | None = None
+    temperature_max_c: float | None = None
+
+
+class Series(msgspec.Struct, frozen=True):
+    """One cell, frame by frame."""
+
+    at_s: list[float]
+    """When each interval ended, in seconds since the first frame."""
+    span_s: list[float]
+    """How long each interval was."""
+    devices: dict[str, DeviceSeries]
+    totals: dict[str, DeviceTotals]
+    cores_used: list[float | None]
+    """Cores that were busy, all processes of the machine together."""
+    cores_used_mean: float | None
+
+
+class SeriesFold:
+    """Takes a cell's frames one by one and keeps only what its devices need. The first frame must be a whole one."""
+
+    def __init__(self, devices: Iterable[str]) -> None:
+        """`devices`: kernel names of members and target."""
+        self._names = tuple(dict.fromkeys(devices))
+        self._frames = Frames()
+        self._began_s: float | None = None
+        self._at_s: list[float] = []
+        self._span_s: list[float] = []
+        self._rates: dict[str, list[DeviceRates | None]] = {name: [] for name in self._names}
+        self._temperature_max_c: dict[str, float] = {}
+        self._cores_used: list[float | None] = []
+
+    def add(self, frame: Frame) -> None:
+        """Take the next frame. Raises ValueError when the first one is not whole."""
+        if self._began_s is None and not frame.whole:
+            raise ValueError("a series begins with a whole frame")
+        self._frames.apply(narrow(frame, self._names))
+        for name, celsius in frame.temperatures_c.items():
+            self._temperature_max_c[name] = max(celsius, self._temperature_max_c.get(name, celsius))
+        if self._began_s is None:
+            self._began_s = frame.at_s
+            return
+        self._at_s.append(round(frame.at_s - self._began_s, 3))
+        self._span_s.append(frame.span_s or 0.0)
+        for name, rates in self._rates.items():
+            rates.append(self._frames.rates(name))
+        self._cores_used.append(self._frames.cores_used())
+
+    def series(self) -> Series:
+        """What has been taken so far. Devices that were never seen are left out."""
+        seen = [name for name, rates in self._rates.items() if any(rates)]
+        return Series(
+            at_s=list(self._at_s),
+            span_s=[round(span_s, 3) for span_s in self._span_s],
+            devices={name: _columns(self._rates[name]) for name in seen},
+            totals={name: self._totals(name) for name in seen},
+            cores_used=_rounded(self._cores_used, 2),
+            cores_used_mean=_mean(zip(self._cores_used, self._span_s, strict=True)),
+        )
+
+    def _totals(self, name: str) -> DeviceTotals:
+        known = [
+            (rates, span_s) for rates, span_s in zip(self._rates[name], self._span_s, strict=True) if rates is not None
+        ]
+        reads = [(rates.read, span_s) for rates, span_s in known]
+        writes = [(rates.write, span_s) for rates, span_s in known]
+        discards = [(rates.discard, span_s) for rates, span_s in known if rates.discard is not None]
+        flushes = [(r.flush_await_ms, r.flushes_per_s * s) for r, s in known if r.flushes_per_s is not None]
+        utils = [(rates.util_percent, span_s) for rates, span_s in known]
+        return DeviceTotals(
+            known_s=round(sum(span_s for _, span_s in known), 3),
+            reads=_ios(reads),
+            writes=_ios(writes),
+            discards=_ios(discards) if discards else None,
+            flushes=round(sum(count for _, count in flushes)) if flushes else None,
+            read_bytes=_bytes(reads),
+            written_bytes=_bytes(writes),
+            discarded_bytes=_bytes(discards) if discards else None,
+            read_await_ms=_mean((flow.await_ms, flow.ios_per_s * span_s) for flow, span_s in reads),
+            write_await_ms=_mean((flow.await_ms, flow.ios_per_s * span_s) for flow, span_s in writes),
+            flush_await_ms=_mean(flushes),
+            queue_length=_mean((rates.queue_length, span_s) for rates, span_s in known),
+            util_mean_percent=_mean(utils),
+            util_max_percent=max((round(util, 2) for util, _ in utils if util is not None), default=None),
+            temperature_max_c=self._temperature_max_c.get(name),
+        )
+
+
+def narrow(frame: Frame, devices: Collection[str]) -> Frame:
+    """The frame with these devices only (and all cores)."""
+    few = {name: frame.devices[name] for name in devices if name in frame.devices}
+    return msgspec.structs.replace(frame, devices=few)
+
+
+def write_amplification(member_written_bytes: Iterable[int | None], workload_written_bytes: int) -> float | None:
+    """Bytes that reached the members for each byte that the workload wrote: 2.0 on a mirror of two.
+
+    None when the workload wrote nothing or a member's bytes are not known.
+    """
+    written = list(member_written_bytes)
+    if workload_written_bytes <= 0 or not written:
+        return None
+    total = 0
+    for member_bytes in written:
+        if member_bytes is None:
+            return None
+        total += member_bytes
+    return total / workload_written_bytes
+
+
+def counters_agree(
+    workload_bytes: int, device_bytes: int | None, tolerance: float = 0.02, slack_bytes: int = 1 << 20
+) -> bool | None:
+    """Whether the target's own counters saw the bytes that the workload says it moved; None when they are not known.
+
+    `slack_bytes` is for what udev and the kernel read of a device by themselves when somebody closes it.
+    """
+    if device_bytes is None:
+        return None
+    return abs(device_bytes - workload_bytes) <= tolerance * workload_bytes + slack_bytes
+
+
+def _columns(rates: list[DeviceRates | None]) -> DeviceSeries:
+    reads = [r.read if r else None for r in rates]
+    writes = [r.write if r else None for r in rates]
+    return DeviceSeries(
+        reads_per_s=_rounded([flow.ios_per_s if flow else None for flow in reads], 1),
+        writes_per_s=_rounded([flow.ios_per_s if flow else None for flow in writes], 1),
+        read_bytes_per_s=_rounded([flow.bytes_per_s if flow else None for flow in reads], 0),
+        written_bytes_per_s=_rounded([flow.bytes_per_s if flow else None for flow in writes], 0),
+        read_await_ms=_rounded([flow.await_ms if flow else None for flow in reads], 3),
+        write_await_ms=_rounded([flow.await_ms if flow else None for flow in writes], 3),
+        queue_length=_rounded([r.queue_length if r else None for r in rates], 2),
+        util_percent=_rounded([r.util_percent if r else None for r in rates], 1),
+    )
+
+
+def _rounded(column: list[float | None], digits: int) -> list[float | None]:
+    return [None if value is None else round(value, digits) for value in column]
+
+
+def _ios(flows: list[tuple[Flow, float]]) -> int:
+    return round(sum(flow.ios_per_s * span_s for flow, span_s in flows))
+
+
+def _bytes(flows: list[tuple[Flow, float]]) -> int:
+    return round(sum(flow.bytes_per_s * span_s for flow, span_s in flows))
+
+
+def _mean(weighted: Iterable[tuple[float | None, float]]) -> float | None:
+    """Mean of (value, weight), or None when no known value has weight."""
+    total, weights = 0.0, 0.0
+    for value, weight in weighted:
+        if value is not None:
+            total += value * weight
+            weights += weight
+    return round(total / weights, 4) if weights else None
