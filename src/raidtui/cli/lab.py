@@ -1,0 +1,152 @@
+"""`raidtui lab`: a throwaway storage server in a virtual machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from raidtui.model.problem import Exit, fail
+
+if TYPE_CHECKING:
+    from raidtui.lab.disks import DiskSpec
+    from raidtui.lab.life import LabStatus
+
+_DEFAULT_NAME = "default"
+_DEFAULT_DISKS = "6x8G"
+_DISKS_HELP = f"""disks to give it, as COUNTxSIZE[:KIND][@SECTOR],… (default: {_DEFAULT_DISKS}). G is GiB, M and T likewise.
+KIND is nvme (default), ssd (SCSI, discards) or hdd (SCSI, rotational); SECTOR is 512 or 4096 bytes"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register `lab` and its verbs; each sets `handler`, a function of the parsed arguments that gives the exit code."""
+    parser = subparsers.add_parser(
+        "lab",
+        help="a throwaway storage server in a virtual machine",
+        description="A throwaway storage server in a virtual machine: a real kernel with md, LVM and ZFS, and any disks "
+        "you like. Nothing done in it can harm this machine. The first `up` builds its image (minutes, once).",
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    up = verbs.add_parser("up", help="bring a lab up", description="Bring a lab up. One that is up is left as it is.")
+    _add_name(up)
+    up.add_argument("--disks", metavar="SPEC", help=_DISKS_HELP)
+    up.add_argument("--like", metavar="FILE", help="disks like those that `raidtui disks --json` printed (- is stdin)")
+    up.add_argument("--cold", action="store_true", help="boot the machine instead of loading the saved, booted one")
+    up.set_defaults(handler=_up)
+
+    status = verbs.add_parser("status", help="show what labs there are")
+    status.add_argument("name", nargs="?", metavar="NAME", help="only this one")
+    status.add_argument("--json", action="store_true", help="as JSON")
+    status.set_defaults(handler=_status)
+
+    shell = verbs.add_parser(
+        "shell",
+        help="a root shell in a lab",
+        usage="%(prog)s [-h] [NAME] [-- CMD …]",
+        description="A root shell in a lab, or one command with its arguments.",
+    )
+    shell.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    shell.set_defaults(handler=_shell)
+
+    down = verbs.add_parser("down", help="take a lab away, with its disks; leaves nothing")
+    _add_name(down)
+    down.add_argument("--all", action="store_true", help="every lab")
+    down.set_defaults(handler=_down)
+
+
+def _add_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", default=_DEFAULT_NAME, metavar="NAME", help=f"default: {_DEFAULT_NAME}")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _up(args: argparse.Namespace) -> int:
+    from raidtui.lab import life
+
+    state = life.up(args.name, _wanted_disks(args.disks, args.like), _say, cold=args.cold)
+    on = "lab" if args.name == _DEFAULT_NAME else f"lab:{args.name}"
+    name = "" if args.name == _DEFAULT_NAME else f" {args.name}"
+    _say(f"{len(state.plugged)} disks. Type next:")
+    for line, what in (
+        (f"raidtui --on {on} disks", "its disks, and whether they are free"),
+        (f"raidtui --on {on}", "compose, build and measure"),
+        (f"raidtui lab shell{name}", "look around as root"),
+        (f"raidtui lab down{name}", "throw it away"),
+    ):
+        _say(f"  {line:<32}{what}")
+    return int(Exit.DONE)
+
+
+def _wanted_disks(spec: str | None, like: str | None) -> list[DiskSpec]:
+    from raidtui.lab import disks
+
+    if like is None:
+        return disks.parse_spec(spec or _DEFAULT_DISKS)
+    if spec is not None:
+        raise fail("lab.disks", "--disks and --like exclude each other", place="--like")
+    try:
+        data = sys.stdin.buffer.read() if like == "-" else Path(like).read_bytes()
+    except OSError as error:
+        raise fail("lab.like", f"cannot be read: {error.strerror}", place=like) from error
+    return disks.specs_like(data, place=like)
+
+
+def _status(args: argparse.Namespace) -> int:
+    from raidtui.lab import life
+    from raidtui.lab.state import lab_names
+
+    names = [args.name] if args.name else lab_names()
+    found = [status for name in names if (status := life.status(name)) is not None]
+    if args.json:
+        print(json.dumps({"schema": "raidtui.labs/1", "labs": [msgspec.to_builtins(status) for status in found]}, indent=2))
+        return int(Exit.DONE)
+    if not found:
+        _say("no lab" if not args.name else f"no lab {args.name}")
+    for status in found:
+        _print_status(status)
+    return int(Exit.DONE)
+
+
+def _print_status(status: LabStatus) -> None:
+    from raidtui.model.units import size_text
+
+    what = "up" if status.running else "stopped"
+    print(f"{status.name}: {what}, {status.accel}, pid {status.pid or '-'}, ssh port {status.port or '-'}")
+    for disk in status.disks:
+        size = size_text(float(str(disk["size_bytes"])))
+        where = "" if disk["plugged"] else "  (not plugged in)"
+        print(f"  {disk['serial']:<20}  {disk['kind']:<4}  {size:>8}  {disk['sector_bytes']}-byte sectors{where}")
+
+
+def _shell(args: argparse.Namespace) -> int:
+    from raidtui.lab import address
+
+    words = list(args.words)
+    name = words.pop(0) if words and words[0] != "--" else _DEFAULT_NAME
+    if words and words.pop(0) != "--":
+        raise fail("usage", "a command is written after --", remedy="raidtui lab shell NAME -- CMD …")
+    address.sync_code(name)
+    argv = address.ssh_argv(name, multiplexed=True, tty=not words and sys.stdin.isatty())
+    # The terminal, its signals and its exit code become those of ssh: this process has nothing left to do.
+    sys.stdout.flush()
+    os.execv(argv[0], [*argv, *map(shlex.quote, words)])  # noqa: S606
+    return int(Exit.BUG)
+
+
+def _down(args: argparse.Namespace) -> int:
+    from raidtui.lab import life
+    from raidtui.lab.state import lab_names
+
+    names = lab_names() if args.all else [args.name]
+    for name in names:
+        _say(f"lab {name} is gone" if life.down(name) else f"there is no lab {name}")
+    return int(Exit.DONE)

@@ -1,0 +1,172 @@
+"""Doing to a lab what happens to servers: power cuts, unplugged and replaced disks, slow disks, a stopped machine.
+
+For tests. Everything is done from outside, so the guest can neither refuse nor lie about it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from raidtui.base import proc
+from raidtui.lab import address, life, sparse, ssh, vm
+from raidtui.lab.disks import DiskSpec, LabDisk, free_port, make_disk
+from raidtui.lab.qmp import Qmp
+from raidtui.lab.state import DEFAULT_NAME, LabFiles, LabState
+from raidtui.lab.talk import Say, silent
+from raidtui.model.problem import fail
+
+
+class Lab:
+    """One lab. Disks are named by serial."""
+
+    def __init__(self, name: str = DEFAULT_NAME) -> None:
+        self.name = name
+        self.files = LabFiles(name)
+
+    # --- its life
+
+    def up(self, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False) -> Lab:
+        life.up(self.name, specs, say, cold=cold)
+        return self
+
+    def down(self) -> None:
+        life.down(self.name)
+
+    def crash(self) -> None:
+        """Cut the power. What the guest had not flushed is lost; the disks keep what reached them."""
+        ssh.close_master(self.files.ssh_config, self.files.ssh_master)
+        self.files.kill()
+
+    def start(self) -> None:
+        """Switch a crashed machine on again, with the disks that were plugged in. Kernel names change."""
+        with self.files.lock():
+            life.restart(self.files, self.state)
+
+    def reboot(self) -> None:
+        """Crash and start."""
+        self.crash()
+        self.start()
+
+    def pause(self) -> None:
+        """Stop the machine's time, until `resume`."""
+        self.qmp("stop")
+
+    def resume(self) -> None:
+        self.qmp("cont")
+
+    # --- its disks
+
+    @property
+    def state(self) -> LabState:
+        state = self.files.load()
+        if state is None:
+            raise fail("lab.down", f"lab {self.name} is not up", remedy="raidtui lab up")
+        return state
+
+    @property
+    def serials(self) -> list[str]:
+        """Of every disk of this lab, plugged in or not, sorted."""
+        return sorted(disk.serial for disk in self.state.disks)
+
+    def disk(self, serial: str) -> LabDisk:
+        return next(disk for disk in self.state.disks if disk.serial == serial)
+
+    def disk_file(self, serial: str) -> Path:
+        return self.files.folder / self.disk(serial).file_name
+
+    def unplug(self, serial: str) -> None:
+        """Pull the disk. Returns when the guest has let go of it."""
+        disk, state = self.disk(serial), self.state
+        with Qmp(self.files.qmp) as qmp:
+            vm.unplug(qmp, disk)
+        state.plugged = [other for other in state.plugged if other != serial]
+        self.files.save(state)
+
+    def plug(self, serial: str, *, like_new: bool = False) -> None:
+        """Put the disk back, in its old place; with `like_new` in another one, blank, under the same serial."""
+        state = self.state
+        disk = self.disk(serial)
+        if like_new:
+            path = self.files.folder / disk.file_name
+            path.unlink()
+            sparse.make_sparse(path, disk.spec.size_bytes)
+        with Qmp(self.files.qmp) as qmp:
+            vm.plug(qmp, self.files.folder, [disk])
+        state.plugged.append(serial)
+        self.files.save(state)
+
+    def add_disk(self, spec: DiskSpec) -> str:
+        """Plug in a disk that was never there. Returns its serial."""
+        state = self.state
+        number = 1 + max((int(disk.serial.rsplit("-", 1)[-1]) for disk in state.disks), default=0)
+        disk = make_disk(self.name, number, free_port(state.disks, spec.kind), spec)
+        sparse.make_sparse(self.files.folder / disk.file_name, spec.size_bytes)
+        state.disks.append(disk)
+        self.files.save(state)
+        self.plug(disk.serial)
+        return disk.serial
+
+    def throttle(self, serial: str, *, iops: int = 0, bytes_per_s: int = 0) -> None:
+        """Slow a plugged disk down; zeroes lift it."""
+        rates = {"iops": iops, "bps": bytes_per_s} | dict.fromkeys(("iops_rd", "iops_wr", "bps_rd", "bps_wr"), 0)
+        self.qmp("block_set_io_throttle", id=self._qdev(serial), **rates)
+
+    def disk_hash(self, serial: str) -> str:
+        """Of all the disk's content, read from outside. Holes and zeroes are the same."""
+        return sparse.content_hash(self.disk_file(serial))
+
+    def is_zero(self, serial: str) -> bool:
+        """Whether the disk holds nothing but zeroes."""
+        return sparse.is_zero(self.disk_file(serial))
+
+    def kernel_name(self, serial: str) -> str | None:
+        """What the guest's kernel calls the disk now (`nvme3n1`); None where the guest does not see it."""
+        script = (
+            "for b in /sys/block/nvme* /sys/block/sd*; do [ -e $b ] || continue; "
+            "s=$(cat $b/device/serial 2>/dev/null || tail -c +5 $b/device/vpd_pg80 2>/dev/null); echo ${b##*/} $s; done"
+        )
+        for line in self.run(script).text.splitlines():
+            name, _, found = line.partition(" ")
+            if found.strip() == serial:
+                return name
+        return None
+
+    # --- the guest
+
+    def qmp(self, command: str, **arguments: Any) -> Any:
+        """One command to QEMU; what it returns."""
+        with Qmp(self.files.qmp) as qmp:
+            return qmp.command(command, **arguments)
+
+    def run(self, command: str | Sequence[str], timeout_s: float = 60.0, *, check: bool = True,
+            input_bytes: bytes | None = None) -> proc.Finished:  # fmt: skip
+        """Run something in the guest: a line for its shell, or an argv."""
+        line = command if isinstance(command, str) else " ".join(shlex.quote(word) for word in command)
+        argv = [*ssh.argv(self.files.ssh_config), line]
+        return proc.run(argv, timeout_s=timeout_s, check=check, input_bytes=input_bytes)
+
+    def raidtui(self, *words: str, timeout_s: float = 120.0, check: bool = False) -> proc.Finished:
+        """Run the guest's raidtui, after making sure that it is the one that runs here."""
+        address.sync_code(self.name)
+        return self.run(["raidtui", *words], timeout_s, check=check)
+
+    def put_file(self, source: Path, target: str) -> None:
+        self.run(f"cat > {shlex.quote(target)}", 300.0, input_bytes=source.read_bytes())
+
+    def get_file(self, source: str, target: Path) -> None:
+        target.write_bytes(self.run(["cat", source], 300.0).out)
+
+    def wait_for(self, command: str, timeout_s: float = 30.0) -> None:
+        """Run a shell line in the guest until it succeeds."""
+        deadline = time.monotonic() + timeout_s
+        while self.run(command, timeout_s, check=False).code != 0:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not true in the guest within {timeout_s:g} s: {command}")
+            time.sleep(0.2)
+
+    def _qdev(self, serial: str) -> str:
+        return self.disk(serial).node

@@ -1,0 +1,147 @@
+"""The disks of a lab: how the operator asks for them, and what identity each one gets."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from raidtui.model.problem import ProblemError, fail
+
+Item = TypeVar("Item")
+
+DEFAULT_SPEC: Final = "6x8G"
+MAX_NVME: Final = 28
+MAX_SCSI: Final = 64
+_UNIT_BYTES: Final = {"M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_GROUP: Final = re.compile(r"(\d{1,3})x(\d{1,6})([MGT])(?:i?B)?(?::(nvme|ssd|hdd))?(?:@(512|4096))?")
+_MODELS: Final = {"nvme": "QEMU NVMe Ctrl", "ssd": "RTLAB SSD", "hdd": "RTLAB HDD"}
+
+
+class DiskSpec(msgspec.Struct, frozen=True):
+    """What one disk is to be like."""
+
+    size_bytes: int
+    kind: str = "nvme"
+    """`nvme`, `ssd` (SCSI, discards) or `hdd` (SCSI, rotational, no discards)."""
+    sector_bytes: int = 512
+
+
+class LabDisk(msgspec.Struct, frozen=True):
+    """One disk of a lab, with the identity that it keeps through every unplug and reboot."""
+
+    serial: str
+    spec: DiskSpec
+    port: int
+    """NVMe: the number of its PCIe port. SCSI: its target number."""
+    wwn: int = 0
+    """SCSI only: the NAA name, as a number."""
+
+    @property
+    def node(self) -> str:
+        """Name of the block node and of the device in QEMU."""
+        return f"disk-{self.serial.rsplit('-', 1)[-1]}"
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.serial}.raw"
+
+    @property
+    def model(self) -> str:
+        return _MODELS[self.spec.kind]
+
+
+def parse_spec(text: str) -> list[DiskSpec]:
+    """`6x8G,2x16G:hdd,1x4G:ssd@4096` as one entry per disk. G is GiB. Raises ProblemError naming the bad part."""
+    specs: list[DiskSpec] = []
+    for part in filter(None, text.split(",")):
+        match = _GROUP.fullmatch(part.strip())
+        if match is None:
+            raise _bad(part, "is not COUNTxSIZE[:KIND][@SECTOR]")
+        count, number, unit, kind, sector = match.groups()
+        spec = DiskSpec(int(number) * _UNIT_BYTES[unit], kind or "nvme", int(sector or 512))
+        if not 1 << 20 <= spec.size_bytes <= 1 << 44:
+            raise _bad(part, "is smaller than 1 MiB or larger than 16 TiB")
+        specs += [spec] * int(count)
+    return checked(specs)
+
+
+def specs_like(data: bytes, place: str = "--like") -> list[DiskSpec]:
+    """Disks like those that `raidtui disks --json` listed: count, size, kind and sector size.
+
+    Raises ProblemError for anything else. Sizes are kept: the files are sparse.
+    """
+    try:
+        listed = msgspec.json.decode(data)
+        found = listed["disks"] if isinstance(listed, dict) else listed
+        disks = [msgspec.convert(item, _Listed) for item in found]
+    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+        raise fail("lab.like", f"is not what raidtui disks --json prints: {error}", place=place) from error
+    return checked([disk.spec() for disk in disks if not any(reason.get("system") for reason in disk.reasons)])
+
+
+class _Listed(msgspec.Struct):
+    """The part of a listed disk that a lab can imitate."""
+
+    size_bytes: int
+    transport: str = ""
+    rotational: bool | None = None
+    logical_sector_bytes: int = 512
+    reasons: list[dict[str, Any]] = []
+
+    def spec(self) -> DiskSpec:
+        kind = "nvme" if self.transport == "nvme" else "hdd" if self.rotational else "ssd"
+        size = max(1 << 20, min(self.size_bytes, 1 << 44))
+        return DiskSpec(size - size % 4096, kind, 4096 if self.logical_sector_bytes == 4096 else 512)
+
+
+def checked(specs: Sequence[DiskSpec]) -> list[DiskSpec]:
+    """The same, or a ProblemError where a lab has no room for so many."""
+    nvme = sum(spec.kind == "nvme" for spec in specs)
+    if nvme > MAX_NVME or len(specs) - nvme > MAX_SCSI:
+        raise _bad(f"{nvme} NVMe and {len(specs) - nvme} SCSI disks", f"are more than {MAX_NVME} and {MAX_SCSI}")
+    return list(specs)
+
+
+def make_disk(lab_name: str, number: int, port: int, spec: DiskSpec) -> LabDisk:
+    """The `number`th disk ever given to a lab, with an identity that no disk of another lab has."""
+    digest = hashlib.sha256(lab_name.encode()).hexdigest()[:8].upper()
+    wwn = 0 if spec.kind == "nvme" else (0x5 << 60) | (int(digest, 16) << 12) | number
+    return LabDisk(f"RTLAB-{digest}-{number:02d}", spec, port, wwn)
+
+
+def name_disks(lab_name: str, specs: Sequence[DiskSpec]) -> list[LabDisk]:
+    """Identities and places for the first disks of a lab.
+
+    Places are dealt at random: the kernel numbers disks by place, and no test may rely on names following serials.
+    """
+    disks: list[LabDisk] = []
+    for kinds in (("nvme",), ("ssd", "hdd")):
+        chosen = [(number, spec) for number, spec in enumerate(specs, start=1) if spec.kind in kinds]
+        for (number, spec), port in zip(chosen, mixed(range(len(chosen))), strict=True):
+            disks.append(make_disk(lab_name, number, port, spec))
+    return sorted(disks, key=lambda disk: disk.serial)
+
+
+def free_port(disks: Sequence[LabDisk], kind: str) -> int:
+    """The lowest place that no disk of that bus has."""
+    checked([*(disk.spec for disk in disks), DiskSpec(1 << 30, kind)])
+    taken = {disk.port for disk in disks if (disk.spec.kind == "nvme") == (kind == "nvme")}
+    return next(port for port in range(MAX_SCSI) if port not in taken)
+
+
+def mixed(items: Iterable[Item]) -> list[Item]:
+    """The items in an order that is neither the one given nor its reverse, where there is such an order."""
+    given = list(items)
+    order = given[:]
+    while len(given) > 1 and (order == given or (len(given) > 2 and order == given[::-1])):
+        random.SystemRandom().shuffle(order)
+    return order
+
+
+def _bad(part: str, why: str) -> ProblemError:
+    return fail("lab.disks", f"{part!r} {why}", place="--disks", remedy="write for example 6x8G,2x16G:hdd,1x4G:ssd@4096")

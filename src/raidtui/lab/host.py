@@ -1,0 +1,71 @@
+"""What this machine needs to run labs, and how it gets it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from raidtui.base import proc
+from raidtui.lab.talk import Say
+from raidtui.model.problem import Exit, fail
+
+_DEBIAN_KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
+_TOOLS: Final = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "qemu-img": "qemu-utils",
+    "mmdebstrap": "mmdebstrap",
+    "mke2fs": "e2fsprogs",
+    "ssh": "openssh-client",
+    "chroot": "coreutils",
+    "dpkg-deb": "dpkg",
+}
+_APT_TIMEOUT_S: Final = 1800.0
+
+
+def missing_packages() -> list[str]:
+    """Debian packages that are not there yet."""
+    missing = {package for tool, package in _TOOLS.items() if proc.find_tool(tool) is None}
+    if not Path(_DEBIAN_KEYRING).exists():
+        missing.add("debian-archive-keyring")
+    if not any(proc.run([p, "-c", "import pip"], timeout_s=60, check=False).code == 0 for p in _pythons()):
+        missing.add("python3-pip")
+    return sorted(missing)
+
+
+def require_packages(say: Say) -> None:
+    """Install what is missing: as root without a question, with sudo after one on a terminal, else a ProblemError."""
+    missing = missing_packages()
+    if not missing:
+        return
+    apt = proc.find_tool("apt-get")
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
+    by_hand = fail("lab.packages", f"the lab needs packages that are not installed: {', '.join(missing)}",
+                   exit=Exit.REFUSED, remedy=f"sudo {' '.join(install)}")  # fmt: skip
+    if apt is None:
+        raise by_hand
+    prefix: list[str] = []
+    if os.geteuid() != 0:
+        sudo = proc.find_tool("sudo")
+        if sudo is None or not sys.stdin.isatty():
+            raise by_hand
+        say(f"the lab needs packages that are not installed: {', '.join(missing)}")
+        print("Install them with sudo now? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise by_hand
+        prefix = [sudo]
+    say(f"installing {', '.join(missing)}")
+    env = proc.CLEAN_ENV | {"DEBIAN_FRONTEND": "noninteractive"}
+    env |= {k: v for k, v in os.environ.items() if k.lower().endswith("_proxy")}
+    try:
+        # A machine that never updated its lists, or long ago, knows no packages.
+        proc.run([*prefix, apt, "-q", "update"], timeout_s=_APT_TIMEOUT_S, env=env, check=False)
+        proc.run([*prefix, apt, "-q", *install[1:]], timeout_s=_APT_TIMEOUT_S, env=env)
+    except proc.ToolError as error:
+        raise fail("lab.packages", f"packages cannot be installed: {error.reason[-500:]}", exit=Exit.REFUSED,
+                   remedy=f"sudo {' '.join(install)}") from error  # fmt: skip
+
+
+def _pythons() -> list[str]:
+    return [sys.executable, *(["/usr/bin/python3"] if Path("/usr/bin/python3").exists() else [])]

@@ -1,0 +1,171 @@
+"""A lab's life: up, status, down. Every step can be interrupted, and every one may be repeated."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from raidtui.base import proc
+from raidtui.lab import code, snapshot, sparse, ssh, vm
+from raidtui.lab.disks import DiskSpec, mixed, name_disks
+from raidtui.lab.host import require_packages
+from raidtui.lab.image import ensure_image
+from raidtui.lab.qmp import Qmp, QmpError
+from raidtui.lab.state import LabFiles, LabState
+from raidtui.lab.talk import Say, silent, timed
+from raidtui.model.problem import Exit, fail
+
+_LOADED_TIMEOUT_S = 60.0
+_SETTLE_TIMEOUT_S = 180.0
+
+
+class LabStatus(msgspec.Struct):
+    """What is true of a lab at this moment."""
+
+    name: str
+    running: bool
+    accel: str
+    port: int | None
+    pid: int | None
+    disks: list[dict[str, object]]
+    folder: str
+
+
+def up(name: str, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False) -> LabState:
+    """Bring a lab up, preparing the image first if need be. A lab that runs is left as it is.
+
+    With `cold` the guest boots instead of being loaded from the snapshot.
+    """
+    files = LabFiles(name)
+    require_packages(say)
+    with files.lock():
+        state = files.load()
+        if state is not None and state.ready:
+            if files.pids():
+                say(f"lab {name} is up already")
+                return state
+            say(f"lab {name} had stopped; it boots again with the disks that it had")
+            return restart(files, state)
+        take_down(files)
+        image = ensure_image(say)
+        say = timed(say)
+        if cold:
+            accel = snapshot.accelerator(image)
+        else:
+            saved, accel = snapshot.ensure_snapshot(image, say)
+        try:
+            files.create()
+            disks = name_disks(name, specs)
+            for disk in disks:
+                sparse.make_sparse(files.folder / disk.file_name, disk.spec.size_bytes)
+            order = mixed(disk.serial for disk in disks)
+            state = LabState(name, str(image), accel, 0, disks, order, time.time())
+            vm.make_overlay(files.overlay, image / "root.qcow2" if cold else saved / "disk.qcow2")
+            state.port = vm.start(files, image, accel, incoming=not cold)
+            files.save(state)
+            with Qmp(files.qmp) as qmp:
+                if not cold:
+                    vm.load(qmp, saved / "memory")
+                _plug_all(qmp, files, state, running=not cold)
+            _enter(files, state, _LOADED_TIMEOUT_S if not cold else snapshot.BOOT_TIMEOUT_S)
+            state.ready = True
+            files.save(state)
+        except QmpError as error:
+            take_down(files)
+            raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED) from error
+        except BaseException:
+            take_down(files)
+            raise
+        say(f"lab {name} is up")
+        return state
+
+
+def restart(files: LabFiles, state: LabState) -> LabState:
+    """Boot a lab whose machine is off, with the disks that were plugged in. The caller holds the lock."""
+    files.create()
+    ssh.close_master(files.ssh_config, files.ssh_master)
+    state.plugged = mixed(sorted(state.plugged))
+    state.port = vm.start(files, Path(state.image), state.accel)
+    files.save(state)
+    try:
+        with Qmp(files.qmp) as qmp:
+            _plug_all(qmp, files, state, running=False)
+        _enter(files, state, snapshot.BOOT_TIMEOUT_S)
+    except QmpError as error:
+        raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED) from error
+    return state
+
+
+def down(name: str) -> bool:
+    """Take a lab away: machine, connections, sockets, disks. False when there was nothing. Works on any ruins."""
+    files = LabFiles(name)
+    # A lab that is being brought up is ended first: its `up` then fails, cleans and lets go of the lock.
+    there = files.exists()
+    files.kill()
+    with files.lock():
+        take_down(files)
+    return there
+
+
+def take_down(files: LabFiles) -> None:
+    """Leave nothing of a lab. The caller holds its lock."""
+    ssh.close_master(files.ssh_config, files.ssh_master)
+    if not files.kill():
+        raise fail("lab.stuck", f"the machine of lab {files.name} (pids {files.pids()}) cannot be killed",
+                   exit=Exit.LEFT_BEHIND, remedy="wait for this machine's own disks, then raidtui lab down")  # fmt: skip
+    files.remove()
+
+
+def status(name: str) -> LabStatus | None:
+    """What there is of a lab; None where there is nothing."""
+    files = LabFiles(name)
+    if not files.exists():
+        return None
+    state, pids = files.load(), files.pids()
+    plugged = state.plugged if state and pids else []
+    disks: list[dict[str, object]] = [
+        {
+            "serial": disk.serial, "kind": disk.spec.kind, "size_bytes": disk.spec.size_bytes,
+            "sector_bytes": disk.spec.sector_bytes, "model": disk.model, "plugged": disk.serial in plugged,
+        }
+        for disk in (state.disks if state else [])
+    ]  # fmt: skip
+    running = bool(pids) and state is not None and state.ready
+    return LabStatus(name, running, state.accel if state else "", state.port if state else None,
+                     pids[0] if pids else None, disks, str(files.folder))  # fmt: skip
+
+
+def _plug_all(qmp: Qmp, files: LabFiles, state: LabState, *, running: bool) -> None:
+    """Plug the lab's disks in and let the machine run. A guest that was loaded runs first, so that it takes notice."""
+    by_serial = {disk.serial: disk for disk in state.disks}
+    if running:
+        qmp.command("cont")
+    vm.plug(qmp, files.folder, [by_serial[serial] for serial in state.plugged])
+    if not running:
+        qmp.command("cont")
+
+
+def _enter(files: LabFiles, state: LabState, timeout_s: float) -> None:
+    """Wait for the guest, send the code, set what a saved machine cannot know, wait for its disks."""
+    ssh.write_config(files.ssh_config, state.port, Path(state.image), files.ssh_master)
+    if not ssh.wait_for_server(state.port, timeout_s):
+        raise fail("lab.boot", f"lab {state.name} did not answer within {timeout_s:.0f} s", exit=Exit.BUILD_FAILED,
+                   remedy="raidtui lab up again")  # fmt: skip
+    ssh.open_master(files.ssh_config, timeout_s=60)
+    _, tar = code.pack(code.local_files())
+    machine_id = hashlib.sha256(f"{state.name}\0{state.created}".encode()).hexdigest()[:32]
+    script = f"""\
+date -u -s @{time.time():.3f} >/dev/null
+echo {machine_id} >/etc/machine-id
+{code.receive_script()}
+tries=0
+while [ "$(ls /sys/block | grep -cE '^(nvme|sd)')" -lt {len(state.plugged)} ]; do
+    tries=$((tries + 1)); [ $tries -lt 600 ] || exit 9; sleep 0.1
+done
+udevadm settle -t 60
+"""
+    proc.run([*ssh.argv(files.ssh_config), script], timeout_s=_SETTLE_TIMEOUT_S, input_bytes=tar)

@@ -1,0 +1,88 @@
+"""A booted guest without disks, saved once per QEMU version: what makes a lab start in seconds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from raidtui.base import proc
+from raidtui.lab import qemu, ssh, vm
+from raidtui.lab.image import cache_lock
+from raidtui.lab.qmp import Qmp, QmpError
+from raidtui.lab.state import LabFiles
+from raidtui.lab.talk import Say
+from raidtui.model.problem import Exit, fail
+
+BOOT_TIMEOUT_S = 240.0
+_KVM_TRIAL_S = 60.0
+_IDLE_TIMEOUT_S = 180.0
+# A guest that still starts things would go on with that in every lab; and what every lab loads may as well be loaded.
+_UNTIL_IDLE = (
+    "systemctl is-system-running --wait; "
+    "modprobe -a zfs raid456 raid10 raid1 raid0 nvme sd_mod dm_mod; udevadm settle; sync"
+)
+_NO_KVM = "no-kvm"
+
+
+def accelerator(image: Path) -> str:
+    """`kvm` where it is there and no boot under it has failed yet, else `tcg`."""
+    return "kvm" if qemu.kvm_possible() and not (image / _NO_KVM).exists() else "tcg"
+
+
+def snapshot_folder(image: Path, accel: str) -> Path:
+    return image / f"booted-{accel}-{qemu.snapshot_key(accel)}"
+
+
+def ensure_snapshot(image: Path, say: Say) -> tuple[Path, str]:
+    """The folder with `disk.qcow2` and `memory`, and the accelerator that it is for. Boots a guest if need be."""
+    accel = accelerator(image)
+    folder = snapshot_folder(image, accel)
+    if folder.exists():
+        return folder, accel
+    with cache_lock("snapshot", say):
+        if folder.exists():
+            return folder, accel
+        for leftover in image.glob("booting-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        say(f"first boot of the lab's image, with {'KVM' if accel == 'kvm' else 'software emulation'} (once)")
+        if _boot_and_save(image, accel, folder, _KVM_TRIAL_S if accel == "kvm" else BOOT_TIMEOUT_S):
+            return folder, accel
+        if accel == "tcg":
+            raise fail("lab.boot", "the lab's machine did not boot", exit=Exit.BUILD_FAILED,
+                       remedy="run raidtui lab up again; its console is shown with --verbose")  # fmt: skip
+        say("guests do not run under this machine's KVM; software emulation is used from now on")
+        (image / _NO_KVM).touch()
+    return ensure_snapshot(image, say)
+
+
+def _boot_and_save(image: Path, accel: str, folder: Path, timeout_s: float) -> bool:
+    """Boot a guest without disks, wait until it is idle, save it as `folder`. False when it did not come up."""
+    files = LabFiles(f"booting-{os.getpid()}")
+    work = image / files.name
+    files.create()
+    try:
+        work.mkdir(mode=0o700)
+        vm.make_overlay(files.overlay, image / "root.qcow2")
+        port = vm.start(files, image, accel)
+        with Qmp(files.qmp) as qmp:
+            qmp.command("cont")
+        if not ssh.wait_for_server(port, timeout_s):
+            return False
+        ssh.write_config(files.ssh_config, port, image, files.ssh_master)
+        argv = [*ssh.argv(files.ssh_config, multiplexed=False), _UNTIL_IDLE]
+        proc.run(argv, timeout_s=_IDLE_TIMEOUT_S, check=False)
+        with Qmp(files.qmp) as qmp:
+            vm.save(qmp, work / "memory")
+        files.kill()
+        shutil.move(files.overlay, work / "disk.qcow2")
+        for path in work.iterdir():
+            path.chmod(0o400)
+        work.rename(folder)
+    except QmpError:
+        return False
+    finally:
+        files.kill()
+        files.remove()
+        shutil.rmtree(work, ignore_errors=True)
+    return True

@@ -1,0 +1,146 @@
+"""What a lab leaves on this machine while it exists: one folder, one QEMU, two sockets. And how to find them again."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from raidtui.base.files import private_folder, write_atomic
+from raidtui.base.paths import run_folder, state_folder
+from raidtui.lab.disks import LabDisk
+from raidtui.model.problem import Exit, fail
+
+DEFAULT_NAME: Final = "default"
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+
+
+class LabState(msgspec.Struct):
+    """What is remembered of a lab (`lab.json`)."""
+
+    name: str
+    image: str
+    """Folder of the image that it runs."""
+    accel: str
+    """`kvm` or `tcg`."""
+    port: int
+    """Of the guest's sshd, on this machine's loopback."""
+    disks: list[LabDisk]
+    """Every disk that was ever given to it and not taken away for good."""
+    plugged: list[str]
+    """Serials of those that are in the machine now, in the order in which they were plugged."""
+    created: float
+    ready: bool = False
+
+
+class LabFiles:
+    """Where one lab's things are. The sockets lie apart, because their paths must stay short."""
+
+    def __init__(self, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            raise fail("lab.name", f"{name!r} cannot be a lab's name", remedy="use up to 32 of a-z, 0-9 and -")
+        self.name = name
+        self.folder = labs_folder() / name
+        self.meta = self.folder / "lab.json"
+        self.overlay = self.folder / "root.qcow2"
+        self.pid_file = self.folder / "qemu.pid"
+        self.serial_log = self.folder / "console.log"
+        self.ssh_config = self.folder / "ssh_config"
+        short = hashlib.sha256(str(self.folder).encode()).hexdigest()[:10]
+        self.sockets = run_folder() / f"lab-{short}"
+        self.qmp = self.sockets / "qmp"
+        self.ssh_master = self.sockets / "ssh"
+
+    def load(self) -> LabState | None:
+        try:
+            return msgspec.json.decode(self.meta.read_bytes(), type=LabState)
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def save(self, state: LabState) -> None:
+        write_atomic(self.meta, msgspec.json.encode(state))
+
+    def create(self) -> None:
+        private_folder(self.folder)
+        private_folder(self.sockets)
+
+    def exists(self) -> bool:
+        return self.folder.exists() or self.sockets.exists()
+
+    def remove(self) -> None:
+        for folder in (self.sockets, self.folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def lock(self, timeout_s: float = 900.0) -> Iterator[None]:
+        """One command at a time changes a lab. The lock's file stays: removing it would let two hold it."""
+        path = labs_folder() / f".{self.name}.lock"
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            take_lock(fd, timeout_s, f"another command still works on lab {self.name!r}")
+            yield
+        finally:
+            os.close(fd)
+
+    def pids(self) -> list[int]:
+        """Processes that are this lab's QEMU, known by its pid file on their command line."""
+        return _pids_with_argument(str(self.pid_file))
+
+    def kill(self, timeout_s: float = 15.0) -> bool:
+        """End this lab's QEMU at once, as a power cut does. True when nothing of it is left."""
+        deadline = time.monotonic() + timeout_s
+        while pids := self.pids():
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
+
+
+def labs_folder() -> Path:
+    return private_folder(state_folder() / "labs")
+
+
+def lab_names() -> list[str]:
+    """Every lab of which anything is left."""
+    return sorted(path.name for path in labs_folder().iterdir() if path.is_dir() and _NAME.fullmatch(path.name))
+
+
+def take_lock(fd: int, timeout_s: float, why: str) -> None:
+    """Lock `fd` exclusively, or a ProblemError after `timeout_s`."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise fail("lab.busy", why, remedy="wait for it, or end it", exit=Exit.REFUSED) from None
+            time.sleep(0.2)
+
+
+def _pids_with_argument(argument: str) -> list[int]:
+    found = []
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        try:
+            argv = Path(f"/proc/{entry.name}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if argument.encode() in argv and b"qemu-system" in argv[0]:
+            found.append(int(entry.name))
+    return found
