@@ -65,11 +65,19 @@ class Engine(Protocol):
 
     def estimate(self, spec: Any, size_bytes: int) -> Estimate: ...
 
-    def command(self, spec: Any, paths: tuple[str, ...], *, salt: str = "") -> tuple[str, ...]:
-        """The exact argv for targets at these paths; what a plan shows."""
+    def command(
+        self, spec: Any, paths: tuple[str, ...], *, size_bytes: int | None = None, salt: str = ""
+    ) -> tuple[str, ...]:
+        """The argv for targets at these paths; what a plan shows.
 
-    def prefill_command(self, region_bytes: int, paths: tuple[str, ...]) -> tuple[str, ...]:
-        """The exact argv that writes incompressible data over the region, so that reads never hit unwritten blocks."""
+        With the target's size the exact one; before a target exists, shares of it stay shares. `salt` decides what a
+        workload repeats that asked for the same sequence of offsets in every run.
+        """
+
+    def prefill_command(
+        self, region_bytes: int, paths: tuple[str, ...], *, size_bytes: int | None = None
+    ) -> tuple[str, ...]:
+        """The argv that writes incompressible data over the region, so that reads never hit unwritten blocks."""
 
     def run(
         self,
@@ -79,8 +87,13 @@ class Engine(Protocol):
         folder: Path,
         live: Callable[[Sample], None],
         stop: threading.Event,
+        salt: str = "",
     ) -> Measured:
-        """Run it to its end, or end it when `stop` is set. Raises ProblemError when it could not be run at all."""
+        """Run it to its end, or end it when `stop` is set.
+
+        Raises ProblemError when it could not be run at all, or (code `stuck`) when it cannot be ended. Whatever else is
+        wrong with the numbers is in the answer's `problems`.
+        """
 
     def prefill(
         self,
@@ -90,4 +103,5 @@ class Engine(Protocol):
         folder: Path,
         live: Callable[[Sample], None],
         stop: threading.Event,
-    ) -> Measured: ...
+    ) -> Measured:
+        """Write the region once, as `prefill_command` says."""

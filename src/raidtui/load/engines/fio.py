@@ -1,0 +1,178 @@
+"""The workload engine `fio`."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from raidtui.base.proc import find_tool
+from raidtui.load.engine import Engine, Estimate, Target, TargetDevice
+from raidtui.load.fio import honest
+from raidtui.load.fio.command import command, prefill_spec
+from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.process import PATIENCE_S, Bounds, Process
+from raidtui.load.fio.region import region_of
+from raidtui.load.fio.report import Report, compact, summary_of
+from raidtui.load.fio.samples import Sampler
+from raidtui.load.fio.verdict import Asked, problems_of
+from raidtui.load.reasons import REASONS
+from raidtui.model.measure import Measured, Sample, Summary
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.units import Duration
+
+QUICK_S = 3.0
+_START_S = 1.0
+
+
+class FioEngine:
+    """fio, given only typed options and devices that are already open. `block_only=False` is for tests on files."""
+
+    kind = "fio"
+    spec: type[msgspec.Struct] = FioSpec
+
+    def __init__(self, *, block_only: bool = True) -> None:
+        self._block_only = block_only
+
+    def check(self, spec: FioSpec, place: str) -> list[Problem]:
+        return honest.check(spec, place)
+
+    def check_target(self, spec: FioSpec, place: str, size_bytes: int) -> list[Problem]:
+        return honest.check_target(spec, place, size_bytes)
+
+    def quick(self, spec: FioSpec) -> FioSpec:
+        """At most 3 s, without a ramp; the search for a latency gets windows that fit."""
+        runtime = _at_most(spec.runtime, QUICK_S)
+        window = spec.latency_window and _at_most(spec.latency_window, QUICK_S / 6)
+        think = spec.thinktime and _at_most(spec.thinktime, QUICK_S / 6)
+        return msgspec.structs.replace(spec, runtime=runtime, ramp_time=None, latency_window=window, thinktime=think)
+
+    def reads(self, spec: FioSpec) -> bool:
+        return spec.reads
+
+    def region_bytes(self, spec: FioSpec, size_bytes: int) -> int:
+        return max(0, min(region_of(spec, size_bytes).end, size_bytes))
+
+    def estimate(self, spec: FioSpec, size_bytes: int) -> Estimate:
+        """For one device of the target."""
+        seconds = _ramp_s(spec) + spec.runtime.seconds
+        bounds = [] if spec.time_based else [region_of(spec, size_bytes).size * spec.numjobs]
+        if spec.rate is not None:
+            bounds.append(int(spec.rate.bytes * seconds) * spec.numjobs)
+        if spec.rate_iops is not None:
+            bounds.append(int(spec.rate_iops * seconds) * spec.largest_block_bytes * spec.numjobs)
+        return Estimate(seconds + _START_S, (min(bounds) if bounds else None) if spec.writes else 0)
+
+    def command(
+        self, spec: FioSpec, paths: tuple[str, ...], *, size_bytes: int | None = None, salt: str = ""
+    ) -> tuple[str, ...]:
+        return command(spec, paths, fio=find_tool("fio") or "fio", size_bytes=size_bytes, salt=salt)
+
+    def prefill_command(
+        self, region_bytes: int, paths: tuple[str, ...], *, size_bytes: int | None = None
+    ) -> tuple[str, ...]:
+        size_bytes = size_bytes or region_bytes
+        return self.command(prefill_spec(region_bytes, size_bytes), paths, size_bytes=size_bytes)
+
+    def run(
+        self,
+        spec: FioSpec,
+        target: Target,
+        *,
+        folder: Path,
+        live: Callable[[Sample], None],
+        stop: threading.Event,
+        salt: str = "",
+    ) -> Measured:
+        """Run it to its end, or to `stop`. `live` also gets samples of the ramp time, with `at_s` below 0.
+
+        Raises ProblemError: options or region refused, fio missing, target not what it was, or `stuck`.
+        """
+        bounds = Bounds(limit_s=_ramp_s(spec) + spec.runtime.seconds + PATIENCE_S)
+        return self._drive(spec, target, bounds, folder, live, stop, salt)
+
+    def prefill(
+        self,
+        region_bytes: int,
+        target: Target,
+        *,
+        folder: Path,
+        live: Callable[[Sample], None],
+        stop: threading.Event,
+    ) -> Measured:
+        """Write the region once. It may take any time, as long as it gets on."""
+        spec = prefill_spec(region_bytes, target.size_bytes)
+        return self._drive(spec, target, Bounds(None, PATIENCE_S), folder, live, stop, "")
+
+    def _drive(
+        self,
+        spec: FioSpec,
+        target: Target,
+        bounds: Bounds,
+        folder: Path,
+        live: Callable[[Sample], None],
+        stop: threading.Event,
+        salt: str,
+    ) -> Measured:
+        size_bytes = target.size_bytes
+        if problems := self.check(spec, self.kind) + self.check_target(spec, self.kind, size_bytes):
+            raise ProblemError(*problems)
+        if find_tool("fio") is None:
+            raise fail("fio-missing", "fio is not installed", remedy=REASONS["fio-missing"][2], exit=Exit.INVALID)
+        for device in target.devices:
+            self._insist(device)
+        paths = tuple(f"/proc/self/fd/{device.fd}" for device in target.devices)
+        argv = self.command(spec, paths, size_bytes=size_bytes, salt=salt)
+        sampler = Sampler(_ramp_s(spec))
+
+        def on_report(report: Report) -> None:
+            if (sample := sampler.feed(report.group)) is not None:
+                live(sample)
+
+        process = Process(argv, [device.fd for device in target.devices], folder, bounds)
+        try:
+            ended = process.follow(on_report, stop)
+        finally:
+            process.close()
+        jobs = spec.numjobs * len(target.devices)
+        last = process.last
+        return Measured(
+            summary=summary_of(last, jobs) if last else Summary(jobs=jobs),
+            command=argv,
+            samples=tuple(sampler.samples),
+            problems=tuple(problems_of(_asked(spec, jobs, size_bytes), ended, last)),
+            version=last.version if last else "",
+            raw=compact(last) if last else None,
+        )
+
+    def _insist(self, device: TargetDevice) -> None:
+        """The open device is a block device and still as large as it was: one that went away has size 0."""
+        size_bytes = os.lseek(device.fd, 0, os.SEEK_END)
+        if self._block_only and not stat.S_ISBLK(os.fstat(device.fd).st_mode):
+            message = f"{device.name} is not a block device"
+        elif size_bytes < device.size_bytes:
+            message = f"{device.name} has {size_bytes} bytes instead of {device.size_bytes}"
+        else:
+            return
+        raise fail("fio-target", message, place=device.name, remedy=REASONS["fio-target"][2], exit=Exit.INVALID)
+
+
+def _asked(spec: FioSpec, jobs: int, size_bytes: int) -> Asked:
+    # fio leaves out what is less than a block at the end of a region.
+    size = region_of(spec, size_bytes).size
+    return Asked(jobs, spec.runtime.seconds, spec.time_based, (size - spec.largest_block_bytes + 1) * jobs)
+
+
+def _ramp_s(spec: FioSpec) -> float:
+    return spec.ramp_time.seconds if spec.ramp_time else 0.0
+
+
+def _at_most(duration: Duration, seconds: float) -> Duration:
+    return duration if duration.seconds <= seconds else Duration(f"{seconds:g}s")
+
+
+ENGINE: Engine = FioEngine()

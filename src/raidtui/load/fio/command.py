@@ -1,0 +1,119 @@
+"""fio's command line. Never a job file: its parser runs code, expands variables and reads past its buffers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from math import gcd
+from typing import Any, Final
+
+import msgspec
+
+from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.region import GRAIN_BYTES, region_of
+from raidtui.model.units import Duration, Extent, Size
+
+STATUS_INTERVAL_S: Final = 1
+# What keeps fio harmless and its report readable, whatever else is asked. Threads, because forked workers leave the session
+# and go on writing when fio itself is killed.
+FIXED: Final = (
+    "--output-format=json+",
+    f"--status-interval={STATUS_INTERVAL_S}",
+    "--eta=never",
+    "--group_reporting=1",
+    "--percentile_list=50:90:99:99.9:99.99",
+    "--clat_percentiles=1",
+    "--thread=1",
+    "--allow_file_create=0",
+    "--allow_mounted_write=0",
+    "--exitall_on_error=1",
+)
+_ALWAYS: Final = frozenset({"rw", "ioengine", "iodepth", "numjobs", "runtime", "time_based", "direct", "randrepeat"})
+_EXTENTS: Final = ("size", "offset", "offset_increment")
+_NOT_FIOS: Final = frozenset({"why_buffered"})
+_DEFAULTS: Final = {field.name: field.default for field in msgspec.structs.fields(FioSpec)}
+_PREFILL_BOUND: Final = "7d"
+
+
+def command(
+    spec: FioSpec, paths: Sequence[str], *, fio: str = "fio", size_bytes: int | None = None, salt: str = ""
+) -> tuple[str, ...]:
+    """The argv for targets at `paths`, one section each.
+
+    With `size_bytes`, regions are in bytes of a target of that size, the same on every device; without, shares stay shares,
+    as a plan shows them before the target exists. `salt` picks the sequence of offsets that `randrepeat` repeats.
+    """
+    argv = [fio, *FIXED]
+    if not spec.writes:
+        argv.append("--readonly")
+    argv += _options(spec)
+    argv += _region(spec, size_bytes)
+    if salt and spec.randrepeat:
+        argv.append(f"--randseed={int.from_bytes(hashlib.sha256(salt.encode()).digest()[:4], 'big')}")
+    for number, path in enumerate(paths):
+        argv += [f"--name=d{number}", f"--filename={_file_name(path)}"]
+    return tuple(argv)
+
+
+def prefill_spec(region_bytes: int, size_bytes: int) -> FioSpec:
+    """Sequential incompressible writes that cover `region_bytes` of a device of `size_bytes` whole."""
+    rounded = min(-(-region_bytes // GRAIN_BYTES) * GRAIN_BYTES, size_bytes)
+    return FioSpec(
+        rw="write",
+        bs=Size(f"{gcd(rounded, GRAIN_BYTES)}B"),
+        iodepth=16,
+        runtime=Duration(_PREFILL_BOUND),
+        time_based=False,
+        refill_buffers=True,
+        size=Extent(f"{rounded}B"),
+    )
+
+
+def _options(spec: FioSpec) -> Iterator[str]:
+    for name in spec.__struct_fields__:
+        value = getattr(spec, name)
+        if value is None or name in _NOT_FIOS or name in _EXTENTS:
+            continue
+        if name in _ALWAYS or value != _DEFAULTS.get(name):
+            yield f"--{name}={_text(name, value, spec)}"
+
+
+def _region(spec: FioSpec, size_bytes: int | None) -> Iterator[str]:
+    if size_bytes is None:
+        for name in _EXTENTS:
+            if (extent := getattr(spec, name)) is not None:
+                yield f"--{name}={extent.text if extent.bytes is None else extent.bytes}"
+        return
+    region = region_of(spec, size_bytes)
+    yield f"--size={region.size}"
+    if region.offset:
+        yield f"--offset={region.offset}"
+    if region.step:
+        yield f"--offset_increment={region.step}"
+
+
+def _text(name: str, value: Any, spec: FioSpec) -> str:
+    if name == "bssplit":
+        return ":".join(f"{size}/{share}" for size, share in spec.block_sizes)
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, Size):
+        return str(value.bytes)
+    if isinstance(value, Duration):
+        return _time(value, bare_us=name == "thinktime")
+    return str(value)
+
+
+def _time(duration: Duration, *, bare_us: bool) -> str:
+    us = round(duration.seconds * 1e6)
+    if bare_us:
+        return str(us)
+    if us % 1_000_000 == 0:
+        return f"{us // 1_000_000}s"
+    return f"{us // 1000}ms" if us % 1000 == 0 else f"{us}us"
+
+
+def _file_name(path: str) -> str:
+    if not path.isprintable():
+        raise ValueError(f"{path!r} cannot be a target")
+    return path.replace("\\", "\\\\").replace(":", "\\:")  # fio splits file names at bare colons

@@ -1,0 +1,139 @@
+"""The fio options that a scenario may use: a closed, typed list. Every field has fio's own name.
+
+What runs code, opens paths, picks targets or writes logs is not here, and what is not here cannot be said.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from raidtui.model.units import Duration, Extent, Size
+
+# `$` also matches before a trailing newline; the look-ahead closes that, in Python and in JSON Schema validators alike.
+_END: Final = r"(?!\n)$"
+_NUMBER: Final = r"[0-9]{1,4}(?:\.[0-9]{1,6})?"
+_SIZE: Final = r"[0-9]{1,9}(?:B|KiB|MiB)"
+_SPLIT: Final = rf"{_SIZE}/[0-9]{{1,3}}"
+_ZONE: Final = r"[0-9]{1,3}/[0-9]{1,3}"
+BSSPLIT_PATTERN: Final = rf"^{_SPLIT}(?::{_SPLIT}){{0,31}}{_END}"
+DISTRIBUTION_PATTERN: Final = rf"^(?:random|(?:zipf|pareto|normal):{_NUMBER}|zoned:{_ZONE}(?::{_ZONE}){{0,63}}){_END}"
+
+READS: Final = frozenset({"read", "randread", "rw", "readwrite", "randrw"})
+WRITES: Final = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})
+RANDOM: Final = frozenset({"randread", "randwrite", "randrw"})
+SYNCHRONOUS_ENGINES: Final = frozenset({"psync", "pvsync2", "sync"})
+
+Percent = Annotated[int, Meta(ge=0, le=100)]
+
+
+class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """One fio workload. Rates and depths are per job, as fio means them; regions are per device."""
+
+    rw: Literal["read", "write", "randread", "randwrite", "rw", "readwrite", "randrw"]
+    """What is done: sequential or random reads, writes, or a mix (`rw` = `readwrite`)."""
+    ioengine: Literal["io_uring", "libaio", "psync", "pvsync2", "sync"] = "libaio"
+    """How I/O is submitted. The last three are synchronous: one operation at a time per job."""
+    bs: Size | None = None
+    """Block size of every operation."""
+    bssplit: Annotated[str, Meta(pattern=BSSPLIT_PATTERN, max_length=512, examples=["4KiB/60:64KiB/40"])] | None = None
+    """A mix of block sizes instead of `bs`, each with its share in percent."""
+    iodepth: Annotated[int, Meta(ge=1, le=4096)] = 1
+    """Operations that each job keeps in flight."""
+    numjobs: Annotated[int, Meta(ge=1, le=256)] = 1
+    """Jobs (threads) per device, all doing the same."""
+    runtime: Duration
+    """How long it is measured."""
+    ramp_time: Duration | None = None
+    """How long it runs before it is measured."""
+    time_based: bool = True
+    """False: it ends as soon as the region was done once, at the latest after `runtime`."""
+    direct: bool = True
+    """O_DIRECT. False measures the page cache as well, and needs `why_buffered`."""
+    why_buffered: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    """The reason for `direct: false`. Kept with the result; never given to fio."""
+    size: Extent | None = None
+    """The region of each device that is used: `"10GiB"` or `"80%"`. Default: up to its end."""
+    offset: Extent | None = None
+    """Where the region begins."""
+    offset_increment: Extent | None = None
+    """How much further the region of each next job begins."""
+    fsync: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    """fsync after every so many writes; 0 never."""
+    fdatasync: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    """fdatasync after every so many writes; 0 never."""
+    end_fsync: bool = False
+    """fsync once, when the writes are done."""
+    sync: Literal["none", "sync", "dsync"] = "none"
+    """Open with O_SYNC or O_DSYNC: every write is durable before the next begins."""
+    rwmixread: Percent | None = None
+    """Share of reads in a mix, in percent."""
+    percentage_random: Percent | None = None
+    """Share of random offsets in a random workload, in percent; the rest is sequential."""
+    randrepeat: bool = False
+    """The same sequence of offsets in every run."""
+    norandommap: bool = False
+    """Do not keep track of blocks already done: some are hit twice, some never."""
+    random_distribution: (
+        Annotated[str, Meta(pattern=DISTRIBUTION_PATTERN, max_length=512, examples=["zipf:1.2", "zoned:60/10:40/90"])]
+        | None
+    ) = None
+    """How random offsets are spread: `random`, `zipf:θ`, `pareto:h`, `normal:%`, `zoned:access%/size%:…`."""
+    rate: Size | None = None
+    """At most so many bytes per second and job, in each direction."""
+    rate_iops: Annotated[int, Meta(ge=1, le=100_000_000)] | None = None
+    """At most so many operations per second and job, in each direction."""
+    thinktime: Duration | None = None
+    """Pause after each operation."""
+    latency_target: Duration | None = None
+    """Find the largest queue depth, up to `iodepth`, that keeps latency below this."""
+    latency_window: Duration | None = None
+    """How long each step of that search is observed."""
+    latency_percentile: Annotated[float, Meta(gt=0, le=100)] | None = None
+    """Share of operations that must meet `latency_target`, in percent."""
+    iodepth_batch_submit: Annotated[int, Meta(ge=1, le=4096)] | None = None
+    """Operations submitted at once."""
+    iodepth_batch_complete_min: Annotated[int, Meta(ge=0, le=4096)] | None = None
+    """Completions waited for at once, at least."""
+    iodepth_batch_complete_max: Annotated[int, Meta(ge=1, le=4096)] | None = None
+    """Completions taken at once, at most."""
+    iodepth_low: Annotated[int, Meta(ge=1, le=4096)] | None = None
+    """Fill the queue again only when it has drained to this."""
+    refill_buffers: bool = False
+    """New random data for every write, so that nothing can be compressed or deduplicated."""
+    buffer_compress_percentage: Percent | None = None
+    """How far the written data can be compressed, in percent."""
+    dedupe_percentage: Percent | None = None
+    """Share of written blocks that are copies, in percent."""
+    hipri: bool = False
+    """Poll for completions (io_uring and pvsync2; the device needs poll queues)."""
+    fixedbufs: bool = False
+    """Register buffers once (io_uring)."""
+    registerfiles: bool = False
+    """Register files once (io_uring)."""
+
+    @property
+    def reads(self) -> bool:
+        return self.rw in READS
+
+    @property
+    def writes(self) -> bool:
+        return self.rw in WRITES
+
+    @property
+    def random(self) -> bool:
+        return self.rw in RANDOM
+
+    @property
+    def block_sizes(self) -> tuple[tuple[int, int], ...]:
+        """Block sizes in bytes, each with its share in percent."""
+        if self.bssplit is not None:
+            parts = (part.split("/") for part in self.bssplit.split(":"))
+            return tuple((Size(size).bytes, int(share)) for size, share in parts)
+        return ((self.bs.bytes, 100),) if self.bs is not None else ()
+
+    @property
+    def largest_block_bytes(self) -> int:
+        return max((size for size, _ in self.block_sizes), default=0)

@@ -1,0 +1,130 @@
+"""Reading fio's json+ reports: only the fields that are needed, typed. fio counts in ns, ms, bytes and percent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from raidtui.model.measure import Direction, Latency, Summary
+
+
+class Spread(msgspec.Struct, frozen=True, rename={"count": "N", "mean_ns": "mean", "max_ns": "max"}):
+    """A latency distribution in ns. `bins` counts operations by the middle of their latency bin; empty when none."""
+
+    count: int
+    mean_ns: float
+    max_ns: float
+    percentile: dict[str, int] = {}
+    bins: dict[int, int] = {}
+
+
+class Flow(msgspec.Struct, frozen=True, rename={"ios": "total_ios", "bytes": "io_bytes", "runtime_ms": "runtime"}):
+    """One direction of all jobs together, since the measured part began."""
+
+    ios: int
+    bytes: int
+    runtime_ms: int
+    iops: float
+    bw_bytes: float
+    clat_ns: Spread
+    short_ios: int = 0
+    drop_ios: int = 0
+
+
+class Syncs(msgspec.Struct, frozen=True, rename={"ios": "total_ios"}):
+    """fsync, fdatasync and the like."""
+
+    lat_ns: Spread
+    ios: int = 0
+
+
+class Group(msgspec.Struct, frozen=True):
+    """All jobs together, as group_reporting sums them up."""
+
+    error: int
+    read: Flow
+    write: Flow
+    job_runtime: int
+    usr_cpu: float
+    sys_cpu: float
+    sync: Syncs | None = None
+
+    @property
+    def ios(self) -> int:
+        return self.read.ios + self.write.ios
+
+    @property
+    def runtime_s(self) -> float:
+        """fio's own monotonic clock: what was measured so far."""
+        return max(self.read.runtime_ms, self.write.runtime_ms) / 1000
+
+
+class _Report(msgspec.Struct, frozen=True, rename={"version": "fio version"}):
+    version: str
+    jobs: list[Group]
+
+
+class Report(msgspec.Struct, frozen=True):
+    """One report. `raw` is what fio wrote."""
+
+    version: str
+    group: Group
+    raw: bytes
+
+
+_DECODER: Final = msgspec.json.Decoder(_Report)
+
+
+def read_report(raw: bytes) -> Report:
+    """Raises ValueError when it is not a report of one group (msgspec's errors are ValueErrors)."""
+    report = _DECODER.decode(raw)
+    if len(report.jobs) != 1:
+        raise ValueError(f"fio reports {len(report.jobs)} groups of jobs instead of one")
+    return Report(report.version.removeprefix("fio-"), report.jobs[0], raw)
+
+
+def summary_of(report: Report, jobs: int) -> Summary:
+    """What the whole workload did. CPU percentages are fio's: of one core, the average of the jobs."""
+    group = report.group
+    return Summary(
+        read=_direction(group.read),
+        write=_direction(group.write),
+        sync=_syncs(group),
+        cpu_user_percent=group.usr_cpu,
+        cpu_system_percent=group.sys_cpu,
+        runtime_s=group.runtime_s,
+        jobs=jobs,
+    )
+
+
+def compact(report: Report) -> msgspec.Raw:
+    """The report without its indentation: it goes into files of one message a line."""
+    return msgspec.Raw(msgspec.json.format(report.raw, indent=-1))
+
+
+def _direction(flow: Flow) -> Direction | None:
+    if not flow.ios:
+        return None
+    return Direction(flow.ios, flow.bytes, flow.iops, flow.bw_bytes, flow.runtime_ms / 1000, _latency(flow.clat_ns))
+
+
+def _syncs(group: Group) -> Direction | None:
+    if group.sync is None or not group.sync.ios:
+        return None
+    runtime_s = group.runtime_s
+    iops = group.sync.ios / runtime_s if runtime_s else 0.0
+    return Direction(group.sync.ios, 0, iops, 0.0, runtime_s, _latency(group.sync.lat_ns))
+
+
+def _latency(spread: Spread) -> Latency:
+    if not spread.count:
+        return Latency()
+    at = {name: ns / 1000 for name, ns in spread.percentile.items()}
+    return Latency(
+        mean_us=spread.mean_ns / 1000,
+        p50_us=at.get("50.000000"),
+        p99_us=at.get("99.000000"),
+        p999_us=at.get("99.900000"),
+        max_us=spread.max_ns / 1000,
+    )

@@ -1,0 +1,115 @@
+"""Why a finished fio's numbers may be wrong. fio ends with 0 after many a failure: nothing is taken on its word."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from raidtui.base.text import clean
+from raidtui.load.fio.report import Report
+
+STOPPED_BY_SIGNAL: Final = 128
+_SHORT: Final = 0.98
+_LONG: Final = 1.02
+_MEANINGS: Final = {
+    5: "I/O error: a device or an array member failed",
+    6: "no such device: it went away",
+    12: "out of memory",
+    16: "the device is in use by something else",
+    19: "no such device: it went away",
+    22: "the device does not take such I/O: block size or alignment may not fit its sectors",
+    28: "the device went away: a block device that is removed reports itself full",
+    52: "the device is reserved by another host",
+    61: "a medium error: the sector cannot be read",
+    84: "integrity error: the data on the device does not match its checksum",
+    95: "the device or kernel does not support this kind of I/O",
+    110: "the device did not answer in time",
+}
+
+
+class Asked(NamedTuple):
+    """What a run was to do. `min_bytes`: what it must have moved when it ends by itself before `runtime_s`."""
+
+    jobs: int
+    runtime_s: float
+    time_based: bool
+    min_bytes: int = 0
+
+
+class Ended(NamedTuple):
+    """How the process ended. `span_s` and `asleep_s` are the runner's: wall time, and how much of it was a suspend."""
+
+    code: int
+    stderr: str
+    talk: str
+    span_s: float
+    asleep_s: float = 0.0
+    stopped: bool = False
+    overdue: bool = False
+    """raidtui ended it, because it did not end by itself."""
+    cut: bool = False
+    """Its last report is incomplete."""
+    unread: str = ""
+    """Why a report could not be read."""
+
+
+def problems_of(asked: Asked, ended: Ended, report: Report | None) -> Iterator[str]:
+    """Reasons, as sentences; none when everything is as it should be."""
+    if ended.stopped:
+        yield "it was stopped before its end"
+    if ended.overdue:
+        yield "fio did not end by itself and was ended: a device probably hangs"
+    if ended.cut:
+        yield "fio's last report is cut off"
+    if ended.unread:
+        yield f"fio's report cannot be read: {clean(ended.unread)}"
+    asked_to_end = ended.stopped or ended.overdue
+    if ended.code != 0 and not (asked_to_end and ended.code == STOPPED_BY_SIGNAL):
+        yield _bad_end(ended)
+    if ended.asleep_s > 0.1:
+        yield f"the machine was suspended for {ended.asleep_s:.1f} s"
+    if report is None:
+        yield "fio ended without a report"
+    else:
+        yield from _doubts(asked, report, ended, whole=not asked_to_end)
+
+
+def _bad_end(ended: Ended) -> str:
+    how = f"signal {-ended.code}" if ended.code < 0 else str(ended.code)
+    said = clean(" · ".join(line.strip() for line in (ended.stderr + "\n" + ended.talk).splitlines() if line.strip()))
+    return f"fio ended with {how}" + (f": {said}" if said else "")
+
+
+def _doubts(asked: Asked, report: Report, ended: Ended, *, whole: bool) -> Iterator[str]:
+    group = report.group
+    if group.error:
+        yield f"fio met error {group.error}: {_MEANINGS.get(group.error, os.strerror(group.error))}"
+    if not group.ios:
+        yield "not one operation was done"
+        return
+    if short := group.read.short_ios + group.write.short_ios:
+        yield f"{short} operations moved less than a block"
+    if dropped := group.read.drop_ios + group.write.drop_ios:
+        yield f"{dropped} operations were dropped"
+    if group.runtime_s > ended.span_s * _LONG + 0.1:
+        yield f"fio measured {group.runtime_s:.1f} s, and only {ended.span_s:.1f} s passed: a clock jumped"
+    if whole and not group.error:
+        yield from _missing(asked, report)
+
+
+def _missing(asked: Asked, report: Report) -> Iterator[str]:
+    """What a run that ended by itself without an error did not do."""
+    group = report.group
+    runtime_s = group.runtime_s
+    if not asked.time_based and runtime_s < asked.runtime_s * _SHORT:
+        moved = group.read.bytes + group.write.bytes
+        if moved < asked.min_bytes:
+            yield f"it ended after {moved} of {asked.min_bytes} bytes"
+        return
+    if runtime_s < asked.runtime_s * _SHORT:
+        yield f"it ran {runtime_s:.2f} s instead of {asked.runtime_s:g} s"
+    # group_reporting does not say how many jobs ran, but job_runtime is the sum of all their runtimes.
+    ran = group.job_runtime / 1000 / runtime_s if runtime_s else 0.0
+    if asked.time_based and asked.jobs - ran > max(0.5, asked.jobs * (1 - _SHORT)):
+        yield f"only {ran:.1f} of {asked.jobs} jobs ran"
