@@ -1,1 +1,1 @@
-"""TODO"""
+"""Root's side: reads scenarios, plans, runs, journals, recovers, and serves the protocol. Never draws."""

@@ -46,7 +46,7 @@ class DeviceUse(msgspec.Struct, frozen=True, omit_defaults=True):
     mean_read_await_ms: float | None = None
     mean_write_await_ms: float | None = None
     series: dict[str, list[float | None]] = {}
-    """One value a second: `read_mb_s`, `write_mb_s`, `utilisation_percent`, …"""
+    """One value per frame, at the cell's `device_at_s`: `read_bytes_per_s`, `util_percent`, `write_await_ms`, …"""
 
 
 class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -63,6 +63,9 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     summary: Summary | None = None
     samples: tuple[Sample, ...] = ()
     devices: dict[str, DeviceUse] = {}
+    """By kernel name at that time; a disk's identity is in `disk`."""
+    device_at_s: tuple[float, ...] = ()
+    """Seconds since the cell began of every value in the devices' series."""
     cpu_cores_used: float | None = None
     write_amplification: float | None = None
     """Bytes written to members ÷ bytes written by the workload."""

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from functools import cache
 
-from raidtui.stack import layers
+from raidtui.stack import common, layers
 from raidtui.stack.layer import Action, Layer
 
 
@@ -23,4 +23,5 @@ def all_layers() -> dict[str, Layer]:
 @cache
 def all_actions() -> dict[str, Action]:
     """By the name that steps use."""
-    return {name: action for layer in all_layers().values() for name, action in layer.actions.items()}
+    of_layers = {name: action for layer in all_layers().values() for name, action in layer.actions.items()}
+    return {**common.ACTIONS, **of_layers}

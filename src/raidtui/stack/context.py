@@ -35,6 +35,8 @@ class Context:
         self.cancelled = cancelled
         self.built: dict[str, str] = {}
         self.zero_proof: dict[str, dict[str, Any]] = {}
+        self.written: set[str] = set()
+        """Ids of the disks that may carry something of this run."""
 
     def path(self, ref: str) -> str:
         """The device path of `disk:ID` or of a built layer; verified, for a disk, to be the very disk that was admitted."""
@@ -48,9 +50,10 @@ class Context:
         return self.built[ref]
 
     def about_to_write(self, disks: tuple[str, ...] | list[str]) -> None:
-        """Forget that these disks were zero."""
+        """Say so before the first byte: these disks are no longer known to be zero, and are to be made blank again."""
         for disk in disks:
             self.zero_proof.pop(disk, None)
+            self.written.add(disk)
 
     def stop_if_cancelled(self) -> None:
         """Raise ProblemError (exit 130) when the operator asked to cancel."""

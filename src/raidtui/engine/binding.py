@@ -1,0 +1,113 @@
+"""Roles become disks: by what the operator says, or by themselves where exactly one choice fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from raidtui.model.disk import Disk
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.scenario import Role
+
+
+def bind(
+    roles: Mapping[str, Role],
+    said: Mapping[str, Sequence[str]],
+    disks: Sequence[Disk],
+    wished: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, tuple[Disk, ...]]:
+    """Role → its disks, for all `roles`.
+
+    `said` names disks by serial, WWN or id; `wished` (an earlier run's) is followed where all its disks are here and free,
+    and forgotten otherwise. Raises ProblemError: exit 2 where names or counts are wrong, exit 3 where a disk is not free.
+    """
+    if strange := [role for role in said if role not in roles]:
+        raise fail("unknown-role", f"there is no role {strange[0]!r} to bind", remedy=f"Roles: {', '.join(roles)}.")
+    bound = {role: tuple(_named(name, disks, role) for name in said[role]) for role in roles if role in said}
+    taken = {disk.id for chosen in bound.values() for disk in chosen}
+    for role, names in (wished or {}).items():
+        if role in roles and role not in bound:
+            chosen = tuple(d for name in names for d in disks if d.id == name and d.free and d.id not in taken)
+            if len(chosen) == roles[role].count == len(names) and not _misfits(roles[role], chosen):
+                bound[role] = chosen
+                taken.update(d.id for d in chosen)
+    left = {role: roles[role] for role in roles if role not in bound}
+    bound.update(_only_choice(left, [d for d in disks if d.id not in taken]))
+    _check(roles, bound)
+    return {role: bound[role] for role in roles}
+
+
+def resolve(name: str, disks: Iterable[Disk]) -> Disk | None:
+    """The one disk with this id, serial or WWN (with or without its prefix), or None."""
+    fitting = [d for d in disks if name and name in (d.id, d.serial, d.wwid, d.wwid.partition(".")[2])]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _named(name: str, disks: Sequence[Disk], role: str) -> Disk:
+    disk = resolve(name, disks)
+    if disk is None:
+        raise fail("no-such-disk", f"there is no disk {name[:80]!r} on this server", place=f"--bind {role}",
+                   remedy="`raidtui disks` lists the disks; name them by serial or WWN, not by /dev names.")  # fmt: skip
+    return disk
+
+
+def _misfits(role: Role, chosen: Iterable[Disk]) -> list[tuple[Disk, str]]:
+    return [(disk, why) for disk in chosen if (why := role.where.mismatch(disk))]
+
+
+def _only_choice(roles: Mapping[str, Role], disks: Sequence[Disk]) -> dict[str, tuple[Disk, ...]]:
+    """Bind roles that nobody bound: each must have exactly as many fitting free disks as it wants, and share none."""
+    fitting = {name: [d for d in disks if d.free and not role.where.mismatch(d)] for name, role in roles.items()}
+    problems = []
+    for name, role in roles.items():
+        found = fitting[name]
+        rivals = {d.id for other in roles if other != name for d in fitting[other]}
+        if len(found) < role.count:
+            busy = [d for d in disks if not d.free and not role.where.mismatch(d)]
+            problems.append(
+                Problem(
+                    "too-few-disks",
+                    f"role {name!r} needs {role.count} free disks that fit; there are {len(found)}"
+                    + (f" (and {len(busy)} that are not free)" if busy else ""),
+                    f"$.roles.{name}",
+                    "`raidtui disks` says why a disk is not free.",
+                    exit=int(Exit.REFUSED),
+                )
+            )
+        elif len(found) > role.count or rivals & {d.id for d in found}:
+            names = ",".join(d.id for d in found[: role.count])
+            problems.append(
+                Problem(
+                    "ambiguous-binding",
+                    f"role {name!r} needs {role.count} disks and {len(found)} fit: choose them",
+                    f"$.roles.{name}",
+                    f"For example: --bind {name}={names}",
+                    exit=int(Exit.USAGE),
+                )
+            )
+    if problems:
+        raise ProblemError(*problems)
+    return {name: tuple(sorted(found, key=lambda d: d.id)) for name, found in fitting.items()}
+
+
+def _check(roles: Mapping[str, Role], bound: Mapping[str, tuple[Disk, ...]]) -> None:
+    problems: list[Problem] = []
+    owners: dict[str, str] = {}
+    for name, role in roles.items():
+        chosen, place = bound[name], f"--bind {name}"
+        if len(chosen) != role.count:
+            problems.append(Problem("wrong-count", f"role {name!r} needs {role.count} disks, {len(chosen)} were named",
+                                    place, exit=int(Exit.USAGE)))  # fmt: skip
+        for disk, why in _misfits(role, chosen):
+            problems.append(Problem("misfit", f"disk {disk.id} does not fit role {name!r}: {why}", place,
+                                    exit=int(Exit.USAGE)))  # fmt: skip
+        for disk in chosen:
+            if disk.id in owners:
+                problems.append(Problem("disk-twice", f"disk {disk.id} is named twice ({owners[disk.id]} and {name})",
+                                        place, exit=int(Exit.USAGE)))  # fmt: skip
+            owners[disk.id] = name
+            problems += [
+                Problem(f"not-free.{r.code}", f"disk {disk.id} is not free: {r.message}", disk.id, r.remedy, exit=3)
+                for r in disk.reasons
+            ]
+    if problems:
+        raise ProblemError(*sorted(problems, key=lambda p: p.exit))

@@ -1,0 +1,139 @@
+"""The journal: append-only events, one JSON record a line. What was not journaled did not happen.
+
+An event that announces or ends a side effect is on stable storage before `append` returns. Live numbers are written at
+once but not waited for.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from raidtui.base.files import sync_folder
+from raidtui.model.convert import encode
+from raidtui.model.event import LIVE, AnyEvent, Record
+
+JOURNAL_NAME: Final = "journal.jsonl"
+_RESERVE_NAME: Final = "reserve"
+_RESERVE_BYTES: Final = 16 << 20
+_DECODER: Final = msgspec.json.Decoder(Record)
+
+
+def wall_clock() -> str:
+    """The wall clock as a label: `2026-01-31T12:00:00.000Z`."""
+    now = time.time()
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
+
+
+class Journal:
+    """The writing end. One writer at a time; safe to call from several threads.
+
+    Space is reserved beforehand, so that a file system that fills up while disks are half built cannot keep the teardown
+    from being written down: the reserve is given up then, and `ran_out_of_space` says so.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open or continue the journal of a run. Raises OSError when the space cannot be reserved."""
+        self.path = folder / JOURNAL_NAME
+        self._reserve = folder / _RESERVE_NAME
+        self.ran_out_of_space = False
+        self._lock = threading.Lock()
+        last = deque(read_journal(folder), maxlen=1)
+        self._seq = last[0].seq if last else 0
+        # A continued journal goes on in the time of the first writer as well as it can: after its last record.
+        self._zero = time.clock_gettime(time.CLOCK_BOOTTIME) - (last[0].at_s if last else 0.0)
+        _cut_torn_line(self.path)
+        self._reserve_space()
+        self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        sync_folder(folder)
+
+    def append(self, event: AnyEvent) -> Record:
+        """Write one event. On return it survives a power cut, unless it is a live number."""
+        with self._lock:
+            at_s = round(time.clock_gettime(time.CLOCK_BOOTTIME) - self._zero, 4)
+            record = Record(self._seq + 1, at_s, wall_clock(), event)
+            self._write(encode(record) + b"\n")
+            if not isinstance(event, LIVE):
+                os.fdatasync(self._fd)
+            self._seq += 1
+            return record
+
+    def close(self) -> None:
+        """Give back the reserve; the journal itself stays."""
+        self._reserve.unlink(missing_ok=True)
+        os.close(self._fd)
+
+    def _reserve_space(self) -> None:
+        fd = os.open(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            os.posix_fallocate(fd, 0, _RESERVE_BYTES)
+        finally:
+            os.close(fd)
+
+    def _write(self, line: bytes) -> None:
+        try:
+            self._write_all(line)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT) or self.ran_out_of_space:
+                raise
+            self.ran_out_of_space = True
+            self._reserve.unlink(missing_ok=True)
+            _cut_torn_line(self.path)
+            self._write_all(line)
+
+    def _write_all(self, line: bytes) -> None:
+        left = memoryview(line)
+        while left:
+            left = left[os.write(self._fd, left) :]
+
+
+def read_journal(folder: Path, offset: int = 0) -> Iterator[Record]:
+    """The records of a run that are whole, from byte `offset` on. A torn last line, left by a crash, is no record."""
+    for record, _ in read_from(folder, offset):
+        yield record
+
+
+def read_from(folder: Path, offset: int) -> Iterator[tuple[Record, int]]:
+    """As `read_journal`, each with the offset after it, so that a reader can come back for more."""
+    try:
+        file = (folder / JOURNAL_NAME).open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        file.seek(offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            offset += len(line)
+            yield _DECODER.decode(line), offset
+
+
+def _cut_torn_line(path: Path) -> None:
+    """Remove what a crash left of an unfinished line: the next record must begin a line of its own."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return
+    try:
+        end = os.fstat(fd).st_size
+        keep, position = 0, end
+        while position > 0:
+            start = max(0, position - 65536)
+            chunk = os.pread(fd, position - start, start)
+            if (newline := chunk.rfind(b"\n")) >= 0:
+                keep = start + newline + 1
+                break
+            position = start
+        if keep != end:
+            os.ftruncate(fd, keep)
+            os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,77 @@
+"""The server as it is at the start of a run: what a reader of the result must know to believe it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from raidtui import __version__
+from raidtui.base.files import read_text
+from raidtui.base.proc import ToolError, find_tool, run
+from raidtui.base.text import clean
+from raidtui.model.result import Machine
+
+_VERSION_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "fio": ("fio", "--version"),
+    "mdadm": ("mdadm", "--version"),
+    "lvm": ("lvm", "version"),
+    "zfs": ("zfs", "version"),
+}
+
+
+def describe() -> Machine:
+    """Read it from /proc, /sys and the tools themselves. What cannot be read is left out."""
+    return Machine(
+        host=os.uname().nodename,
+        kernel=os.uname().release,
+        distribution=_distribution(),
+        cpu_model=_cpu_model(),
+        cpus=os.cpu_count() or 0,
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        numa_nodes=len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or 1,
+        governor=read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        mitigations=_mitigations(),
+        tools={"raidtui": __version__, **tool_versions()},
+    )
+
+
+def tool_versions() -> dict[str, str]:
+    """Versions of the measuring and building tools that are installed."""
+    found = {}
+    for name, argv in _VERSION_OF.items():
+        if version := tool_version(argv):
+            found[name] = version
+    return found
+
+
+def tool_version(argv: tuple[str, ...]) -> str | None:
+    """The first version number that a tool prints of itself, or None."""
+    path = find_tool(argv[0])
+    if path is None:
+        return None
+    try:
+        finished = run((path, *argv[1:]), timeout_s=20, check=False)
+    except ToolError:
+        return None
+    match = re.search(r"\d+\.\d+[\w.()+~-]*", finished.text + finished.error_text)
+    return clean(match.group(), 40) if match else None
+
+
+def _distribution() -> str:
+    match = re.search(r'^PRETTY_NAME="?(.*?)"?$', read_text("/etc/os-release") or "", re.MULTILINE)
+    return clean(match.group(1), 80) if match else ""
+
+
+def _cpu_model() -> str:
+    match = re.search(r"^model name\s*:\s*(.*)$", read_text("/proc/cpuinfo") or "", re.MULTILINE)
+    return clean(match.group(1), 80) if match else os.uname().machine
+
+
+def _mitigations() -> dict[str, str]:
+    folder = Path("/sys/devices/system/cpu/vulnerabilities")
+    if not folder.is_dir():
+        return {}
+    return {file.name: clean(read_text(file) or "", 120) for file in sorted(folder.iterdir())}

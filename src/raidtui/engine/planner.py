@@ -1,0 +1,279 @@
+"""From a scenario and its binding to the ordered steps of a run. Pure: touches nothing, and decides nothing later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from raidtui.engine.reading import chosen
+from raidtui.load.catalog import all_engines
+from raidtui.model.convert import plain
+from raidtui.model.disk import Disk, fingerprint
+from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
+from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.model.scenario import Load, Node, RoleRef, Scenario
+from raidtui.model.units import size_text
+from raidtui.stack.catalog import all_layers
+from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget
+
+FIRST_TARGET_FD: Final = 100
+"""Targets are open in the runner under these numbers, so that a plan can show the very argv that will run."""
+QUICK_REGION_BYTES: Final = 256 << 20
+QUICK_COOLDOWN_S: Final = 1.0
+ZERO_BYTES_PER_S: Final = 2e9
+"""A guess for estimates only: discards are far faster, written zeroes slower."""
+FILL_BYTES_PER_S: Final = 1e9
+
+
+def make_plan(
+    scenario: Scenario,
+    binding: Mapping[str, tuple[Disk, ...]],
+    options: Options,
+    *,
+    token: str,
+    boot_id: str,
+) -> Plan:
+    """The plan of one run. The same arguments give the same plan. Raises ProblemError for what cannot fit these disks."""
+    prints = {role: tuple(fingerprint(d, boot_id) for d in disks) for role, disks in binding.items()}
+    planner = _Planner(scenario, binding, options, token)
+    planner.whole()
+    return Plan(
+        digest=plan_digest(scenario.given, prints, options),
+        token=token,
+        scenario=dict(scenario.given),
+        options=options,
+        binding=prints,
+        steps=tuple(planner.steps),
+        cells=tuple(planner.cells),
+        erases=tuple(sorted({disk for step in planner.steps for disk in step.erases})),
+        seconds=sum(step.seconds for step in planner.steps),
+        writes_bytes=_total(step.writes_bytes for step in planner.steps),
+        warnings=tuple(planner.warnings),
+    )
+
+
+def used_roles(scenario: Scenario, options: Options) -> dict[str, Any]:
+    """The roles that the chosen layouts mention: the others need no disks."""
+    layouts, _ = chosen(scenario, options)
+    used = {role for name in layouts for role in scenario.layouts[name].roles()}
+    return {name: role for name, role in scenario.roles.items() if name in used}
+
+
+class _Planner:
+    """Collects steps in order."""
+
+    def __init__(
+        self, scenario: Scenario, binding: Mapping[str, tuple[Disk, ...]], options: Options, token: str
+    ) -> None:
+        self.scenario = scenario
+        self.policy = scenario.policy
+        self.options = options
+        self.parts = {role: tuple(map(_disk_part, disks)) for role, disks in binding.items()}
+        self.disks = {disk.id: disk for disks in binding.values() for disk in disks}
+        self.names = Names(token)
+        self.layouts, self.workloads = chosen(scenario, options)
+        self.steps: list[Step] = []
+        self.cells: list[CellPlan] = []
+        self.warnings: list[str] = _mixed_disks(binding)
+        self._place: dict[str, Any] = {"phase": "prepare", "block": ""}
+
+    def whole(self) -> None:
+        """Every step, from the gate to the last disk being blank."""
+        self._add(Draft("admit", f"Check and lock {len(self.disks)} disks", seconds=2.0))
+        blocks = list(self._blocks())
+        planned = {block: self._plan_layout(self.scenario.layouts[name]) for block, name, _ in blocks}
+        zeroed = {disk for block, name, _ in blocks if planned[block].needs_zero for disk in self._disks_of(name)}
+        for disk in sorted(zeroed):
+            self._zero(disk, f"Prove that {self._label(disk)} is zero")
+        for block, name, rounds in blocks:
+            self._block(block, name, rounds, planned[block])
+        self._at("finish")
+        self._add(Draft("release", "Check that every disk is blank and free", seconds=2.0))
+
+    def _blocks(self) -> Iterator[tuple[str, str, list[int]]]:
+        """(block, layout, rounds) in the order of the policy: a block is one building of a layout."""
+        rounds = list(range(1, self.policy.rounds + 1))
+        if self.policy.order == "grouped":
+            yield from ((f"{name}#1", name, rounds) for name in self.layouts)
+        else:
+            yield from ((f"{name}#{number}", name, [number]) for number in rounds for name in self.layouts)
+
+    def _block(self, block: str, name: str, rounds: list[int], planned: Planned) -> None:
+        disks = self._disks_of(name)
+        self._at("build", block)
+        self._add(Draft("recheck", f"{name}: check its disks once more", {"disks": list(disks)}, seconds=1.0))
+        for draft in planned.build:
+            self._add(draft, erases=disks)
+        self._at("measure", block)
+        for number in rounds:
+            for workload in self.workloads:
+                for target in planned.targets:
+                    self._cell(name, workload, number, target, disks)
+        self._at("teardown", block)
+        for draft in planned.teardown:
+            self._add(draft)
+        for disk in disks:
+            self._zero(disk, f"Make {self._label(disk)} blank again", if_written=True)
+
+    def _cell(self, layout: str, workload: str, number: int, target: PlannedTarget, disks: tuple[str, ...]) -> None:
+        load = self._load(workload)
+        engine = all_engines()[load.kind]
+        if problems := engine.check_target(load.spec, load.place, target.size_bytes):
+            raise ProblemError(*problems)
+        cell = CellPlan(
+            "/".join(filter(None, (layout, target.part, workload, str(number)))),
+            layout, workload, number, target.part, target.size_bytes,
+        )  # fmt: skip
+        self.cells.append(cell)
+        paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + i}" for i in range(len(target.refs)))
+        shown = ", ".join(target.paths)
+        erased = tuple(d for d in disks if not target.part or d == target.part)
+        common = {"refs": list(target.refs), "engine": load.kind}
+        region = engine.region_bytes(load.spec, target.size_bytes)
+        if self.policy.prefill and engine.reads(load.spec):
+            title = f"{cell.id}: fill {size_text(region)} of {shown}"
+            args = {**common, "region_bytes": region}
+            written = region * len(target.refs)
+            self._add(
+                Draft("prefill", title, args, (engine.prefill_command(region, paths),),
+                      writes_bytes=written, seconds=written / FILL_BYTES_PER_S),
+                erases=erased, cell=cell.id,
+            )  # fmt: skip
+        cooldown_s = min(self.policy.cooldown.seconds, QUICK_COOLDOWN_S if self.options.quick else 1e9)
+        if cooldown_s:
+            self._add(Draft("cooldown", f"{cell.id}: rest", {"seconds": cooldown_s}, seconds=cooldown_s), cell=cell.id)
+        estimate = engine.estimate(load.spec, target.size_bytes)
+        args = {**common, "spec": plain(load.spec), "part": target.part}
+        self._add(
+            Draft("measure", f"{cell.id}: measure {shown}", args, (engine.command(load.spec, paths),),
+                  writes_bytes=estimate.max_written_bytes, seconds=estimate.seconds + 1),
+            erases=erased, cell=cell.id,
+        )  # fmt: skip
+
+    def _load(self, workload: str) -> Load:
+        load = self.scenario.workloads[workload]
+        if not self.options.quick:
+            return load
+        return load._replace(spec=all_engines()[load.kind].quick(load.spec))
+
+    def _plan_layout(self, node: Node) -> Planned:
+        """The layer and everything below it, as one: built from below, taken down from above."""
+        build: list[Draft] = []
+        teardown: list[Draft] = []
+        parts: dict[str, tuple[Part, ...]] = {}
+        needs_zero = False
+        for name, sources in node.inputs.items():
+            found: list[Part] = []
+            for source in sources:
+                if isinstance(source, RoleRef):
+                    found += self.parts[source.role]
+                    continue
+                below = self._plan_layout(source)
+                assert below.offers is not None, "refused when the scenario was read"
+                build += below.build
+                teardown = [*below.teardown, *teardown]
+                needs_zero |= below.needs_zero
+                found.append(below.offers)
+            parts[name] = tuple(found)
+        own = all_layers()[node.kind].plan(node.spec, parts, self.names, self.policy)
+        return Planned(
+            (*build, *own.build), (*own.teardown, *teardown), own.targets, own.offers, needs_zero or own.needs_zero
+        )
+
+    def _disks_of(self, layout: str) -> tuple[str, ...]:
+        roles = self.scenario.layouts[layout].roles()
+        return tuple(disk for role in roles for part in self.parts[role] for disk in part.disks)
+
+    def _zero(self, disk: str, title: str, *, if_written: bool = False) -> None:
+        size, discards = self.disks[disk].size_bytes, self.disks[disk].discard
+        args = {"disk": f"disk:{disk}", "if_written": if_written}
+        seconds = 1.0 if discards else size / ZERO_BYTES_PER_S
+        self._add(
+            Draft("disk.zero", title, args, writes_bytes=0 if discards else size, seconds=seconds), erases=(disk,)
+        )
+
+    def _label(self, disk: str) -> str:
+        return f"{disk} ({self.disks[disk].path})"
+
+    def _at(self, phase: Phase, block: str = "") -> None:
+        self._place = {"phase": phase, "block": block}
+
+    def _add(self, draft: Draft, *, erases: tuple[str, ...] = (), cell: str = "") -> None:
+        self.steps.append(
+            Step(
+                id=f"{len(self.steps) + 1:03d}",
+                action=draft.action,
+                title=draft.title,
+                cell=cell,
+                args=draft.args,
+                commands=draft.commands,
+                undo=draft.undo,
+                creates=draft.creates,
+                erases=erases,
+                writes_bytes=draft.writes_bytes,
+                seconds=draft.seconds,
+                **self._place,
+            )
+        )
+
+
+def _disk_part(disk: Disk) -> Part:
+    return Part(
+        ref=f"disk:{disk.id}",
+        path=disk.path,
+        size_bytes=disk.size_bytes,
+        logical_sector_bytes=disk.logical_sector_bytes,
+        disks=(disk.id,),
+        discard=disk.discard,
+        rotational=bool(disk.rotational),
+    )
+
+
+def _mixed_disks(binding: Mapping[str, tuple[Disk, ...]]) -> list[str]:
+    """Differences within one role that make its figures those of the slowest or smallest disk."""
+    warnings = []
+    for role, disks in binding.items():
+        if len({d.model for d in disks}) > 1:
+            warnings.append(f"the disks of role {role} are of different models")
+        if len({d.size_bytes for d in disks}) > 1:
+            warnings.append(f"the disks of role {role} differ in size: the smallest decides")
+        if slow := [d.id for d in disks if d.link and d.link.below_maximum]:
+            warnings.append(f"PCIe link below its maximum: {', '.join(slow)}")
+    return warnings
+
+
+def _total(values: Iterator[int | None]) -> int | None:
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+def refused(plan: Plan, erase: tuple[str, ...], disks: Mapping[str, Disk]) -> list[Problem]:
+    """What is wrong with the operator's consent: a disk too few, a disk too many, a name that names nothing."""
+    from raidtui.engine.binding import resolve
+
+    named: set[str] = set()
+    problems = []
+    for name in erase:
+        disk = resolve(name, disks.values())
+        if disk is None:
+            problems.append(Problem("erase-unknown", f"--erase names {name[:80]!r}, which is no disk here", exit=3))
+        else:
+            named.add(disk.id)
+    for extra in sorted(named - set(plan.erases)):
+        problems.append(
+            Problem("erase-too-many", f"--erase names {extra}, which this plan does not erase", extra,
+                    "Name exactly the disks that the plan erases.", exit=int(Exit.REFUSED))
+        )  # fmt: skip
+    for missing in sorted(set(plan.erases) - named):
+        problems.append(
+            Problem("erase-too-few", f"this plan erases {missing}, which --erase does not name", missing,
+                    f"--erase {','.join(plan.erases)}", exit=int(Exit.REFUSED))
+        )  # fmt: skip
+    return problems
+
+
+__all__ = ["FIRST_TARGET_FD", "make_plan", "refused", "used_roles"]

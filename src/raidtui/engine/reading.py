@@ -1,0 +1,95 @@
+"""From a document's text to a scenario that this engine can plan: the catalogs of layers and workloads meet the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import msgspec
+
+from raidtui.load.catalog import all_engines
+from raidtui.model.convert import decode
+from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
+from raidtui.model.plan import Options
+from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.result import RESULT_SCHEMA, Result
+from raidtui.model.scenario import Catalog, Node, RoleRef, Scenario, read_scenario
+from raidtui.stack.catalog import all_layers
+
+
+@cache
+def catalog() -> Catalog:
+    """Every kind of layer and workload that this engine knows."""
+    layers = all_layers()
+    return Catalog(
+        layers={kind: layer.spec for kind, layer in layers.items()},
+        inputs={kind: layer.inputs for kind, layer in layers.items()},
+        workloads={kind: engine.spec for kind, engine in all_engines().items()},
+    )
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A scenario, and the disks it was bound to where it comes from a result."""
+
+    scenario: Scenario
+    earlier: Mapping[str, tuple[str, ...]]
+    """Role → disk ids of the earlier run; a wish only, for the same server."""
+
+
+def read_document(text: str) -> Document:
+    """Read a scenario or a result file. Raises ProblemError with every problem, each naming its place."""
+    data = text.encode("utf-8", "surrogatepass")
+    value = read_json(data, max_bytes=MAX_RESULT_BYTES)
+    if isinstance(value, dict) and value.get("schema") == RESULT_SCHEMA:
+        result = decode(Result, value)
+        earlier = {role: tuple(p.id for p in prints) for role, prints in result.binding.items()}
+        return Document(_checked(read_scenario(result.scenario, catalog(), "$.scenario")), earlier)
+    if len(data) > MAX_SCENARIO_BYTES:
+        read_json(data)  # raises: too large for a scenario
+    return Document(_checked(read_scenario(value, catalog())), {})
+
+
+def _checked(scenario: Scenario) -> Scenario:
+    """Refuse what no Linux would build and what no workload can measure honestly, before any disk is looked at."""
+    problems: list[Problem] = []
+    for name, layout in scenario.layouts.items():
+        for node in layout.walk():
+            problems += all_layers()[node.kind].check(node.spec, _counts(node, scenario), node.place)
+            problems += [
+                Problem("no-device-below", f"a {source.kind} offers no block device to stand on", node.place, exit=2)
+                for sources in node.inputs.values()
+                for source in sources
+                if isinstance(source, Node) and source.kind == "disk"
+            ]
+        if len(name) > 63:
+            problems.append(Problem("schema", "the name is too long", layout.place, exit=2))
+    for load in scenario.workloads.values():
+        problems += all_engines()[load.kind].check(load.spec, load.place)
+    if problems:
+        raise ProblemError(*problems)
+    return scenario
+
+
+def _counts(node: Node, scenario: Scenario) -> dict[str, int]:
+    """How many devices go into each input of a layer."""
+    return {
+        name: sum(scenario.roles[s.role].count if isinstance(s, RoleRef) else 1 for s in sources)
+        for name, sources in node.inputs.items()
+    }
+
+
+def chosen(scenario: Scenario, options: Options) -> tuple[list[str], list[str]]:
+    """Names of the layouts and workloads that the options leave. Raises ProblemError for a name that is not there."""
+    for what, wanted, known in (
+        ("layout", options.layouts, scenario.layouts),
+        ("workload", options.workloads, scenario.workloads),
+    ):
+        if unknown := [name for name in wanted if name not in known]:
+            raise fail("unknown-name", f"there is no {what} {unknown[0]!r} in scenario {scenario.name}",
+                       remedy=f"Known: {', '.join(known)}.")  # fmt: skip
+    return (
+        [n for n in scenario.layouts if not options.layouts or n in options.layouts],
+        [n for n in scenario.workloads if not options.workloads or n in options.workloads],
+    )
+
+

@@ -1,0 +1,344 @@
+"""The process that executes a plan: every step journaled before it happens and after, taken down whatever happens."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from raidtui import __version__
+from raidtui.base.files import write_atomic
+from raidtui.engine import measuring, runs
+from raidtui.engine.journal import Journal
+from raidtui.engine.machine import describe
+from raidtui.engine.tally import Tally
+from raidtui.engine.watchdog import Watchdog
+from raidtui.gate.admit import admit, readmit
+from raidtui.gate.permit import Permit
+from raidtui.model.convert import encode
+from raidtui.model.event import (
+    AnyEvent,
+    CellDone,
+    CellStarted,
+    DisksAdmitted,
+    FrameTaken,
+    Noted,
+    RunFinished,
+    RunStarted,
+    StepDone,
+    StepFailed,
+    StepProgressed,
+    StepStarted,
+    WorkloadSampled,
+)
+from raidtui.model.frame import Frame
+from raidtui.model.measure import Sample
+from raidtui.model.plan import Step
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.result import Cell
+from raidtui.stack.catalog import all_actions
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Action, Outcome
+from raidtui.watch.sampler import Sampler
+
+_PROGRESS_EVERY_S = 0.5
+_GONE = ("disk-gone", "disk-changed", "disk-lost")
+_OUTCOMES = {
+    Exit.DONE: "done",
+    Exit.BUG: "bug",
+    Exit.REFUSED: "refused",
+    Exit.BUILD_FAILED: "build failed",
+    Exit.INVALID: "invalid",
+    Exit.LEFT_BEHIND: "left behind",
+    Exit.CANCELLED: "cancelled",
+}
+
+
+def run_folder(folder: str) -> int:
+    """Entry of the runner process: execute the plan in this run's folder and return the exit code."""
+    os.umask(0o077)
+    runner = Runner(Path(folder))
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: runner.cancel.set())
+    return int(runner.run())
+
+
+class Runner:
+    """One execution of one plan."""
+
+    def __init__(self, folder: Path) -> None:
+        lock = runs.own(folder)
+        if lock is None:
+            raise SystemExit(f"another process works on run {folder.name}")
+        self._lock = lock
+        self.folder = folder
+        self.plan = runs.plan_of(folder)
+        self.cancel = threading.Event()
+        self.journal = Journal(folder)
+        self.tally = Tally()
+        self._exits: set[Exit] = set()
+        self._problems: list[Problem] = []
+        self._listener: Callable[[Frame], None] | None = None
+        self._permits: dict[str, Permit] = {}
+        self._done_builds: list[tuple[Action, Step]] = []
+        self._step = ""
+        self._last_progress_s = 0.0
+
+    def run(self) -> Exit:
+        """Execute the whole plan. Whatever happens, what was built is taken down and the journal is closed."""
+        outcome = Exit.BUG
+        try:
+            self._note_start()
+            if self._admit():
+                self._execute()
+            outcome = self._exit()
+        except BaseException as error:  # the boundary of the process: journaled, then shown to whoever follows
+            text = "".join(traceback.format_exception(error))
+            self._problems.append(Problem("bug", f"{type(error).__name__}: {error}", remedy=text[-4000:]))
+            raise
+        finally:
+            self._emit(RunFinished(int(outcome), _OUTCOMES[outcome], tuple(self._problems)))
+            self._save()
+            for permit in self._permits.values():
+                permit.close()
+            self.journal.close()
+            os.close(self._lock)
+        return outcome
+
+    # What the run says
+
+    def _emit(self, event: AnyEvent) -> None:
+        self.tally.add(self.journal.append(event))
+
+    def _note_start(self) -> None:
+        self._emit(RunStarted(self.folder.name, self.plan, describe(), os.getpid(), __version__))
+
+    def _save(self) -> None:
+        try:
+            write_atomic(self.folder / "result.json", encode(self.tally.result()))
+        except OSError as error:
+            self._problems.append(Problem("result-not-saved", f"result.json: {error.strerror}", str(self.folder)))
+            self._exits.add(Exit.INVALID)
+
+    def _exit(self) -> Exit:
+        worst_first = (Exit.REFUSED, Exit.LEFT_BEHIND, Exit.CANCELLED, Exit.BUILD_FAILED, Exit.INVALID)
+        return next((code for code in worst_first if code in self._exits), Exit.DONE)
+
+    def _failed(self, code: Exit, problems: Sequence[Problem]) -> None:
+        self._exits.add(code)
+        self._problems += [p for p in problems if p not in self._problems]
+
+    # The run itself
+
+    def _admit(self) -> bool:
+        prints = {p.id: p for role in self.plan.binding.values() for p in role}
+        evidence: dict[str, object] = {}
+        try:
+            permits = admit(self.folder.name, list(prints.values()), evidence.update)
+        except ProblemError as error:
+            self._failed(Exit.REFUSED, error.problems)
+            return False
+        self._permits = {permit.fingerprint.id: permit for permit in permits}
+        self.tally.set_disks(tuple(permit.disk for permit in permits))
+        self._emit(DisksAdmitted(tuple(self._permits), evidence))
+        return True
+
+    def _execute(self) -> None:
+        self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
+        self.watchdog = Watchdog(self._permits, self.cancel, self._emit)
+        self.sampler = Sampler(self._frame)
+        self.watchdog.start()
+        self.sampler.start()
+        try:
+            for block, steps in itertools.groupby(self.plan.steps[1:], key=lambda step: step.block):
+                if block:
+                    self._block(list(steps))
+                elif not self._straight(list(steps)):
+                    break
+                if self.watchdog.lost or self.cancel.is_set() or Exit.LEFT_BEHIND in self._exits:
+                    break
+        finally:
+            if self.cancel.is_set():
+                self._failed(Exit.CANCELLED, [Problem("cancelled", "the run was cancelled", exit=130)])
+            self._take_down([step for step in self.plan.steps if step.phase == "prepare" and step.action == "disk.zero"])
+            self.watchdog.stop()
+            self.sampler.stop()
+
+    def _straight(self, steps: list[Step]) -> bool:
+        """Steps before the first and after the last layout. False when one of them failed."""
+        for step in steps:
+            try:
+                self._do(step)
+            except ProblemError as error:
+                self._failed(self._kind(error, Exit.BUILD_FAILED), error.problems)
+                return False
+        return True
+
+    def _block(self, steps: list[Step]) -> None:
+        """Build one layout, measure it, and take it down however far it came."""
+        phases = {phase: [s for s in steps if s.phase == phase] for phase in ("build", "measure", "teardown")}
+        self._done_builds = []
+        try:
+            for step in phases["build"]:
+                self._do(step)
+        except ProblemError as error:
+            self._failed(self._kind(error, Exit.BUILD_FAILED), error.problems)
+        else:
+            self._measure_all(phases["measure"])
+        finally:
+            self._take_down(phases["teardown"])
+            self._done_builds = []
+
+    def _measure_all(self, steps: list[Step]) -> None:
+        for cell, of_cell in itertools.groupby(steps, key=lambda step: step.cell):
+            if self.watchdog.lost or self.cancel.is_set():
+                return
+            self._measure(cell, list(of_cell))
+
+    def _measure(self, cell: str, steps: list[Step]) -> None:
+        plan = next(c for c in self.plan.cells if c.id == cell)
+        number = self.plan.cells.index(plan) + 1
+        devices = self._devices(steps[-1])
+        self._emit(CellStarted(cell, number, len(self.plan.cells), devices))
+        trouble: tuple[str, ...] = ()
+        try:
+            for step in steps:
+                self._do(step)
+        except ProblemError as error:
+            trouble = tuple(problem.message for problem in error.problems)
+            lost = tuple(f"disk {disk} was lost" for disk in self.watchdog.lost)
+            self._cell_done(Cell(cell, plan.layout, plan.workload, plan.round, False, (*lost, *trouble), plan.part))
+
+    def _cell_done(self, cell: Cell) -> None:
+        if not cell.valid:
+            self._failed(
+                Exit.INVALID, [Problem("invalid-cell", reason, cell.id, exit=int(Exit.INVALID)) for reason in cell.reasons]
+            )
+        self._emit(CellDone(cell))
+        self._save()
+
+    def _take_down(self, steps: list[Step]) -> None:
+        """Run every teardown step, whatever the others do; what could not be undone leaves the run open."""
+        self.context.cancelled = threading.Event()
+        for step in steps:
+            try:
+                self._do(step)
+            except ProblemError as error:
+                if error.problems[0].code in _GONE or self._is_lost(step):
+                    disk = str(step.args.get("disk", "")).removeprefix("disk:")
+                    text = f"{disk} was lost with data of this run on it: `raidtui recover` when it is back"
+                    self._emit(Noted(text, "warning"))
+                else:
+                    self._failed(Exit.LEFT_BEHIND, error.problems)
+        self.context.cancelled = self.cancel
+
+    def _kind(self, error: ProblemError, otherwise: Exit) -> Exit:
+        return Exit.CANCELLED if error.problems[0].code == "cancelled" else otherwise
+
+    def _is_lost(self, step: Step) -> bool:
+        return str(step.args.get("disk", "")).removeprefix("disk:") in self.watchdog.lost
+
+    # One step
+
+    def _do(self, step: Step) -> None:
+        """Journal, act, journal. Raises ProblemError after having journaled it."""
+        self._step = step.id
+        self._emit(
+            StepStarted(step.id, step.title, step.action, step.block, step.cell, step.creates, args=step.args)
+        )
+        began = time.monotonic()
+        try:
+            if step.phase not in ("teardown", "finish") and self.cancel.is_set():
+                raise fail("cancelled", "the run was cancelled", exit=Exit.CANCELLED)
+            outcome = self._act(step)
+        except ProblemError as error:
+            self._emit(StepFailed(step.id, error.problems[0], _since(began), self.context.executed()))
+            raise
+        except Exception as error:
+            self._emit(StepFailed(step.id, Problem("bug", f"{type(error).__name__}: {error}"), _since(began)))
+            raise
+        self._emit(StepDone(step.id, outcome.result, _since(began), outcome.commands, outcome.facts))
+
+    def _act(self, step: Step) -> Outcome:
+        if step.action == "recheck":
+            return self._recheck(step)
+        if step.action == "release":
+            return self._recheck(step)
+        if step.action == "cooldown":
+            self.watchdog.stop_measuring.wait(float(step.args["seconds"]))
+            return Outcome("done")
+        if step.action == "prefill":
+            measured = measuring.prefill(step, self._scene(step))
+            return Outcome("done", {"written_bytes": measured.summary.written_bytes}, (measured.command,))
+        if step.action == "measure":
+            cell = measuring.measure(step, next(c for c in self.plan.cells if c.id == step.cell), self._scene(step))
+            self._cell_done(cell)
+            return Outcome("done", {"valid": cell.valid}, (cell.command,))
+        action = all_actions()[step.action]
+        if step.phase == "build":
+            self._done_builds.append((action, step))
+        return action.do(self.context, step.args)
+
+    def _recheck(self, step: Step) -> Outcome:
+        wanted = step.args.get("disks") or list(self._permits)
+        if lost := [disk for disk in wanted if disk in self.watchdog.lost]:
+            raise fail("disk-lost", f"disk {lost[0]} was lost", place=lost[0], exit=Exit.BUILD_FAILED)
+        readmit([self._permits[disk] for disk in wanted])
+        return Outcome("done")
+
+    def _scene(self, step: Step) -> measuring.Scene:
+        return measuring.Scene(
+            context=self.context,
+            sampler=self.sampler,
+            listen=self._listen,
+            live=lambda sample: self._sampled(step, sample),
+            stop=self.watchdog.stop_measuring,
+            health=lambda: tuple(
+                reason for action, done in self._done_builds for reason in action.health(self.context, done.args)
+            ),
+            devices=self._devices(step),
+            disks={permit.disk.name: id_ for id_, permit in self._permits.items()},
+            lost=lambda: tuple(self.watchdog.lost),
+            out_of_space=lambda: self.journal.ran_out_of_space,
+        )
+
+    def _devices(self, step: Step) -> dict[str, str]:
+        """Kernel names of everything in the block, and what each is."""
+        found: dict[str, str] = {}
+        for ref in step.args.get("refs", ()):
+            if ref.startswith("disk:"):
+                found[self._permits[ref.removeprefix("disk:")].disk.name] = "target"
+        for action, done in self._done_builds:
+            found.update(action.members(self.context, done.args))
+        return found
+
+    # Live
+
+    def _report(self, text: str, fraction: float | None) -> None:
+        now = time.monotonic()
+        if now - self._last_progress_s >= _PROGRESS_EVERY_S or fraction == 1.0:
+            self._last_progress_s = now
+            self._emit(StepProgressed(self._step, text, fraction))
+
+    def _sampled(self, step: Step, sample: Sample) -> None:
+        self._emit(WorkloadSampled(step.cell, sample, prefill=step.action == "prefill"))
+
+    def _listen(self, listener: Callable[[Frame], None] | None) -> None:
+        self._listener = listener
+
+    def _frame(self, frame: Frame) -> None:
+        self._emit(FrameTaken(frame))
+        if (listener := self._listener) is not None:
+            listener(frame)
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 3)
+
+

@@ -1,0 +1,237 @@
+"""The runs of this server: a folder each, and what its journal says of it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from raidtui.base.files import private_folder, write_atomic
+from raidtui.base.paths import state_folder
+from raidtui.engine.journal import JOURNAL_NAME, read_journal
+from raidtui.model.convert import encode
+from raidtui.model.event import (
+    CellDone,
+    DisksAdmitted,
+    Record,
+    RecoverFinished,
+    RunFinished,
+    RunStarted,
+    StepDone,
+    StepFailed,
+    StepStarted,
+)
+from raidtui.model.plan import Plan
+from raidtui.model.problem import Exit, fail
+from raidtui.model.protocol import RunInfo
+
+RUN_PATTERN: Final = r"^[0-9]{8}-[0-9]{6}-[0-9a-z]{8}$"
+_PLAN_NAME: Final = "plan.json"
+_LOCK_NAME: Final = "runner.lock"
+_ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def new_token() -> str:
+    """Eight random characters for a plan's names."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(8))
+
+
+def runs_folder() -> Path:
+    return private_folder(state_folder() / "runs")
+
+
+def folder_of(run: str) -> Path:
+    """The folder of an existing run. Raises ProblemError (`no-run`)."""
+    folder = runs_folder() / run
+    if not re.fullmatch(RUN_PATTERN, run) or not folder.is_dir():
+        raise fail("no-run", f"there is no run {run[:80]!r}", remedy="`raidtui runs` lists the runs of this server.")
+    return folder
+
+
+def create(plan: Plan) -> tuple[str, Path]:
+    """A new run's name and its folder with the plan in it."""
+    run = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{plan.token}"
+    folder = private_folder(runs_folder() / run)
+    private_folder(folder / "work")
+    write_atomic(folder / _PLAN_NAME, encode(plan))
+    return run, folder
+
+
+def plan_of(folder: Path) -> Plan:
+    """The plan a run was started with."""
+    return msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=Plan)
+
+
+def own(folder: Path) -> int | None:
+    """Become the one process that works on this run: an open descriptor to keep, or None when another process is."""
+    fd = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, str(os.getpid()).encode(), 0)
+    return fd
+
+
+def owner(folder: Path) -> int | None:
+    """Process id of who works on this run now, or None when nobody does."""
+    try:
+        fd = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = os.pread(fd, 20, 0)
+        return int(text) if text.isdigit() else 0
+    else:
+        return None
+    finally:
+        os.close(fd)
+
+
+class Story(NamedTuple):
+    """What a journal says, folded."""
+
+    started: RunStarted | None
+    admitted: bool
+    """The gate let the disks through: something may have been written to them."""
+    open_steps: tuple[StepStarted, ...]
+    """Steps that may have made something which nothing after them took away, oldest first."""
+    owed: tuple[str, ...]
+    """Ids of disks that may carry what this run wrote."""
+    finished: RunFinished | None
+    recovered: RecoverFinished | None
+    cells_done: int
+    started_at: str
+    cancelled: bool = False
+
+
+def fold(records: Iterator[Record]) -> Story:
+    """One pass over a journal. Pure."""
+    started: RunStarted | None = None
+    admitted = False
+    finished: RunFinished | None = None
+    recovered: RecoverFinished | None = None
+    steps: dict[str, StepStarted] = {}
+    owed: dict[str, None] = {}
+    erases: dict[str, tuple[str, ...]] = {}
+    begun: dict[str, StepStarted] = {}
+    cells, first = 0, ""
+    for record in records:
+        event = record.event
+        first = first or record.wall
+        if isinstance(event, RunStarted):
+            started = event
+            erases = {step.id: step.erases for step in event.plan.steps}
+        elif isinstance(event, DisksAdmitted):
+            admitted = True
+        elif isinstance(event, StepStarted):
+            begun[event.step] = event
+            if event.creates:
+                steps[event.creates.uuid] = event
+            owed.update(dict.fromkeys(erases.get(event.step, ())))
+        elif isinstance(event, StepDone):
+            step = begun.get(event.step)
+            undone = step.args.get("uuid") if step and event.outcome in ("undone", "nothing to do") else None
+            if undone and not (step and step.creates):
+                steps.pop(str(undone), None)
+            if step and step.action == "disk.zero":
+                owed.pop(str(step.args.get("disk", "")).removeprefix("disk:"), None)
+        elif isinstance(event, StepFailed):
+            pass
+        elif isinstance(event, CellDone):
+            cells += 1
+        elif isinstance(event, RunFinished):
+            finished = event
+        elif isinstance(event, RecoverFinished):
+            recovered = event
+            if event.exit == Exit.DONE:
+                steps, owed = {}, {}
+    return Story(started, admitted, tuple(steps.values()), tuple(owed), finished, recovered, cells, first)
+
+
+def story_of(folder: Path) -> Story:
+    return fold(read_journal(folder))
+
+
+def state_of(folder: Path, story: Story) -> str:
+    """`running`, `finished`, `recovered`, or `interrupted`: nobody works on it, and it left something to undo."""
+    if owner(folder) is not None:
+        return "running"
+    if story.recovered and story.recovered.exit == Exit.DONE:
+        return "recovered"
+    if story.finished and story.finished.exit != Exit.LEFT_BEHIND:
+        return "finished"
+    return "interrupted"
+
+
+def info(folder: Path) -> RunInfo:
+    """One run, as `runs` lists it."""
+    plan, story = plan_of(folder), story_of(folder)
+    disks = tuple({print_.id: print_ for prints in plan.binding.values() for print_ in prints}.values())
+    return RunInfo(
+        run=folder.name,
+        scenario=str(plan.scenario.get("name", "")),
+        state=state_of(folder, story),
+        started=story.started_at,
+        disks=disks,
+        exit=story.finished.exit if story.finished else None,
+        outcome=story.finished.outcome if story.finished else "",
+        cells_done=story.cells_done,
+        cells=len(plan.cells),
+        rehearsal=plan.options.quick,
+    )
+
+
+def all_folders() -> list[Path]:
+    """Folders of all runs, oldest first. A folder without a plan was interrupted before anything began."""
+    return sorted(f for f in runs_folder().iterdir() if re.fullmatch(RUN_PATTERN, f.name) and (f / _PLAN_NAME).exists())
+
+
+def latest(*states: str) -> str:
+    """The latest run in one of these states. Raises ProblemError (`no-run`)."""
+    for folder in reversed(all_folders()):
+        if not states or state_of(folder, story_of(folder)) in states:
+            return folder.name
+    raise fail("no-run", f"no run is {' or '.join(states)}" if states else "there are no runs on this server")
+
+
+def held_disks() -> dict[str, str]:
+    """Disk id → run, of all disks that a run uses now or has left unfinished: they are not free."""
+    held: dict[str, str] = {}
+    for folder in all_folders():
+        story = story_of(folder)
+        state = state_of(folder, story)
+        if state == "running" or (state == "interrupted" and story.owed):
+            plan = plan_of(folder)
+            ids = [p.id for prints in plan.binding.values() for p in prints] if state == "running" else list(story.owed)
+            held.update(dict.fromkeys(ids, folder.name))
+    return held
+
+
+def discard(folder: Path) -> None:
+    """Remove the folder of a run that was refused before it touched anything."""
+    for name in (JOURNAL_NAME, _PLAN_NAME, _LOCK_NAME, "reserve", "result.json"):
+        (folder / name).unlink(missing_ok=True)
+    for entry in (folder / "work").glob("*"):
+        entry.unlink(missing_ok=True)
+    (folder / "work").rmdir()
+    folder.rmdir()
+
+
+def result_bytes(folder: Path) -> Any:
+    """The result file as it stands, or ProblemError (`no-result`)."""
+    try:
+        return (folder / "result.json").read_bytes()
+    except FileNotFoundError:
+        raise fail("no-result", f"run {folder.name} has no result yet", exit=Exit.USAGE) from None

@@ -1,0 +1,48 @@
+"""Looks after the disks of a run once a second, and turns a signal into an event."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from raidtui.gate.permit import Permit
+from raidtui.model.event import AnyEvent, CancelAsked, Noted
+
+_EVERY_S = 0.25
+STOP_GRACE_S = 5.0
+
+
+class Watchdog:
+    """`stop_measuring` is set when a disk is lost or the run is cancelled: a workload that goes on then is for nothing."""
+
+    def __init__(
+        self, permits: Mapping[str, Permit], cancel: threading.Event, emit: Callable[[AnyEvent], None]
+    ) -> None:
+        self._permits = permits
+        self._cancel = cancel
+        self._emit = emit
+        self.stop_measuring = threading.Event()
+        self.lost: list[str] = []
+        """Ids of disks that went away, in the order in which they did."""
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join(STOP_GRACE_S)
+
+    def _run(self) -> None:
+        told = False
+        while not self._stopped.wait(_EVERY_S):
+            if self._cancel.is_set() and not told:
+                told = True
+                self._emit(CancelAsked("signal"))
+                self.stop_measuring.set()
+            for disk, permit in self._permits.items():
+                if disk not in self.lost and not permit.alive():
+                    self.lost.append(disk)
+                    self.stop_measuring.set()
+                    self._emit(Noted(f"disk {disk} ({permit.disk.name}) was lost", "warning"))
