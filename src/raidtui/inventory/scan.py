@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -64,18 +64,23 @@ def scan(*, held: Mapping[str, str] | None = None, mine: Ownership | None = None
 
 
 def examine(
-    *, held: Mapping[str, str] | None = None, mine: Ownership | None = None, deadline_s: float = probe.DEADLINE_S
+    *,
+    held: Mapping[str, str] | None = None,
+    mine: Ownership | None = None,
+    only: Collection[str] | None = None,
+    deadline_s: float = probe.DEADLINE_S,
 ) -> tuple[Examined, ...]:
-    """As `scan`, with the evidence."""
+    """As `scan`, with the evidence. `only`: leave out every disk whose id is not among these."""
     mine = mine or Ownership()
     held = held or {}
     census = take_census(mine.pids)
     disks = identity.with_ids(census.disks)
-    nodes = {disk.name: census.blocks.family(disk.name) for disk in disks}
-    known = {disk.name: _known(disk, nodes[disk.name][0], disks, census, held, mine) for disk in disks}
+    looked_at = [disk for disk in disks if only is None or disk.id in only]
+    nodes = {disk.name: census.blocks.family(disk.name) for disk in looked_at}
+    known = {disk.name: _known(disk, nodes[disk.name][0], disks, census, held, mine) for disk in looked_at}
     jobs = {}
     if others.is_root():
-        for disk in disks:
+        for disk in looked_at:
             # A disk that a run works on is left alone: reading from it would disturb what is being measured, and
             # even a moment of exclusive access could make the run's own tools fail.
             if disk.size_bytes and "held" not in _codes(known[disk.name]):
@@ -83,7 +88,7 @@ def examine(
     answers = probe.probe_all(jobs, deadline_s)
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
     examined = []
-    for disk in sorted(disks, key=lambda disk: _natural(disk.name)):
+    for disk in sorted(looked_at, key=lambda disk: _natural(disk.name)):
         key = disk.name, disk.diskseq
         examined.append(_examined(disk, known[disk.name], key in jobs, answers.get(key), at, census))
     return tuple(examined)

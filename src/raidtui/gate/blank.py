@@ -1,0 +1,176 @@
+"""Making a disk blank, and proving it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import random
+import struct
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from raidtui.base import proc
+from raidtui.gate.permit import Permit
+from raidtui.inventory import ioctl
+from raidtui.inventory.blocks import Node
+from raidtui.inventory.content import EDGE_BYTES, MIB, SAMPLES, find_signatures, open_node, regions, sample
+from raidtui.model.problem import Exit, fail
+
+BLKRRPART, BLKFLSBUF, BLKDISCARD, BLKZEROOUT = 0x125F, 0x1261, 0x1277, 0x127F
+DISCARD_CHUNK, ZERO_CHUNK = 16 << 30, 256 * MIB
+SETTLE_S = 10
+_LOCK_PATIENCE_S = 10.0
+
+# Copies of superblocks outside head and tail: btrfs (64 MiB, 256 GiB), ext2-4 (block groups 1, 3, 5, 7 of 128 MiB),
+# Ceph BlueStore (1, 10, 100, 1000 GiB).
+_COPIES = tuple(m * MIB for m in (64, 128, 384, 640, 896)) + tuple(g << 30 for g in (1, 10, 100, 256, 1000))
+
+Progress = Callable[[int, int], None]
+"""Bytes done, bytes in all."""
+
+
+def make_blank(
+    permit: Permit, progress: Progress | None = None, cancelled: Callable[[], bool] | None = None
+) -> dict[str, Any]:
+    """Make the whole disk read as zeroes and prove it.
+
+    Discards where the disk promises zeroes after it, else writes them. Returns `{"method", "bytes", "samples", "seconds"}`,
+    method `discard` or `written zeroes`. Raises ProblemError: `busy`, `disk-gone`, `cancelled`, `not-blank`.
+    """
+    began = time.monotonic()
+    size = permit.disk.size_bytes
+    fd = permit.open_for_writing()
+    try:
+        _keep_udev_away(fd, permit)
+        method = "written zeroes"
+        if permit.disk.discard and promises_zeroes(permit):
+            _in_chunks(fd, BLKDISCARD, DISCARD_CHUNK, permit, progress, cancelled)
+            method = "discard"
+        if method == "written zeroes" or not _reads_zero(fd, permit):
+            method = "written zeroes"
+            _in_chunks(fd, BLKZEROOUT, ZERO_CHUNK, permit, progress, cancelled)
+        os.fsync(fd)
+        fcntl.ioctl(fd, BLKFLSBUF)
+        with suppress(OSError):  # a disk that cannot have partitions refuses to look for them
+            fcntl.ioctl(fd, BLKRRPART)
+        samples = prove_zero(permit)
+    finally:
+        os.close(fd)
+    _settle()
+    if not is_blank(permit):
+        raise _not_blank(permit, "a signature came back")
+    return {"method": method, "bytes": size, "samples": samples, "seconds": round(time.monotonic() - began, 3)}
+
+
+def promises_zeroes(permit: Permit) -> bool:
+    """Whether the disk says that discarded blocks read as zeroes. False where it says nothing."""
+    try:
+        return permit.disk.transport == "nvme" and ioctl.nvme_reads_zero_after_discard(permit.pin)
+    except OSError:
+        return False
+
+
+def prove_zero(permit: Permit) -> int:
+    """Read back head, tail, every place of a superblock and random samples past all caches; how many regions were read.
+
+    Raises ProblemError `not-blank` where any of them is not zero.
+    """
+    node = _node(permit)
+    fd = open_node(node, os.O_DIRECT)
+    try:
+        found = sample(fd, _places(node.size_bytes))
+    except OSError as error:
+        raise fail("disk-gone", f"cannot be read back: {error}", place=permit.disk.id, exit=Exit.BUILD_FAILED) from error
+    finally:
+        os.close(fd)
+    if found.fill != "zeroes":
+        raise _not_blank(permit, f"byte {found.data_at or 0} and after does not read as zero")
+    return found.regions
+
+
+def is_blank(permit: Permit) -> bool:
+    """Whether libblkid finds nothing and every sample is zero."""
+    permit.verify()
+    node = _node(permit)
+    fd = open_node(node)
+    try:
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        if find_signatures(fd, node.size_bytes, [node]):
+            return False
+    finally:
+        os.close(fd)
+    fd = open_node(node, os.O_DIRECT)
+    try:
+        return sample(fd, _places(node.size_bytes)).fill == "zeroes"
+    finally:
+        os.close(fd)
+
+
+def _node(permit: Permit) -> Node:
+    disk = permit.disk
+    return Node(disk.name, os.makedev(disk.major, disk.minor), disk.name, 0, disk.size_bytes)
+
+
+def _places(size: int) -> Iterator[tuple[int, int]]:
+    yield from regions(size, SAMPLES, random.SystemRandom())
+    for offset in _COPIES:
+        if offset + MIB < size - EDGE_BYTES:
+            yield offset, MIB
+
+
+def _reads_zero(fd: int, permit: Permit) -> bool:
+    os.fsync(fd)
+    node = _node(permit)
+    direct = open_node(node, os.O_DIRECT)
+    try:
+        return sample(direct, _places(node.size_bytes)).fill == "zeroes"
+    finally:
+        os.close(direct)
+
+
+def _in_chunks(
+    fd: int, request: int, chunk: int, permit: Permit, progress: Progress | None, cancelled: Callable[[], bool] | None
+) -> None:
+    size = permit.disk.size_bytes
+    for offset in range(0, size, chunk):
+        if cancelled is not None and cancelled():
+            raise fail("cancelled", "making the disk blank was cancelled", place=permit.disk.id, exit=Exit.CANCELLED)
+        length = min(chunk, size - offset)
+        try:
+            fcntl.ioctl(fd, request, struct.pack("<QQ", offset, length))
+        except OSError as error:
+            if request == BLKDISCARD and error.errno in (errno.EOPNOTSUPP, errno.EINVAL):
+                return  # the read-back will say that it is not zero, and zeroes are written instead
+            text = f"could not be made blank at byte {offset}: {error.strerror}"
+            raise fail("not-blank", text, place=permit.disk.id, remedy="look at dmesg", exit=Exit.BUILD_FAILED) from error
+        if progress is not None:
+            progress(offset + length, size)
+
+
+def _keep_udev_away(fd: int, permit: Permit) -> None:
+    """udev leaves a disk alone while someone holds this lock; it may itself be looking at the disk just now."""
+    until = time.monotonic() + _LOCK_PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise fail("locked", "a program holds a lock (flock) on it", place=permit.disk.id, remedy="lslocks",
+                           exit=Exit.REFUSED) from None  # fmt: skip
+            time.sleep(0.05)
+
+
+def _settle() -> None:
+    udevadm = proc.find_tool("udevadm")
+    if udevadm is not None:
+        with suppress(proc.ToolError):  # a slow udev is no reason to fail: what counts is read from the disk
+            proc.run([udevadm, "settle", f"--timeout={SETTLE_S}"], timeout_s=SETTLE_S + 5, check=False)
+
+
+def _not_blank(permit: Permit, what: str) -> Exception:
+    remedy = "the disk does not keep what it is told; look at dmesg and its SMART log"
+    return fail("not-blank", f"the disk is not blank: {what}", place=permit.disk.id, remedy=remedy, exit=Exit.BUILD_FAILED)

@@ -1,0 +1,127 @@
+"""One lock per disk, held for as long as a run works on it and released by the kernel however the run ends."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from raidtui.base.files import private_folder
+from raidtui.base.paths import run_folder
+from raidtui.base.text import clean
+from raidtui.model.disk import Disk, Fingerprint
+from raidtui.model.problem import Exit, Problem, ProblemError
+
+_PATIENCE_S = 0.3
+"""`holders` takes a lock for an instant to see whether it is free; that instant must not look like another run."""
+_MAX_BYTES = 4096
+
+
+class Lock(NamedTuple):
+    """A lock that this process holds."""
+
+    key: str
+    run_id: str
+    fd: int
+
+    def release(self) -> None:
+        os.close(self.fd)
+
+
+def lock_key(disk: Disk | Fingerprint) -> str:
+    """What names a disk's lock: its worldwide name, else its id."""
+    return disk.wwid or disk.id
+
+
+def lock_folder() -> Path:
+    return private_folder(run_folder() / "locks")
+
+
+def lock_path(key: str) -> Path:
+    """A file name that is safe whatever bytes an identity holds, and different for different keys."""
+    readable = re.sub(r"[^A-Za-z0-9._-]", "_", key)[:80]
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return lock_folder() / f"{readable}.{digest}"
+
+
+def take(run_id: str, keys: Iterable[str]) -> list[Lock]:
+    """Lock all of these disks or none.
+
+    Raises ProblemError (`held`) naming the run that holds each disk that could not be locked.
+    """
+    taken: list[Lock] = []
+    refused: list[Problem] = []
+    try:
+        for key in sorted(set(keys)):  # always in this order, so that two runs never wait for each other
+            fd = _open(lock_path(key), os.O_RDWR | os.O_CREAT)
+            if _locked(fd, fcntl.LOCK_EX, _PATIENCE_S):
+                taken.append(Lock(key, run_id, fd))
+                _write(fd, {"key": key, "run": run_id, "pid": os.getpid()})
+            else:
+                refused.append(_held(key, _read(fd).get("run", "?")))
+                os.close(fd)
+        if refused:
+            raise ProblemError(*refused)
+    except BaseException:
+        for lock in taken:
+            lock.release()
+        raise
+    return taken
+
+
+def holders() -> dict[str, str]:
+    """Disk key → run, for every lock that is held at this moment, by whichever process."""
+    found = {}
+    for path in sorted(lock_folder().iterdir()):
+        try:
+            fd = _open(path, os.O_RDWR)
+        except OSError:
+            continue
+        try:
+            if not _locked(fd, fcntl.LOCK_SH, 0.0):
+                facts = _read(fd)
+                found[facts.get("key", path.name)] = facts.get("run", "?")
+        finally:
+            os.close(fd)
+    return found
+
+
+def _open(path: Path, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def _locked(fd: int, how: int, patience_s: float) -> bool:
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(fd, how | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.02)
+
+
+def _write(fd: int, facts: dict[str, object]) -> None:
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, json.dumps(facts).encode(), 0)
+
+
+def _read(fd: int) -> dict[str, str]:
+    try:
+        facts = json.loads(os.pread(fd, _MAX_BYTES, 0))
+        return {str(name): str(value) for name, value in facts.items()}
+    except (ValueError, AttributeError):  # its holder is just writing it
+        return {}
+
+
+def _held(key: str, run_id: str) -> Problem:
+    run = clean(run_id, 80)
+    remedy = f"raidtui attach {run} follows it, raidtui cancel {run} ends it"
+    return Problem("held", f"held by run {run}", clean(key), remedy, int(Exit.REFUSED))

@@ -1,0 +1,139 @@
+"""The only way to a writable disk: a permit for one disk, bound to this appearance of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from raidtui.base.files import read_int
+from raidtui.gate.locks import Lock
+from raidtui.inventory import ioctl
+from raidtui.model.disk import Disk, Fingerprint
+from raidtui.model.problem import Exit, ProblemError, fail
+
+ISSUER: Final = object()
+"""Only `admit` uses this. Whoever else makes a permit does it in plain sight of a reviewer."""
+
+
+class Permit:
+    """Permission to write to one disk, for as long as it is open.
+
+    It holds the disk's lock and an open descriptor (the pin): while the pin is open, the kernel gives the disk's device
+    number to no other disk.
+    """
+
+    def __init__(self, issuer: object, disk: Disk, fingerprint: Fingerprint, lock: Lock) -> None:
+        if issuer is not ISSUER:
+            raise TypeError("a permit is issued by the gate only")
+        self.disk = disk
+        self.fingerprint = fingerprint
+        self.run_id = lock.run_id
+        self._lock: Lock | None = lock
+        self._devno = os.makedev(disk.major, disk.minor)
+        self._pin: int | None = _open_checked(disk, self._devno, os.O_RDONLY)
+
+    def __repr__(self) -> str:
+        return f"Permit({self.disk.id!r}, run {self.run_id!r}, {'closed' if self.closed else 'open'})"
+
+    @property
+    def closed(self) -> bool:
+        return self._pin is None
+
+    @property
+    def pin(self) -> int:
+        """The pin's descriptor, read-only. Raises ProblemError on a closed permit."""
+        if self._pin is None:
+            raise fail("permit-closed", "the permit was given back", place=self.disk.id, exit=Exit.BUG)
+        return self._pin
+
+    def alive(self) -> bool:
+        """Whether the pinned disk is still there. Never raises."""
+        try:
+            self.verify()
+        except ProblemError:
+            return False
+        return True
+
+    def verify(self) -> None:
+        """Raises ProblemError unless pin, sysfs and device node still speak of the same appearance of the disk."""
+        try:
+            size = ioctl.size_bytes(self.pin)
+        except OSError:
+            size = 0
+        folder = Path(f"/sys/dev/block/{self.disk.major}:{self.disk.minor}")
+        if size == 0 or not folder.exists():
+            raise gone(self.disk)
+        if size != self.disk.size_bytes:
+            raise changed(self.disk, f"its size is now {size} bytes")
+        if self.disk.diskseq is None or ioctl.diskseq(self.pin) != self.disk.diskseq:
+            raise changed(self.disk, "it is another appearance of the disk (diskseq)")
+        if read_int(folder / "diskseq") != self.disk.diskseq:
+            raise changed(self.disk, "its device number belongs to another disk now")
+        try:
+            info = os.lstat(self.disk.path)
+        except OSError:
+            raise gone(self.disk) from None
+        if not stat.S_ISBLK(info.st_mode) or info.st_rdev != self._devno:
+            raise changed(self.disk, f"{self.disk.path} is another device now")
+
+    def path(self) -> str:
+        """`/dev/NAME`, right after `verify`: for tools that take nothing but a name."""
+        self.verify()
+        return self.disk.path
+
+    def open_for_writing(self, *, exclusive: bool = True, flags: int = 0) -> int:
+        """A descriptor to write to the disk; the caller closes it. Exclusive: fails while anything else claims the disk.
+
+        Raises ProblemError `disk-gone`, `disk-changed` or `busy`.
+        """
+        self.verify()
+        how = os.O_RDWR | flags | (os.O_EXCL if exclusive else 0)
+        return _open_checked(self.disk, self._devno, how)
+
+    def close(self) -> None:
+        """Give the permit back: pin and lock are released. May be called twice."""
+        if self._pin is not None:
+            os.close(self._pin)
+            self._pin = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def _open_checked(disk: Disk, devno: int, flags: int) -> int:
+    """Open the real node and insist that what was opened is the disk, by number and by diskseq."""
+    try:
+        fd = os.open(disk.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise gone(disk) from None
+    except OSError as error:
+        text = f"{disk.path} cannot be opened: {error.strerror}"
+        raise fail("busy", text, place=disk.id, remedy=f"lsblk {disk.path}", exit=Exit.REFUSED) from error
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISBLK(info.st_mode) or info.st_rdev != devno:
+            raise changed(disk, f"{disk.path} is another device now")
+        if disk.diskseq is None or ioctl.diskseq(fd) != disk.diskseq:
+            raise changed(disk, "it is another appearance of the disk (diskseq)")
+        if ioctl.size_bytes(fd) != disk.size_bytes:
+            raise changed(disk, "its size is not what it was")
+    except OSError:
+        os.close(fd)
+        raise gone(disk) from None
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def gone(disk: Disk | Fingerprint) -> ProblemError:
+    """The problem of a disk that is not there any more."""
+    remedy = "re-seat the disk, then plan again: raidtui disks"
+    return fail("disk-gone", "the disk is not there any more", place=disk.id, remedy=remedy, exit=Exit.REFUSED)
+
+
+def changed(disk: Disk | Fingerprint, what: str) -> ProblemError:
+    """The problem of a disk that is not the one that was planned with."""
+    return fail("disk-changed", what, place=disk.id, remedy="plan again: raidtui plan", exit=Exit.REFUSED)
