@@ -1,0 +1,35 @@
+"""Read a result file that a stranger may have written: bounded, strict, and with errors that name the place."""
+
+from __future__ import annotations
+
+import msgspec
+
+from raidtui.model.convert import decode
+from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
+from raidtui.model.problem import fail
+from raidtui.model.result import RESULT_SCHEMA, Result
+
+
+class _Head(msgspec.Struct, frozen=True):
+    schema: str
+
+
+def read_result(data: bytes, name: str = "") -> Result:
+    """The result in `data`. Raises ProblemError (`json`, `schema`, `not-a-result`) naming the place in the file."""
+    value = read_json(data, max_bytes=MAX_RESULT_BYTES)
+    head = decode(_Head, value)
+    if head.schema != RESULT_SCHEMA:
+        raise fail(
+            "not-a-result",
+            f"{name or 'the file'} is of schema {head.schema[:80]!r}, not {RESULT_SCHEMA!r}",
+            place="$.schema",
+            remedy="Results are what `raidtui replay` leaves.",
+        )
+    # The reports of the measuring tools are kept unread, which only the reader of bytes can do; `read_json` has already
+    # refused what it would be lenient about.
+    try:
+        return msgspec.json.decode(data, type=Result)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `")
+        raise fail("schema", message, place=place.rstrip("`") or "$",
+                   remedy="`raidtui schema result` prints what may stand there.") from None  # fmt: skip
