@@ -120,7 +120,8 @@ def _syncs(group: Group) -> Direction | None:
 def _latency(spread: Spread) -> Latency:
     if not spread.count:
         return Latency()
-    at = {name: ns / 1000 for name, ns in spread.percentile.items()}
+    # fio names a bin by its middle, which may lie above everything that was seen.
+    at = {name: min(ns, spread.max_ns) / 1000 for name, ns in spread.percentile.items()}
     return Latency(
         mean_us=spread.mean_ns / 1000,
         p50_us=at.get("50.000000"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from raidtui.load.fio.report import Flow, Group, Spread
@@ -73,7 +73,8 @@ def _latency_between(before: Spread | None, now: Spread) -> Latency:
     total_ns = now.mean_ns * now.count - (before.mean_ns * before.count if before else 0.0)
     earlier = before.bins if before else {}
     bins = ((ns, n - earlier.get(ns, 0)) for ns, n in now.bins.items())
-    p50, p99, p999 = _percentiles((50.0, 99.0, 99.9), sorted((ns, n) for ns, n in bins if n > 0))
+    # A bin is named by its middle, which may lie above everything that was seen in it.
+    p50, p99, p999 = _percentiles((50.0, 99.0, 99.9), sorted((min(ns, now.max_ns), n) for ns, n in bins if n > 0))
     grew = before is None or now.max_ns > before.max_ns
     return Latency(
         mean_us=max(0.0, total_ns / count / 1000),
@@ -84,7 +85,7 @@ def _latency_between(before: Spread | None, now: Spread) -> Latency:
     )
 
 
-def _percentiles(percents: Iterable[float], bins: list[tuple[int, int]]) -> list[float | None]:
+def _percentiles(percents: Iterable[float], bins: Sequence[tuple[float, int]]) -> list[float | None]:
     """In µs, by fio's own rule: the first bin up to which at least that share of operations lies."""
     total = sum(n for _, n in bins)
     found: list[float | None] = []
