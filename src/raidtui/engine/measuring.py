@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from raidtui.engine import verdict
 from raidtui.engine.journal import wall_clock
 from raidtui.engine.planner import FIRST_TARGET_FD
-from raidtui.load.catalog import all_engines
+from raidtui.load.catalog import engines
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.model.convert import decode
 from raidtui.model.frame import Frame
@@ -51,8 +51,8 @@ class Scene(NamedTuple):
 
 def prefill(step: Step, scene: Scene) -> Measured:
     """Write the region that will be read. Raises ProblemError (`prefill`) when it could not be written."""
-    engine = all_engines()[str(step.args["engine"])]
-    with _open_target(step.args["refs"], scene.context) as target:
+    engine = engines()[str(step.args["engine"])]
+    with _open_target(step, scene.context) as target:
         measured = engine.prefill(
             int(step.args["region_bytes"]), target, folder=_work(scene), live=scene.live, stop=scene.stop
         )
@@ -63,7 +63,7 @@ def prefill(step: Step, scene: Scene) -> Measured:
 
 def measure(step: Step, cell: CellPlan, scene: Scene) -> Cell:
     """Run the workload of `step` and return the cell, valid or not; what goes wrong is among its reasons."""
-    engine = all_engines()[str(step.args["engine"])]
+    engine = engines()[str(step.args["engine"])]
     spec = decode(engine.spec, step.args["spec"], step.cell)
     fold = SeriesFold(scene.devices)
     measured: Measured | None = None
@@ -71,7 +71,7 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> Cell:
     started, clocks = wall_clock(), _clocks()
     target_names: tuple[str, ...] = ()
     try:
-        with _open_target(step.args["refs"], scene.context) as target:
+        with _open_target(step, scene.context) as target:
             target_names = tuple(device.name for device in target.devices)
             if problems := engine.check_target(spec, step.cell, target.size_bytes):
                 raise ProblemError(*problems)
@@ -132,8 +132,12 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> Cell:
 
 
 @contextmanager
-def _open_target(refs: Any, context: Context) -> Iterator[Target]:
-    """Hold the target for ourselves (O_EXCL: nothing else can mount, stop or claim it), under the planned numbers."""
+def _open_target(step: Step, context: Context) -> Iterator[Target]:
+    """Hold the target for ourselves (O_EXCL: nothing else can mount, stop or claim it), under the planned numbers.
+
+    A target that came out a little larger than planned is used up to its planned size: what was shown is what runs.
+    """
+    refs: list[str] = step.args["refs"]
     devices: list[TargetDevice] = []
     context.about_to_write([ref.removeprefix("disk:") for ref in refs if ref.startswith("disk:")])
     try:
@@ -143,7 +147,8 @@ def _open_target(refs: Any, context: Context) -> Iterator[Target]:
             os.close(fd)
             info = os.fstat(wanted)
             name = Path(f"/sys/dev/block/{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}").resolve().name
-            devices.append(TargetDevice(wanted, name, os.lseek(wanted, 0, os.SEEK_END)))
+            size_bytes = min(os.lseek(wanted, 0, os.SEEK_END), int(step.args["size_bytes"]))
+            devices.append(TargetDevice(wanted, name, size_bytes))
             if not stat.S_ISBLK(info.st_mode) or wanted != FIRST_TARGET_FD + index:
                 raise fail("target", f"{ref} is not a block device that can be pinned", place=ref, exit=Exit.INVALID)
         yield Target(tuple(devices))

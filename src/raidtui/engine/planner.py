@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from raidtui.engine.reading import chosen
-from raidtui.load.catalog import all_engines
+from raidtui.load.catalog import engines
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
 from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
@@ -18,7 +18,6 @@ from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget
 
 FIRST_TARGET_FD: Final = 100
 """Targets are open in the runner under these numbers, so that a plan can show the very argv that will run."""
-QUICK_REGION_BYTES: Final = 256 << 20
 QUICK_COOLDOWN_S: Final = 1.0
 ZERO_BYTES_PER_S: Final = 2e9
 """A guess for estimates only: discards are far faster, written zeroes slower."""
@@ -116,8 +115,8 @@ class _Planner:
             self._zero(disk, f"Make {self._label(disk)} blank again", if_written=True)
 
     def _cell(self, layout: str, workload: str, number: int, target: PlannedTarget, disks: tuple[str, ...]) -> None:
-        load = self._load(workload)
-        engine = all_engines()[load.kind]
+        load = self._load(workload, target.size_bytes)
+        engine = engines()[load.kind]
         if problems := engine.check_target(load.spec, load.place, target.size_bytes):
             raise ProblemError(*problems)
         cell = CellPlan(
@@ -128,14 +127,14 @@ class _Planner:
         paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + i}" for i in range(len(target.refs)))
         shown = ", ".join(target.paths)
         erased = tuple(d for d in disks if not target.part or d == target.part)
-        common = {"refs": list(target.refs), "engine": load.kind}
+        common = {"refs": list(target.refs), "engine": load.kind, "size_bytes": target.size_bytes}
         region = engine.region_bytes(load.spec, target.size_bytes)
         if self.policy.prefill and engine.reads(load.spec):
             title = f"{cell.id}: fill {size_text(region)} of {shown}"
             args = {**common, "region_bytes": region}
             written = region * len(target.refs)
             self._add(
-                Draft("prefill", title, args, (engine.prefill_command(region, paths),),
+                Draft("prefill", title, args, (engine.prefill_command(region, paths, size_bytes=target.size_bytes),),
                       writes_bytes=written, seconds=written / FILL_BYTES_PER_S),
                 erases=erased, cell=cell.id,
             )  # fmt: skip
@@ -144,17 +143,18 @@ class _Planner:
             self._add(Draft("cooldown", f"{cell.id}: rest", {"seconds": cooldown_s}, seconds=cooldown_s), cell=cell.id)
         estimate = engine.estimate(load.spec, target.size_bytes)
         args = {**common, "spec": plain(load.spec), "part": target.part}
+        command = engine.command(load.spec, paths, size_bytes=target.size_bytes)
         self._add(
-            Draft("measure", f"{cell.id}: measure {shown}", args, (engine.command(load.spec, paths),),
+            Draft("measure", f"{cell.id}: measure {shown}", args, (command,),
                   writes_bytes=estimate.max_written_bytes, seconds=estimate.seconds + 1),
             erases=erased, cell=cell.id,
         )  # fmt: skip
 
-    def _load(self, workload: str) -> Load:
+    def _load(self, workload: str, size_bytes: int) -> Load:
         load = self.scenario.workloads[workload]
         if not self.options.quick:
             return load
-        return load._replace(spec=all_engines()[load.kind].quick(load.spec))
+        return load._replace(spec=engines()[load.kind].quick(load.spec, size_bytes))
 
     def _plan_layout(self, node: Node) -> Planned:
         """The layer and everything below it, as one: built from below, taken down from above."""

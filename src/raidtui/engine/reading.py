@@ -7,7 +7,7 @@ from functools import cache
 
 import msgspec
 
-from raidtui.load.catalog import all_engines
+from raidtui.load.catalog import engines
 from raidtui.model.convert import decode
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
 from raidtui.model.plan import Options
@@ -24,7 +24,7 @@ def catalog() -> Catalog:
     return Catalog(
         layers={kind: layer.spec for kind, layer in layers.items()},
         inputs={kind: layer.inputs for kind, layer in layers.items()},
-        workloads={kind: engine.spec for kind, engine in all_engines().items()},
+        workloads={kind: engine.spec for kind, engine in engines().items()},
     )
 
 
@@ -64,7 +64,7 @@ def _checked(scenario: Scenario) -> Scenario:
         if len(name) > 63:
             problems.append(Problem("schema", "the name is too long", layout.place, exit=2))
     for load in scenario.workloads.values():
-        problems += all_engines()[load.kind].check(load.spec, load.place)
+        problems += engines()[load.kind].check(load.spec, load.place)
     if problems:
         raise ProblemError(*problems)
     return scenario

@@ -166,7 +166,10 @@ class Runner:
         finally:
             if self.cancel.is_set():
                 self._failed(Exit.CANCELLED, [Problem("cancelled", "the run was cancelled", exit=130)])
-            self._take_down([step for step in self.plan.steps if step.phase == "prepare" and step.action == "disk.zero"])
+            written = {f"disk:{disk}" for disk in self.context.written}
+            self._take_down([s for s in self.plan.steps if s.phase == "prepare" and s.args.get("disk") in written])
+            if self.watchdog.lost and not self._exits:
+                self._failed(Exit.INVALID, [Problem("disk-lost", f"disk {d} was lost") for d in self.watchdog.lost])
             self.watchdog.stop()
             self.sampler.stop()
 
@@ -176,7 +179,8 @@ class Runner:
             try:
                 self._do(step)
             except ProblemError as error:
-                self._failed(self._kind(error, Exit.BUILD_FAILED), error.problems)
+                otherwise = Exit.LEFT_BEHIND if step.phase == "finish" else Exit.BUILD_FAILED
+                self._failed(self._kind(error, otherwise), error.problems)
                 return False
         return True
 
@@ -258,7 +262,7 @@ class Runner:
                 raise fail("cancelled", "the run was cancelled", exit=Exit.CANCELLED)
             outcome = self._act(step)
         except ProblemError as error:
-            self._emit(StepFailed(step.id, error.problems[0], _since(began), self.context.executed()))
+            self._emit(StepFailed(step.id, error.problems[0], _since(began), getattr(error, "commands", ())))
             raise
         except Exception as error:
             self._emit(StepFailed(step.id, Problem("bug", f"{type(error).__name__}: {error}"), _since(began)))

@@ -54,8 +54,8 @@ class Engine(Protocol):
     def check_target(self, spec: Any, place: str, size_bytes: int) -> list[Problem]:
         """Why they cannot be honest on a target of this size."""
 
-    def quick(self, spec: Any) -> Any:
-        """The same workload as a rehearsal: at most 3 s."""
+    def quick(self, spec: Any, size_bytes: int) -> Any:
+        """The same workload as a rehearsal on a target of this size: at most 3 s, reading at most 256 MiB of it."""
 
     def reads(self, spec: Any) -> bool:
         """True when it reads, so that the region has to be written before."""
@@ -74,9 +74,7 @@ class Engine(Protocol):
         workload repeats that asked for the same sequence of offsets in every run.
         """
 
-    def prefill_command(
-        self, region_bytes: int, paths: tuple[str, ...], *, size_bytes: int | None = None
-    ) -> tuple[str, ...]:
+    def prefill_command(self, region_bytes: int, paths: tuple[str, ...], *, size_bytes: int) -> tuple[str, ...]:
         """The argv that writes incompressible data over the region, so that reads never hit unwritten blocks."""
 
     def run(

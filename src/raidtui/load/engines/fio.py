@@ -23,9 +23,10 @@ from raidtui.load.fio.verdict import Asked, problems_of
 from raidtui.load.reasons import REASONS
 from raidtui.model.measure import Measured, Sample, Summary
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
-from raidtui.model.units import Duration
+from raidtui.model.units import Duration, Extent
 
 QUICK_S = 3.0
+QUICK_REGION_BYTES: Final = 256 << 20
 _START_S = 1.0
 
 
@@ -44,12 +45,28 @@ class FioEngine:
     def check_target(self, spec: FioSpec, place: str, size_bytes: int) -> list[Problem]:
         return honest.check_target(spec, place, size_bytes)
 
-    def quick(self, spec: FioSpec) -> FioSpec:
-        """At most 3 s, without a ramp; the search for a latency gets windows that fit."""
+    def quick(self, spec: FioSpec, size_bytes: int) -> FioSpec:
+        """At most 3 s, without a ramp; the search for a latency gets windows that fit.
+
+        What reads keeps to the first 256 MiB, so that they can be written beforehand in no time.
+        """
         runtime = _at_most(spec.runtime, QUICK_S)
         window = spec.latency_window and _at_most(spec.latency_window, QUICK_S / 6)
         think = spec.thinktime and _at_most(spec.thinktime, QUICK_S / 6)
-        return msgspec.structs.replace(spec, runtime=runtime, ramp_time=None, latency_window=window, thinktime=think)
+        return msgspec.structs.replace(
+            spec,
+            runtime=runtime,
+            ramp_time=None,
+            latency_window=window,
+            thinktime=think,
+            size=self._quick_size(spec, size_bytes),
+        )
+
+    def _quick_size(self, spec: FioSpec, size_bytes: int) -> Extent | None:
+        region = region_of(spec, size_bytes)
+        if not spec.reads or region.end <= QUICK_REGION_BYTES or region.end != region.size:
+            return spec.size
+        return Extent(f"{QUICK_REGION_BYTES}B")
 
     def reads(self, spec: FioSpec) -> bool:
         return spec.reads

@@ -1,0 +1,103 @@
+"""What this server can build and measure, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+from pathlib import Path
+from typing import Final
+
+from raidtui.base.paths import state_folder
+from raidtui.base.proc import ToolError, find_tool, run
+from raidtui.engine.launch import has_systemd
+from raidtui.engine.machine import tool_version
+from raidtui.model.problem import ProblemError
+from raidtui.model.protocol import Check, Checkup
+from raidtui.model.units import size_text
+from raidtui.stack import blockdev
+
+_MIN_FIO: Final = (3, 33)
+_MIN_FREE_BYTES: Final = 256 << 20
+
+
+def checkup() -> Checkup:
+    """Every check, in the order in which a newcomer would make them."""
+    checks = (
+        _root(), _python(), _tool("fio", ("fio", "--version"), "measuring", "apt install fio", _MIN_FIO),
+        _tool("mdadm", ("mdadm", "--version"), "md arrays", "apt install mdadm"), _libblockdev(), _md_modules(),
+        _udev(), _systemd(), _space(),
+    )  # fmt: skip
+    return Checkup("raidtui.doctor/1", socket.gethostname(), checks)
+
+
+def _root() -> Check:
+    root = os.geteuid() == 0
+    return Check("root", root, "yes" if root else "no", "looking into disks, building, measuring",
+                 "" if root else "Run it with sudo, or name a server: --on root@HOST.")  # fmt: skip
+
+
+def _python() -> Check:
+    import sys
+
+    return Check("engine's Python", True, f"{sys.executable} {sys.version.split()[0]}")
+
+
+def _tool(
+    name: str, argv: tuple[str, ...], needed_for: str, remedy: str, at_least: tuple[int, ...] = ()
+) -> Check:
+    version = tool_version(argv)
+    if version is None:
+        return Check(name, False, "not found", needed_for, remedy)
+    numbers = tuple(int(part) for part in version.split("-")[0].split(".") if part.isdigit())
+    wanted = ".".join(map(str, at_least))
+    ok = not at_least or numbers >= at_least
+    return Check(name, ok, version, needed_for, "" if ok else f"At least {wanted} is needed: {remedy}")
+
+
+def _libblockdev() -> Check:
+    if importlib.util.find_spec("gi") is None:
+        return Check("libblockdev", False, "not found", "md arrays",
+                     f"apt install {blockdev.PACKAGES} libblockdev-mdraid3")  # fmt: skip
+    try:
+        blockdev.load("mdraid")
+    except ProblemError as error:
+        return Check("libblockdev", False, error.problems[0].message, "md arrays", error.problems[0].remedy)
+    return Check("libblockdev", True, "with its mdraid plugin", "md arrays")
+
+
+def _md_modules() -> Check:
+    loaded = Path("/proc/mdstat").exists()
+    if loaded:
+        return Check("md driver", True, "loaded", "md arrays")
+    modprobe = find_tool("modprobe")
+    try:
+        found = modprobe is not None and run((modprobe, "--dry-run", "raid456"), timeout_s=10, check=False).code == 0
+    except ToolError:
+        found = False
+    return Check("md driver", found, "available as a module" if found else "not in this kernel", "md arrays",
+                 "" if found else "Install the distribution's full kernel (linux-image-amd64).")  # fmt: skip
+
+
+def _udev() -> Check:
+    ok = Path("/run/udev/data").is_dir()
+    return Check("udev", ok, "running" if ok else "not running", "recognising disks",
+                 "" if ok else "Start systemd-udevd.")  # fmt: skip
+
+
+def _systemd() -> Check:
+    found = has_systemd()
+    return Check("systemd", True, "yes: runs are services of their own" if found else
+                 "no: runs are sessions of their own", "runs that outlive the connection")  # fmt: skip
+
+
+def _space() -> Check:
+    try:
+        folder = state_folder()
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return Check("space for runs", False, str(error), "journals and results")
+    ok = free >= _MIN_FREE_BYTES
+    return Check("space for runs", ok, f"{size_text(free)} free in {folder}", "journals and results",
+                 "" if ok else f"At least {size_text(_MIN_FREE_BYTES)} should be free.")  # fmt: skip

@@ -1,0 +1,144 @@
+"""What a problem code means and what to do about it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from raidtui.inventory import REASONS as DISK_REASONS
+from raidtui.load.reasons import REASONS as LOAD_REASONS
+from raidtui.model.problem import fail
+from raidtui.stack.reasons import REASONS as STACK_REASONS
+
+_OWN: Final[dict[str, tuple[str, str, str]]] = {
+    "json": (
+        "Not plain JSON",
+        "The file is not UTF-8 JSON with unique keys and finite numbers, or is too large or too deep.",
+        "Correct the place that the message names.",
+    ),
+    "schema": (
+        "Not a scenario",
+        "A key, type or value stands where the schema does not allow it.",
+        "`raidtui schema scenario` prints what may stand where.",
+    ),
+    "unknown-role": (
+        "Unknown role",
+        "A layout or a --bind names a role that the scenario does not have.",
+        "Use one of the roles that the message lists.",
+    ),
+    "role-twice": (
+        "Role used twice",
+        "One layout mentions a role twice, but a disk can be in one place only.",
+        "Split the role in two.",
+    ),
+    "unknown-name": (
+        "Unknown layout or workload",
+        "--layout or --workload names something that is not in the scenario.",
+        "Use a name that the message lists.",
+    ),
+    "too-few-disks": (
+        "Too few disks",
+        "A role wants more free, fitting disks than this server has.",
+        "`raidtui disks` says why a disk is not free.",
+    ),
+    "ambiguous-binding": (
+        "More than one choice",
+        "More free disks fit a role than it wants; raidtui does not choose for you.",
+        "Name them: --bind ROLE=SERIAL,SERIAL.",
+    ),
+    "no-such-disk": (
+        "No such disk",
+        "A disk was named that is not on this server, or by a /dev name.",
+        "Name disks by serial or WWN: `raidtui disks`.",
+    ),
+    "wrong-count": (
+        "Wrong number of disks",
+        "A role was bound to more or fewer disks than its count.",
+        "Name exactly its count.",
+    ),
+    "misfit": ("Disk does not fit its role", "The disk is not what the role's `where` asks for.", "Bind another disk."),
+    "disk-twice": ("Disk named twice", "One disk was bound to two roles, or twice to one.", "Name each disk once."),
+    "erase-too-few": (
+        "Consent is incomplete",
+        "--erase must name every disk that the plan erases.",
+        "Use the line that `raidtui plan` prints.",
+    ),
+    "erase-too-many": (
+        "Consent names another disk",
+        "--erase must name no disk that the plan does not erase.",
+        "Use the line that `raidtui plan` prints.",
+    ),
+    "erase-unknown": (
+        "Consent names no disk",
+        "--erase names something that is not a disk of this server.",
+        "Name disks by serial or WWN: `raidtui disks`.",
+    ),
+    "plan-changed": (
+        "The plan changed",
+        "Between showing and starting, scenario, disks or options changed.",
+        "Look at the plan again and consent to that one.",
+    ),
+    "invalid-cell": (
+        "A cell is not valid",
+        "Something happened while measuring that makes the numbers wrong or doubtful.",
+        "Solve what the reason names and run the cell again (--layout, --workload).",
+    ),
+    "disk-missing": (
+        "A disk of an interrupted run is missing",
+        "It may still carry what the run wrote.",
+        "Plug it in and run `raidtui recover` again.",
+    ),
+    "run-interrupted": (
+        "The runner is gone",
+        "The process that executed the run was killed or the machine went down.",
+        "`raidtui recover RUN` brings the disks back to blank.",
+    ),
+    "running": (
+        "The run is still running",
+        "Only a run that nobody works on can be recovered.",
+        "`raidtui cancel RUN` first.",
+    ),
+    "no-run": ("No such run", "There is no run of that name, or none in that state.", "`raidtui runs` lists them."),
+    "not-root": (
+        "Needs root",
+        "Reading and writing disks needs root on the storage server.",
+        "Use sudo, or name a server: --on root@HOST.",
+    ),
+    "engine-lost": (
+        "The engine is gone",
+        "The connection to the storage server broke. Runs go on without it.",
+        "`raidtui attach` comes back to the run.",
+    ),
+    "engine-version": (
+        "Different versions",
+        "raidtui here and there do not speak the same protocol.",
+        "Install the same version on both sides.",
+    ),
+    "bug": (
+        "A bug",
+        "Something happened that raidtui's authors did not foresee.",
+        "Report it with the text that was shown.",
+    ),
+}
+
+
+@cache
+def _all() -> dict[str, tuple[str, str, str]]:
+    disks = {code: (r.title, r.meaning, r.way_out) for code, r in DISK_REASONS.items()}
+    return {**_OWN, **disks, **LOAD_REASONS, **STACK_REASONS}
+
+
+def explain(code: str) -> Any:
+    """One code in words, or (empty code) all of them. Raises ProblemError (`unknown-code`)."""
+    known = _all()
+    if not code:
+        return [_entry(name) for name in sorted(known)]
+    name = code.removeprefix("not-free.")
+    if name not in known:
+        raise fail("unknown-code", f"there is no problem code {code[:60]!r}", remedy="`raidtui explain` lists them all.")
+    return _entry(name)
+
+
+def _entry(code: str) -> dict[str, str]:
+    title, meaning, way_out = _all()[code]
+    return {"code": code, "title": title, "meaning": meaning, "way_out": way_out}

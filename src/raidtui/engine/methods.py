@@ -1,0 +1,158 @@
+"""What can be asked of an engine, by name."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from raidtui import inventory
+from raidtui.engine import launch, runs
+from raidtui.engine.binding import bind
+from raidtui.engine.doctor import checkup
+from raidtui.engine.explain import explain
+from raidtui.engine.follow import follow
+from raidtui.engine.planner import make_plan, refused, used_roles
+from raidtui.engine.reading import read_document
+from raidtui.engine.recover import recover
+from raidtui.engine.schema import schema
+from raidtui.model.disk import Disk
+from raidtui.model.event import Record
+from raidtui.model.plan import Plan
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.protocol import (
+    Checkup,
+    DiskList,
+    FollowRequest,
+    PlanRequest,
+    Recovered,
+    RunInfo,
+    RunList,
+    RunRequest,
+    Started,
+    StartRequest,
+)
+
+Stopped = Callable[[], bool]
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A method without parameters."""
+
+
+class SchemaRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    of: str
+
+
+class ExplainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    code: str = ""
+
+
+class Method(NamedTuple):
+    params: Any
+    do: Callable[[Any, Stopped], Any]
+
+
+def disks(_: Nothing, __: Stopped) -> DiskList:
+    """Every disk, and whether it is free."""
+    return _list(inventory.scan(held=runs.held_disks()))
+
+
+def watch_disks(_: Nothing, stopped: Stopped) -> Iterator[DiskList]:
+    """The list now, and again whenever a disk came, went or changed."""
+    yield disks(_, stopped)
+    for changes in inventory.watch():
+        if stopped():
+            return
+        if changes:
+            yield disks(_, stopped)
+
+
+def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
+    """What a scenario would do here."""
+    return _plan(request, token)[0]
+
+
+def start(request: StartRequest, _: Stopped) -> Started:
+    """Carry out a plan that was shown and consented to."""
+    _need_root()
+    made, found = _plan(request.plan, request.token)
+    if made.digest != request.digest:
+        raise fail(
+            "plan-changed", "the plan is not the one that was shown", exit=Exit.REFUSED,
+            remedy="Something changed between showing and starting: look at the plan again.",
+        )  # fmt: skip
+    if problems := refused(made, request.erase, found):
+        raise ProblemError(*problems)
+    run, folder = runs.create(made)
+    launch.launch(folder)
+    return Started(run)
+
+
+def follow_run(request: FollowRequest, stopped: Stopped) -> Iterator[Record]:
+    return follow(runs.folder_of(request.run or runs.latest()), request.after, stopped)
+
+
+def cancel(request: RunRequest, _: Stopped) -> RunInfo:
+    folder = runs.folder_of(request.run or runs.latest("running"))
+    launch.cancel(folder)
+    return runs.info(folder)
+
+
+def recover_runs(request: RunRequest, _: Stopped) -> Recovered:
+    _need_root()
+    return Recovered(tuple(recover(request.run)))
+
+
+def list_runs(_: Nothing, __: Stopped) -> RunList:
+    return RunList("raidtui.runs/1", tuple(runs.info(folder) for folder in runs.all_folders()))
+
+
+def result(request: RunRequest, _: Stopped) -> msgspec.Raw:
+    return msgspec.Raw(runs.result_bytes(runs.folder_of(request.run or runs.latest())))
+
+
+def doctor(_: Nothing, __: Stopped) -> Checkup:
+    return checkup()
+
+
+METHODS: Final[dict[str, Method]] = {
+    "disks": Method(Nothing, disks),
+    "watch-disks": Method(Nothing, watch_disks),
+    "plan": Method(PlanRequest, plan),
+    "start": Method(StartRequest, start),
+    "follow": Method(FollowRequest, follow_run),
+    "cancel": Method(RunRequest, cancel),
+    "recover": Method(RunRequest, recover_runs),
+    "runs": Method(Nothing, list_runs),
+    "result": Method(RunRequest, result),
+    "doctor": Method(Nothing, doctor),
+    "schema": Method(SchemaRequest, lambda request, _: schema(request.of)),
+    "explain": Method(ExplainRequest, lambda request, _: explain(request.code)),
+}
+
+
+def _list(found: tuple[Disk, ...]) -> DiskList:
+    return DiskList("raidtui.disks/1", socket.gethostname(), inventory.boot_id(), found)
+
+
+def _plan(request: PlanRequest, token: str) -> tuple[Plan, dict[str, Disk]]:
+    document = read_document(request.document)
+    scenario = document.scenario
+    roles = used_roles(scenario, request.options)
+    said = {role: ids for role, ids in request.bind.items() if role not in scenario.roles or role in roles}
+    found = inventory.scan(held=runs.held_disks())
+    binding = bind(roles, said, found, document.earlier)
+    made = make_plan(
+        scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id()
+    )
+    return made, {disk.id: disk for disk in found}
+
+
+def _need_root() -> None:
+    if os.geteuid() != 0:
+        raise fail("not-root", "building and measuring needs root on the storage server", exit=Exit.REFUSED,
+                   remedy="Run it with sudo, or name a server: --on root@HOST.")  # fmt: skip

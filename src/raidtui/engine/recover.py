@@ -1,0 +1,181 @@
+"""Bring the disks of an interrupted run back to blank: undo, by UUID, what its journal says was created, and nothing else.
+
+May be run any number of times, and interrupted anywhere itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from raidtui import inventory
+from raidtui.base.proc import ToolError, find_tool, run
+from raidtui.engine import runs
+from raidtui.engine.journal import Journal
+from raidtui.engine.launch import has_systemd, unit_name
+from raidtui.gate.admit import admit_for_recovery
+from raidtui.inventory import Signature
+from raidtui.model.disk import Fingerprint
+from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.protocol import RecoveredRun
+from raidtui.stack.catalog import all_actions
+from raidtui.stack.context import Context
+
+_TRIES: Final = 4
+_PAUSE_S: Final = 0.5
+_LEFTOVER_GRACE_S: Final = 5.0
+
+
+def recover(run_name: str) -> Iterator[RecoveredRun]:
+    """Recover one run, or (empty name) every run that left something. Raises ProblemError for a run that still runs."""
+    if run_name:
+        yield _recover(runs.folder_of(run_name))
+        return
+    for folder in runs.all_folders():
+        story = runs.story_of(folder)
+        state = runs.state_of(folder, story)
+        if state == "interrupted" or (state == "finished" and story.owed):
+            yield _recover(folder)
+
+
+def _recover(folder: Path) -> RecoveredRun:
+    lock = runs.own(folder)
+    if lock is None:
+        raise fail("running", f"run {folder.name} is still running", place=folder.name, exit=Exit.REFUSED,
+                   remedy=f"raidtui cancel {folder.name}")  # fmt: skip
+    try:
+        story = runs.story_of(folder)
+        if not _something_to_do(story):
+            return RecoveredRun(folder.name, 0)
+        journal = Journal(folder)
+        try:
+            journal.append(RecoverStarted(f"pid {os.getpid()}"))
+            done = _Recovery(folder, story).go()
+            journal.append(RecoverFinished(done.exit, done.problems))
+            return done
+        finally:
+            journal.close()
+    finally:
+        os.close(lock)
+
+
+def _something_to_do(story: runs.Story) -> bool:
+    if story.owed or story.open_steps:
+        return True
+    return not story.finished and not (story.recovered and story.recovered.exit == Exit.DONE)
+
+
+class _Recovery:
+    def __init__(self, folder: Path, story: runs.Story) -> None:
+        self.folder = folder
+        self.story = story
+        self.actions: list[str] = []
+        self.problems: list[Problem] = []
+
+    def go(self) -> RecoveredRun:
+        """Stop what runs, undo what was made, make the disks blank. Exit 0, or 6 with what is still left."""
+        _end_leftovers(self.folder)
+        prints = {p.id: p for role in runs.plan_of(self.folder).binding.values() for p in role}
+        owed = [prints[disk] for disk in self.story.owed]
+        for attempt in range(_TRIES):
+            # udev may assemble an array again the moment it was stopped: that is what the other tries are for.
+            self.problems = []
+            self._undo(self._context({}))
+            present = self._present(owed)
+            if self._blank(present) and not self.problems:
+                break
+            time.sleep(_PAUSE_S * (attempt + 1))
+        missing = [p for p in owed if p.id not in {found.id for found in self._present(owed)}]
+        self.problems += [
+            Problem("disk-missing", f"disk {p.id} is not here; it may carry data of run {self.folder.name}", p.id,
+                    "Plug it in and recover again.", exit=int(Exit.LEFT_BEHIND))
+            for p in missing
+        ]  # fmt: skip
+        code = Exit.LEFT_BEHIND if self.problems else Exit.DONE
+        return RecoveredRun(self.folder.name, int(code), tuple(dict.fromkeys(self.actions)), tuple(self.problems))
+
+    def _undo(self, context: Context) -> None:
+        for step in reversed(self.story.open_steps):
+            try:
+                outcome = all_actions()[step.action].undo(context, step.args)
+            except ProblemError as error:
+                self.problems += error.problems
+                continue
+            if outcome.result not in ("nothing to do", "already there"):
+                self.actions.append(f"{step.title}: {outcome.result}")
+
+    def _blank(self, present: list[Fingerprint]) -> bool:
+        """Make these disks blank. False, with the problems noted, when one of them could not be."""
+        if not present:
+            return True
+        try:
+            permits = admit_for_recovery(self.folder.name, present, _signatures(self.story.open_steps))
+        except ProblemError as error:
+            self.problems += error.problems
+            return False
+        context = self._context({permit.fingerprint.id: permit for permit in permits})
+        try:
+            self._undo(context)
+            context.about_to_write([p.id for p in present])
+            for disk in sorted(context.permits):
+                try:
+                    outcome = all_actions()["disk.zero"].do(context, {"disk": f"disk:{disk}", "if_written": True})
+                    self.actions.append(f"{disk}: made blank ({outcome.facts.get('method', outcome.result)})")
+                except ProblemError as error:
+                    self.problems += error.problems
+        finally:
+            for permit in permits:
+                permit.close()
+        return not self.problems
+
+    def _present(self, wanted: list[Fingerprint]) -> list[Fingerprint]:
+        here = {(disk.serial, disk.wwid) for disk in inventory.scan()}
+        return [p for p in wanted if (p.serial, p.wwid) in here]
+
+    def _context(self, permits: dict) -> Context:  # type: ignore[type-arg]
+        return Context(self.folder.name, self.folder, permits, lambda *_: None, threading.Event())
+
+
+def _signatures(steps: tuple[StepStarted, ...]) -> list[Signature]:
+    return [
+        Signature(type=kind, uuid=uuid)
+        for step in steps
+        for kind, uuid in all_actions()[step.action].leaves(step.args)
+    ]
+
+
+def _end_leftovers(folder: Path) -> None:
+    """End what a killed runner left running: its service's cgroup, and any process that works in the run's folder."""
+    if has_systemd() and (systemctl := find_tool("systemctl")):
+        # No such service, or systemd does not answer: the processes are looked for below in any case.
+        with contextlib.suppress(ToolError):
+            run((systemctl, "kill", "--signal=KILL", f"{unit_name(folder.name)}.service"), timeout_s=20, check=False)
+    deadline = time.monotonic() + _LEFTOVER_GRACE_S
+    while (left := _working_in(folder / "work")) and time.monotonic() < deadline:
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        time.sleep(0.1)
+
+
+def _working_in(folder: Path) -> list[int]:
+    """Processes whose working directory is the run's own: fio is started there, and nothing else ever is."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            if (process / "cwd").readlink() == folder and int(process.name) != os.getpid():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
