@@ -7,6 +7,7 @@ import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -25,9 +26,9 @@ from raidtui.model.measure import Measured, Sample, Summary
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.units import Duration, Extent
 
-QUICK_S = 3.0
+QUICK_S: Final = 3.0
 QUICK_REGION_BYTES: Final = 256 << 20
-_START_S = 1.0
+_START_S: Final = 1.0
 
 
 class FioEngine:
@@ -53,20 +54,12 @@ class FioEngine:
         runtime = _at_most(spec.runtime, QUICK_S)
         window = spec.latency_window and _at_most(spec.latency_window, QUICK_S / 6)
         think = spec.thinktime and _at_most(spec.thinktime, QUICK_S / 6)
-        return msgspec.structs.replace(
-            spec,
-            runtime=runtime,
-            ramp_time=None,
-            latency_window=window,
-            thinktime=think,
-            size=self._quick_size(spec, size_bytes),
-        )
-
-    def _quick_size(self, spec: FioSpec, size_bytes: int) -> Extent | None:
+        quick = msgspec.structs.replace(spec, runtime=runtime, ramp_time=None, latency_window=window, thinktime=think)
         region = region_of(spec, size_bytes)
-        if not spec.reads or region.end <= QUICK_REGION_BYTES or region.end != region.size:
-            return spec.size
-        return Extent(f"{QUICK_REGION_BYTES}B")
+        if not spec.reads or region.end <= QUICK_REGION_BYTES:
+            return quick
+        size = Extent(f"{min(region.size, QUICK_REGION_BYTES)}B")
+        return msgspec.structs.replace(quick, size=size, offset=None, offset_increment=None)
 
     def reads(self, spec: FioSpec) -> bool:
         return spec.reads
@@ -181,7 +174,8 @@ class FioEngine:
 def _asked(spec: FioSpec, jobs: int, size_bytes: int) -> Asked:
     # fio leaves out what is less than a block at the end of a region.
     size = region_of(spec, size_bytes).size
-    return Asked(jobs, spec.runtime.seconds, spec.time_based, (size - spec.largest_block_bytes + 1) * jobs)
+    least = (size - spec.largest_block_bytes + 1) * jobs
+    return Asked(jobs, spec.runtime.seconds, spec.time_based, least, spec.block_sizes)
 
 
 def _ramp_s(spec: FioSpec) -> float:

@@ -107,7 +107,7 @@ def _flushes_and_data(spec: FioSpec) -> Found:
     if spec.sync != "none":
         yield "fio-fsync-on-read", "sync", f"{spec.rw} writes nothing that sync={spec.sync} could make durable"
     for name in ("refill_buffers", "buffer_compress_percentage", "dedupe_percentage"):
-        if getattr(spec, name) not in (None, False):
+        if (value := getattr(spec, name)) is not None and value is not False:
             yield "fio-write-only", name, f"{spec.rw} writes no data"
 
 
@@ -116,7 +116,7 @@ def _offsets(spec: FioSpec) -> Found:
         yield "fio-mix", "rwmixread", f"{spec.rw} is not a mix of reads and writes"
     if not spec.random:
         for name in ("percentage_random", "randrepeat", "norandommap", "random_distribution"):
-            if getattr(spec, name) not in (None, False):
+            if (value := getattr(spec, name)) is not None and value is not False:
                 yield "fio-random-only", name, f"{spec.rw} is sequential"
     if spec.random_distribution is not None and not _in_range(spec.random_distribution):
         yield "fio-distribution", "random_distribution", f"{spec.random_distribution} is out of range"

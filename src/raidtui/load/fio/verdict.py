@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from raidtui.base.text import clean
@@ -35,6 +36,8 @@ class Asked(NamedTuple):
     runtime_s: float
     time_based: bool
     min_bytes: int = 0
+    blocks: tuple[tuple[int, int], ...] = ()
+    """Block sizes in bytes, each with its share in percent."""
 
 
 class Ended(NamedTuple):
@@ -88,6 +91,10 @@ def _doubts(asked: Asked, report: Report, ended: Ended, *, whole: bool) -> Itera
     if not group.ios:
         yield "not one operation was done"
         return
+    # Reads of a device that went away end at once, without an error, with nothing: fio counts them as done.
+    moved, least = group.read.bytes + group.write.bytes, _least_bytes(asked.blocks, group.ios)
+    if moved < least:
+        yield f"{group.ios} operations moved only {moved} bytes: a device probably went away"
     if short := group.read.short_ios + group.write.short_ios:
         yield f"{short} operations moved less than a block"
     if dropped := group.read.drop_ios + group.write.drop_ios:
@@ -96,6 +103,15 @@ def _doubts(asked: Asked, report: Report, ended: Ended, *, whole: bool) -> Itera
         yield f"fio measured {group.runtime_s:.1f} s, and only {ended.span_s:.1f} s passed: a clock jumped"
     if whole and not group.error:
         yield from _missing(asked, report)
+
+
+def _least_bytes(blocks: Sequence[tuple[int, int]], ios: int) -> float:
+    """What `ios` operations move at least; with a mix of block sizes, six standard errors below what is expected."""
+    if not blocks:
+        return 0.0
+    mean = sum(size * share for size, share in blocks) / 100
+    variance = sum((size - mean) ** 2 * share for size, share in blocks) / 100
+    return ios * max(min(size for size, _ in blocks), mean - 6 * math.sqrt(variance / ios))
 
 
 def _missing(asked: Asked, report: Report) -> Iterator[str]:

@@ -1,0 +1,261 @@
+"""Real fio, on files that are opened as the runner opens devices."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raidtui.base import proc
+from raidtui.load import catalog
+from raidtui.load.engine import Target
+from raidtui.load.engines.fio import ENGINE, FioEngine
+from raidtui.load.fio import process
+from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.process import Bounds, Process
+from raidtui.model.convert import decode
+from raidtui.model.measure import Measured, Sample
+from raidtui.model.problem import Exit, ProblemError
+
+pytestmark = pytest.mark.skipif(proc.find_tool("fio") is None, reason="fio is not installed")
+ON_FILES = FioEngine(block_only=False)
+MakeTarget = Callable[..., Target]
+
+
+def measure(
+    target: Target,
+    folder: Path,
+    live: Callable[[Sample], None] = lambda sample: None,
+    stop: threading.Event | None = None,
+    **options: Any,
+) -> Measured:
+    spec = decode(FioSpec, {"bs": "4KiB", "runtime": "2s", **options})
+    return ON_FILES.run(spec, target, folder=folder, live=live, stop=stop or threading.Event())
+
+
+def test_a_workload_is_measured(make_target: MakeTarget, run_folder: Path) -> None:
+    live: list[Sample] = []
+    options = {"rw": "randrw", "rwmixread": 70, "iodepth": 4, "numjobs": 2, "rate_iops": 500, "fsync": 16}
+    measured = measure(make_target(2), run_folder, live.append, **options)
+    assert measured.problems == ()
+    assert measured.summary.jobs == 4
+    assert measured.summary.read is not None
+    assert measured.summary.sync is not None
+    assert measured.samples == tuple(live)
+    assert 1 <= len(live) <= 3
+    assert measured.command[-1].startswith("--filename=/proc/self/fd/")
+    assert measured.raw is not None
+    assert measured.version[0] == "3"
+    assert list(run_folder.iterdir()) == []
+
+
+def test_prefill_leaves_not_one_block_unwritten(make_target: MakeTarget, run_folder: Path) -> None:
+    target = make_target(2)
+    measured = ON_FILES.prefill(5 << 20, target, folder=run_folder, live=lambda sample: None, stop=threading.Event())
+    assert measured.problems == ()
+    for device in target.devices:
+        blocks = [os.pread(device.fd, 4096, offset) for offset in range(0, 5 << 20, 4096)]
+        assert len(set(blocks)) == len(blocks)
+        assert os.pread(device.fd, 11 << 20, 5 << 20) == bytes(11 << 20)
+
+
+def test_a_prefill_of_odd_size_covers_it(make_target: MakeTarget, run_folder: Path) -> None:
+    target = make_target(1, (3 << 20) + 4096)
+    measured = ON_FILES.prefill(
+        (3 << 20) + 1000, target, folder=run_folder, live=lambda sample: None, stop=threading.Event()
+    )
+    assert measured.problems == ()
+    assert os.pread(target.devices[0].fd, 4096, 3 << 20) != bytes(4096)
+
+
+def test_a_region_is_kept_to(make_target: MakeTarget, run_folder: Path) -> None:
+    target = make_target()
+    measured = measure(target, run_folder, rw="write", offset="4MiB", size="2MiB", time_based=False, runtime="20s")
+    assert measured.problems == ()
+    assert measured.summary.written_bytes == 2 << 20
+    fd = target.devices[0].fd
+    assert os.pread(fd, 4 << 20, 0) == bytes(4 << 20)
+    assert os.pread(fd, 16 << 20, 6 << 20) == bytes(10 << 20)
+
+
+def test_reads_write_nothing(make_target: MakeTarget, run_folder: Path) -> None:
+    target = make_target()
+    measured = measure(target, run_folder, rw="randread", rate_iops=200)
+    assert measured.problems == ()
+    assert os.pread(target.devices[0].fd, 16 << 20, 0) == bytes(16 << 20)
+
+
+def test_stop_ends_it_soon_and_says_so(make_target: MakeTarget, run_folder: Path) -> None:
+    stop = threading.Event()
+    threading.Timer(1.3, stop.set).start()
+    began = time.monotonic()
+    measured = measure(make_target(), run_folder, stop=stop, rw="randread", runtime="60s", rate_iops=300)
+    assert time.monotonic() - began < 5
+    assert measured.problems == ("it was stopped before its end",)
+    assert measured.summary.read is not None
+
+
+def test_a_killed_fio_is_no_result(make_target: MakeTarget, run_folder: Path) -> None:
+    def kill(sample: Sample) -> None:
+        os.kill(_children()[0], signal.SIGKILL)
+
+    measured = measure(make_target(), run_folder, kill, rw="randread", runtime="60s", rate_iops=300)
+    assert "fio ended with signal 9" in measured.problems
+
+
+def test_nothing_runs_on_when_the_caller_fails(make_target: MakeTarget, run_folder: Path) -> None:
+    def broken(sample: Sample) -> None:
+        raise OSError(28, "the journal is full")
+
+    with pytest.raises(OSError, match="journal"):
+        measure(make_target(), run_folder, broken, rw="randread", runtime="60s", rate_iops=300)
+    assert _children() == []
+
+
+def test_reads_of_a_device_that_went_away_are_no_result(make_target: MakeTarget, run_folder: Path) -> None:
+    target = make_target()
+
+    def cut(sample: Sample) -> None:
+        os.truncate(target.devices[0].fd, 4096)
+
+    measured = measure(target, run_folder, cut, rw="randread", runtime="3s", rate_iops=300)
+    assert any("a device probably went away" in problem for problem in measured.problems)
+
+
+def test_a_full_device_is_a_device_that_went_away(make_target: MakeTarget, run_folder: Path) -> None:
+    # Writing past RLIMIT_FSIZE or to a full file system needs root; a process with a fake report stands in for fio.
+    report = (Path(__file__).parents[1] / "data" / "fio" / "3.33" / "once-through.txt").read_text()
+    fake = run_folder / "report.txt"
+    fake.write_text(report.replace('"error" : 0', '"error" : 28'))
+    child = Process(["/bin/cat", str(fake)], (), run_folder, Bounds(10.0))
+    ended = child.follow(lambda report: None, threading.Event())
+    child.close()
+    assert ended.code == 0
+    assert child.last is not None
+    assert child.last.group.error == 28
+
+
+def test_a_process_that_ignores_everything_is_ended(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "TERM_GRACE_S", 0.5)
+    began = time.monotonic()
+    child = Process(["/bin/sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], (), run_folder, Bounds(0.5))
+    ended = child.follow(lambda report: None, threading.Event())
+    child.close()
+    assert ended.overdue
+    assert ended.code == -9
+    assert time.monotonic() - began < 5
+
+
+def test_no_progress_is_noticed_without_a_time_limit(run_folder: Path) -> None:
+    child = Process(["/bin/sleep", "60"], (), run_folder, Bounds(None, patience_s=0.5))
+    ended = child.follow(lambda report: None, threading.Event())
+    child.close()
+    assert ended.overdue
+    assert not ended.stopped
+
+
+def test_a_process_that_cannot_be_killed_is_stuck(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # An immortal process needs a hung disk; here the kernel's answers are faked, so that nothing waits for good.
+    monkeypatch.setattr(process, "TERM_GRACE_S", 0.3)
+    child = Process(["/bin/sleep", "60"], (), run_folder, Bounds(0.3))
+    real = child._child
+    monkeypatch.setattr(child, "_child", _Immortal(real))
+    with pytest.raises(ProblemError) as stuck:
+        child.follow(lambda report: None, threading.Event())
+    real.end()
+    assert stuck.value.problems[0].code == "stuck"
+    assert stuck.value.exit is Exit.LEFT_BEHIND
+
+
+def test_noise_is_no_report(run_folder: Path) -> None:
+    child = Process(["/bin/echo", '{ "jobs" : 1\n}\n{ cut'], (), run_folder, Bounds(10.0))
+    ended = child.follow(lambda report: None, threading.Event())
+    child.close()
+    assert child.last is None
+    assert ended.unread
+    assert ended.cut
+
+
+def test_a_flood_on_stderr_is_bounded(run_folder: Path) -> None:
+    child = Process(["/bin/sh", "-c", "head -c 3000000 /dev/zero >&2"], (), run_folder, Bounds(20.0))
+    ended = child.follow(lambda report: None, threading.Event())
+    child.close()
+    assert ended.code == 0
+    assert len(child._stderr) == 64 << 10
+
+
+def test_fio_that_cannot_start_is_a_problem(run_folder: Path) -> None:
+    with pytest.raises(ProblemError) as refused:
+        Process(["/nonexistent/fio"], (), run_folder, Bounds(1.0))
+    assert refused.value.problems[0].code == "fio-not-started"
+
+
+def test_fio_that_is_not_there_is_a_problem(
+    make_target: MakeTarget, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("raidtui.load.engines.fio.find_tool", lambda name: None)
+    with pytest.raises(ProblemError) as refused:
+        measure(make_target(), run_folder, rw="read")
+    assert refused.value.problems[0].code == "fio-missing"
+
+
+def test_only_block_devices_are_measured(make_target: MakeTarget, run_folder: Path) -> None:
+    spec = decode(FioSpec, {"rw": "read", "bs": "4KiB", "runtime": "2s"})
+    with pytest.raises(ProblemError, match="not a block device") as refused:
+        ENGINE.run(spec, make_target(), folder=run_folder, live=lambda sample: None, stop=threading.Event())
+    assert refused.value.problems[0].code == "fio-target"
+
+
+def test_a_target_that_shrank_is_not_measured(make_target: MakeTarget, run_folder: Path) -> None:
+    target = make_target()
+    os.truncate(target.devices[0].fd, 0)
+    with pytest.raises(ProblemError) as refused:
+        measure(target, run_folder, rw="write")
+    assert refused.value.problems[0].code == "fio-target"
+    assert os.fstat(target.devices[0].fd).st_size == 0
+
+
+def test_a_dishonest_workload_is_not_even_started(make_target: MakeTarget, run_folder: Path) -> None:
+    with pytest.raises(ProblemError) as refused:
+        measure(make_target(), run_folder, rw="read", fsync=1, size="1GiB")
+    assert {problem.code for problem in refused.value.problems} == {"fio-fsync-on-read", "fio-region-larger-than-target"}
+
+
+def test_engines_are_found_by_being_there() -> None:
+    assert catalog.engines()["fio"] is ENGINE
+    assert all(kind == engine.kind for kind, engine in catalog.engines().items())
+
+
+class _Immortal:
+    """A child that no signal ends."""
+
+    def __init__(self, real: proc.Child) -> None:
+        self.stdout, self.stderr, self.pid = real.stdout, real.stderr, real.pid
+
+    def poll(self) -> None:
+        return None
+
+    def signal(self, number: int) -> None:
+        return None
+
+    def wait(self, timeout_s: float) -> None:
+        return None
+
+    def end(self, term_grace_s: float = 0, kill_grace_s: float = 0) -> None:
+        return None
+
+
+def _children() -> list[int]:
+    """Processes of ours that are called fio and have not been waited for."""
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        for pid in (task / "children").read_text().split():
+            if Path(f"/proc/{pid}/comm").read_text().strip() == "fio":
+                found.append(int(pid))
+    return found
