@@ -1,0 +1,118 @@
+"""`raidtui disks`: every disk, whether it is free, and if not every reason why."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from raidtui.base.text import clean, plural
+from raidtui.cli.screen import console, indented, json_text, print_json
+from raidtui.cli.session import connect
+from raidtui.model.convert import plain
+from raidtui.model.disk import Disk, Link
+from raidtui.model.protocol import DiskList
+from raidtui.model.units import size_text
+from raidtui.results.numbers import NOTHING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_HEADINGS = ("DISK", "NAME NOW", "MODEL", "SIZE", "KIND", "LINK", "°C", "STATE")
+_MODEL = 2
+_RIGHT = (3, 6)
+_GAP = 2
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="as JSON; with --watch one document a line")
+    parser.add_argument("--watch", action="store_true", help="again whenever a disk comes, goes or changes")
+
+
+def run(args: Namespace) -> int:
+    """Print the disks, once or at every change."""
+    with connect(args) as engine:
+        if not args.watch:
+            found: DiskList = engine.call("disks", None, DiskList)
+            if args.json:
+                print_json(plain(found))
+            else:
+                show(found, console(args))
+            return 0
+        for found in engine.stream("watch-disks", None, DiskList):
+            if args.json:
+                print(json_text(plain(found)), flush=True)
+            else:
+                show(found, console(args))
+                print(flush=True)
+    return 0
+
+
+def show(found: DiskList, out: Console) -> None:
+    """One line a disk, below it the reasons why it is not free, and a count at the end."""
+    if not found.disks:
+        out.print(f"No disks were found on {clean(found.host)}. In a lab, `raidtui lab up --disks 6x8G` gives it some.")
+        return
+    rows = [_HEADINGS, *(_cells(disk) for disk in found.disks)]
+    widths = _widths(rows, out.width)
+    _print_row(rows[0], widths, out, "bold")
+    for disk, row in zip(found.disks, rows[1:], strict=True):
+        _print_row(row, widths, out)
+        for reason in disk.reasons:
+            out.print(indented(f"{reason.message} [{reason.code}]", 2, "✗"))
+            if reason.remedy:
+                out.print(indented(reason.remedy, 4, "→", "dim"))
+    free = sum(disk.free for disk in found.disks)
+    out.print(f"{plural(len(found.disks), 'disk')} on {clean(found.host)}, {free} free")
+
+
+def _cells(disk: Disk) -> tuple[str, ...]:
+    return (
+        clean(disk.id),
+        clean(disk.name),
+        clean(disk.model) or NOTHING,
+        size_text(disk.size_bytes),
+        disk.kind,
+        link_text(disk.link),
+        NOTHING if disk.temperature_c is None else f"{disk.temperature_c:.0f}",
+        "free" if disk.free else "system" if any(reason.system for reason in disk.reasons) else "in use",
+    )
+
+
+def link_text(link: Link | None) -> str:
+    """`x4 16 GT/s`, with what it could be where it is below that."""
+    if link is None or link.speed_gts is None or link.width is None:
+        return NOTHING
+    now = f"x{link.width} {link.speed_gts:g} GT/s"
+    return f"{now} ↓ of {_part(link.max_width, 'x')} {_part(link.max_speed_gts)} GT/s" if link.below_maximum else now
+
+
+def _part(value: float | None, prefix: str = "") -> str:
+    return "?" if value is None else f"{prefix}{value:g}"
+
+
+def _widths(rows: list[tuple[str, ...]], total: int) -> list[int]:
+    """Column widths; where they do not fit, the model gives way first."""
+    from rich.cells import cell_len
+
+    widths = [max(cell_len(row[index]) for row in rows) for index in range(len(_HEADINGS))]
+    excess = sum(widths) + _GAP * (len(widths) - 1) - total
+    widths[_MODEL] = max(widths[_MODEL] - max(0, excess), min(8, widths[_MODEL]))
+    return widths
+
+
+def _print_row(row: tuple[str, ...], widths: list[int], out: Console, style: str = "") -> None:
+    from rich.text import Text
+
+    line = Text(style=style)
+    for index, (value, width) in enumerate(zip(row, widths, strict=True)):
+        cell = Text(value, style=_state_style(value) if index == len(row) - 1 and not style else "")
+        cell.truncate(width, overflow="ellipsis")
+        pad = " " * (width - cell.cell_len)
+        line.append(pad if index in _RIGHT else "").append_text(cell)
+        if index < len(row) - 1:
+            line.append(("" if index in _RIGHT else pad) + " " * _GAP)
+    out.print(line, soft_wrap=True)
+
+
+def _state_style(state: str) -> str:
+    return {"free": "green", "in use": "yellow", "system": "red"}.get(state, "")

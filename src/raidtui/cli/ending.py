@@ -1,0 +1,46 @@
+"""What stands at the end of `replay` and `attach`: the result, kept in a file and shown as a table."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+
+import msgspec
+
+from raidtui.base.text import clean
+from raidtui.cli.comparison import show_comparison
+from raidtui.cli.progress import RunView
+from raidtui.cli.results_files import save
+from raidtui.cli.screen import console
+from raidtui.cli.session import connect
+from raidtui.cli.words import sentence
+from raidtui.model.problem import Exit, ProblemError
+from raidtui.results.compare import compare
+from raidtui.results.load import read_result
+
+
+def finish(args: Namespace, view: RunView) -> int:
+    """Fetch, keep and show the result of a run that has ended, and give the run's exit code."""
+    finished = view.finished
+    code = finished.exit if finished else view.recovered.exit if view.recovered else int(Exit.LEFT_BEHIND)
+    for problem in finished.problems if finished else ():
+        print(sentence(problem), file=sys.stderr)
+    try:
+        # A new connection: the one that watched may have been lost in between.
+        with connect(args) as engine:
+            raw = bytes(engine.call("result", {"run": view.run}, msgspec.Raw))
+    except ProblemError as error:
+        if error.problems[0].code == "no-result" and not view.cells:
+            return code
+        raise
+    result = read_result(raw)
+    path = save(raw, str(result.scenario.get("name", "")), result.run, args.output)
+    if not args.json:
+        out = console(args)
+        if result.cells or result.layouts:
+            out.print()
+            show_comparison(compare(result), out)
+        print(f"\nResult: {clean(path, 4096)}")
+    else:
+        print(f"result: {clean(path, 4096)}", file=sys.stderr)
+    return code

@@ -1,0 +1,108 @@
+"""Follow a run's records over a connection that may break: a thread reads, reconnects, and goes on where it was."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from raidtui.client.engine_client import EngineClient
+from raidtui.model.event import Record
+from raidtui.model.problem import ProblemError
+
+PATIENCE_S = 60.0
+"""How long a broken connection is tried again before it is given up."""
+
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 8.0
+_WORTH_A_RETRY = frozenset({"engine-lost", "engine-start"})
+
+
+class Lost(NamedTuple):
+    """The connection broke; it is being tried again."""
+
+    error: ProblemError
+
+
+class Back(NamedTuple):
+    """It is back."""
+
+
+class Ended(NamedTuple):
+    """There will be no more records; `error` says why when that is not the run's end."""
+
+    error: ProblemError | None = None
+
+
+Item = Record | Lost | Back | Ended
+
+
+class Follower:
+    """The records of one run, in order and each once. `next` never blocks for longer than it is told to."""
+
+    def __init__(
+        self,
+        connect: Callable[[], EngineClient],
+        run: str,
+        *,
+        first: EngineClient | None = None,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        """Begin to follow. `first` is a connection that is already there; it stays its owner's to close."""
+        self._connect = connect
+        self._run = run
+        self._first = first
+        self._patience_s = patience_s
+        self._after = 0
+        self._items: SimpleQueue[Item] = SimpleQueue()
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    def next(self, timeout_s: float) -> Item | None:
+        """The next thing that happened, or None when nothing did in time."""
+        try:
+            return self._items.get(timeout=timeout_s)
+        except Empty:
+            return None
+
+    def _follow(self) -> None:
+        try:
+            self._items.put(Ended(self._until_ended()))
+        except Exception as error:  # a thread's boundary: what went wrong is raised where it is shown
+            self._items.put(Ended(error if isinstance(error, ProblemError) else None))
+            raise
+
+    def _until_ended(self) -> ProblemError | None:
+        pause_s, lost_at = _FIRST_PAUSE_S, 0.0
+        while True:
+            before = self._after
+            try:
+                self._read(announce=bool(lost_at))
+            except ProblemError as error:
+                if error.problems[0].code not in _WORTH_A_RETRY:
+                    return error
+                now = time.monotonic()
+                if not lost_at or self._after > before:
+                    pause_s, lost_at = _FIRST_PAUSE_S, now
+                    self._items.put(Lost(error))
+                if now - lost_at > self._patience_s:
+                    return error
+                time.sleep(pause_s)
+                pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+            else:
+                return None
+
+    def _read(self, announce: bool) -> None:
+        """Read records until the run has ended. Raises ProblemError."""
+        given, self._first = self._first, None
+        engine = given or self._connect()
+        try:
+            if announce:
+                self._items.put(Back())
+            for record in engine.follow(self._run, self._after):
+                self._after = record.seq
+                self._items.put(record)
+        finally:
+            if given is None:
+                engine.close()

@@ -1,0 +1,70 @@
+"""Files that the operator names: read here, on the operator's side, with bounds, and sent to the engine as text."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+from raidtui.model.jsonio import MAX_RESULT_BYTES
+from raidtui.model.problem import ProblemError, fail
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._+-]{0,62}")
+
+
+def read_bytes(name: str) -> bytes:
+    """The content of a file, or of stdin for `-`. Raises ProblemError (`file`)."""
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read(MAX_RESULT_BYTES + 1)
+        else:
+            with Path(name).open("rb") as file:
+                data = file.read(MAX_RESULT_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise fail("file", f"it cannot be read: {getattr(error, 'strerror', None) or error}", place=name) from None
+    if len(data) > MAX_RESULT_BYTES:
+        raise fail("file", f"it has more than {MAX_RESULT_BYTES >> 20} MiB", place=name)
+    return data
+
+
+def document(name: str) -> str:
+    """The text of a scenario or result: a path, `-` for stdin, or the name of a shipped scenario."""
+    path = Path(name)
+    if name != "-" and not path.exists() and _NAME.fullmatch(name):
+        path = _shipped_path(name)
+    data = read_bytes(str(path))
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise fail("json", f"byte {error.start} is not UTF-8", place=str(path)) from None
+
+
+def shipped() -> Iterator[tuple[str, Path]]:
+    """Name and path of every shipped scenario, by name."""
+    folder = _shipped_folder()
+    for path in sorted(folder.glob("*.json")) if folder else ():
+        yield path.stem, path
+
+
+def _shipped_path(name: str) -> Path:
+    known = dict(shipped())
+    if name not in known:
+        raise _unknown(name, known)
+    return known[name]
+
+
+def _unknown(name: str, known: dict[str, Path]) -> ProblemError:
+    return fail(
+        "no-scenario",
+        f"there is neither a file nor a shipped scenario {name!r}",
+        remedy=f"Shipped scenarios: {', '.join(known) or 'none'}.",
+    )
+
+
+def _shipped_folder() -> Path | None:
+    # In a wheel they are inside the package; in a checkout they are where people look for them.
+    inside = Path(str(files("raidtui"))) / "shipped" / "scenarios"
+    checkout = Path(__file__).resolve().parents[3] / "scenarios"
+    return next((folder for folder in (inside, checkout) if folder.is_dir()), None)

@@ -1,0 +1,106 @@
+"""Parse the command line, run one command, and turn whatever goes wrong into words and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from raidtui import __version__
+
+# In the order of a newcomer's way through them. A command's module is imported only when its word was typed.
+COMMANDS = {
+    "doctor": "what this server can build and measure, what is missing and how to get it",
+    "disks": "every disk, whether it is free, and if not why",
+    "scenarios": "the shipped scenarios, one line each",
+    "plan": "what replay would do: steps, commands, disks erased, time and bytes to be written",
+    "replay": "build, measure and take down every layout of a scenario, and save the result",
+    "runs": "the runs of this server",
+    "attach": "follow a run to its end",
+    "cancel": "end a run and restore its disks",
+    "recover": "undo what an interrupted run left behind",
+    "show": "one result in the terminal",
+    "explain": "what a problem code means and what to do",
+    "schema": "the JSON Schema of a scenario or a result",
+    "lab": "a throwaway storage server in a virtual machine",
+}
+
+BROKEN_PIPE_EXIT = 141
+"""What a shell reports of a command that SIGPIPE ended."""
+
+_EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable or invalid file · 3 refused,
+nothing was touched · 4 build failed, disks restored · 5 measured, but a cell is invalid · 6 something is left behind:
+recover · 130 cancelled, disks restored"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Run `raidtui WORDS…` and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a sign gets an escape, never a traceback.
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="backslashreplace")
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads any more. The null device takes what Python would still flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE_EXIT
+    return code
+
+
+def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser, complete for the commands among `words`; of the others it knows the name and the help line."""
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--on", metavar="PLACE", help="where: user@host, lab or lab:NAME (default: this machine)")
+    common.add_argument("--no-color", action="store_true", help="no colours (as does NO_COLOR in the environment)")
+    parser = argparse.ArgumentParser(
+        prog="raidtui",
+        description="Compose, build, measure and compare Linux storage layouts from a terminal.",
+        epilog=_EPILOG,
+        parents=[common],
+        allow_abbrev=False,
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"raidtui {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
+    for name, summary in COMMANDS.items():
+        if name not in words:
+            commands.add_parser(name, help=summary)
+        elif name == "lab":
+            import_module("raidtui.cli.lab").add_parser(commands)
+        else:
+            command = commands.add_parser(
+                name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", parents=[common], allow_abbrev=False
+            )
+            module = import_module(f"raidtui.cli.{name}")
+            module.add_arguments(command)
+            command.set_defaults(handler=module.run)
+    return parser
+
+
+def _run(words: Sequence[str]) -> int:
+    parser = parser_for(words)
+    args = parser.parse_args(words)
+    args.on = getattr(args, "on", "")
+    args.no_color = getattr(args, "no_color", False)
+    if args.command is None:
+        # Until there is a screen for it, the short help is the answer.
+        parser.print_help(sys.stderr)
+        return 2
+    from raidtui.cli.words import report
+    from raidtui.model.problem import Exit, ProblemError
+
+    try:
+        return int(args.handler(args))
+    except ProblemError as error:
+        return report(error, as_json=getattr(args, "json", False), explain_on=args.on)
+    except BrokenPipeError:
+        raise
+    except KeyboardInterrupt:
+        return int(Exit.CANCELLED)
+    except Exception:
+        from raidtui.cli.bug import report_bug
+
+        return report_bug(words)

@@ -1,0 +1,149 @@
+"""What a run looks like at this moment: a pure fold over its records, shared by every printer."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import msgspec
+from msgspec.structs import replace
+
+from raidtui.model.event import (
+    CancelAsked,
+    CellDone,
+    CellStarted,
+    Noted,
+    Record,
+    RecoverFinished,
+    RunFinished,
+    RunStarted,
+    StepDone,
+    StepFailed,
+    StepProgressed,
+    StepStarted,
+    WorkloadSampled,
+)
+from raidtui.model.measure import Sample
+from raidtui.model.plan import Plan
+from raidtui.model.problem import Problem
+from raidtui.model.result import Cell
+
+_PACE_FROM_S = 10.0
+"""How much of a plan must be done before its pace says something."""
+
+
+class RunView(msgspec.Struct, frozen=True):
+    """A run as far as its records tell."""
+
+    run: str = ""
+    plan: Plan | None = None
+    seq: int = 0
+    at_s: float = 0.0
+    """Seconds since the run began, by the latest record."""
+    before_s: tuple[float, ...] = ()
+    """Planned seconds before each step, and after the last one."""
+    positions: dict[str, int] = {}
+    position: int = -1
+    """Index of the furthest step that was begun."""
+    step: StepStarted | None = None
+    step_began_s: float = 0.0
+    step_text: str = ""
+    step_fraction: float | None = None
+    step_done: bool = False
+    cell: CellStarted | None = None
+    sample: Sample | None = None
+    prefill: bool = False
+    cells: tuple[Cell, ...] = ()
+    failures: tuple[Problem, ...] = ()
+    notes: tuple[Noted, ...] = ()
+    cancel_asked: bool = False
+    finished: RunFinished | None = None
+    recovered: RecoverFinished | None = None
+
+    @property
+    def title(self) -> str:
+        scenario = self.plan.scenario if self.plan else {}
+        return str(scenario.get("title") or scenario.get("name") or self.run)
+
+    @property
+    def cells_planned(self) -> int:
+        return len(self.plan.cells) if self.plan else 0
+
+
+def advance(view: RunView, record: Record) -> RunView:
+    """The view after one more record. A record that was already seen changes nothing."""
+    if record.seq <= view.seq:
+        return view
+    return _after(replace(view, seq=record.seq, at_s=max(view.at_s, record.at_s)), record)
+
+
+def _after(view: RunView, record: Record) -> RunView:
+    match record.event:
+        case RunStarted(run=run, plan=plan):
+            seconds = (step.seconds for step in plan.steps)
+            return replace(
+                view,
+                run=run,
+                plan=plan,
+                before_s=tuple(accumulate(seconds, initial=0.0)),
+                positions={step.id: index for index, step in enumerate(plan.steps)},
+            )
+        case StepStarted(step=step) as started:
+            position = max(view.position, view.positions.get(step, -1))
+            return replace(
+                view, step=started, position=position, step_began_s=record.at_s, step_text="", step_fraction=None,
+                step_done=False, sample=None, prefill=False, cell=view.cell if started.cell else None,
+            )  # fmt: skip
+        case StepProgressed(text=text, fraction=fraction):
+            return replace(view, step_text=text, step_fraction=fraction)
+        case StepDone():
+            return replace(view, step_done=True, sample=None)
+        case StepFailed(problem=problem):
+            return replace(view, step_done=True, sample=None, failures=(*view.failures, problem))
+        case CellStarted() as cell:
+            return replace(view, cell=cell)
+        case WorkloadSampled(sample=sample, prefill=prefill):
+            return replace(view, sample=sample, prefill=prefill)
+        case CellDone(cell=cell):
+            return replace(view, cells=(*view.cells, cell), cell=None, sample=None)
+        case Noted() as note:
+            return replace(view, notes=(*view.notes, note))
+        case CancelAsked():
+            return replace(view, cancel_asked=True)
+        case RunFinished() as finished:
+            return replace(view, finished=finished, sample=None, cell=None)
+        case RecoverFinished() as recovered:
+            return replace(view, recovered=recovered)
+        case _:
+            return view
+
+
+def done_s(view: RunView, at_s: float) -> float:
+    """How much of the planned time is behind the run at the moment `at_s`, in planned seconds."""
+    if view.finished is not None and view.before_s:
+        return view.before_s[-1]
+    if view.position < 0:
+        return 0.0
+    planned = view.before_s[view.position + 1] - view.before_s[view.position]
+    if view.step_done:
+        part = 1.0
+    elif view.step_fraction is not None:
+        part = view.step_fraction
+    else:
+        # A step that says nothing of itself is never shown as done before it is.
+        part = min(0.99, (at_s - view.step_began_s) / planned) if planned > 0 else 0.0
+    return view.before_s[view.position] + planned * min(1.0, max(0.0, part))
+
+
+def fraction(view: RunView, at_s: float) -> float:
+    """0 to 1: how much of the plan is done, by its own estimate."""
+    total = view.before_s[-1] if view.before_s else 0.0
+    return min(1.0, done_s(view, at_s) / total) if total > 0 else float(view.finished is not None)
+
+
+def left_s(view: RunView, at_s: float) -> float | None:
+    """Seconds until the end: what is planned, at the pace of what is done; None before anything is known."""
+    if not view.before_s:
+        return None
+    done = done_s(view, at_s)
+    pace = min(4.0, max(0.25, at_s / done)) if done >= _PACE_FROM_S else 1.0
+    return (view.before_s[-1] - done) * pace

@@ -1,0 +1,72 @@
+"""`raidtui replay`: show, ask for consent, run, follow, keep the result."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from raidtui.base.text import plural
+from raidtui.cli.consent import add_scenario_arguments, check_consent, replay_line, split_ids
+from raidtui.cli.ending import finish
+from raidtui.cli.plan import make_plan, plan_lines, request_of
+from raidtui.cli.results_files import check_output
+from raidtui.cli.screen import print_json
+from raidtui.cli.session import connect
+from raidtui.cli.watching import goodbye, watch
+from raidtui.cli.words import problems_document, sentence
+from raidtui.model.convert import plain
+from raidtui.model.plan import Plan
+from raidtui.model.problem import Exit, Problem
+from raidtui.model.protocol import Started, StartRequest
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    add_scenario_arguments(parser)
+    parser.add_argument("--erase", action="append", default=[], metavar="ID,…",
+                        help="consent: every disk that the plan erases, by serial or WWN, and no other")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to keep the result (a new file)")
+    parser.add_argument("--detach", action="store_true", help="start the run and leave it to itself")
+
+
+def run(args: Namespace) -> int:
+    """Run a scenario to its end. Without consent to what is erased nothing is touched, and the exit code is 3."""
+    check_output(args.output)
+    request = request_of(args)
+    with connect(args) as engine:
+        plan = make_plan(engine, request)
+        if plan.erases and not args.erase:
+            return _ask_for_consent(plan, args)
+        erase = check_consent(plan, split_ids(args.erase))
+        started: Started = engine.call("start", StartRequest(request, plan.digest, plan.token, erase), Started)
+        if args.detach:
+            return _detach(args, started.run)
+        view, left = watch(args, started.run, engine, owned=True)
+    return finish(args, view) if left is None else left
+
+
+def _ask_for_consent(plan: Plan, args: Namespace) -> int:
+    """Show what would be erased and the line that consents to it."""
+    line = replay_line(plan, args)
+    problem = Problem(
+        "consent",
+        f"this plan erases {plural(len(plan.erases), 'disk')}; nothing was touched",
+        remedy=f"To run it:\n{line}",
+        exit=int(Exit.REFUSED),
+    )
+    if args.json:
+        print_json({**problems_document([problem]), "plan": plain(plan), "command": line})
+    else:
+        print("\n".join(plan_lines(plan)))
+        print(f"\nTo run it:\n\n  {line}")
+    sys.stdout.flush()
+    print(sentence(problem).splitlines()[0], file=sys.stderr)
+    return int(Exit.REFUSED)
+
+
+def _detach(args: Namespace, run: str) -> int:
+    if args.json:
+        print_json({"schema": "raidtui.started/1", "run": run})
+    else:
+        print(run)
+    print(goodbye(args, run), file=sys.stderr)
+    return 0

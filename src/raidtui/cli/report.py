@@ -1,0 +1,128 @@
+"""One result as a page of text: what was measured, on what, what was built, and what came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from raidtui.base.text import clean, plural
+from raidtui.cli.comparison import show_comparison
+from raidtui.cli.screen import indented, json_text, table, text
+from raidtui.model.result import Built, Cell, Machine, Result
+from raidtui.model.units import duration_text, size_text
+from raidtui.results.compare import Comparison, directions, label_of, rate, unit_of
+from raidtui.results.numbers import latency_text, rate_text, ratio_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show(result: Result, comparison: Comparison, out: Console) -> None:
+    """Print all of it."""
+    _summary(result, out)
+    _heading("Machine", out)
+    for line in _machine_lines(result.machine):
+        out.print(indented(line, 2))
+    _heading("Disks", out)
+    _disks(result, out)
+    _heading("Layouts", out)
+    for built in result.layouts:
+        _layout(built, out)
+    _heading("Comparison", out)
+    show_comparison(comparison, out)
+    _heading("Cells", out)
+    _cells(result, out)
+
+
+def _heading(words: str, out: Console) -> None:
+    out.print()
+    out.print(text(words, "bold"))
+
+
+def _summary(result: Result, out: Console) -> None:
+    name, title = result.scenario.get("name", ""), result.scenario.get("title", "")
+    out.print(text(f"{name}: {title}" if title else name, "bold"))
+    if why := result.scenario.get("why"):
+        out.print(indented(why, 2))
+    ended = f"ended {result.finished}" if result.finished else "not ended"
+    out.print(text(f"run {result.run}, began {result.started}, {ended}: {result.outcome or 'no outcome yet'}"))
+    if result.rehearsal:
+        out.print(text("⚠ A REHEARSAL (--quick): good for trying, not for comparing.", "bold yellow"))
+    if not result.complete:
+        out.print(text("⚠ NOT COMPLETE: not every planned cell was measured.", "bold yellow"))
+    invalid = [cell for cell in result.cells if not cell.valid]
+    out.print(text(f"{plural(len(result.cells), 'cell')}, {len(result.cells) - len(invalid)} valid"))
+    for problem in result.problems:
+        out.print(indented(f"{problem.message} [{problem.code}]", 2, "✗"))
+
+
+def _machine_lines(machine: Machine) -> list[str]:
+    lines = [
+        f"{machine.host}: {machine.distribution or 'unknown distribution'}, kernel {machine.kernel}",
+        f"{machine.cpu_model or 'unknown CPU'}, {plural(machine.cpus, 'CPU')}, {size_text(machine.memory_bytes)} memory, "
+        + plural(machine.numa_nodes, "NUMA node"),
+    ]
+    if machine.governor:
+        lines.append(f"CPU governor {machine.governor}")
+    if machine.tools:
+        lines.append(", ".join(f"{tool} {version}" for tool, version in machine.tools.items()))
+    return lines
+
+
+def _disks(result: Result, out: Console) -> None:
+    known = {disk.id: disk for disk in result.disks}
+    listing = table("ROLE", "DISK", "MODEL", "SIZE", "FIRMWARE", right=("SIZE",))
+    for role, disks in result.binding.items():
+        for disk in disks:
+            firmware = known[disk.id].firmware if disk.id in known else ""
+            listing.add_row(text(role), text(disk.id), text(disk.model), size_text(disk.size_bytes), text(firmware))
+    out.print(listing)
+
+
+def _layout(built: Built, out: Console) -> None:
+    mark = "✓" if built.status == "built" else "✗"
+    size = f", {size_text(built.size_bytes)}" if built.size_bytes else ""
+    down = "" if built.taken_down or built.status == "failed" else ", NOT taken down"
+    words = f"{built.layout}, round {built.round}: {built.status} in {duration_text(built.seconds)}{size}{down}"
+    out.print(indented(words, 2, mark, "" if built.status == "built" else "bold red"))
+    if built.initial_sync:
+        out.print(indented(f"initial sync {built.initial_sync}", 6))
+    if built.read_back:
+        out.print(
+            indented("read back: " + ", ".join(f"{key} {_short(value)}" for key, value in built.read_back.items()), 6)
+        )
+    if built.problem:
+        out.print(indented(f"{built.problem.message} [{built.problem.code}]", 6))
+
+
+def _short(value: Any) -> str:
+    return clean(value if isinstance(value, str) else json_text(value), 200)
+
+
+def _cells(result: Result, out: Console) -> None:
+    columns = ("", "LAYOUT", "WORKLOAD", "ROUND", "RATE", "MEAN", "P99", "WRITTEN ×", "CPU CORES")
+    listing = table(*columns, right=columns[3:])
+    for cell in result.cells:
+        listing.add_row(text("✓" if cell.valid else "✗"), *_cell_row(cell))
+    out.print(listing)
+    for cell in result.cells:
+        for reason in cell.reasons:
+            out.print(indented(f"{clean(cell.id)}: {reason}", 2, "✗"))
+
+
+def _cell_row(cell: Cell) -> list[Any]:
+    unit = unit_of([cell])
+    moved = directions(cell.summary)
+    tails = [d.latency.p99_us for d in moved if d.latency.p99_us is not None]
+    mean = moved[0].latency.mean_us if len(moved) == 1 else None
+    # An invalid cell's number is no result: it is in the file for whoever looks for the cause, and not shown as one.
+    shown = f"{rate_text(rate(cell, unit), unit)} {unit}" if cell.valid else "invalid"
+    return [
+        text(label_of(cell)),
+        text(cell.workload),
+        str(cell.round),
+        shown,
+        latency_text(mean) if cell.valid else "",
+        latency_text(max(tails, default=None)) if cell.valid else "",
+        ratio_text(cell.write_amplification) if cell.valid else "",
+        f"{cell.cpu_cores_used:.2f}" if cell.valid and cell.cpu_cores_used is not None else "",
+    ]

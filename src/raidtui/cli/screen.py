@@ -1,0 +1,74 @@
+"""Printing data: JSON as plain ASCII, tables and text by Rich. What came from hardware and files is never markup."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import Namespace
+from typing import IO, TYPE_CHECKING, Any
+
+from raidtui.base.text import clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+PIPE_WIDTH = 120
+"""Columns where the output is not a terminal and COLUMNS does not say otherwise."""
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """JSON in printable ASCII: a terminal shows it without obeying it."""
+    separators = (",", ":") if indent is None else None
+    return json.dumps(value, indent=indent, separators=separators, ensure_ascii=True).replace("\x7f", "\\u007f")
+
+
+def print_json(value: Any) -> None:
+    """A whole document on stdout."""
+    print(json_text(value, indent=2))
+
+
+def console(args: Namespace | None = None, file: IO[str] | None = None, width: int | None = None) -> Console:
+    """A Rich console on `file` (stdout): colours only on a terminal, and never where NO_COLOR or --no-color says so."""
+    from rich.console import Console
+
+    file = file or sys.stdout
+    plain = bool(os.environ.get("NO_COLOR")) or bool(args and getattr(args, "no_color", False))
+    if width is None and not file.isatty():
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isascii() and columns.isdigit() and 20 <= int(columns) <= 1000 else PIPE_WIDTH
+    return Console(file=file, width=width, no_color=plain, markup=False, highlight=False, emoji=False, legacy_windows=False)
+
+
+def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
+    """An empty table without lines: columns two spaces apart, headings in bold; those in `right` are aligned right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
+    for name in columns:
+        made.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+    return made
+
+
+def text(value: object, style: str = "") -> Text:
+    """A foreign string as harmless text."""
+    from rich.text import Text
+
+    return Text(clean(value), style=style)
+
+
+def indented(value: object, columns: int, mark: str = "", style: str = "") -> Any:
+    """A paragraph, cleaned and wrapped, behind `columns` spaces and a mark that its further lines stay clear of."""
+    from rich.padding import Padding
+    from rich.table import Table
+
+    if not mark:
+        return Padding(text(value, style), (0, 0, 0, columns))
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(text(mark, style), text(value, style))
+    return Padding(grid, (0, 0, 0, columns))

@@ -1,0 +1,19 @@
+"""A conversation with the engine of the place that was asked for."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from raidtui.client.engine_client import EngineClient
+from raidtui.client.places import place
+
+
+def connect(args: Namespace, *, root: bool = True) -> EngineClient:
+    """Start the engine at `--on`. Without `root` nobody is asked for a password: what is asked for needs none."""
+    where = place(args.on)
+    if not root and where.argv[0] == "sudo":
+        words = iter(where.argv)
+        while next(words) != "--":
+            pass
+        where = where._replace(argv=tuple(words))
+    return EngineClient(where)

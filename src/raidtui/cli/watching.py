@@ -1,0 +1,94 @@
+"""Watch a run to its end, or to where the operator leaves it. Shared by `replay` and `attach`."""
+
+from __future__ import annotations
+
+import shlex
+from argparse import Namespace
+
+from raidtui.base.text import clean
+from raidtui.cli.follow import Back, Ended, Follower, Lost
+from raidtui.cli.printers import Printer, printer_for
+from raidtui.cli.progress import RunView, advance
+from raidtui.cli.session import connect
+from raidtui.cli.signals import Signals
+from raidtui.client.engine_client import EngineClient
+from raidtui.model.event import Record
+from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.model.protocol import RunInfo
+
+_TICK_S = 0.2
+_SIGNAL_EXIT = 128
+
+
+def watch(args: Namespace, run: str, engine: EngineClient, *, owned: bool) -> tuple[RunView, int | None]:
+    """Show a run until it has ended, or until it is left to itself: then with the exit code for that.
+
+    `owned`: the run was started by this command, so that the first SIGINT cancels it. A run that is only watched is left
+    by SIGINT. SIGTERM and SIGHUP always leave: whoever lost the terminal did not ask for the end of the run.
+    Raises ProblemError when the connection is lost for good, and when the run's end cannot be known.
+    """
+    follower = Follower(lambda: connect(args), run, first=engine)
+    printer = printer_for(args)
+    view, cancelled = RunView(run=run), False
+    try:
+        with Signals() as signals:
+            while True:
+                item = follower.next(_TICK_S)
+                if isinstance(item, Record):
+                    view = advance(view, item)
+                    printer.shown(view, item)
+                elif isinstance(item, Ended):
+                    return _ended(view, item), None
+                elif isinstance(item, Lost):
+                    if not signals.interrupts:
+                        problem = item.error.problems[0]
+                        printer.say(f"{clean(problem.message, 2000)}; the run goes on, trying to come back to it")
+                elif isinstance(item, Back):
+                    printer.say("connected again")
+                if signals.leave:
+                    printer.say(goodbye(args, run))
+                    return view, _SIGNAL_EXIT + signals.leave
+                if signals.interrupts and not owned:
+                    printer.say(goodbye(args, run))
+                    return view, int(Exit.CANCELLED)
+                if signals.interrupts and not cancelled:
+                    cancelled = True
+                    printer.say("cancelling: what was built is taken down (Ctrl-C again leaves the run to itself)")
+                    _cancel(args, run, printer)
+                elif signals.interrupts > 1:
+                    printer.say(goodbye(args, run))
+                    # 130 would promise that the disks are restored, which nobody has seen yet.
+                    return view, int(Exit.LEFT_BEHIND)
+    finally:
+        printer.close()
+
+
+def goodbye(args: Namespace, run: str) -> str:
+    """How to come back to a run that goes on."""
+    on = ["--on", args.on] if args.on else []
+    return f"run {clean(run)} goes on; to see it again: {clean(shlex.join(['raidtui', *on, 'attach', run]))}"
+
+
+def _ended(view: RunView, ended: Ended) -> RunView:
+    if ended.error is not None:
+        raise ended.error
+    if view.finished is None and view.recovered is None:
+        raise ProblemError(
+            Problem(
+                "run-interrupted",
+                "the run ended without saying so: its runner was killed or the server went down",
+                place=view.run,
+                remedy=f"`raidtui recover {view.run}` undoes what it left behind.",
+                exit=int(Exit.LEFT_BEHIND),
+            )
+        )
+    return view
+
+
+def _cancel(args: Namespace, run: str, printer: Printer) -> None:
+    # A terminal sends SIGINT to the connection's process as well: what was connected may be dying right now.
+    try:
+        with connect(args) as engine:
+            engine.call("cancel", {"run": run}, RunInfo)
+    except ProblemError as error:
+        printer.say(f"it could not be cancelled: {clean(error)}")
