@@ -76,6 +76,10 @@ class Feeder:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
     def stop(self) -> None:
         self._stopped.set()
         self._thread.join()
@@ -142,7 +146,7 @@ def drain(fd: int) -> None:
         os.close(fd)
 
 
-def compare(lines: int, pairs: int, seconds: float) -> bool:
+def compare(feeder: Feeder, lines: int, pairs: int, seconds: float) -> bool:
     tools = {
         "raidtui": ([sys.executable, "-I", __file__, "--child", str(lines)], False),
         "iostat to /dev/null": (["iostat", "-x", "1"], False),
@@ -154,6 +158,8 @@ def compare(lines: int, pairs: int, seconds: float) -> bool:
         for name in order:
             argv, terminal = tools[name]
             found[name].append(steady_cpu_percent(argv, seconds, terminal))
+            if not feeder.alive:
+                raise SystemExit("the files could not be rewritten: nothing was measured")
             print(f"  {lines} lines, pair {pair + 1}: {name} {found[name][-1]:.3f} %", file=sys.stderr)
     print(f"{lines} device lines, all changing every second; medians of {pairs} alternating pairs, {seconds:g} s each")
     for name, percents in found.items():
@@ -187,12 +193,13 @@ def main() -> int:
         return subprocess.run([*unshare, sys.executable, __file__, "--inside", *sys.argv[1:]]).returncode
     kept = True
     for lines in map(int, options.lines.split(",")):
-        with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-            feeder = Feeder(Path(folder), lines)
-            try:
-                kept &= compare(lines, options.pairs, options.seconds)
-            finally:
-                feeder.stop()
+        # In memory, and where no other process can see or sweep it away.
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/dev/shm"], check=True)
+        feeder = Feeder(Path("/dev/shm"), lines)
+        try:
+            kept &= compare(feeder, lines, options.pairs, options.seconds)
+        finally:
+            feeder.stop()
     return 0 if kept else 1
 
 

@@ -149,16 +149,21 @@ def write_amplification(member_written_bytes: Iterable[int | None], workload_wri
     return total / workload_written_bytes
 
 
+PROBE_BYTES = 8 << 20
+"""What udev may read of a device by itself: some 0.7 MB whenever somebody who could write closes it, as each job does."""
+
+
 def counters_agree(
-    workload_bytes: int, device_bytes: int | None, tolerance: float = 0.02, slack_bytes: int = 1 << 20
+    workload_bytes: int, device_bytes: int | None, tolerance: float = 0.02, extra_bytes: int = PROBE_BYTES
 ) -> bool | None:
     """Whether the target's own counters saw the bytes that the workload says it moved; None when they are not known.
 
-    `slack_bytes` is for what udev and the kernel read of a device by themselves when somebody closes it.
+    The device may have moved `extra_bytes` more, but never less: then the workload ran on something else. For writes and
+    discards of a block device nobody else has an excuse, and `extra_bytes` is 0.
     """
     if device_bytes is None:
         return None
-    return abs(device_bytes - workload_bytes) <= tolerance * workload_bytes + slack_bytes
+    return workload_bytes * (1 - tolerance) <= device_bytes <= workload_bytes * (1 + tolerance) + extra_bytes
 
 
 def _columns(rates: list[DeviceRates | None]) -> DeviceSeries:
