@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raidtui.base import proc
@@ -48,9 +49,7 @@ def read_arrays(blocks: Blocks, sys: Path = SYS) -> tuple[Array, ...]:
         members = dict.fromkeys(node.slaves, "")
         for member in folder.glob("dev-*"):
             members[device_name(member.name.removeprefix("dev-"))] = read_text(member / "state") or ""
-        arrays.append(
-            Array(node.name, read_text(folder / "array_state") or "", read_text(folder / "level") or "", members)
-        )
+        arrays.append(Array(node.name, read_text(folder / "array_state") or "", read_text(folder / "level") or "", members))
     return tuple(arrays)
 
 
@@ -95,14 +94,18 @@ def check_mappings(disk: str, census: Census) -> Iterator[Reason]:
         where = f"by {', '.join(below)}"
         if mapping.uuid.startswith("LVM-"):
             vg = lvm_group(mapping.name)
-            yield reason("lvm-active", f"LVM volume {mapping.name} is active {where}", f"vgchange -an {vg}")
+            yield reason("lvm-active", f"LVM volume {mapping.name} is active {where}", f"vgchange -an {quote(vg)}")
         elif mapping.uuid.startswith("CRYPT-"):
-            yield reason("dm-crypt", f"encrypted volume {mapping.name} is open {where}", f"cryptsetup close {mapping.name}")
+            yield reason(
+                "dm-crypt", f"encrypted volume {mapping.name} is open {where}", f"cryptsetup close {quote(mapping.name)}"
+            )
         elif mapping.uuid.startswith("mpath-"):
-            yield reason("multipath", f"path of multipath device {mapping.name} {where}", f"multipath -f {mapping.name}")
+            yield reason(
+                "multipath", f"path of multipath device {mapping.name} {where}", f"multipath -f {quote(mapping.name)}"
+            )
         else:
             text = f"device-mapper device {mapping.name} stands on it {where}"
-            yield reason("device-mapper", text, f"dmsetup remove {mapping.name}")
+            yield reason("device-mapper", text, f"dmsetup remove {quote(mapping.name)}")
 
 
 def lvm_group(name: str) -> str:

@@ -31,9 +31,7 @@ def diskseq(fd: int) -> int | None:
 
 def _nvme_admin(fd: int, opcode: int, nsid: int, length: int, cdw10: int) -> bytes:
     data = ctypes.create_string_buffer(length)
-    command = _NVME_COMMAND.pack(
-        opcode, 0, 0, nsid, 0, 0, 0, ctypes.addressof(data), 0, length, cdw10, 0, 0, 0, 0, 0, 0, 0
-    )
+    command = _NVME_COMMAND.pack(opcode, 0, 0, nsid, 0, 0, 0, ctypes.addressof(data), 0, length, cdw10, 0, 0, 0, 0, 0, 0, 0)
     if status := fcntl.ioctl(fd, NVME_IOCTL_ADMIN_CMD, bytearray(command)):
         raise OSError(f"the NVMe controller answered with status {status:#x}")
     return data.raw

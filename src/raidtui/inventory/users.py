@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.base.files import read_text
@@ -44,20 +45,22 @@ def check_mounts(disk: str, census: Census) -> Iterator[Reason]:
         seen.add((mount.point, mount.source))
         where = f" in the mount namespace of {mount.namespace}" if mount.namespace else ""
         text = f"mounted on {mount.point} ({mount.kind}, {mount.source.removeprefix('/dev/')}){where}"
-        remedy = f"umount {mount.point}"
+        remedy = f"umount {quote(mount.point)}"
         if mount.namespace:
             remedy = f"nsenter -t {mount.namespace.split()[1]} -m {remedy}"
         yield reason("mounted", text, remedy)
     if not seen:
         for group in census.btrfs:
             if disk in census.disks_of_names(group.devices):
-                yield reason("mounted", f"member of the mounted btrfs filesystem {group.name}", f"umount {group.name}")
+                yield reason(
+                    "mounted", f"member of the mounted btrfs filesystem {group.name}", f"umount {quote(group.name)}"
+                )
 
 
 def check_swap(disk: str, census: Census) -> Iterator[Reason]:
     for swap in census.swaps:
         if disk in census.disks_of_path(swap.path):
-            yield reason("swap", f"swap {swap.kind} {swap.path} is in use", f"swapoff {swap.path}")
+            yield reason("swap", f"swap {swap.kind} {swap.path} is in use", f"swapoff {quote(swap.path)}")
 
 
 def check_loops(disk: str, census: Census) -> Iterator[Reason]:

@@ -1,0 +1,242 @@
+"""The gate admits all disks or none, for one run at a time, and only the very disks that were planned with."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from raidtui import gate
+from raidtui.gate import locks, permit
+from raidtui.inventory import REASONS, Examined, Signature
+from raidtui.inventory.reasons import reason
+from raidtui.model.disk import Disk, Fingerprint, fingerprint
+from raidtui.model.problem import Exit, ProblemError
+
+# The package offers the function of the same name.
+admission = importlib.import_module("raidtui.gate.admit")
+
+
+def disk(letter: str, **changes: Any) -> Disk:
+    plain = Disk(f"S{letter}", f"sd{letter}", 1 << 30, f"S{letter}", f"w{letter}", "model", diskseq=ord(letter), major=8)
+    return msgspec.structs.replace(plain, minor=ord(letter), **changes)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Examined]:
+    """A made-up server: id → what examining the disk says. Pins are files."""
+    found = {f"S{letter}": Examined(disk(letter), evidence={"letter": letter}) for letter in "abc"}
+    seen: dict[str, Any] = {}
+
+    def examine(**question: Any) -> tuple[Examined, ...]:
+        seen.update(question)
+        return tuple(e for e in found.values() if e.disk.id in question["only"])
+
+    monkeypatch.setattr(locks, "run_folder", lambda: tmp_path)
+    monkeypatch.setattr(admission, "examine", examine)
+    monkeypatch.setattr(admission, "boot_id", lambda: "boot")
+    monkeypatch.setattr(permit, "_open_checked", lambda disk, devno, flags: os.open("/dev/null", os.O_RDONLY))
+    return found
+
+
+def want(*letters: str, **changes: Any) -> list[Fingerprint]:
+    return [fingerprint(disk(letter, **changes), "boot") for letter in letters]
+
+
+def refusal(call: Any) -> list[tuple[str, str]]:
+    with pytest.raises(ProblemError) as caught:
+        call()
+    assert {p.exit for p in caught.value.problems} == {int(Exit.REFUSED)}
+    return [(p.code, p.place) for p in caught.value.problems]
+
+
+def test_free_disks_are_admitted_in_the_order_asked_for(server):
+    told: list[Any] = []
+    permits = gate.admit("r1", want("b", "a"), told.append)
+    assert [p.disk.id for p in permits] == ["Sb", "Sa"]
+    assert [t["letter"] for t in told] == ["b", "a"]
+    assert gate.holders() == {"wa": "r1", "wb": "r1"}
+    for each in permits:
+        each.close()
+        each.close()
+    assert gate.holders() == {}
+
+
+def test_a_permit_is_not_to_be_had_elsewhere(server):
+    [lock] = locks.take("r1", ["wa"])
+    with pytest.raises(TypeError):
+        gate.Permit(object(), disk("a"), want("a")[0], lock)
+    lock.release()
+
+
+@pytest.mark.parametrize("code", sorted(REASONS))
+def test_any_reason_at_all_refuses_and_releases_everything(server, code):
+    server["Sb"] = Examined(disk("b", reasons=(reason(code, "because"),)))
+    assert refusal(lambda: gate.admit("r1", want("a", "b", "c"))) == [(code, "Sb")]
+    assert gate.holders() == {}
+
+
+def test_every_reason_of_every_disk_is_named(server):
+    why = (reason("mounted", "x"), reason("filesystem", "y"))
+    server["Sa"], server["Sc"] = Examined(disk("a", reasons=why)), Examined(disk("c", reasons=why[:1]))
+    assert refusal(lambda: gate.admit("r1", want("a", "b", "c"))) == [
+        ("mounted", "Sa"),
+        ("filesystem", "Sa"),
+        ("mounted", "Sc"),
+    ]
+
+
+def test_a_disk_that_is_gone_refuses(server):
+    del server["Sa"]
+    assert refusal(lambda: gate.admit("r1", want("a", "b"))) == [("disk-gone", "Sa")]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"serial": "x"},
+        {"wwid": "x"},
+        {"model": "x"},
+        {"size_bytes": 1},
+        {"logical_sector_bytes": 4096},
+        {"diskseq": 1},
+        {"diskseq": None},
+    ],
+)
+def test_a_disk_that_is_not_the_planned_one_refuses(server, changes):
+    assert refusal(lambda: gate.admit("r1", want("a", **changes))) == [("disk-changed", "Sa")]
+
+
+def test_a_plan_of_another_boot_is_refused(server):
+    assert refusal(lambda: gate.admit("r1", [fingerprint(disk("a"), "yesterday")])) == [("disk-changed", "Sa")]
+
+
+def test_a_disk_cannot_be_asked_for_twice(server):
+    assert refusal(lambda: gate.admit("r1", want("a", "a"))) == [("disk-twice", "")]
+
+
+def test_two_runs_on_overlapping_disks_and_only_one_gets_them(server):
+    permits = gate.admit("r1", want("a", "b"))
+    with pytest.raises(ProblemError, match="held by run r1") as caught:
+        gate.admit("r2", want("b", "c"))
+    assert caught.value.exit == Exit.REFUSED
+    assert gate.holders() == {"wa": "r1", "wb": "r1"}
+    for each in permits:
+        each.close()
+    for each in gate.admit("r2", want("b", "c")):
+        each.close()
+
+
+def test_a_pin_that_cannot_be_opened_releases_everything(server, monkeypatch):
+    def fail_second(wanted: Disk, devno: int, flags: int) -> int:
+        if wanted.id == "Sb":
+            raise permit.gone(wanted)
+        return os.open("/dev/null", os.O_RDONLY)
+
+    monkeypatch.setattr(permit, "_open_checked", fail_second)
+    before = os.listdir("/proc/self/fd")
+    assert refusal(lambda: gate.admit("r1", want("a", "b", "c"))) == [("disk-gone", "Sb")]
+    assert gate.holders() == {}
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def test_a_closed_permit_gives_no_way_to_the_disk(server):
+    [one] = gate.admit("r1", want("a"))
+    one.close()
+    assert one.closed
+    assert not one.alive()
+    for use in (one.path, one.open_for_writing, one.verify):
+        with pytest.raises(ProblemError):
+            use()
+
+
+OURS = (Signature("linux_raid_member", "aabbccdd-0011-2233-4455-66778899aabb"), Signature("zfs_member", label="rt1pool"))
+
+
+def left(letter: str, *signatures: Signature, codes: tuple[str, ...] = ("md-superblock",)) -> Examined:
+    return Examined(disk(letter, reasons=tuple(reason(code, "x") for code in codes)), signatures)
+
+
+def test_recovery_takes_back_what_the_run_created(server):
+    server["Sa"] = left("a", Signature("linux_raid_member", "AABBCCDD:00112233:44556677:8899AABB"))
+    server["Sb"] = left("b", Signature("zfs_member", "123", "rt1pool"), codes=("zfs-exported", "partitions"))
+    server["Sc"] = left("c", codes=("unknown-data",))
+    for each in gate.admit_for_recovery("r1", want("a", "b", "c", diskseq=99), OURS):
+        each.close()
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        Signature("linux_raid_member", "00000000-0011-2233-4455-66778899aabb"),
+        Signature("ext4", "aabbccdd-0011-2233-4455-66778899aabb"),
+        Signature("linux_raid_member", ""),
+        Signature("zfs_member", "", "tank"),
+        Signature("zfs_member", "", ""),
+    ],
+)
+def test_recovery_refuses_what_the_run_did_not_create(server, signature):
+    server["Sa"] = left("a", OURS[0], signature)
+    assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), OURS)) == [("md-superblock", "Sa")]
+
+
+@pytest.mark.parametrize("code", sorted(set(REASONS) - admission._RECOVERABLE))
+def test_recovery_refuses_every_user_of_the_disk(server, code):
+    server["Sa"] = left("a", OURS[0], codes=("md-superblock", code))
+    assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), OURS)) == [(code, "Sa")]
+
+
+@pytest.mark.parametrize("changes", [{"serial": "x"}, {"wwid": "x"}, {"model": "x"}, {"size_bytes": 1}])
+def test_recovery_refuses_another_disk(server, changes):
+    assert refusal(lambda: gate.admit_for_recovery("r1", want("a", **changes), OURS)) == [("disk-changed", "Sa")]
+
+
+def test_a_lock_dies_with_its_process(server, tmp_path):
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom raidtui.gate import locks\n"
+        f"locks.run_folder = lambda: Path({str(tmp_path)!r})\nlocks.take('r9', ['wa'])\n"
+        "print('ready', flush=True)\ntime.sleep(60)"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert child.stdout
+    assert child.stdout.readline() == b"ready\n"
+    assert gate.holders() == {"wa": "r9"}
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    assert gate.holders() == {}
+
+
+def test_a_lock_file_that_is_a_link_is_not_followed(server, tmp_path):
+    target = tmp_path / "precious"
+    target.write_text("x")
+    locks.lock_path("wa").symlink_to(target)
+    with pytest.raises(OSError):  # noqa: PT011
+        locks.take("r1", ["wa"])
+    assert target.read_text() == "x"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(st.lists(st.text(min_size=1, max_size=300), min_size=2, max_size=2, unique=True))
+def test_any_identity_gives_a_safe_file_name_of_its_own(server, keys):
+    paths = [locks.lock_path(key) for key in keys]
+    assert paths[0] != paths[1]
+    assert all(path.parent == locks.lock_folder() and len(path.name) < 120 for path in paths)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None)
+@given(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40))
+def test_any_identity_and_run_is_read_back_from_the_lock(server, key, run_id):
+    key, run_id = (text.encode("utf-8", "replace").decode() for text in (key, run_id))
+    taken = locks.take(run_id, [key])
+    assert gate.holders() == {key: run_id}
+    for lock in taken:
+        lock.release()

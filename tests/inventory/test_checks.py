@@ -1,0 +1,357 @@
+"""Each check, on a census of our own making: who uses a disk is found through any stack, and named."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raidtui.base.text import clean
+from raidtui.inventory import Ownership, examine, identity, others, probe, scan
+from raidtui.inventory.arrays import Array, DmDevice, Volume
+from raidtui.inventory.blocks import Blocks, Node
+from raidtui.inventory.census import Census
+from raidtui.inventory.content import Content
+from raidtui.inventory.mounts import Mount, Swap
+from raidtui.inventory.openers import Opener
+from raidtui.inventory.others import Share
+from raidtui.inventory.probe import Probe, probe_all, probe_reasons
+from raidtui.inventory.reasons import CONTENT, REASONS, SUPERSEDED, reason
+from raidtui.inventory.scan import CHECKS
+from raidtui.inventory.users import Btrfs
+from raidtui.inventory.zfs import Pool
+from raidtui.model.disk import Disk
+
+
+def dev(number: int) -> int:
+    return os.makedev(259, number)
+
+
+def node(name: str, number: int, disk: str = "", slaves: tuple[str, ...] = (), holders: tuple[str, ...] = ()) -> Node:
+    return Node(name, dev(number), disk or name, 0, 1 << 30, holders, slaves, f"/nowhere/{name}")
+
+
+# sda: blank. sdb: partition 1 under md0 (with sdc), under LVM volume dm-0. sdd: blank.
+BLOCKS = Blocks(
+    [
+        node("sda", 1),
+        node("sdb", 2),
+        node("sdb1", 3, "sdb", holders=("md0",)),
+        node("sdc", 4, holders=("md0",)),
+        node("sdd", 5),
+        node("md0", 6, slaves=("sdb1", "sdc"), holders=("dm-0",)),
+        node("dm-0", 7, slaves=("md0",)),
+    ]
+)
+UDEV: dict[str, dict[str, str]] = {name: {} for name in BLOCKS.nodes}
+EMPTY = Census(BLOCKS, udev=UDEV)
+
+
+def codes(disk: str, census: Census) -> list[str]:
+    return [r.code for check in CHECKS.values() for r in check(disk, census)]
+
+
+def messages(disk: str, census: Census) -> str:
+    return " / ".join(r.message for check in CHECKS.values() for r in check(disk, census))
+
+
+def test_a_disk_that_nobody_uses_has_no_reason():
+    assert codes("sda", EMPTY) == []
+
+
+def test_what_stands_on_md_on_a_partition_reaches_the_disks_below():
+    assert BLOCKS.disks_below(dev(7)) == {"sdb", "sdc", "md0", "dm-0"}
+
+
+def test_a_mount_of_a_stack_refuses_every_disk_below_and_no_other():
+    census = replace(EMPTY, mounts=(Mount(dev(7), "/srv", "xfs", "/dev/mapper/vg-lv"),))
+    assert "mounted" in codes("sdb", census)
+    assert "mounted" in codes("sdc", census)
+    assert codes("sda", census) == []
+    assert "mounted on /srv (xfs, mapper/vg-lv)" in messages("sdb", census)
+
+
+def test_root_on_a_stack_makes_system_disks_of_all_below():
+    census = replace(EMPTY, mounts=(Mount(dev(7), "/", "ext4", "/dev/mapper/vg-root"),))
+    [found] = list(CHECKS["system"]("sdc", census))
+    assert (found.code, found.system) == ("system", True)
+
+
+def test_a_mount_in_a_container_names_the_process_whose_namespace_it_is():
+    mount = Mount(dev(1), "/data", "ext4", "/dev/sda", "pid 812 (nginx)")
+    assert "mount namespace of pid 812 (nginx)" in messages("sda", replace(EMPTY, mounts=(mount,)))
+    [found] = CHECKS["mounts"]("sda", replace(EMPTY, mounts=(mount,)))
+    assert found.remedy == "nsenter -t 812 -m umount /data"
+
+
+def test_a_mount_point_cannot_smuggle_a_command_into_the_remedy():
+    mount = Mount(dev(1), "/x; reboot", "ext4", "/dev/sda")
+    [found] = CHECKS["mounts"]("sda", replace(EMPTY, mounts=(mount,)))
+    assert found.remedy == "umount '/x; reboot'"
+
+
+def test_btrfs_reports_no_block_device_and_is_found_on_all_its_disks():
+    census = replace(
+        EMPTY,
+        mounts=(Mount(os.makedev(0, 44), "/", "btrfs", "/dev/sda"),),
+        btrfs=(Btrfs("pool", ("sda", "sdd")),),
+        resolved={"/dev/sda": dev(1)},
+    )
+    for disk in ("sda", "sdd"):
+        assert codes(disk, census) == ["system", "mounted"]
+    assert "system" not in codes("sdb", census)
+
+
+def test_zfs_root_is_found_by_its_pool():
+    census = replace(
+        EMPTY,
+        mounts=(Mount(os.makedev(0, 45), "/", "zfs", "rpool/ROOT/debian"),),
+        pools=(Pool("rpool", ("/dev/sda1x", "/dev/sdd")),),
+        resolved={"/dev/sda1x": dev(1), "/dev/sdd": dev(5)},
+    )
+    assert {"system", "mounted", "zfs-imported"} <= set(codes("sdd", census))
+    assert {"system", "mounted", "zfs-imported"} <= set(codes("sda", census))
+
+
+def test_a_swap_file_is_found_through_its_filesystem():
+    census = replace(
+        EMPTY,
+        mounts=(Mount(dev(7), "/srv", "ext4", "/dev/dm-0"),),
+        swaps=(Swap("/srv/swap", "file"),),
+        resolved={"/srv/swap": dev(7)},
+    )
+    assert "swap file /srv/swap is in use" in messages("sdc", census)
+
+
+def test_a_file_on_btrfs_is_found_through_its_mount():
+    census = replace(
+        EMPTY,
+        mounts=(Mount(os.makedev(0, 44), "/srv", "btrfs", "/dev/sda"),),
+        loops={"loop0": "/srv/image"},
+        resolved={"/dev/sda": dev(1), "/srv/image": os.makedev(0, 44)},
+    )
+    assert "/dev/loop0 has its data in /srv/image" in messages("sda", census)
+
+
+@pytest.mark.parametrize(("state", "code"), [("clean", "md-active"), ("active", "md-active"), ("inactive", "md-inactive")])
+def test_md_members_are_found_running_or_not(state, code):
+    census = replace(EMPTY, arrays=(Array("md0", state, "raid1", {"sdb1": "in_sync", "sdc": "spare"}),))
+    assert code in codes("sdb", census)
+    assert "holder" not in codes("sdb", census)
+    assert "md0" in messages("sdc", census)
+
+
+def test_a_holder_that_nothing_explains_is_a_reason_of_its_own():
+    assert "holder" in codes("sdc", EMPTY)
+
+
+@pytest.mark.parametrize(
+    ("uuid", "code"),
+    [("LVM-abc", "lvm-active"), ("CRYPT-LUKS2-x", "dm-crypt"), ("mpath-3600", "multipath"), ("", "device-mapper")],
+)
+def test_device_mapper_says_whose_it_is_by_its_uuid(uuid, code):
+    blocks = Blocks([*BLOCKS.nodes.values(), node("dm-1", 9, slaves=("sda",))])
+    census = Census(blocks, udev=UDEV, mappings=(DmDevice("dm-1", "vg0-lv", uuid),))
+    assert codes("sda", census) == [code]
+
+
+def test_lvm_volumes_are_found_by_the_device_that_their_path_is():
+    census = replace(
+        EMPTY,
+        volumes=(Volume("/dev/disk/by-id/x", "vg0", "u1"), Volume("/dev/sdd", "", "u2")),
+        resolved={"/dev/disk/by-id/x": dev(1), "/dev/sdd": dev(5)},
+    )
+    assert codes("sda", census) == ["lvm-vg"]
+    assert codes("sdd", census) == ["lvm-pv"]
+
+
+def test_openers_are_named():
+    census = replace(EMPTY, openers={dev(3): (Opener(4711, "qemu-system-x86"),)})
+    assert "sdb1 is open in pid 4711 (qemu-system-x86)" in messages("sdb", census)
+
+
+def test_targets_that_offer_the_disk_are_named():
+    census = replace(EMPTY, shares=(Share("LIO backstore lun0", "/dev/sda"),), resolved={"/dev/sda": dev(1)})
+    assert codes("sda", census) == ["shared"]
+
+
+def test_a_disk_that_udev_does_not_know_is_unchecked():
+    assert codes("sda", replace(EMPTY, udev={})) == ["unchecked"]
+    assert codes("sda", replace(EMPTY, udev={"sda": None})) == ["unchecked"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        ({"DM_MULTIPATH_DEVICE_PATH": "1"}, "multipath"),
+        ({"SYSTEMD_READY": "0"}, "reserved"),
+        ({"UDISKS_IGNORE": "1"}, "reserved"),
+        ({"ID_FS_AMBIVALENT": "filesystem:ext4 raid:zfs"}, "signature"),
+    ],
+)
+def test_what_udev_rules_say_counts(flags, code):
+    assert codes("sda", replace(EMPTY, udev={"sda": flags})) == [code]
+
+
+def test_a_disk_on_multipaths_list_is_refused_without_a_map():
+    disk = Disk("x", "sda", 1, "x", "naa.5000c5001234", "m")
+    census = replace(EMPTY, disks=(disk,), multipath_wwids=frozenset({"35000c5001234"}))
+    assert codes("sda", census) == ["multipath"]
+
+
+def make(name: str, serial: str, wwid: str) -> Disk:
+    return Disk("", name, 1 << 30, serial, wwid, "model")
+
+
+def test_the_serial_names_a_disk_where_it_is_unique_else_the_wwid():
+    disks = identity.with_ids([make("a", "S1", "w1"), make("b", "S2", "w2"), make("c", "S2", "w3"), make("d", "", "w4")])
+    assert [d.id for d in disks] == ["S1", "w2", "w3", "w4"]
+    assert not [r for d in disks for r in identity.check_identity(d, disks)]
+
+
+def test_disks_that_nothing_tells_apart_are_refused():
+    disks = identity.with_ids(
+        [make("a", "S1", "w1"), make("b", "S2", "w1"), make("c", "", ""), make("d", "S3", ""), make("e", "S3", "")]
+    )
+    found = {d.name: [r.code for r in identity.check_identity(d, disks)] for d in disks}
+    assert found == {
+        "a": ["duplicate-identity"],
+        "b": ["duplicate-identity"],
+        "c": ["no-identity"],
+        "d": ["duplicate-identity"],
+        "e": ["duplicate-identity"],
+    }
+
+
+names = st.text("ab", max_size=2)
+
+
+@given(st.lists(st.tuples(names, names), max_size=6))
+def test_ids_are_never_shared_and_every_disk_without_one_is_refused(pairs):
+    disks = identity.with_ids([make(f"sd{i}", serial, wwid) for i, (serial, wwid) in enumerate(pairs)])
+    assert len({d.id for d in disks}) == len(disks)
+    for disk in disks:
+        refused = bool(list(identity.check_identity(disk, disks)))
+        assert refused == disk.id.startswith("?")
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_hostile_names_are_harmless_in_reasons(text, other):
+    census = replace(
+        EMPTY,
+        mounts=(Mount(dev(1), text, other, text, f"pid 1 ({other})"),),
+        openers={dev(1): (Opener(1, text),)},
+        arrays=(Array(text, other, text, {"sda": other}),),
+    ) if other.strip() else EMPTY  # fmt: skip
+    for check in CHECKS.values():
+        for found in check("sda", census):
+            for shown in (found.message, found.remedy):
+                assert clean(shown, 10_000) == shown
+
+
+def test_every_code_is_explained_and_every_remedy_given():
+    assert set(REASONS) >= CONTENT
+    assert set(SUPERSEDED) | set(SUPERSEDED.values()) <= set(REASONS)
+    for code, words in REASONS.items():
+        assert all(words), code
+        assert reason(code, "x").remedy
+    with pytest.raises(ValueError, match="unknown reason code"):
+        reason("no-such-code", "x")
+
+
+def test_a_disk_that_does_not_answer_is_not_waited_for():
+    forever = threading.Event()
+
+    def hang() -> Probe:
+        forever.wait()
+        return Probe()
+
+    began = time.monotonic()
+    answers = probe_all({("sda", 1): hang, ("sdb", 2): Probe}, deadline_s=0.3)
+    again = probe_all({("sda", 1): hang}, deadline_s=30)
+    assert time.monotonic() - began < 5
+    assert answers == {("sda", 1): None, ("sdb", 2): Probe()}
+    assert again == {("sda", 1): None}
+    assert [r.code for r in probe_reasons("sda", None, in_use=False)] == ["no-answer"]
+    forever.set()
+
+
+def test_a_probe_that_fails_is_unchecked_and_not_free():
+    def broken() -> Probe:
+        raise RuntimeError("no such ioctl")
+
+    [answer] = probe_all({("sdx", 9): broken}).values()
+    assert [r.code for r in probe_reasons("sdx", answer, in_use=False)] == ["unchecked"]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """`scan` on a made-up server of four blank disks."""
+    state: dict[str, Any] = {"root": True, "answer": Probe(exclusive="free")}
+    disks = tuple(
+        msgspec.structs.replace(make(n, f"S{n}", f"w{n}"), diskseq=i) for i, n in enumerate(("sda", "sdb", "sdc", "sdd"))
+    )
+    state["census"] = replace(
+        EMPTY, blocks=Blocks([node("sda", 1), node("sdd", 5), node("sdb", 2), node("sdc", 4)]), disks=disks
+    )
+    state["answer"] = Probe(Content(fill="zeroes", regions=67), "free")
+    monkeypatch.setattr(importlib.import_module("raidtui.inventory.scan"), "take_census", lambda ours: state["census"])
+    monkeypatch.setattr(others, "is_root", lambda: state["root"])
+    monkeypatch.setattr(probe, "probe_disk", lambda disk, nodes, exclusively: state["answer"])
+    return state
+
+
+def found_codes(**kwargs: Any) -> dict[str, list[str]]:
+    return {disk.name: [r.code for r in disk.reasons] for disk in scan(**kwargs)}
+
+
+def test_blank_disks_are_free(server):
+    assert found_codes() == {"sda": [], "sdb": [], "sdc": [], "sdd": []}
+
+
+def test_without_root_nothing_is_free_and_one_reason_says_why(server):
+    server["root"] = False
+    assert set(map(tuple, found_codes().values())) == {("not-root",)}
+
+
+def test_a_source_that_failed_leaves_every_disk_unchecked(server):
+    server["census"] = replace(server["census"], failures={"ZFS pools": "no answer within 10 s"})
+    assert set(map(tuple, found_codes().values())) == {("unchecked",)}
+
+
+def test_a_check_that_crashes_refuses(server, monkeypatch):
+    def crash(disk: str, census: Census) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(CHECKS, "md", crash)
+    assert found_codes()["sda"] == ["unchecked"]
+
+
+def test_a_disk_that_a_run_holds_names_the_run_and_is_left_alone(server):
+    server["answer"] = Probe(errors={"the disk": "must not be asked"})
+    found = scan(held={"Ssda": "r1", "wsdb": "r1", "wsdc": "r1", "wsdd": "r1"})
+    assert {r.message for d in found for r in d.reasons} == {"held by run r1"}
+
+
+def test_a_run_is_not_refused_its_own_disks(server):
+    assert found_codes(held={"wsda": "r1"}, mine=Ownership("r1"))["sda"] == []
+    assert found_codes(held={"wsda": "r1"}, mine=Ownership("r2"))["sda"] == ["held"]
+
+
+def test_busy_is_told_only_where_nothing_explains_it(server):
+    server["answer"] = server["answer"]._replace(exclusive="busy")
+    assert found_codes()["sda"] == ["busy"]
+    server["census"] = replace(server["census"], mounts=(Mount(dev(1), "/srv", "xfs", "/dev/sda"),))
+    assert found_codes()["sda"] == ["mounted"]
+
+
+def test_only_the_disks_asked_for_are_examined(server):
+    assert [e.disk.name for e in examine(only={"Ssdb"})] == ["sdb"]

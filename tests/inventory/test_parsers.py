@@ -1,0 +1,197 @@
+"""What the kernel and the tools write is read as it is; what is not understood is never read as "nothing"."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raidtui.inventory import arrays, blocks, hardware, ioctl, mounts, users, zfs
+
+MOUNTINFO = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard
+30 27 259:7 / /srv/my\040data rw,noatime shared:5 master:2 - xfs /dev/nvme0n1p1 rw
+31 27 0:44 /@home /home rw - btrfs /dev/sdb rw,space_cache=v2
+32 27 0:45 / /tank rw - zfs tank/data rw
+"""
+
+words = st.text(st.characters(exclude_characters=" \n", exclude_categories=["Cs"]), min_size=1, max_size=20)
+
+
+def escaped(text: str) -> str:
+    return "".join(f"\\{ord(c):03o}" if c in " \t\n\\#" else c for c in text)
+
+
+def test_mountinfo_gives_device_point_kind_and_source():
+    found = mounts.parse_mountinfo(MOUNTINFO)
+    assert found[1] == mounts.Mount(os.makedev(254, 1), "/", "ext4", "/dev/vda1")
+    assert found[2].point == "/srv/my data"
+    assert [m.kind for m in found] == ["proc", "ext4", "xfs", "btrfs", "zfs"]
+
+
+@given(
+    st.tuples(st.integers(0, 4095), st.integers(0, 2**20 - 1)),
+    st.text(max_size=30),
+    words,
+    words,
+    st.lists(words, max_size=3),
+)
+def test_a_mount_line_that_the_kernel_could_write_is_read_back(devno, point, kind, source, optional):
+    point = "/" + point.replace("\0", "").replace("\n", "")
+    tags = " ".join(["rw", *(tag for tag in optional if tag != "-")])
+    line = f"1 2 {devno[0]}:{devno[1]} / {escaped(point)} {tags} - {escaped(kind)} {escaped(source)} rw\n"
+    [mount] = mounts.parse_mountinfo(line)
+    assert (mount.point, mount.kind, mount.source) == (point, kind, source)
+    assert mount.devno == (None if devno == (0, 0) else os.makedev(*devno))
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_mounts_or_an_error_but_never_silently_nothing(text):
+    try:
+        found = mounts.parse_mountinfo(text)
+    except ValueError:
+        return
+    assert len(found) == len([line for line in text.split("\n") if line.strip()])
+
+
+def test_a_line_cut_short_is_an_error():
+    with pytest.raises(ValueError, match="not a mountinfo line"):
+        mounts.parse_mountinfo("30 27 259:7 / /srv rw")
+
+
+def test_swaps_are_partitions_and_files():
+    text = (
+        "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
+        "/dev/nvme0n1p3                          partition\t8388604\t\t0\t\t-2\n"
+        "/srv/swap\\040file                      file\t\t1024\t\t0\t\t-3\n"
+        "/srv/old\\040(deleted)                  file\t\t1024\t\t0\t\t-4\n"
+    )
+    assert mounts.parse_swaps(text) == (
+        mounts.Swap("/dev/nvme0n1p3", "partition"),
+        mounts.Swap("/srv/swap file", "file"),
+        mounts.Swap("/srv/old", "file"),
+    )
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_swaps_or_an_error(text):
+    try:
+        found = mounts.parse_swaps("header\n" + text)
+    except ValueError:
+        return
+    assert len(found) == len([line for line in text.split("\n") if line.strip()])
+
+
+@given(st.integers(0, 4095), st.integers(0, 2**20 - 1))
+def test_device_numbers_are_read_back(major, minor):
+    expected = None if major == minor == 0 else os.makedev(major, minor)
+    assert blocks.parse_devno(f"{major}:{minor}\n") == expected
+
+
+@given(st.text(max_size=30))
+def test_no_text_breaks_the_small_parsers(text):
+    blocks.parse_devno(text)
+    hardware.parse_link_speed(text)
+    hardware.parse_link_width(text)
+    hardware.chosen(text)
+    users.boot_options(text)
+    arrays.parse_multipath_wwids(text)
+    zfs.parse_status(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "speed"), [("8.0 GT/s PCIe", 8.0), ("2.5 GT/s", 2.5), ("32.0 GT/s PCIe", 32.0), ("Unknown", None), ("", None)]
+)
+def test_link_speeds(text, speed):
+    assert hardware.parse_link_speed(text) == speed
+
+
+@pytest.mark.parametrize(("text", "width"), [("4", 4), ("16", 16), ("0", None), ("255", None), ("Unknown", None)])
+def test_link_widths(text, width):
+    assert hardware.parse_link_width(text) == width
+
+
+def test_the_scheduler_is_the_one_in_brackets():
+    assert hardware.chosen("none [mq-deadline] kyber") == "mq-deadline"
+    assert hardware.chosen("none") == "none"
+
+
+def test_vpd_page_80_holds_the_serial_number():
+    assert hardware.parse_vpd_serial(b"\0\x80\0\x0aABC 123   ") == "ABC 123"
+
+
+@given(st.binary(max_size=64))
+def test_no_bytes_break_the_readers_of_hardware_pages(page):
+    hardware.parse_vpd_serial(page)
+    ioctl.parse_smart_log(page)
+    ioctl.parse_reservation_keys(page)
+
+
+def test_smart_log_gives_celsius_and_percent():
+    log = bytes([0, *(273 + 41).to_bytes(2, "little"), 100, 10, 7]) + bytes(506)
+    assert ioctl.parse_smart_log(log) == (41.0, 7.0)
+    assert ioctl.parse_smart_log(bytes(512)) == (None, None)
+
+
+def test_pvs_names_groups_and_lone_volumes():
+    report = b"""{"report":[{"pv":[{"pv_name":"/dev/sdb","vg_name":"vg0","pv_uuid":"a-b"},
+                 {"pv_name":"/dev/sdc1","vg_name":"","pv_uuid":"c-d"}]}],"log":[]}"""
+    assert arrays.parse_volumes(report) == (arrays.Volume("/dev/sdb", "vg0", "a-b"), arrays.Volume("/dev/sdc1", "", "c-d"))
+
+
+@given(st.binary(max_size=100))
+def test_any_answer_of_pvs_is_a_report_or_an_error(answer):
+    with pytest.raises(ValueError):  # noqa: PT011
+        arrays.parse_volumes(answer)
+
+
+def test_the_group_is_the_first_part_of_a_device_mapper_name():
+    assert arrays.lvm_group("vg0-lv0") == "vg0"
+    assert arrays.lvm_group("vg--a-lv--b_rimage_0") == "vg-a"
+
+
+STATUS = """  pool: tank
+ state: ONLINE
+  scan: scrub repaired 0B in 00:00:01 with 0 errors on Sun Nov  1 00:24:02 2026
+config:
+
+\tNAME                STATE     READ WRITE CKSUM
+\ttank                ONLINE       0     0     0
+\t  raidz1-0          ONLINE       0     0     0
+\t    /dev/nvme0n1p1  ONLINE       0     0     0
+\t    /dev/nvme1n1p1  ONLINE       0     0     0
+\tlogs
+\t  /dev/nvme2n1p1    ONLINE       0     0     0
+\tcache
+\t  /dev/nvme3n1p1    ONLINE       0     0     0
+\tspares
+\t  /dev/nvme4n1p1    AVAIL
+
+errors: No known data errors
+
+  pool: other
+ state: ONLINE
+config:
+
+\tNAME        STATE     READ WRITE CKSUM
+\tother       ONLINE       0     0     0
+\t  /dev/sdc  ONLINE       0     0     0
+"""
+
+
+def test_zpool_status_gives_every_device_of_every_pool():
+    assert zfs.parse_status(STATUS) == (
+        zfs.Pool("tank", tuple(f"/dev/nvme{i}n1p1" for i in range(5))),
+        zfs.Pool("other", ("/dev/sdc",)),
+    )
+
+
+def test_multipath_wwids_stand_between_slashes():
+    assert arrays.parse_multipath_wwids("# Multipath wwids\n/35000c5001234/\n\n") == {"35000c5001234"}
+
+
+def test_boot_options_that_name_devices():
+    line = "BOOT_IMAGE=/vmlinuz root=UUID=abc ro resume=/dev/sda2 quiet console=ttyS0"
+    assert users.boot_options(line) == {"root": "UUID=abc", "resume": "/dev/sda2"}
