@@ -103,7 +103,7 @@ _cpu_decoder = msgspec.json.Decoder(CpuTimes)
 def read_counters(text: str) -> Counters | None:
     """A device's numbers from a frame's text, or None where that is not a line of numbers."""
     try:
-        return _counters_decoder.decode(f"[{','.join(text.split())}]")
+        return _counters_decoder.decode(f"[{text.replace(' ', ',')}]")
     except (msgspec.MsgspecError, UnicodeEncodeError):
         return None
 
@@ -111,7 +111,7 @@ def read_counters(text: str) -> Counters | None:
 def read_cpu_times(text: str) -> CpuTimes | None:
     """A core's times from a frame's text, or None where that is not a line of numbers."""
     try:
-        return _cpu_decoder.decode(f"[{','.join(text.split())}]")
+        return _cpu_decoder.decode(f"[{text.replace(' ', ',')}]")
     except (msgspec.MsgspecError, UnicodeEncodeError):
         return None
 
