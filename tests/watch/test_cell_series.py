@@ -58,9 +58,13 @@ def test_a_device_that_left_is_unknown_from_then_on_and_its_totals_say_so() -> N
     assert (series.totals["sda"].reads, series.totals["sda"].known_s) == (8, 2)
 
 
-def test_a_series_begins_with_a_whole_frame() -> None:
-    with pytest.raises(ValueError, match="whole"):
-        SeriesFold(["sda"]).add(Frame(at_s=1, unix_s=0, span_s=1, devices={"sda": text()}))
+def test_a_series_begins_with_a_whole_frame_and_passes_over_what_was_before() -> None:
+    fold = SeriesFold(["sda"])
+    fold.add(Frame(at_s=9, unix_s=0, span_s=1, devices={"sda": text(reads=50)}))
+    fold.add(Frame(at_s=10, unix_s=0, span_s=1, whole=True, devices={"sda": text(reads=60)}))
+    fold.add(Frame(at_s=11, unix_s=0, span_s=1, devices={"sda": text(reads=61)}))
+    assert fold.series().at_s == [1]
+    assert fold.series().totals["sda"].reads == 1
 
 
 def test_a_series_of_nothing_is_empty() -> None:

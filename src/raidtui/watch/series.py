@@ -58,7 +58,7 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class SeriesFold:
-    """Takes a cell's frames one by one and keeps only what its devices need. The first frame must be a whole one."""
+    """Takes a cell's frames one by one and keeps only what its devices need. Begins with the first whole frame."""
 
     def __init__(self, devices: Iterable[str]) -> None:
         """`devices`: kernel names of members and target."""
@@ -72,9 +72,9 @@ class SeriesFold:
         self._cores_used: list[float | None] = []
 
     def add(self, frame: Frame) -> None:
-        """Take the next frame. Raises ValueError when the first one is not whole."""
+        """Take the next frame. Those before the first whole one are passed over: a tick may come before the asked one."""
         if self._began_s is None and not frame.whole:
-            raise ValueError("a series begins with a whole frame")
+            return
         self._frames.apply(narrow(frame, self._names))
         for name, celsius in frame.temperatures_c.items():
             self._temperature_max_c[name] = max(celsius, self._temperature_max_c.get(name, celsius))
