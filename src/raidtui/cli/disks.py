@@ -57,6 +57,8 @@ def show(found: DiskList, out: Console) -> None:
     _print_row(rows[0], widths, out, "bold")
     for disk, row in zip(found.disks, rows[1:], strict=True):
         _print_row(row, widths, out)
+        if disk.link is not None and disk.link.below_maximum:
+            out.print(indented(f"its link runs below what it could: {_best_link(disk.link)}", 2, "↓", "yellow"))
         for reason in disk.reasons:
             out.print(indented(f"{reason.message} [{reason.code}]", 2, "✗"))
             if reason.remedy:
@@ -79,15 +81,15 @@ def _cells(disk: Disk) -> tuple[str, ...]:
 
 
 def link_text(link: Link | None) -> str:
-    """`x4 16 GT/s`, with what it could be where it is below that."""
+    """`x4 16 GT/s`, with an arrow down where it is below what both ends could."""
     if link is None or link.speed_gts is None or link.width is None:
         return NOTHING
-    now = f"x{link.width} {link.speed_gts:g} GT/s"
-    return f"{now} ↓ of {_part(link.max_width, 'x')} {_part(link.max_speed_gts)} GT/s" if link.below_maximum else now
+    return f"x{link.width} {link.speed_gts:g} GT/s{' ↓' if link.below_maximum else ''}"
 
 
-def _part(value: float | None, prefix: str = "") -> str:
-    return "?" if value is None else f"{prefix}{value:g}"
+def _best_link(link: Link) -> str:
+    width = "" if link.max_width is None else f"x{link.max_width} "
+    return f"{width}{'?' if link.max_speed_gts is None else f'{link.max_speed_gts:g}'} GT/s"
 
 
 def _widths(rows: list[tuple[str, ...]], total: int) -> list[int]:

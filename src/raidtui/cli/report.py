@@ -99,8 +99,9 @@ def _short(value: Any) -> str:
 
 
 def _cells(result: Result, out: Console) -> None:
-    columns = ("", "LAYOUT", "WORKLOAD", "ROUND", "RATE", "MEAN", "P99", "WRITTEN ×", "CPU CORES")
+    columns = ("", "LAYOUT", "WORKLOAD", "ROUND", "RATE", "MEAN", "P99", "W.AMP", "CORES")
     listing = table(*columns, right=columns[3:])
+    listing.columns[4].no_wrap = True
     for cell in result.cells:
         listing.add_row(text("✓" if cell.valid else "✗"), *_cell_row(cell))
     out.print(listing)

@@ -61,8 +61,8 @@ def show(found: RunList, out: Console) -> None:
     out.print(listing)
     for info in found.runs:
         if info.state == "interrupted":
-            out.print(text(f"→ run {info.run} left something behind: `raidtui recover {info.run}` undoes it"))
+            out.print(text(f"→ run {info.run} left something behind: `raidtui recover {info.run}` undoes it"), soft_wrap=True)
 
 
 def _outcome(info: RunInfo) -> str:
-    return clean(info.outcome) + (" (rehearsal)" if info.rehearsal else "")
+    return f"{clean(info.outcome)} {'(rehearsal)' if info.rehearsal else ''}".strip()

@@ -25,9 +25,10 @@ def run(args: Namespace) -> int:
     if args.json:
         print_json({"schema": "raidtui.scenarios/1", "scenarios": found})
         return 0
-    listing = table("SCENARIO", "DISKS", "CELLS", "TITLE", right=("DISKS", "CELLS"))
+    counts = ("DISKS", "LAYOUTS", "WORKLOADS")
+    listing = table("SCENARIO", *counts, "TITLE", right=counts)
     for entry in found:
-        cells = len(entry["layouts"]) * len(entry["workloads"])
-        listing.add_row(text(entry["name"]), str(sum(entry["roles"].values())), str(cells), text(entry["title"]))
+        numbers = (sum(entry["roles"].values()), len(entry["layouts"]), len(entry["workloads"]))
+        listing.add_row(text(entry["name"]), *map(str, numbers), text(entry["title"]))
     console(args).print(listing)
     return 0

@@ -66,9 +66,9 @@ def indented(value: object, columns: int, mark: str = "", style: str = "") -> An
     from rich.table import Table
 
     if not mark:
-        return Padding(text(value, style), (0, 0, 0, columns))
+        return Padding(text(value, style), (0, 0, 0, columns), expand=False)
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     grid.add_row(text(mark, style), text(value, style))
-    return Padding(grid, (0, 0, 0, columns))
+    return Padding(grid, (0, 0, 0, columns), expand=False)
