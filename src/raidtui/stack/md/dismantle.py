@@ -1,0 +1,166 @@
+"""Taking an array away: found by its UUID, in whatever state it is, and proven gone from every device.
+
+It may be run at any time and any number of times: after a creation that died half-way, with members kicked out or
+unplugged, with the array running, inactive, or stopped long ago. Nothing that carries another UUID is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from raidtui.inventory.mounts import read_own_mounts
+from raidtui.inventory.openers import read_openers
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack import blockdev
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.md import kernel, superblock
+from raidtui.stack.md.command import node_path
+from raidtui.stack.md.devices import Device, present_devices
+
+STOP_TIMEOUT_S: Final = 60.0
+BUSY_PATIENCE_S: Final = 15.0
+MAKER_PATIENCE_S: Final = 30.0
+GONE_PATIENCE_S: Final = 60.0
+_CREATING: Final = Path("/run/mdadm")
+
+
+def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
+    """Stop the array and take its superblocks off its devices.
+
+    Facts: `stopped` (kernel names), `erased` and `missing` (references). Raises ProblemError (exit 6): `md-busy`,
+    `left-behind`, `stuck`.
+    """
+    uuid: str = args["uuid"]
+    _wait_for_makers(uuid)
+    commands: list[Argv] = []
+    stopped: list[str] = []
+    erased: list[str] = []
+    until = time.monotonic() + GONE_PATIENCE_S
+    pause_s = 0.1
+    while True:
+        for name in kernel.find(uuid):
+            commands += _stop(name, args)
+            stopped.append(name)
+        devices, missing = present_devices(context, args)
+        trouble = _erase_all(context, uuid, devices, erased, commands)
+        # udev may have seen a superblock just before it went, and put the array together again.
+        if not trouble and not kernel.find(uuid):
+            break
+        if time.monotonic() > until:
+            raise fail("left-behind", f"the array cannot be taken away: {trouble or 'it keeps coming back'}",
+                       place=args["name"], remedy="Look at dmesg, then: raidtui recover",
+                       exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, 2.0)
+    context.built.pop(args["ref"], None)
+    result = "undone" if stopped or erased else "nothing to do"
+    return Outcome(result, {"stopped": stopped, "erased": erased, "missing": missing}, tuple(commands))
+
+
+def _wait_for_makers(uuid: str) -> None:
+    """A crash of the runner may leave an mdadm behind that is still creating: it has to end first."""
+    until = time.monotonic() + MAKER_PATIENCE_S
+    while makers := kernel.makers(uuid):
+        if time.monotonic() > until:
+            raise fail("md-busy", f"mdadm (pid {makers[0]}) is still creating the array",
+                       remedy="Wait, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(0.1)
+
+
+def _stop(name: str, args: dict[str, Any]) -> tuple[Argv, ...]:
+    """Stop one array; being looked at by udev is waited for, being used is not."""
+    named = node_path(args["name"])
+    path = named if os.path.realpath(named) == f"/dev/{name}" else f"/dev/{name}"
+    until = time.monotonic() + BUSY_PATIENCE_S
+    while True:
+        try:
+            commands = blockdev.call("mdraid", "md_deactivate", path, timeout_s=STOP_TIMEOUT_S).commands
+        except blockdev.CallFailed as error:
+            if kernel.array_uuid(name) != args["uuid"]:
+                return error.commands
+            if error.problems[0].code == "stuck" or time.monotonic() > until:
+                users = "; ".join(users_of(name)) or error.problems[0].message
+                raise fail("md-busy", f"the array cannot be stopped: {users}", place=path,
+                           remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND) from error  # fmt: skip
+            time.sleep(0.3)
+            continue
+        _wait_until_gone(name, args["uuid"])
+        return commands
+
+
+def _wait_until_gone(name: str, uuid: str) -> None:
+    until = time.monotonic() + 5
+    while kernel.exists(name) and kernel.array_uuid(name) == uuid and time.monotonic() < until:
+        time.sleep(0.05)
+    # An mdadm that was killed while creating leaves this mark, and udev would ignore the next array of that number.
+    if not kernel.exists(name):
+        with suppress(OSError):
+            (_CREATING / f"creating-{name}").unlink()
+
+
+def _erase_all(context: Context, uuid: str, devices: list[Device], erased: list[str], commands: list[Argv]) -> str:
+    """Take this UUID's superblocks off; what still has one afterwards, and why, or nothing."""
+    trouble = []
+    for device in devices:
+        try:
+            found = superblock.read(device.path)
+            ours = [one for one in found if one.uuid == uuid]
+            if not ours:
+                continue
+            commands += _erase(context, device, uuid, found)
+            if any(one.uuid == uuid for one in superblock.read(device.path)):
+                trouble.append(f"{device.path} still has its superblock")
+            else:
+                erased.append(device.ref)
+        except (ProblemError, OSError) as error:
+            if _is_there(context, device):
+                trouble.append(f"{device.path}: {error}")
+    return "; ".join(trouble)
+
+
+def _erase(context: Context, device: Device, uuid: str, found: tuple[superblock.Superblock, ...]) -> tuple[Argv, ...]:
+    """By mdadm where every superblock on the device is ours; it would take others' off as well."""
+    commands: tuple[Argv, ...] = ()
+    if all(one.uuid == uuid for one in found):
+        try:
+            commands = blockdev.call("mdraid", "md_destroy", device.path, timeout_s=STOP_TIMEOUT_S).commands
+        except blockdev.CallFailed as error:
+            commands = error.commands
+    for one in superblock.read(device.path):
+        if one.uuid == uuid:
+            fd = _open_for_writing(context, device)
+            try:
+                superblock.erase(fd, one)
+            finally:
+                os.close(fd)
+    return commands
+
+
+def _open_for_writing(context: Context, device: Device) -> int:
+    if device.ref.startswith("disk:"):
+        return context.permits[device.ref.removeprefix("disk:")].open_for_writing()
+    return os.open(device.path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+
+
+def _is_there(context: Context, device: Device) -> bool:
+    if not device.ref.startswith("disk:"):
+        return Path(device.path).exists()
+    permit = context.permits.get(device.ref.removeprefix("disk:"))
+    return permit is not None and permit.alive()
+
+
+def users_of(name: str) -> list[str]:
+    """Who uses a block device, in words: mounts, devices above, processes."""
+    devno = kernel.devno(name)
+    users = [f"{mount.point} is mounted from it" for mount in read_own_mounts() if mount.devno == devno]
+    holders = kernel.SYS_BLOCK / name / "holders"
+    users += [f"{path.name} stands on it" for path in (sorted(holders.iterdir()) if holders.is_dir() else ())]
+    openers = read_openers().get(devno, ()) if devno is not None else ()
+    users += [f"pid {opener.pid} ({opener.command}) has it open" for opener in openers]
+    return users

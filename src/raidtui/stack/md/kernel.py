@@ -1,0 +1,181 @@
+"""What the kernel says of md arrays: by sysfs (Documentation/admin-guide/md.rst), by `mdadm --detail`, by mdadm's own map.
+
+An array is always found by its UUID: kernel names change hands, and names are not unique.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from raidtui.base import proc
+from raidtui.base.files import read_int, read_text
+from raidtui.stack.md.command import mdadm_uuid
+from raidtui.stack.md.spec import PARITY_LAYOUTS
+
+SYS_BLOCK: Final = Path("/sys/block")
+MAP: Final = Path("/run/mdadm/map")
+DETAIL_TIMEOUT_S: Final = 30.0
+_NO_UUID: Final = "00000000-0000-0000-0000-000000000000"
+
+
+class Member(NamedTuple):
+    """One device of an array as the array sees it."""
+
+    name: str
+    devno: int
+    slot: str
+    """Its place in the array, `none` for a spare, `journal`."""
+    states: frozenset[str]
+    """`in_sync`, `spare`, `faulty`, `journal`, …"""
+
+
+def folder(name: str) -> Path:
+    return SYS_BLOCK / name / "md"
+
+
+def exists(name: str) -> bool:
+    """Whether such an array is there in any state but `clear` (an empty shell that the kernel is about to drop)."""
+    return read_text(folder(name) / "array_state") not in (None, "clear")
+
+
+def all_arrays() -> list[str]:
+    """Kernel names of every md array, running or not."""
+    return sorted(path.parent.name for path in SYS_BLOCK.glob("md*/md"))
+
+
+def devno(name: str) -> int | None:
+    """The device number of a block device by its kernel name."""
+    text = read_text(SYS_BLOCK / name / "dev") or ""
+    return os.makedev(*map(int, text.split(":"))) if re.fullmatch(r"\d+:\d+", text) else None
+
+
+def array_uuid(name: str) -> str | None:
+    """The UUID of an array (with dashes), by the best source that knows it."""
+    by_kernel = read_text(folder(name) / "uuid")
+    if by_kernel and by_kernel != _NO_UUID:
+        return by_kernel.lower()
+    # An array that is not running has no UUID for the kernel, but its members have.
+    by_members = detail(name).get("MD_UUID")
+    if by_members:
+        return dashed(by_members)
+    # One that was never given a member is known to the mdadm that was making it.
+    return next((dashed(uuid) for kernel_name, uuid in read_map() if kernel_name == name), None)
+
+
+def find(uuid: str) -> list[str]:
+    """Kernel names of all arrays with this UUID."""
+    return [name for name in all_arrays() if exists(name) and array_uuid(name) == uuid]
+
+
+def dashed(uuid: str) -> str:
+    """A UUID as the rest of the world writes it, from mdadm's `a:b:c:d`."""
+    digits = uuid.replace(":", "").lower()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def read_map(path: Path = MAP) -> Iterator[tuple[str, str]]:
+    """mdadm's list of arrays: (kernel name, UUID as mdadm writes it)."""
+    for line in (read_text(path) or "").splitlines():
+        fields = line.split()
+        if len(fields) >= 3:
+            yield fields[0], fields[2]
+
+
+def detail(name: str) -> dict[str, str]:
+    """`mdadm --detail --export`, or nothing where mdadm has nothing to say."""
+    mdadm = proc.find_tool("mdadm")
+    if mdadm is None:
+        return {}
+    ran = proc.run([mdadm, "--detail", "--export", f"/dev/{name}"], timeout_s=DETAIL_TIMEOUT_S, check=False)
+    return dict(line.split("=", 1) for line in ran.text.splitlines() if "=" in line)
+
+
+def member_numbers(name: str) -> set[int]:
+    """Device numbers of everything the array stands on."""
+    links = (SYS_BLOCK / name / "slaves").glob("*/dev")
+    numbers = (read_text(link) or "" for link in links)
+    return {os.makedev(*map(int, text.split(":"))) for text in numbers if re.fullmatch(r"\d+:\d+", text)}
+
+
+def members(name: str) -> tuple[Member, ...]:
+    """The devices of an array, by name."""
+    found = []
+    for path in sorted(folder(name).glob("dev-*")):
+        text = read_text(path / "block/dev") or ""
+        number = os.makedev(*map(int, text.split(":"))) if re.fullmatch(r"\d+:\d+", text) else -1
+        states = frozenset((read_text(path / "state") or "").split(",")) - {""}
+        found.append(Member(path.name.removeprefix("dev-"), number, read_text(path / "slot") or "", states))
+    return tuple(found)
+
+
+def read_back(name: str) -> dict[str, Any]:
+    """How the array really is, as JSON data: sizes in bytes; absent is None."""
+    md = folder(name)
+    level = read_text(md / "level")
+    sectors = read_int(SYS_BLOCK / name / "size")
+    component_kib = read_int(md / "component_size")
+    location = read_text(md / "bitmap/location")
+    return {
+        "kernel_name": name,
+        "uuid": array_uuid(name),
+        "level": level,
+        "raid_disks": _first_int(read_text(md / "raid_disks")),
+        "chunk_bytes": _first_int(read_text(md / "chunk_size")) or None,
+        "layout": layout_name(level or "", _first_int(read_text(md / "layout"))),
+        "metadata": read_text(md / "metadata_version"),
+        "consistency": read_text(md / "consistency_policy"),
+        "bitmap": None if location is None else "none" if location == "none" else "internal",
+        "bitmap_location": location,
+        "bitmap_chunk_bytes": read_int(md / "bitmap/chunksize") if location not in (None, "none") else None,
+        "journal_mode": _chosen(read_text(md / "journal_mode")),
+        "state": read_text(md / "array_state"),
+        "degraded": read_int(md / "degraded"),
+        "sync_action": read_text(md / "sync_action"),
+        "size_bytes": None if sectors is None else sectors * 512,
+        "component_bytes": None if component_kib is None else component_kib * 1024,
+        "members": {m.name: {"slot": m.slot, "state": ",".join(sorted(m.states))} for m in members(name)},
+    }
+
+
+def layout_name(level: str, number: int | None) -> str | None:
+    """The layout in words (`far2`, `left-symmetric`); None for levels without one."""
+    if number is None:
+        return None
+    if level == "raid10":
+        near, far = number & 0xFF, number >> 8 & 0xFF
+        if near > 1 and far > 1:
+            return f"near{near}far{far}"
+        kind = "near" if far == 1 else "offset" if number >> 16 & 1 else "far"
+        return f"{kind}{max(near, far)}"
+    if level in ("raid5", "raid6"):
+        return next((name for name, known in PARITY_LAYOUTS.items() if known == number), str(number))
+    return None
+
+
+def makers(uuid: str) -> list[int]:
+    """Processes of mdadm that are still making an array of this UUID."""
+    wanted = mdadm_uuid(uuid).encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            argv = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if argv[0].rpartition(b"/")[2] == b"mdadm" and wanted in argv:
+            found.append(int(path.parent.name))
+    return found
+
+
+def _first_int(text: str | None) -> int | None:
+    match = re.match(r"\d+", text or "")
+    return int(match.group()) if match else None
+
+
+def _chosen(text: str | None) -> str | None:
+    """The word in brackets of a list of choices."""
+    match = re.search(r"\[(.+?)\]", text or "")
+    return match.group(1) if match else None

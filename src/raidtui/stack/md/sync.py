@@ -1,0 +1,105 @@
+"""Waiting for the initial sync: with progress, never longer than it moves, and given up when the operator cancels."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from raidtui.base.files import read_int, read_text
+from raidtui.model.problem import Exit, fail
+from raidtui.model.units import duration_text
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.md import kernel
+from raidtui.stack.md.proof import the_array
+
+STALLED_S: Final = 300.0
+"""Longer than any error handling of a bad disk takes."""
+POLL_S: Final = 0.25
+_FASTEST_KIB_S: Final = 100_000_000
+
+
+class Progress(NamedTuple):
+    """One look at a sync."""
+
+    action: str
+    """`resync`, `recover`, `check`, … or `idle`."""
+    done_sectors: int | None
+    of_sectors: int | None
+    degraded: int
+    unsynced: bool
+    """The kernel remembers a place from where a resync has to go on."""
+
+    @property
+    def finished(self) -> bool:
+        return self.action == "idle" and self.degraded == 0 and not self.unsynced
+
+    @property
+    def fraction(self) -> float | None:
+        return self.done_sectors / self.of_sectors if self.done_sectors is not None and self.of_sectors else None
+
+
+def look(name: str) -> Progress:
+    """How far the sync of an array is."""
+    md = kernel.folder(name)
+    match = re.fullmatch(r"(\d+) / (\d+)", read_text(md / "sync_completed") or "")
+    done, of = (int(match.group(1)), int(match.group(2))) if match else (None, None)
+    # A parity array that is rebuilt onto its last member needs no resync besides: `none`.
+    start = read_text(md / "resync_start")
+    return Progress(
+        read_text(md / "sync_action") or "idle", done, of, read_int(md / "degraded") or 0, start not in (None, "none")
+    )
+
+
+def wait(context: Context, args: dict[str, Any]) -> Outcome:
+    """Wait until the array is in sync.
+
+    Raises ProblemError: `cancelled`, `member-lost`, `sync-stalled` after `STALLED_S` without any progress.
+    """
+    name = the_array(args)
+    devices = kernel.member_numbers(name)
+    began = moved = time.monotonic()
+    last: Progress | None = None
+    with _at_full_speed(kernel.folder(name)):
+        while not (now := look(name)).finished:
+            context.stop_if_cancelled()
+            lost = [member.name for member in kernel.members(name) if "faulty" in member.states]
+            if lost or not devices <= kernel.member_numbers(name):
+                raise fail("member-lost", f"the array lost a member during its initial sync: {', '.join(lost) or 'gone'}",
+                           place=args["name"], remedy="Look at dmesg and the disk's SMART log.",
+                           exit=Exit.BUILD_FAILED)  # fmt: skip
+            if now != last:
+                moved, last = time.monotonic(), now
+                context.report(_text(now, began), now.fraction)
+            elif time.monotonic() - moved > STALLED_S:
+                raise fail("sync-stalled", f"the initial sync has not moved for {duration_text(STALLED_S)}",
+                           place=args["name"], remedy="A disk does not answer: look at dmesg.",
+                           exit=Exit.BUILD_FAILED)  # fmt: skip
+            time.sleep(POLL_S)
+    seconds = time.monotonic() - began
+    return Outcome("done", {"initial_sync": f"waited for {seconds:.0f} s", "sync_seconds": round(seconds, 3)})
+
+
+def _text(now: Progress, began: float) -> str:
+    if now.fraction is None:
+        return "initial sync"
+    seconds = time.monotonic() - began
+    left = f", {duration_text(seconds / now.fraction - seconds)} left" if now.fraction > 0.01 and seconds > 2 else ""
+    return f"initial sync {100 * now.fraction:.0f} %{left}"
+
+
+@contextmanager
+def _at_full_speed(md: Path) -> Iterator[None]:
+    """The kernel holds syncs at 200 MB/s for the sake of other users of the array; there are none yet."""
+    limit = md / "sync_speed_max"
+    with suppress(OSError):
+        limit.write_text(str(_FASTEST_KIB_S))
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            limit.write_text("system")
