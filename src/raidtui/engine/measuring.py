@@ -127,7 +127,7 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> Cell:
         command=measured.command if measured else step.commands[0],
         started=started,
         seconds=round(spent[0], 3),
-        report=measured.raw if measured else None,
+        report=msgspec.json.decode(measured.raw) if measured and measured.raw else None,
     )
 
 

@@ -240,6 +240,9 @@ class Runner:
                     self._emit(Noted(text, "warning"))
                 else:
                     self._failed(Exit.LEFT_BEHIND, error.problems)
+            except Exception as error:  # whatever one step stumbles over, the others still have disks to give back
+                text = "".join(traceback.format_exception(error))[-4000:]
+                self._failed(Exit.LEFT_BEHIND, [Problem("bug", f"{type(error).__name__}: {error}", step.title, text)])
         self.context.cancelled = self.cancel
 
     def _kind(self, error: ProblemError, otherwise: Exit) -> Exit:

@@ -170,7 +170,7 @@ def state_of(folder: Path, story: Story) -> str:
         return "running"
     if story.recovered and story.recovered.exit == Exit.DONE:
         return "recovered"
-    if story.finished and story.finished.exit != Exit.LEFT_BEHIND:
+    if story.finished and story.finished.exit not in (Exit.LEFT_BEHIND, Exit.BUG):
         return "finished"
     return "interrupted"
 

@@ -6,10 +6,8 @@ from typing import Final, NamedTuple
 
 from raidtui.model.measure import Measured
 from raidtui.model.units import size_text
+from raidtui.watch.series import PROBE_BYTES, counters_agree
 
-BYTES_TOLERANCE: Final = 0.02
-BYTES_SLACK: Final = 1 << 20
-"""A device may count a little more than the workload: label reads by udev, metadata of the layer."""
 CLOCK_TOLERANCE: Final = 0.02
 
 
@@ -55,15 +53,16 @@ def reasons(facts: Facts) -> tuple[str, ...]:
 
 def _bytes_disagree(facts: Facts, measured: Measured) -> list[str]:
     found = []
-    for verb, said, counted in (
-        ("read", measured.summary.read.bytes if measured.summary.read else 0, facts.target_read_bytes),
-        ("written", measured.summary.written_bytes, facts.target_written_bytes),
+    read = measured.summary.read.bytes if measured.summary.read else 0
+    # What udev reads when a job closes the device is not the workload's; in a ramp the workload keeps no count itself.
+    probes = PROBE_BYTES * max(1, measured.summary.jobs)
+    for verb, said, counted, extra in (
+        ("read", read, facts.target_read_bytes, probes),
+        ("written", measured.summary.written_bytes, facts.target_written_bytes, 0),
     ):
         if counted is None:
             found.append(f"the target's own count of bytes {verb} could not be read")
-            continue
-        slack = said * BYTES_TOLERANCE + BYTES_SLACK
-        if counted < said - slack or (counted > said + slack and not facts.has_ramp):
+        elif not counters_agree(said, counted, extra_bytes=counted if facts.has_ramp else extra):
             found.append(
                 f"the target counted {size_text(counted)} {verb}, the workload reports {size_text(said)}: "
                 "it did not run on the target alone"

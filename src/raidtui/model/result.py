@@ -72,7 +72,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     command: Argv = ()
     started: str = ""
     seconds: float = 0.0
-    report: msgspec.Raw | None = None
+    report: Any = None
     """The measuring tool's own report, unchanged."""
 
 

@@ -28,8 +28,8 @@ class ZeroDisk(Action):
         context.about_to_write([disk])
         proof = make_blank(
             context.permits[disk],
-            progress=lambda fraction: context.report("writing zeroes", fraction),
-            cancelled=context.cancelled,
+            progress=lambda done, size: context.report("writing zeroes", done / size),
+            cancelled=context.cancelled.is_set,
         )
         context.zero_proof[disk] = proof
         context.written.discard(disk)
