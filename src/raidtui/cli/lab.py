@@ -6,9 +6,10 @@ import argparse
 import json
 import os
 import shlex
+import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
@@ -72,6 +73,9 @@ def _say(line: str) -> None:
 def _up(args: argparse.Namespace) -> int:
     from raidtui.lab import life
 
+    # Ended from outside, `up` must clean after itself just as after Ctrl-C.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: _interrupt())
     state = life.up(args.name, _wanted_disks(args.disks, args.like), _say, cold=args.cold)
     on = "lab" if args.name == _DEFAULT_NAME else f"lab:{args.name}"
     name = "" if args.name == _DEFAULT_NAME else f" {args.name}"
@@ -84,6 +88,10 @@ def _up(args: argparse.Namespace) -> int:
     ):
         _say(f"  {line:<32}{what}")
     return int(Exit.DONE)
+
+
+def _interrupt() -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def _wanted_disks(spec: str | None, like: str | None) -> list[DiskSpec]:

@@ -86,8 +86,8 @@ class Lab:
         state.plugged = [other for other in state.plugged if other != serial]
         self.files.save(state)
 
-    def plug(self, serial: str, *, like_new: bool = False) -> None:
-        """Put the disk back, in its old place; with `like_new` in another one, blank, under the same serial."""
+    def plug(self, serial: str, *, like_new: bool = False, fails: vm.Fails = "") -> None:
+        """Put the disk back in its place; `like_new` makes it blank, `fails` makes all its reads or writes errors."""
         state = self.state
         disk = self.disk(serial)
         if like_new:
@@ -95,7 +95,7 @@ class Lab:
             path.unlink()
             sparse.make_sparse(path, disk.spec.size_bytes)
         with Qmp(self.files.qmp) as qmp:
-            vm.plug(qmp, self.files.folder, [disk])
+            vm.plug(qmp, self.files.folder, [disk], fails)
         state.plugged.append(serial)
         self.files.save(state)
 

@@ -19,7 +19,7 @@ from raidtui.lab.state import LabFiles, LabState
 from raidtui.lab.talk import Say, silent, timed
 from raidtui.model.problem import Exit, fail
 
-_LOADED_TIMEOUT_S = 60.0
+_LOADED_TIMEOUT_S = 180.0
 _SETTLE_TIMEOUT_S = 180.0
 
 
@@ -155,7 +155,7 @@ def _enter(files: LabFiles, state: LabState, timeout_s: float) -> None:
     if not ssh.wait_for_server(state.port, timeout_s):
         raise fail("lab.boot", f"lab {state.name} did not answer within {timeout_s:.0f} s", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab up again")  # fmt: skip
-    ssh.open_master(files.ssh_config, timeout_s=60)
+    ssh.open_master(files.ssh_config, timeout_s=120)
     _, tar = code.pack(code.local_files())
     machine_id = hashlib.sha256(f"{state.name}\0{state.created}".encode()).hexdigest()[:32]
     script = f"""\

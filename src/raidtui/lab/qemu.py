@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from pathlib import Path
@@ -77,23 +78,27 @@ def boot_argv(kernel: Path, initrd: Path) -> list[str]:
     return ["-kernel", str(kernel), "-initrd", str(initrd), "-append", KERNEL_LINE]
 
 
-def snapshot_key(accel: str) -> str:
-    """Names what a snapshot depends on beside the image: QEMU's version and the machine's shape."""
+def snapshot_key(accel: str, prepared: str) -> str:
+    """Names what a snapshot depends on beside the image: QEMU's version, the machine's shape, what was run in it."""
     version = proc.run([binary(), "--version"], timeout_s=20).out
     cpu = read_text("/proc/cpuinfo") if accel == "kvm" else ""
     model = next((line for line in (cpu or "").splitlines() if line.startswith("model name")), "")
-    shape = "\0".join([*machine_argv(accel), KERNEL_LINE, model])
+    shape = "\0".join([*machine_argv(accel), KERNEL_LINE, model, prepared])
     return hashlib.sha256(version + shape.encode()).hexdigest()[:12]
 
 
-def block_node(disk: LabDisk, folder: Path) -> dict[str, Any]:
-    """Arguments of `blockdev-add`: zeroes and discards become holes in the host's file, flushes are not waited for."""
-    return {
-        "driver": "raw", "node-name": disk.node, "discard": "unmap", "detect-zeroes": "unmap",
-        "cache": {"direct": False, "no-flush": True},
-        "file": {"driver": "file", "filename": str(folder / disk.file_name), "discard": "unmap",
-                 "cache": {"direct": False, "no-flush": True}},
-    }  # fmt: skip
+def block_node(disk: LabDisk, folder: Path, fails: str = "") -> dict[str, Any]:
+    """Arguments of `blockdev-add`: zeroes and discards become holes in the host's file, flushes are not waited for.
+
+    `fails` is the kind of request (`read`, `write`) that always ends in an error.
+    """
+    quick = {"discard": "unmap", "cache": {"direct": False, "no-flush": True}}
+    file: dict[str, Any] = {"driver": "file", "filename": str(folder / disk.file_name), **quick}
+    if fails:
+        kinds = ("write", "write-zeroes", "discard") if fails == "write" else (fails,)
+        errors = [{"event": "none", "iotype": kind, "errno": errno.EIO} for kind in kinds]
+        file = {"driver": "blkdebug", "image": file, "inject-error": errors, **quick}
+    return {"driver": "raw", "node-name": disk.node, "detect-zeroes": "unmap", "file": file, **quick}
 
 
 def device(disk: LabDisk) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from raidtui.base import proc
 from raidtui.lab import recipe
@@ -22,18 +23,36 @@ _LEAN = (
     # The initrd is our own, and Debian's takes a minute to make.
     "--dpkgopt=path-exclude=/etc/kernel/postinst.d/initramfs-tools",
 )
-_MODULES_GLOB = "usr/lib/modules/*/updates/dkms/*.ko*"
+_DEFAULT_MIRRORS = ("deb.debian.org", "ftp.debian.org", "cdn-fastly.deb.debian.org", "snapshot.debian.org")
 
 
-def start_bootstrap(root: Path, packages: Sequence[str], log: Path, hooks: Sequence[str] = ()) -> proc.Child:
-    """Start to install a Debian into the folder `root`; needs root. Mirrors are the host's choice (its environment)."""
+def start_bootstrap(
+    root: Path, packages: Sequence[str], log: Path, mirror: Sequence[str], hooks: Sequence[str] = ()
+) -> proc.Child:
+    """Start to install a Debian into the folder `root`; needs root."""
+    # In namespaces of its own: its mounts are never seen outside, and nothing that it started survives it.
     argv = [
+        _tool("unshare"), "--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc", "--",
         _tool("mmdebstrap"), "--mode=root", "--variant=minbase", "--format=directory", "--architectures=amd64",
         f"--components={recipe.COMPONENTS}", *_LEAN, *hooks,
-        f"--include={','.join(packages)}", recipe.SUITE, str(root),
+        f"--include={','.join(packages)}", recipe.SUITE, str(root), *mirror,
     ]  # fmt: skip
     with log.open("wb") as file:
         return proc.spawn(argv, stdout=file, stderr=proc.STDOUT, env=_with_callers_network())
+
+
+def mirror_lines() -> list[str]:
+    """Sources for mmdebstrap: the mirror that this Debian uses, or nothing for mmdebstrap's default."""
+    apt = proc.find_tool("apt-get")
+    if apt is None:
+        return []
+    wanted = "$(ORIGIN) $(LABEL) $(REPO_URI)"
+    listed = proc.run([apt, "indextargets", "--format", wanted], timeout_s=60, check=False).text.splitlines()
+    mirrors = [line.split(" ", 2)[2].rstrip("/") for line in listed if line.startswith("Debian Debian http")]
+    if not mirrors or urlsplit(mirrors[0]).hostname in _DEFAULT_MIRRORS:
+        return []
+    components = recipe.COMPONENTS.replace(",", " ")
+    return [f"deb {mirrors[0]} {suite} {components}" for suite in (recipe.SUITE, f"{recipe.SUITE}-updates")]
 
 
 def single_file_hooks() -> list[str]:
@@ -69,24 +88,34 @@ def kernel_version(root: Path) -> str:
     return versions[0]
 
 
-def keep_modules(module_root: Path, kept: Path) -> None:
-    """Copy the built ZFS modules out of the throw-away root: `kept/KERNEL/*.ko.xz`."""
-    for module in module_root.glob(_MODULES_GLOB):
-        target = kept / module.parts[-4]
-        target.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(module, target / module.name)
+def package_version(root: Path, package: str) -> str:
+    """The installed version of a package, without Debian's revision."""
+    for record in (root / "var/lib/dpkg/status").read_text().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in record.splitlines() if ": " in line and line[0] != " ")
+        if fields.get("Package") == package:
+            return fields["Version"].split("-")[0]
+    raise fail("lab.package", f"{package} is not in the lab's root", exit=Exit.BUILD_FAILED)
 
 
-def finish(root: Path, modules: Path, public_key: str) -> None:
+def keep_modules(module_root: Path, kernel: str, kept: Path) -> None:
+    """Copy the ZFS modules that were compiled for `kernel` out of the throw-away root, as one step."""
+    built = sorted((module_root / "usr/lib/modules" / kernel / "updates/dkms").glob("*.ko*"))
+    if not built:
+        raise fail("lab.modules", f"no ZFS modules were compiled for the lab's kernel {kernel}", exit=Exit.BUILD_FAILED)
+    fresh = kept.with_name(f".{kept.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    for module in built:
+        shutil.copy2(module, fresh / module.name)
+    shutil.rmtree(kept, ignore_errors=True)
+    fresh.rename(kept)
+
+
+def finish(root: Path, kernel: str, modules: Path, public_key: str) -> None:
     """Turn the fresh Debian in `root` into the lab: modules, wheels, our files, and `guest/setup.sh` inside it."""
-    kernel = kernel_version(root)
-    if not (modules / kernel / "zfs.ko.xz").exists():
-        raise fail("lab.modules", f"no ZFS modules were built for the lab's kernel {kernel}", exit=Exit.BUILD_FAILED)
-    shutil.copytree(modules / kernel, root / "usr/lib/modules" / kernel / "updates/dkms", dirs_exist_ok=True)
+    shutil.copytree(modules, root / "usr/lib/modules" / kernel / "updates/dkms", dirs_exist_ok=True)
     _install_wheels(root / "usr/local/lib" / recipe.GUEST_PYTHON / "dist-packages")
     shutil.copytree(recipe.GUEST_FOLDER / "root", root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for path in (root / "root").rglob("*"):
-        path.chmod(0o600)
     ssh = root / "root/.ssh"
     ssh.mkdir(mode=0o700, parents=True, exist_ok=True)
     (ssh / "authorized_keys").write_text(public_key)

@@ -20,7 +20,9 @@ _IDLE_TIMEOUT_S = 180.0
 # A guest that still starts things would go on with that in every lab; and what every lab loads may as well be loaded.
 _UNTIL_IDLE = (
     "systemctl is-system-running --wait; "
-    "modprobe -a zfs raid456 raid10 raid1 raid0 nvme sd_mod dm_mod; udevadm settle; sync"
+    "modprobe -a zfs raid456 raid10 raid1 raid0 nvme sd_mod dm_mod; "
+    "python3 -I -c 'import msgspec, pyudev, argparse, subprocess, selectors, gi'; "
+    "for tool in mdadm lsblk fio wipefs; do $tool --version; done; udevadm settle; sync"
 )
 _NO_KVM = "no-kvm"
 
@@ -31,7 +33,7 @@ def accelerator(image: Path) -> str:
 
 
 def snapshot_folder(image: Path, accel: str) -> Path:
-    return image / f"booted-{accel}-{qemu.snapshot_key(accel)}"
+    return image / f"booted-{accel}-{qemu.snapshot_key(accel, _UNTIL_IDLE)}"
 
 
 def ensure_snapshot(image: Path, say: Say) -> tuple[Path, str]:

@@ -46,8 +46,11 @@ Host {HOST}
 
 
 def write_config(path: Path, port: int, image: Path, master: Path) -> None:
-    text = config_text(port, image / "key", image / "known_hosts", master)
-    write_atomic(path, text.encode())
+    """Write the configuration, and beside it copies of the image's keys: a lab outlives its image in the cache."""
+    for name in ("key", "known_hosts"):
+        if not (path.parent / name).exists():
+            write_atomic(path.parent / name, (image / name).read_bytes())
+    write_atomic(path, config_text(port, path.parent / "key", path.parent / "known_hosts", master).encode())
 
 
 def argv(config: Path, *, multiplexed: bool = True, tty: bool = False) -> list[str]:

@@ -9,8 +9,8 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -94,21 +94,11 @@ class LabFiles:
 
     def pids(self) -> list[int]:
         """Processes that are this lab's QEMU, known by its pid file on their command line."""
-        return _pids_with_argument(str(self.pid_file))
+        return _pids_of("qemu-system", str(self.pid_file))
 
-    def kill(self, timeout_s: float = 15.0) -> bool:
+    def kill(self) -> bool:
         """End this lab's QEMU at once, as a power cut does. True when nothing of it is left."""
-        deadline = time.monotonic() + timeout_s
-        while pids := self.pids():
-            for pid in pids:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.02)
-        return True
+        return kill_all(self.pids)
 
 
 def labs_folder() -> Path:
@@ -132,15 +122,29 @@ def take_lock(fd: int, timeout_s: float, why: str) -> None:
             time.sleep(0.2)
 
 
-def _pids_with_argument(argument: str) -> list[int]:
+def all_pids() -> list[int]:
+    return [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
+
+
+def _pids_of(program: str, argument: str) -> list[int]:
+    """Processes of that program which were started with exactly this argument."""
     found = []
-    for entry in os.scandir("/proc"):
-        if not entry.name.isdigit():
-            continue
-        try:
-            argv = Path(f"/proc/{entry.name}/cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if argument.encode() in argv and b"qemu-system" in argv[0]:
-            found.append(int(entry.name))
+    for pid in all_pids():
+        with suppress(OSError):
+            argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if program.encode() in argv[0] and argument.encode() in argv:
+                found.append(pid)
     return found
+
+
+def kill_all(pids: Callable[[], list[int]], timeout_s: float = 15.0) -> bool:
+    """SIGKILL what `pids` finds until it finds nothing. False when something survives (uninterruptible sleep)."""
+    deadline = time.monotonic() + timeout_s
+    while found := pids():
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

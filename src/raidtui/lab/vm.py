@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from raidtui.base import proc
 from raidtui.lab import qemu
@@ -13,6 +14,8 @@ from raidtui.lab.disks import LabDisk
 from raidtui.lab.qmp import Qmp, QmpError
 from raidtui.lab.state import LabFiles
 from raidtui.model.problem import Exit, fail
+
+Fails = Literal["", "read", "write"]
 
 _PORT_TRIES = 5
 _LOAD_TIMEOUT_S = 120.0
@@ -56,7 +59,7 @@ def start(files: LabFiles, image: Path, accel: str, *, incoming: bool = False) -
 def load(qmp: Qmp, state_file: Path) -> None:
     """Load a saved machine into one that was started with `incoming`. It stays paused."""
     qmp.command("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
-    qmp.command("migrate-incoming", uri=f"exec:exec cat '{state_file}'")
+    qmp.command("migrate-incoming", uri=f"exec:exec cat {shlex.quote(str(state_file))}")
     while True:
         event = qmp.wait_event("MIGRATION", _LOAD_TIMEOUT_S)
         status = event["data"]["status"]
@@ -72,7 +75,7 @@ def save(qmp: Qmp, state_file: Path) -> None:
     qmp.command("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
     unlimited: dict[str, Any] = {"max-bandwidth": 1 << 36}
     qmp.command("migrate-set-parameters", **unlimited)
-    qmp.command("migrate", uri=f"exec:exec cat > '{state_file}'")
+    qmp.command("migrate", uri=f"exec:exec cat > {shlex.quote(str(state_file))}")
     while True:
         event = qmp.wait_event("MIGRATION", _LOAD_TIMEOUT_S)
         status = event["data"]["status"]
@@ -82,10 +85,10 @@ def save(qmp: Qmp, state_file: Path) -> None:
             raise QmpError("the machine cannot be saved")
 
 
-def plug(qmp: Qmp, folder: Path, disks: Sequence[LabDisk]) -> None:
+def plug(qmp: Qmp, folder: Path, disks: Sequence[LabDisk], fails: Fails = "") -> None:
     """Put disks into the machine, in this order."""
     for disk in disks:
-        qmp.command("blockdev-add", **qemu.block_node(disk, folder))
+        qmp.command("blockdev-add", **qemu.block_node(disk, folder, fails))
         try:
             qmp.command("device_add", **qemu.device(disk))
         except QmpError:

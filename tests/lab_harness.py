@@ -1,0 +1,47 @@
+"""Labs for tests: one for the whole session, and as many more as a test wants. All are taken down, whatever happens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from raidtui.lab.control import Lab
+from raidtui.lab.disks import DEFAULT_SPEC, parse_spec
+
+MakeLab = Callable[..., Lab]
+"""Called with disks as `raidtui lab up --disks` takes them, and `cold=True` for a real boot."""
+
+
+def start_lab(suffix: str, spec: str = DEFAULT_SPEC, *, cold: bool = False) -> Lab:
+    """A lab that no other test run has, with a name made of this process's number."""
+    lab = Lab(f"test-{os.getpid()}-{suffix}")
+    return lab.up(parse_spec(spec), lambda line: print(line, flush=True), cold=cold)
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Lab]:
+    """One lab with six NVMe disks for every test that leaves them blank."""
+    lab = Lab(f"test-{os.getpid()}-shared")
+    try:
+        yield start_lab("shared")
+    finally:
+        lab.down()
+
+
+@pytest.fixture
+def make_lab(request: pytest.FixtureRequest) -> Iterator[MakeLab]:
+    """Makes labs that live as long as the test."""
+    made: list[str] = []
+
+    def make(spec: str = DEFAULT_SPEC, *, cold: bool = False) -> Lab:
+        suffix = f"{abs(hash(request.node.nodeid)) % 10**6}-{len(made)}"
+        made.append(f"test-{os.getpid()}-{suffix}")
+        return start_lab(suffix, spec, cold=cold)
+
+    try:
+        yield make
+    finally:
+        for name in made:
+            Lab(name).down()
