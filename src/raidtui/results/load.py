@@ -25,10 +25,8 @@ def read_result(data: bytes, name: str = "") -> Result:
             place="$.schema",
             remedy="Results are what `raidtui replay` leaves.",
         )
-    # The reports of the measuring tools are kept unread, which only the reader of bytes can do; `read_json` has already
-    # refused what it would be lenient about.
     try:
-        return msgspec.json.decode(data, type=Result)
+        return msgspec.convert(value, Result)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `")
         raise fail("schema", message, place=place.rstrip("`") or "$",

@@ -1,0 +1,64 @@
+"""The entry point: what is imported, what happens without a command, with a bug, and when nobody reads."""
+
+import json
+import os
+import subprocess
+import sys
+
+import made
+import pytest
+
+HEAVY = {"textual", "gi", "blivet", "rich", "pyudev", "numpy"}
+
+
+def modules_after(code):
+    script = f"import sys\n{code}\nsys.stderr.write('\\n' + ' '.join(m.partition('.')[0] for m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def command(*words):
+    return f"sys.argv = ['raidtui', *{list(words)!r}]\nfrom raidtui.__main__ import main\nmain()"
+
+
+def test_version_loads_nothing_but_itself():
+    assert not modules_after(command("--version")) & (HEAVY | {"msgspec", "argparse"})
+
+
+def test_parsing_is_light():
+    code = "from raidtui.cli.main import parser_for\nparser_for([]).format_help()"
+    assert not modules_after(code) & (HEAVY | {"msgspec"})
+
+
+@pytest.mark.parametrize("words", [("plan", "tiny.json"), ("disks",)])
+def test_front_end_commands_never_load_the_engines_libraries(engine, tmp_path, words):
+    (tmp_path / "tiny.json").write_text(json.dumps(made.SCENARIO))
+    engine.answers(plan={"result": made.plan()}, disks={"result": made.disk_list()})
+    assert not modules_after(command("--on", "stor1", *words)) & {"textual", "gi", "blivet"}
+
+
+def test_without_a_command_the_help_is_shown_and_the_exit_code_is_2(engine):
+    said = engine.run()
+    assert said.code == 2
+    assert "replay" in said.err
+    assert said.out == ""
+
+
+def test_a_mistake_of_raidtui_is_kept_in_a_file(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr("raidtui.cli.runs.connect", lambda args: 1 / 0)
+    said = engine.run("runs")
+    (kept,) = (tmp_path / "state" / "raidtui" / "crashes").iterdir()
+    assert said.code == 1
+    assert str(kept) in said.err
+    assert "Traceback" not in said.err
+    assert "ZeroDivisionError" in kept.read_text()
+
+
+def test_nobody_reading_is_no_error(engine):
+    engine.answers(disks={"result": made.disk_list()})
+    child = subprocess.Popen([sys.executable, "-m", "raidtui", "--on", "stor1", "disks", "--json"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))  # fmt: skip
+    child.stdout.close()
+    err = child.stderr.read()
+    assert child.wait(60) == 141
+    assert err == b""

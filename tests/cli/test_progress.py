@@ -1,0 +1,124 @@
+"""The fold over a run's records, and the lines made from it."""
+
+import made
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made import HOSTILE
+
+from raidtui.cli.phrases import sample_line, verdict_line
+from raidtui.cli.progress import RunView, advance, fraction, left_s
+from raidtui.cli.screen import console
+from raidtui.model.event import CellStarted, Noted, Record, RunStarted, StepProgressed, StepStarted
+from raidtui.model.measure import Direction, Latency, Sample
+
+
+def view_after(count, records=None):
+    view = RunView()
+    for record in (records or made.records())[:count]:
+        view = advance(view, record)
+    return view
+
+
+def test_nothing_is_known_before_the_first_record():
+    assert fraction(RunView(), 0.0) == 0.0
+    assert left_s(RunView(), 0.0) is None
+
+
+def test_the_share_done_follows_the_plan_and_ends_at_one():
+    shares = [fraction(view_after(n), made.records()[n - 1].at_s) for n in range(1, 23)]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert left_s(view_after(22), 28.1) == 0.0
+
+
+def test_a_steps_own_word_on_its_progress_counts():
+    view = view_after(6)  # step 2 of 3 s, half done, after one of 2 s, of 30 s
+    assert fraction(view, 3.9) == pytest.approx(3.5 / 30)
+
+
+def test_a_silent_step_advances_with_the_time_but_never_ends_by_itself():
+    view = view_after(9)  # step 3 of 10 s began at 4.1 s, after 5 planned seconds
+    assert fraction(view, 9.1) == pytest.approx(10 / 30)
+    assert fraction(view, 1000.0) == pytest.approx(14.9 / 30)
+
+
+def test_time_left_is_scaled_by_the_pace_so_far():
+    records = made.records()
+    slow = [Record(r.seq, r.at_s * 2, r.wall, r.event) for r in records]
+    assert left_s(view_after(15, slow), 29.0) == pytest.approx(15 * 29 / 15)
+
+
+def test_live_numbers_end_with_their_step_and_cells_are_kept():
+    assert view_after(11).sample is not None
+    assert view_after(11).cell.number == 1
+    after = view_after(15)
+    assert after.sample is None
+    assert after.cell is None
+    assert [cell.id for cell in after.cells] == ["raid1/sync-4k#1"]
+
+
+def test_a_record_seen_twice_changes_nothing():
+    view = view_after(12)
+    assert advance(view, made.records()[3]) is view
+
+
+@given(st.permutations(made.records()))
+def test_no_order_of_records_breaks_the_fold(records):
+    view = RunView()
+    for number, record in enumerate(records, 1):
+        view = advance(view, Record(number, record.at_s, record.wall, record.event))
+        assert 0.0 <= fraction(view, view.at_s) <= 1.0
+        assert (left_s(view, view.at_s) or 0.0) >= 0.0
+
+
+def test_a_mix_names_both_directions():
+    read = Direction(700, 700 * 4096, 700.0, 700 * 4096.0, 1.0, Latency(90.0))
+    sample = Sample(1.0, 1.0, read=read, write=Direction(300, 300 * 4096, 300.0, 300 * 4096.0, 1.0, Latency(1500.0)))
+    assert sample_line(sample) == "read 700 IOPS, 2.9 MB/s, mean 90 µs · write 300 IOPS, 1.2 MB/s, mean 1.50 ms"
+    assert sample_line(Sample(1.0, 1.0)) == "no I/O"
+
+
+def test_an_invalid_cell_never_shows_a_number():
+    words = verdict_line(made.cell("raid1", "seq-1m", 2600.0, reasons=("a member was lost",)))
+    assert words == "✗ raid1/seq-1m#1: INVALID: a member was lost"
+
+
+def hostile_records():
+    plan = made.plan(scenario={**made.SCENARIO, "title": HOSTILE, "name": HOSTILE})
+    return [
+        Record(1, 0.0, "", RunStarted(HOSTILE, plan, made.MACHINE, 1, "0")),
+        Record(2, 0.1, "", StepStarted("s2", HOSTILE, "md.create")),
+        Record(3, 0.2, "", CellStarted(HOSTILE, 1, 2, {})),
+        Record(4, 0.3, "", StepProgressed("s2", HOSTILE, 0.5)),
+        Record(5, 0.4, "", Noted(HOSTILE, HOSTILE)),
+    ]
+
+
+def test_hostile_strings_are_escaped_in_every_display(capsys):
+    from raidtui.cli.live import drawn
+    from raidtui.cli.printers import PlainPrinter
+
+    view, plain = RunView(), PlainPrinter()
+    out = console(width=200)
+    for record in hostile_records():
+        view = advance(view, record)
+        plain.shown(view, record)
+        out.print(drawn(view, 1.0))
+    said = capsys.readouterr()
+    assert not set("\x1b\x7f\x9b\u202e") & set(said.out + said.err)
+    assert "[/dev/sda]" in said.out
+    assert "[/dev/sda]" in said.err
+
+
+def test_the_drawing_fits_80_columns_and_shows_cell_numbers_and_time(capsys):
+    from raidtui.cli.live import drawn
+
+    console(width=80).print(drawn(view_after(11), 6.0))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rstrip() for line in lines] == [
+        "One disk against a mirror",
+        "cell 1 of 2: raid1/sync-4k#1: measure",
+        "━━━━━━━━━━                                    23 %  0 of 2 cells  6 s, 23 s left",
+        "6,000 IOPS, 24.6 MB/s, mean 160 µs, p99 480 µs",
+    ]
