@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from raidtui.engine.reading import chosen
@@ -19,8 +19,8 @@ from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget
 FIRST_TARGET_FD: Final = 100
 """Targets are open in the runner under these numbers, so that a plan can show the very argv that will run."""
 QUICK_COOLDOWN_S: Final = 1.0
-ZERO_BYTES_PER_S: Final = 2e9
-"""A guess for estimates only: discards are far faster, written zeroes slower."""
+ZERO_BYTES_PER_S: Final = 2e8
+"""A guess for estimates only, for a disk without discard."""
 FILL_BYTES_PER_S: Final = 1e9
 
 
@@ -82,8 +82,8 @@ class _Planner:
         blocks = list(self._blocks())
         planned = {block: self._plan_layout(self.scenario.layouts[name]) for block, name, _ in blocks}
         zeroed = {disk for block, name, _ in blocks if planned[block].needs_zero for disk in self._disks_of(name)}
-        for disk in sorted(zeroed):
-            self._zero(disk, f"Prove that {self._label(disk)} is zero")
+        if zeroed:
+            self._blank(sorted(zeroed), "Make sure that {} zero")
         for block, name, rounds in blocks:
             self._block(block, name, rounds, planned[block])
         self._at("finish")
@@ -111,8 +111,7 @@ class _Planner:
         self._at("teardown", block)
         for draft in planned.teardown:
             self._add(draft)
-        for disk in disks:
-            self._zero(disk, f"Make {self._label(disk)} blank again", if_written=True)
+        self._blank(disks, "Make blank again: {}", if_written=True)
 
     def _cell(self, layout: str, workload: str, number: int, target: PlannedTarget, disks: tuple[str, ...]) -> None:
         load = self._load(workload, target.size_bytes)
@@ -184,16 +183,14 @@ class _Planner:
         roles = self.scenario.layouts[layout].roles()
         return tuple(disk for role in roles for part in self.parts[role] for disk in part.disks)
 
-    def _zero(self, disk: str, title: str, *, if_written: bool = False) -> None:
-        size, discards = self.disks[disk].size_bytes, self.disks[disk].discard
-        args = {"disk": f"disk:{disk}", "if_written": if_written}
-        seconds = 1.0 if discards else size / ZERO_BYTES_PER_S
-        self._add(
-            Draft("disk.zero", title, args, writes_bytes=0 if discards else size, seconds=seconds), erases=(disk,)
-        )
-
-    def _label(self, disk: str) -> str:
-        return f"{disk} ({self.disks[disk].path})"
+    def _blank(self, disks: Sequence[str], title: str, *, if_written: bool = False) -> None:
+        """One step for all of them: they are written at the same time."""
+        slow = [self.disks[disk].size_bytes for disk in disks if not self.disks[disk].discard]
+        args = {"disks": [f"disk:{disk}" for disk in disks], "if_written": if_written}
+        seconds = 2.0 + max(slow, default=0) / ZERO_BYTES_PER_S
+        names = ", ".join(f"{disk} ({self.disks[disk].path})" for disk in disks)
+        title = title.format(names if if_written else f"{names} {'is' if len(disks) == 1 else 'are'}")
+        self._add(Draft("disks.blank", title, args, writes_bytes=sum(slow), seconds=seconds), erases=tuple(disks))
 
     def _at(self, phase: Phase, block: str = "") -> None:
         self._place = {"phase": phase, "block": block}

@@ -124,12 +124,10 @@ class _Recovery:
         try:
             self._undo(context)
             context.about_to_write([p.id for p in present])
-            for disk in sorted(context.permits):
-                try:
-                    outcome = all_actions()["disk.zero"].do(context, {"disk": f"disk:{disk}", "if_written": True})
-                    self.actions.append(f"{disk}: made blank ({outcome.facts.get('method', outcome.result)})")
-                except ProblemError as error:
-                    self.problems += error.problems
+            args = {"disks": [f"disk:{disk}" for disk in sorted(context.permits)]}
+            outcome = all_actions()["disks.blank"].do(context, args)
+            self.problems += outcome.problems
+            self.actions += [f"{disk}: made blank ({proof['method']})" for disk, proof in outcome.facts["blank"].items()]
         finally:
             for permit in permits:
                 permit.close()

@@ -166,8 +166,10 @@ class Runner:
         finally:
             if self.cancel.is_set():
                 self._failed(Exit.CANCELLED, [Problem("cancelled", "the run was cancelled", exit=130)])
-            written = {f"disk:{disk}" for disk in self.context.written}
-            self._take_down([s for s in self.plan.steps if s.phase == "prepare" and s.args.get("disk") in written])
+            for step in self.plan.steps:
+                # A run that ended before its first layout has no teardown behind it.
+                if self.context.written and step.phase == "teardown" and step.action == "disks.blank":
+                    self._take_down([step])
             if self.watchdog.lost and not self._exits:
                 self._failed(Exit.INVALID, [Problem("disk-lost", f"disk {d} was lost") for d in self.watchdog.lost])
             self.watchdog.stop()
@@ -234,22 +236,24 @@ class Runner:
             try:
                 self._do(step)
             except ProblemError as error:
-                if error.problems[0].code in _GONE or self._is_lost(step):
-                    disk = str(step.args.get("disk", "")).removeprefix("disk:")
-                    text = f"{disk} was lost with data of this run on it: `raidtui recover` when it is back"
+                gone = [problem for problem in error.problems if self._is_gone(problem)]
+                for problem in gone:
+                    text = f"{problem.place} was lost with data of this run on it: `raidtui recover` when it is back"
                     self._emit(Noted(text, "warning"))
-                else:
-                    self._failed(Exit.LEFT_BEHIND, error.problems)
+                if left := [problem for problem in error.problems if problem not in gone]:
+                    self._failed(Exit.LEFT_BEHIND, left)
             except Exception as error:  # whatever one step stumbles over, the others still have disks to give back
                 text = "".join(traceback.format_exception(error))[-4000:]
                 self._failed(Exit.LEFT_BEHIND, [Problem("bug", f"{type(error).__name__}: {error}", step.title, text)])
         self.context.cancelled = self.cancel
 
+    def _is_gone(self, problem: Problem) -> bool:
+        return problem.place in self._permits and (
+            problem.code in _GONE or problem.place in self.watchdog.lost or not self._permits[problem.place].alive()
+        )
+
     def _kind(self, error: ProblemError, otherwise: Exit) -> Exit:
         return Exit.CANCELLED if error.problems[0].code == "cancelled" else otherwise
-
-    def _is_lost(self, step: Step) -> bool:
-        return str(step.args.get("disk", "")).removeprefix("disk:") in self.watchdog.lost
 
     # One step
 
@@ -270,7 +274,10 @@ class Runner:
         except Exception as error:
             self._emit(StepFailed(step.id, Problem("bug", f"{type(error).__name__}: {error}"), _since(began)))
             raise
-        self._emit(StepDone(step.id, outcome.result, _since(began), outcome.commands, outcome.facts))
+        done = StepDone(step.id, outcome.result, _since(began), outcome.commands, outcome.facts, outcome.problems)
+        self._emit(done)
+        if outcome.problems:
+            raise ProblemError(*outcome.problems)
 
     def _act(self, step: Step) -> Outcome:
         if step.action == "recheck":

@@ -25,7 +25,6 @@ from raidtui.model.event import (
     RunFinished,
     RunStarted,
     StepDone,
-    StepFailed,
     StepStarted,
 )
 from raidtui.model.plan import Plan
@@ -145,10 +144,8 @@ def fold(records: Iterator[Record]) -> Story:
             undone = step.args.get("uuid") if step and event.outcome in ("undone", "nothing to do") else None
             if undone and not (step and step.creates):
                 steps.pop(str(undone), None)
-            if step and step.action == "disk.zero":
-                owed.pop(str(step.args.get("disk", "")).removeprefix("disk:"), None)
-        elif isinstance(event, StepFailed):
-            pass
+            for disk in event.facts.get("blank", ()) if step and step.action == "disks.blank" else ():
+                owed.pop(disk, None)
         elif isinstance(event, CellDone):
             cells += 1
         elif isinstance(event, RunFinished):

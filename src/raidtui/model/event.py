@@ -58,6 +58,8 @@ class StepDone(Event, frozen=True, tag="step-done", omit_defaults=True):
     seconds: float
     commands: tuple[Argv, ...] = ()
     facts: dict[str, Any] = {}
+    problems: tuple[Problem, ...] = ()
+    """What of it could not be done; what is in `facts` was."""
 
 
 class StepFailed(Event, frozen=True, tag="step-failed", omit_defaults=True):

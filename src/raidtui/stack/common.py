@@ -1,39 +1,65 @@
-"""Actions that belong to no layer: making a disk blank."""
+"""Actions that belong to no layer: making disks blank."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from raidtui.gate.blank import make_blank
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Problem, ProblemError
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Outcome
 
+_AT_ONCE: Final = 32
 
-class ZeroDisk(Action):
-    """Bring a whole disk to zeroes and prove it by reading back.
 
-    Arguments: `disk` (reference), `if_written`: do nothing on a disk that this run did not write to, because then there is
-    nothing of ours on it.
+class BlankDisks(Action):
+    """Bring whole disks to zeroes, all at once, and prove it by reading back.
+
+    Arguments: `disks` (references), `if_written`: leave out disks that this run did not write to, because then there is
+    nothing of ours on them. Facts: `blank`: the proof by disk id. What could not be made blank is among the problems.
     """
 
     def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        disk = str(args["disk"]).removeprefix("disk:")
-        if disk in context.zero_proof:
-            return Outcome("already there", context.zero_proof[disk])
-        if args.get("if_written") and disk not in context.written:
-            return Outcome("nothing to do")
-        if disk not in context.permits:
-            raise fail("no-permit", f"disk {disk} is not part of this run", place=disk, exit=Exit.REFUSED)
-        context.about_to_write([disk])
-        proof = make_blank(
-            context.permits[disk],
-            progress=lambda done, size: context.report("writing zeroes", done / size),
-            cancelled=context.cancelled.is_set,
-        )
-        context.zero_proof[disk] = proof
-        context.written.discard(disk)
-        return Outcome("done", proof)
+        wanted = [str(ref).removeprefix("disk:") for ref in args["disks"]]
+        proven = {disk: context.zero_proof[disk] for disk in wanted if disk in context.zero_proof}
+        left = [disk for disk in wanted if disk not in proven and (disk in context.written or not args.get("if_written"))]
+        if not left:
+            return Outcome("already there" if proven else "nothing to do", {"blank": proven})
+        done, problems = _blank(context, left)
+        return Outcome("done", {"blank": {**proven, **done}}, problems=problems)
 
 
-ACTIONS: Final[dict[str, Action]] = {"disk.zero": ZeroDisk()}
+def _blank(context: Context, disks: Sequence[str]) -> tuple[dict[str, dict[str, Any]], tuple[Problem, ...]]:
+    fractions = dict.fromkeys(disks, 0.0)
+    lock = threading.Lock()
+    context.about_to_write(disks)
+
+    def one(disk: str) -> dict[str, Any]:
+        def progress(done: int, size: int) -> None:
+            with lock:
+                fractions[disk] = done / size
+                context.report("writing zeroes", sum(fractions.values()) / len(fractions))
+
+        return make_blank(context.permit(disk), progress=progress, cancelled=context.cancelled.is_set)
+
+    found: dict[str, dict[str, Any]] = {}
+    problems: list[Problem] = []
+    with ThreadPoolExecutor(min(_AT_ONCE, len(disks))) as pool:
+        for disk, future in [(disk, pool.submit(one, disk)) for disk in disks]:
+            try:
+                found[disk] = future.result()
+            except ProblemError as error:
+                problems += error.problems
+            except OSError as error:
+                problems.append(
+                    Problem("not-blank", f"zeroes cannot be written: {error.strerror}", disk, exit=int(Exit.LEFT_BEHIND))
+                )
+    context.zero_proof.update(found)
+    context.written -= found.keys()
+    return found, tuple(problems)
+
+
+ACTIONS: Final[dict[str, Action]] = {"disks.blank": BlankDisks()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +42,18 @@ class Context:
         """The device path of `disk:ID` or of a built layer; verified, for a disk, to be the very disk that was admitted."""
         kind, _, name = ref.partition(":")
         if kind == "disk":
-            if name not in self.permits:
-                raise fail("no-permit", f"disk {name} is not part of this run", place=name, exit=Exit.REFUSED)
-            return self.permits[name].path()
+            return self.permit(name).path()
         if ref not in self.built:
             raise fail("not-built", f"{ref} was not built", place=ref, exit=Exit.BUILD_FAILED)
         return self.built[ref]
 
-    def about_to_write(self, disks: tuple[str, ...] | list[str]) -> None:
+    def permit(self, disk: str) -> Permit:
+        """The permit of the disk with this id. Raises ProblemError (`no-permit`) for a disk that is not part of the run."""
+        if disk not in self.permits:
+            raise fail("no-permit", f"disk {disk} is not part of this run", place=disk, exit=Exit.REFUSED)
+        return self.permits[disk]
+
+    def about_to_write(self, disks: Sequence[str]) -> None:
         """Say so before the first byte: these disks are no longer known to be zero, and are to be made blank again."""
         for disk in disks:
             self.zero_proof.pop(disk, None)

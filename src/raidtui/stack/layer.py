@@ -112,6 +112,8 @@ class Outcome(NamedTuple):
     """What was read back, as JSON data."""
     commands: tuple[Argv, ...] = ()
     """What was executed."""
+    problems: tuple[Problem, ...] = ()
+    """What of it could not be done, where the rest was worth doing: the step fails, but what is in `facts` holds."""
 
 
 class Action:
