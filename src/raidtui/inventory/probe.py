@@ -20,7 +20,7 @@ from raidtui.inventory.hardware import read_temperature
 from raidtui.inventory.reasons import reason, unchecked
 from raidtui.model.disk import Disk, Reason
 
-DEADLINE_S = 20.0
+DEADLINE_S = 15.0
 _FLOCK_PATIENCE_S = 1.0
 
 
@@ -100,7 +100,10 @@ def try_exclusive(node: Node) -> str:
 def probe_all(
     jobs: Mapping[tuple[str, int | None], Callable[[], Probe]], deadline_s: float = DEADLINE_S
 ) -> dict[tuple[str, int | None], Probe | None]:
-    """Run the jobs at once, each keyed by its disk's (name, diskseq). None where a disk gave no answer in time."""
+    """Run the jobs at once, each keyed by its disk's (name, diskseq).
+
+    None for a disk that still owes its answer when none has come from any disk for `deadline_s`.
+    """
     answers: dict[tuple[str, int | None], Probe | None] = {}
 
     def work(key: tuple[str, int | None], job: Callable[[], Probe]) -> None:
@@ -117,11 +120,17 @@ def probe_all(
         thread = threading.Thread(target=work, args=(key, job), name=f"probe-{key[0]}", daemon=True)
         started[key] = _pending[key] = thread
         thread.start()
+    # As long as some disk answers, the others are only slow: a hundred disks share one bus and this process's one core.
+    waiting = dict(started)
     until = time.monotonic() + deadline_s
-    for key, thread in started.items():
-        thread.join(max(0.0, until - time.monotonic()))
-        if not thread.is_alive():
+    while waiting and time.monotonic() < until:
+        next(iter(waiting.values())).join(0.05)
+        done = [key for key, thread in waiting.items() if not thread.is_alive()]
+        for key in done:
+            del waiting[key]
             _pending.pop(key, None)
+        if done:
+            until = time.monotonic() + deadline_s
     return {key: answers.get(key) for key in jobs}
 
 
