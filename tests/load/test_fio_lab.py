@@ -148,5 +148,6 @@ def test_a_pause_of_the_device_is_seen_and_is_no_error(lab: Lab, mapped: str) ->
     options = {"rw": "randwrite", "iodepth": 4, "runtime": "12s"}
     answer = measure(lab, [mapped], pause, patience=30.0, options=options)
     assert said(answer) == ""
-    assert any("write" not in sample for sample in answer["samples"])
+    # fio's reports wait for its jobs, and its jobs for the device: one sample spans the whole pause.
+    assert max(sample["span_s"] for sample in answer["samples"]) > 2.5
     assert answer["summary"]["write"]["latency"]["max_us"] > 2.5e6

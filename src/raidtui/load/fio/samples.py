@@ -1,4 +1,8 @@
-"""Live samples: what happened between two neighbouring cumulative reports."""
+"""Live samples: what happened between two neighbouring cumulative reports.
+
+fio reports every second, but a report waits for every job, and a job for its device: while a device hangs there is no
+report, and the next sample spans the whole pause.
+"""
 
 from __future__ import annotations
 
