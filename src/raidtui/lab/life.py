@@ -41,47 +41,62 @@ def up(name: str, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = 
     With `cold` the guest boots instead of being loaded from the snapshot.
     """
     files = LabFiles(name)
-    require_packages(say)
+    if not _is_up(files):
+        # Before the lab's lock is taken: this may take minutes, and `down` shall not wait for it.
+        require_packages(say)
+        image = ensure_image(say)
+        if not cold:
+            snapshot.ensure_snapshot(image, timed(say))
     with files.lock():
         state = files.load()
+        if state is not None and _is_up(files):
+            say(f"lab {name} is up already")
+            return state
         if state is not None and state.ready:
-            if files.pids():
-                say(f"lab {name} is up already")
-                return state
             say(f"lab {name} had stopped; it boots again with the disks that it had")
             return restart(files, state)
         take_down(files)
-        image = ensure_image(say)
-        say = timed(say)
-        if cold:
-            accel = snapshot.accelerator(image)
-        else:
-            saved, accel = snapshot.ensure_snapshot(image, say)
         try:
-            files.create()
-            disks = name_disks(name, specs)
-            for disk in disks:
-                sparse.make_sparse(files.folder / disk.file_name, disk.spec.size_bytes)
-            order = mixed(disk.serial for disk in disks)
-            state = LabState(name, str(image), accel, 0, disks, order, time.time())
-            vm.make_overlay(files.overlay, image / "root.qcow2" if cold else saved / "disk.qcow2")
-            state.port = vm.start(files, image, accel, incoming=not cold)
-            files.save(state)
-            with Qmp(files.qmp) as qmp:
-                if not cold:
-                    vm.load(qmp, saved / "memory")
-                _plug_all(qmp, files, state, running=not cold)
-            _enter(files, state, _LOADED_TIMEOUT_S if not cold else snapshot.BOOT_TIMEOUT_S)
-            state.ready = True
-            files.save(state)
+            state = _start_new(files, specs, timed(say), cold=cold)
         except QmpError as error:
             take_down(files)
             raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED) from error
         except BaseException:
             take_down(files)
             raise
-        say(f"lab {name} is up")
         return state
+
+
+def _is_up(files: LabFiles) -> bool:
+    state = files.load()
+    return state is not None and state.ready and bool(files.pids())
+
+
+def _start_new(files: LabFiles, specs: Sequence[DiskSpec], say: Say, *, cold: bool) -> LabState:
+    """Make the disks, start the machine, plug them in, wait for its ssh."""
+    image = ensure_image(say)
+    saved: Path | None = None
+    accel = snapshot.accelerator(image)
+    if not cold:
+        saved, accel = snapshot.ensure_snapshot(image, say)
+    files.create()
+    disks = name_disks(files.name, specs)
+    for disk in disks:
+        sparse.make_sparse(files.folder / disk.file_name, disk.spec.size_bytes)
+    order = mixed(disk.serial for disk in disks)
+    state = LabState(files.name, str(image), accel, 0, disks, order, time.time())
+    vm.make_overlay(files.overlay, saved / "disk.qcow2" if saved else image / "root.qcow2")
+    state.port = vm.start(files, image, accel, incoming=saved is not None)
+    files.save(state)
+    with Qmp(files.qmp) as qmp:
+        if saved:
+            vm.load(qmp, saved / "memory")
+        _plug_all(qmp, files, state, running=saved is not None)
+    _enter(files, state, _LOADED_TIMEOUT_S if saved else snapshot.BOOT_TIMEOUT_S)
+    state.ready = True
+    files.save(state)
+    say(f"lab {files.name} is up")
+    return state
 
 
 def restart(files: LabFiles, state: LabState) -> LabState:

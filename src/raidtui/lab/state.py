@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from raidtui.base.files import private_folder, write_atomic
+from raidtui.base.files import private_folder, read_text, write_atomic
 from raidtui.base.paths import run_folder, state_folder
 from raidtui.lab.disks import LabDisk
 from raidtui.model.problem import Exit, fail
@@ -138,13 +138,21 @@ def _pids_of(program: str, argument: str) -> list[int]:
 
 
 def kill_all(pids: Callable[[], list[int]], timeout_s: float = 15.0) -> bool:
-    """SIGKILL what `pids` finds until it finds nothing. False when something survives (uninterruptible sleep)."""
+    """SIGKILL what `pids` finds until nothing of it is left. False when something survives (uninterruptible sleep)."""
     deadline = time.monotonic() + timeout_s
-    while found := pids():
-        for pid in found:
+    killed: set[int] = set()
+    while found := {*pids(), *filter(_lives, killed)}:
+        for pid in found - killed:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        killed |= found
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
     return True
+
+
+def _lives(pid: int) -> bool:
+    """False for a process that is gone, or that only waits for its parent to notice."""
+    stat = read_text(f"/proc/{pid}/stat")
+    return stat is not None and stat.rpartition(")")[2].split()[0] not in ("Z", "X")
