@@ -38,8 +38,19 @@ class LabStatus(msgspec.Struct):
 def up(name: str, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False) -> LabState:
     """Bring a lab up, preparing the image first if need be. A lab that runs is left as it is.
 
-    With `cold` the guest boots instead of being loaded from the snapshot.
+    With `cold` the guest boots instead of being loaded from the snapshot. Raises ProblemError.
     """
+    try:
+        return _up(name, specs, say, cold=cold)
+    except proc.ToolError as error:
+        raise fail("lab.tool", f"bringing the lab up failed: {error}", exit=Exit.BUILD_FAILED,
+                   remedy="see the message; raidtui lab up tries again and goes on where it can") from error  # fmt: skip
+    except QmpError as error:
+        raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED,
+                   remedy="raidtui lab up tries again") from error  # fmt: skip
+
+
+def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool) -> LabState:
     files = LabFiles(name)
     if not _is_up(files):
         # Before the lab's lock is taken: this may take minutes, and `down` shall not wait for it.
@@ -57,14 +68,10 @@ def up(name: str, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = 
             return restart(files, state)
         take_down(files)
         try:
-            state = _start_new(files, specs, timed(say), cold=cold)
-        except QmpError as error:
-            take_down(files)
-            raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED) from error
+            return _start_new(files, specs, timed(say), cold=cold)
         except BaseException:
             take_down(files)
             raise
-        return state
 
 
 def _is_up(files: LabFiles) -> bool:

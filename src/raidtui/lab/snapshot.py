@@ -7,12 +7,14 @@ import shutil
 from pathlib import Path
 
 from raidtui.base import proc
+from raidtui.base.files import read_text
+from raidtui.base.text import clean
 from raidtui.lab import qemu, ssh, vm
 from raidtui.lab.image import cache_lock
 from raidtui.lab.qmp import Qmp, QmpError
 from raidtui.lab.state import LabFiles
 from raidtui.lab.talk import Say
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, ProblemError, fail
 
 BOOT_TIMEOUT_S = 240.0
 _KVM_TRIAL_S = 60.0
@@ -48,17 +50,17 @@ def ensure_snapshot(image: Path, say: Say) -> tuple[Path, str]:
         for leftover in image.glob("booting-*"):
             shutil.rmtree(leftover, ignore_errors=True)
         say(f"first boot of the lab's image, with {'KVM' if accel == 'kvm' else 'software emulation'} (once)")
-        if _boot_and_save(image, accel, folder, _KVM_TRIAL_S if accel == "kvm" else BOOT_TIMEOUT_S):
+        if _boot_and_save(image, accel, folder, say, _KVM_TRIAL_S if accel == "kvm" else BOOT_TIMEOUT_S):
             return folder, accel
         if accel == "tcg":
             raise fail("lab.boot", "the lab's machine did not boot", exit=Exit.BUILD_FAILED,
-                       remedy="run raidtui lab up again; its console is shown with --verbose")  # fmt: skip
+                       remedy="raidtui lab up tries again; if that fails too, remove the cached image")  # fmt: skip
         say("guests do not run under this machine's KVM; software emulation is used from now on")
         (image / _NO_KVM).touch()
     return ensure_snapshot(image, say)
 
 
-def _boot_and_save(image: Path, accel: str, folder: Path, timeout_s: float) -> bool:
+def _boot_and_save(image: Path, accel: str, folder: Path, say: Say, timeout_s: float) -> bool:
     """Boot a guest without disks, wait until it is idle, save it as `folder`. False when it did not come up."""
     files = LabFiles(f"booting-{os.getpid()}")
     work = image / files.name
@@ -70,6 +72,7 @@ def _boot_and_save(image: Path, accel: str, folder: Path, timeout_s: float) -> b
         with Qmp(files.qmp) as qmp:
             qmp.command("cont")
         if not ssh.wait_for_server(port, timeout_s):
+            say("its console's last words: " + clean(_last_line(files.serial_log)))
             return False
         ssh.write_config(files.ssh_config, port, image, files.ssh_master)
         argv = [*ssh.argv(files.ssh_config, multiplexed=False), _UNTIL_IDLE]
@@ -81,10 +84,15 @@ def _boot_and_save(image: Path, accel: str, folder: Path, timeout_s: float) -> b
         for path in work.iterdir():
             path.chmod(0o400)
         work.rename(folder)
-    except QmpError:
+    except (QmpError, ProblemError):
         return False
     finally:
         files.kill()
         files.remove()
         shutil.rmtree(work, ignore_errors=True)
     return True
+
+
+def _last_line(log: Path) -> str:
+    lines = (read_text(log) or "").split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "(none)")
