@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from raidtui.base.text import plural
 from raidtui.engine.reading import chosen
 from raidtui.load.catalog import engines
 from raidtui.model.convert import plain
@@ -78,12 +79,12 @@ class _Planner:
 
     def whole(self) -> None:
         """Every step, from the gate to the last disk being blank."""
-        self._add(Draft("admit", f"Check and lock {len(self.disks)} disks", seconds=2.0))
+        self._add(Draft("admit", f"Check and lock {plural(len(self.disks), 'disk')}", seconds=2.0))
         blocks = list(self._blocks())
         planned = {block: self._plan_layout(self.scenario.layouts[name]) for block, name, _ in blocks}
         zeroed = {disk for block, name, _ in blocks if planned[block].needs_zero for disk in self._disks_of(name)}
         if zeroed:
-            self._blank(sorted(zeroed), "Make sure that {} zero")
+            self._blank(sorted(zeroed), "Bring {} to zeroes and read them back")
         for block, name, rounds in blocks:
             self._block(block, name, rounds, planned[block])
         self._at("finish")
@@ -111,7 +112,7 @@ class _Planner:
         self._at("teardown", block)
         for draft in planned.teardown:
             self._add(draft)
-        self._blank(disks, "Make blank again: {}", if_written=True)
+        self._blank(disks, "Make {} blank again", if_written=True)
 
     def _cell(self, layout: str, workload: str, number: int, target: PlannedTarget, disks: tuple[str, ...]) -> None:
         load = self._load(workload, target.size_bytes)
@@ -188,8 +189,7 @@ class _Planner:
         slow = [self.disks[disk].size_bytes for disk in disks if not self.disks[disk].discard]
         args = {"disks": [f"disk:{disk}" for disk in disks], "if_written": if_written}
         seconds = 2.0 + max(slow, default=0) / ZERO_BYTES_PER_S
-        names = ", ".join(f"{disk} ({self.disks[disk].path})" for disk in disks)
-        title = title.format(names if if_written else f"{names} {'is' if len(disks) == 1 else 'are'}")
+        title = title.format(plural(len(disks), "disk"))
         self._add(Draft("disks.blank", title, args, writes_bytes=sum(slow), seconds=seconds), erases=tuple(disks))
 
     def _at(self, phase: Phase, block: str = "") -> None:

@@ -1,0 +1,58 @@
+# Two commands do everything: `make demo` shows raidtui at work, `make test` proves it. `make help` lists the rest.
+
+SHELL := /bin/sh
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.made
+
+.PHONY: help setup demo test check unit lab-all bench lock clean
+
+help:
+	@echo 'make demo    what raidtui does, on real md arrays in a virtual machine (first time: builds its image)'
+	@echo 'make test    every test, those in the lab included'
+	@echo 'make setup   the environment only: $(BIN)/raidtui, and what the lab needs'
+	@echo 'make check   linter, types and import rules, in seconds'
+	@echo 'make unit    the tests that need no lab'
+	@echo 'make lab-all every lab test, the long ones too: every kill point, every layout'
+	@echo 'make bench   the benchmarks, each beside its peer'
+
+# The environment is made anew when its lock or the project file changed.
+$(STAMP): requirements.lock pyproject.toml scripts/setup
+	PYTHON='$(PYTHON)' sh scripts/setup '$(VENV)'
+	@touch $(STAMP)
+
+setup: $(STAMP)
+	$(BIN)/raidtui lab prepare
+
+demo: setup
+	$(BIN)/python scripts/demo.py
+
+check: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(STAMP)
+	$(BIN)/pytest -m 'not lab' -q
+
+test: setup check
+	$(BIN)/pytest -m 'not slow'
+
+lab-all: setup
+	$(BIN)/pytest -m 'lab'
+
+bench: setup
+	$(BIN)/python benchmarks/sampler.py
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/lab_start.py
+	$(BIN)/python benchmarks/fio_overhead.py
+
+# Written by hand of a maintainer when dependencies change: exact versions with hashes, for every Python that is supported.
+lock: $(STAMP)
+	$(BIN)/pip install --quiet pip-tools
+	$(BIN)/pip-compile --quiet --strip-extras --extra dev --generate-hashes --no-emit-index-url --no-emit-find-links \
+	    --no-emit-trusted-host --allow-unsafe --no-header --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

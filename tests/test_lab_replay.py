@@ -1,0 +1,221 @@
+"""raidtui's main job, through its own command line, on real arrays: and what it does when things go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab_harness import start_lab
+from raidtui.lab.control import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+
+WRITE = {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "size": "128MiB", "runtime": "3s"}}
+READ = {"fio": {"rw": "randread", "bs": "4KiB", "iodepth": 4, "size": "64MiB", "runtime": "3s"}}
+LONG = {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "size": "128MiB", "runtime": "120s"}}
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """Six small disks: four to work on, one spare, and the last a canary with content that nobody may touch."""
+    lab = start_lab("replay", "6x1G")
+    try:
+        lab.run(f"head -c 16777216 /dev/urandom > /dev/{lab.kernel_name(lab.serials[5])}; sync")
+        yield lab
+    finally:
+        lab.down()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(lab: Lab) -> Iterator[None]:
+    """Every test leaves the four disks blank, no array, no process of ours, no lock, and the canary as it was."""
+    canary = lab.disk_hash(lab.serials[5])
+    yield
+    for serial in lab.serials[:5]:
+        if lab.kernel_name(serial) is not None:
+            assert lab.is_zero(serial), serial
+    assert lab.disk_hash(lab.serials[5]) == canary
+    assert lab.run("ls -d /sys/block/md* 2>/dev/null", check=False).text == ""
+    assert lab.run("pgrep -x fio; pgrep -f 'raidtui/__main__.py runner'", check=False).text == ""
+
+
+def scenario(tmp_path: Path, layouts: dict, workloads: dict, disks: int = 4, **policy: object) -> str:
+    path = tmp_path / "scenario.json"
+    value = {
+        "schema": "raidtui.scenario/1", "name": "test", "roles": {"data": {"count": disks}},
+        "layouts": layouts, "workloads": workloads, "policy": {"initial_sync": "skip-if-zeroed", **policy},
+    }  # fmt: skip
+    path.write_text(json.dumps(value))
+    return str(path)
+
+
+def md(level: str, **options: object) -> dict:
+    return {"md": {"level": level, "on": "@data", **options}}
+
+
+def argv(lab: Lab, *words: str) -> list[str]:
+    return [sys.executable, "-m", "raidtui", "--on", f"lab:{lab.name}", *words]
+
+
+def raidtui(lab: Lab, *words: str, timeout_s: float = 400) -> subprocess.CompletedProcess:
+    return subprocess.run(argv(lab, *words), capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
+
+
+def consent(lab: Lab, disks: int = 4) -> list[str]:
+    chosen = ",".join(lab.serials[:disks])
+    return ["--bind", f"data={chosen}", "--erase", chosen]
+
+
+def start(lab: Lab, *words: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        argv(lab, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
+    )
+
+
+def run_of(lab: Lab, state: str) -> str:
+    runs = json.loads(raidtui(lab, "runs", "--json").stdout)["runs"]
+    return next(run["run"] for run in reversed(runs) if run["state"] == state)
+
+
+def await_step(lab: Lab, action: str, timeout_s: float = 120) -> None:
+    """Wait until the running run has begun a step with this action."""
+    lab.wait_for(f"""tail -qn +1 "$(ls -td /var/lib/raidtui/runs/*/ | head -1)"journal.jsonl """
+                 f"""| grep -q '"kind":"step-started".*"action":"{action}"'""", timeout_s)  # fmt: skip
+
+
+def test_replay_builds_measures_and_takes_down_every_layout(lab: Lab, tmp_path: Path) -> None:
+    layouts = {
+        "disks": {"disk": {"on": "@data", "mode": "together"}},
+        "raid10": md("raid10", layout="far2", chunk="64KiB"),
+        "raid6": md("raid6", chunk="64KiB"),
+    }
+    path = scenario(tmp_path, layouts, {"write": WRITE, "read": READ})
+    plan = json.loads(raidtui(lab, "plan", path, *consent(lab)[:2], "--json").stdout)
+    out = tmp_path / "out.result.json"
+    done = raidtui(lab, "replay", path, *consent(lab), "-o", str(out))
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(out.read_text())
+    assert result["complete"]
+    assert result["outcome"] == "done"
+    assert result["plan_digest"] == plan["digest"]
+    assert [cell["id"] for cell in result["cells"]] == [cell["id"] for cell in plan["cells"]]
+    for cell in result["cells"]:
+        assert cell["valid"], cell["reasons"]
+        summary = cell["summary"]["write" if cell["workload"] == "write" else "read"]
+        assert summary["iops"] > 0
+        assert len(cell["samples"]) >= 2
+        assert cell["cpu_cores_used"] > 0
+    for built in result["layouts"]:
+        assert built["taken_down"]
+    by_id = {cell["id"]: cell for cell in result["cells"]}
+    assert by_id["raid10/write/1"]["write_amplification"] == pytest.approx(2.0, abs=0.1)
+    assert by_id["raid6/write/1"]["write_amplification"] >= 2.5
+    again = raidtui(lab, "show", str(out))
+    assert again.returncode == 0
+    assert "raid10" in again.stdout
+
+
+def test_the_executed_commands_are_the_planned_ones(lab: Lab, tmp_path: Path) -> None:
+    path = scenario(tmp_path, {"raid5": md("raid5", chunk="64KiB", consistency="ppl")}, {"read": READ})
+    run = raidtui(lab, "replay", path, *consent(lab), "--json", "-o", str(tmp_path / "r.result.json"))
+    assert run.returncode == 0, run.stderr
+    records = [json.loads(line)["event"] for line in run.stdout.splitlines()]
+    plan = next(event["plan"] for event in records if event["kind"] == "run-started")
+    executed = {event["step"]: event.get("commands", []) for event in records if event["kind"] == "step-done"}
+    for step in plan["steps"]:
+        for command in step.get("commands", []):
+            assert command in executed[step["id"]], step["title"]
+
+
+def test_without_consent_nothing_is_touched(lab: Lab, tmp_path: Path) -> None:
+    path = scenario(tmp_path, {"raid5": md("raid5")}, {"write": WRITE})
+    hashes = [lab.disk_hash(serial) for serial in lab.serials]
+    bind, erase = consent(lab)[:2], lab.serials[:4]
+    done = raidtui(lab, "replay", path, *bind)
+    assert done.returncode == 3
+    assert f"--erase {','.join(erase)}" in done.stdout + done.stderr
+    for wrong in (erase[:3], [*erase, lab.serials[4]], [*erase[:3], "NO-SUCH-DISK"]):
+        refused = raidtui(lab, "replay", path, *bind, "--erase", ",".join(wrong))
+        assert refused.returncode == 3, refused.stderr
+    assert [lab.disk_hash(serial) for serial in lab.serials] == hashes
+    assert "canary" not in raidtui(lab, "runs").stdout
+
+
+def test_a_disk_with_data_is_refused_by_replay(lab: Lab, tmp_path: Path) -> None:
+    path = scenario(tmp_path, {"raid1": md("raid1")}, {"write": WRITE}, disks=2)
+    both = f"{lab.serials[0]},{lab.serials[5]}"
+    refused = raidtui(lab, "replay", path, "--bind", f"data={both}", "--erase", both)
+    assert refused.returncode == 3
+    assert lab.serials[5] in refused.stderr
+    assert "unknown-data" in refused.stderr
+
+
+def test_of_two_replays_on_overlapping_disks_one_runs(lab: Lab, tmp_path: Path) -> None:
+    path = scenario(tmp_path, {"raid0": md("raid0")}, {"write": WRITE})
+    both = [start(lab, "replay", path, *consent(lab), "-o", str(tmp_path / f"{n}.json")) for n in range(2)]
+    texts = [process.communicate(timeout=400) for process in both]
+    assert sorted(process.returncode for process in both) == [0, 3], texts
+    loser = texts[[process.returncode for process in both].index(3)]
+    assert "held by run" in loser[1]
+
+
+def test_a_disk_pulled_while_measuring_invalidates_the_cell(lab: Lab, tmp_path: Path) -> None:
+    path = scenario(tmp_path, {"raid5": md("raid5", chunk="64KiB")}, {"long": LONG})
+    out = tmp_path / "r.result.json"
+    run = start(lab, "replay", path, *consent(lab), "-o", str(out))
+    await_step(lab, "measure")
+    time.sleep(3)
+    lab.unplug(lab.serials[1])
+    text = run.communicate(timeout=300)
+    assert run.returncode == 5, text
+    cell = json.loads(out.read_text())["cells"][0]
+    assert not cell["valid"]
+    assert f"disk {lab.serials[1]} was lost" in cell["reasons"]
+    lab.plug(lab.serials[1])
+    assert raidtui(lab, "recover").returncode == 0
+
+
+def test_a_disk_pulled_while_building_fails_the_build(lab: Lab, tmp_path: Path) -> None:
+    path = scenario(tmp_path, {"raid5": md("raid5", chunk="64KiB")}, {"write": WRITE}, initial_sync="wait")
+    for serial in lab.serials[:4]:
+        lab.throttle(serial, bytes_per_s=8 << 20)
+    run = start(lab, "replay", path, *consent(lab), "-o", str(tmp_path / "r.result.json"))
+    await_step(lab, "md.sync")
+    time.sleep(2)
+    lab.unplug(lab.serials[2])
+    for serial in (lab.serials[0], lab.serials[1], lab.serials[3]):
+        lab.throttle(serial)
+    text = run.communicate(timeout=300)
+    assert run.returncode == 4, text
+    lab.plug(lab.serials[2])
+    lab.throttle(lab.serials[2])
+    assert raidtui(lab, "recover").returncode == 0
+
+
+def test_the_run_goes_on_when_the_connection_dies(lab: Lab, tmp_path: Path) -> None:
+    path = scenario(tmp_path, {"raid0": md("raid0")}, {"write": WRITE, "read": READ})
+    run = start(lab, "replay", path, *consent(lab))
+    await_step(lab, "md.create")
+    run.kill()
+    run.wait(30)
+    lab.run("pkill -KILL -f '__main__.py engine'", check=False)
+    attached = raidtui(lab, "attach", run_of(lab, "running"))
+    assert attached.returncode == 0, attached.stderr
+    assert "raid0" in attached.stdout
+
+
+def test_cancel_takes_everything_down(lab: Lab, tmp_path: Path) -> None:
+    path = scenario(tmp_path, {"raid1": md("raid1")}, {"long": LONG})
+    run = start(lab, "replay", path, *consent(lab), "-o", str(tmp_path / "r.result.json"))
+    await_step(lab, "measure")
+    assert raidtui(lab, "cancel").returncode == 0
+    text = run.communicate(timeout=200)
+    assert run.returncode == 130, text
+    assert os.path.exists(tmp_path / "r.result.json")
