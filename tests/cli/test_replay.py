@@ -223,3 +223,12 @@ def test_show_prints_the_page_of_a_run_of_the_engine(engine):
     assert said.out.startswith("tiny: One disk against a mirror\n")
     assert engine.run("show", made.RUN, "--baseline", "nosuch").code == 2
     assert json.loads(engine.run("show", made.RUN, "--json", "--baseline", "raid1").out)["baseline"] == "raid1"
+
+
+def test_a_run_that_began_while_the_connection_broke_is_found_by_its_token(engine):
+    runs = RunList("raidtui.runs/1", (RunInfo(made.RUN, "tiny", "running", "", ()),))
+    engine.answers(**{**run_of(), "start": {"events": [{}], "die_after": 0}, "runs": {"result": runs}})
+    said = engine.run("replay", "tiny.json", "--erase", f"{ONE},{TWO}")
+    assert said.code == 0
+    assert methods(said).count("start") == 1
+    assert f"run {made.RUN} done" in said.err

@@ -8,6 +8,7 @@ from raidtui.cli.ending import finish
 from raidtui.cli.results_files import check_output
 from raidtui.cli.runs import latest
 from raidtui.cli.session import connect
+from raidtui.cli.signals import Signals
 from raidtui.cli.watching import watch
 
 
@@ -20,6 +21,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Show a run until it ends; Ctrl-C leaves it to itself."""
     check_output(args.output)
-    with connect(args) as engine:
-        view, left = watch(args, args.run_id or latest(engine), engine, owned=False)
+    with connect(args) as engine, Signals() as signals:
+        view, left = watch(args, args.run_id or latest(engine), engine, signals, owned=False)
     return finish(args, view) if left is None else left

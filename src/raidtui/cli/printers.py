@@ -97,6 +97,8 @@ def line_of(view: RunView, record: Record) -> str | None:
     match record.event:
         case RunStarted(run=run):
             return f"run {clean(run)}: {clean(view.title)}"
+        case StepStarted(action="cooldown"):
+            return None
         case StepStarted():
             return step_line(view)
         case StepProgressed(text=words, fraction=part):

@@ -5,19 +5,20 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from raidtui.base.text import plural
+from raidtui.base.text import clean, plural
 from raidtui.cli.consent import add_scenario_arguments, check_consent, replay_line, split_ids
 from raidtui.cli.ending import finish
 from raidtui.cli.plan import make_plan, plan_lines, request_of
 from raidtui.cli.results_files import check_output
 from raidtui.cli.screen import print_json
 from raidtui.cli.session import connect
+from raidtui.cli.signals import Signals
+from raidtui.cli.starting import start
 from raidtui.cli.watching import goodbye, watch
 from raidtui.cli.words import problems_document, sentence
 from raidtui.model.convert import plain
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, Problem
-from raidtui.model.protocol import Started, StartRequest
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,15 +33,19 @@ def run(args: Namespace) -> int:
     """Run a scenario to its end. Without consent to what is erased nothing is touched, and the exit code is 3."""
     check_output(args.output)
     request = request_of(args)
+    if sys.stderr.isatty():
+        print(f"Planning on {clean(args.on) or 'this machine'} …", file=sys.stderr)
     with connect(args) as engine:
         plan = make_plan(engine, request)
         if plan.erases and not args.erase:
             return _ask_for_consent(plan, args)
         erase = check_consent(plan, split_ids(args.erase))
-        started: Started = engine.call("start", StartRequest(request, plan.digest, plan.token, erase), Started)
-        if args.detach:
-            return _detach(args, started.run)
-        view, left = watch(args, started.run, engine, owned=True)
+        # From here on an interrupt must not end raidtui between a run that has begun and the word that it has.
+        with Signals() as signals:
+            begun = start(args, engine, request, plan, erase)
+            if args.detach:
+                return _detach(args, begun)
+            view, left = watch(args, begun, engine, signals, owned=True)
     return finish(args, view) if left is None else left
 
 

@@ -61,7 +61,9 @@ def show(found: RunList, out: Console) -> None:
     out.print(listing)
     for info in found.runs:
         if info.state == "interrupted":
-            out.print(text(f"→ run {info.run} left something behind: `raidtui recover {info.run}` undoes it"), soft_wrap=True)
+            out.print(
+                text(f"→ run {info.run} left something behind: `raidtui recover {info.run}` undoes it"), soft_wrap=True
+            )
 
 
 def _outcome(info: RunInfo) -> str:

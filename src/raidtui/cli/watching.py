@@ -20,7 +20,7 @@ _TICK_S = 0.2
 _SIGNAL_EXIT = 128
 
 
-def watch(args: Namespace, run: str, engine: EngineClient, *, owned: bool) -> tuple[RunView, int | None]:
+def watch(args: Namespace, run: str, engine: EngineClient, signals: Signals, *, owned: bool) -> tuple[RunView, int | None]:
     """Show a run until it has ended, or until it is left to itself: then with the exit code for that.
 
     `owned`: the run was started by this command, so that the first SIGINT cancels it. A run that is only watched is left
@@ -31,34 +31,33 @@ def watch(args: Namespace, run: str, engine: EngineClient, *, owned: bool) -> tu
     printer = printer_for(args)
     view, cancelled = RunView(run=run), False
     try:
-        with Signals() as signals:
-            while True:
-                item = follower.next(_TICK_S)
-                if isinstance(item, Record):
-                    view = advance(view, item)
-                    printer.shown(view, item)
-                elif isinstance(item, Ended):
-                    return _ended(view, item), None
-                elif isinstance(item, Lost):
-                    if not signals.interrupts:
-                        problem = item.error.problems[0]
-                        printer.say(f"{clean(problem.message, 2000)}; the run goes on, trying to come back to it")
-                elif isinstance(item, Back):
-                    printer.say("connected again")
-                if signals.leave:
-                    printer.say(goodbye(args, run))
-                    return view, _SIGNAL_EXIT + signals.leave
-                if signals.interrupts and not owned:
-                    printer.say(goodbye(args, run))
-                    return view, int(Exit.CANCELLED)
-                if signals.interrupts and not cancelled:
-                    cancelled = True
-                    printer.say("cancelling: what was built is taken down (Ctrl-C again leaves the run to itself)")
-                    _cancel(args, run, printer)
-                elif signals.interrupts > 1:
-                    printer.say(goodbye(args, run))
-                    # 130 would promise that the disks are restored, which nobody has seen yet.
-                    return view, int(Exit.LEFT_BEHIND)
+        while True:
+            item = follower.next(_TICK_S)
+            if isinstance(item, Record):
+                view = advance(view, item)
+                printer.shown(view, item)
+            elif isinstance(item, Ended):
+                return _ended(view, item), None
+            elif isinstance(item, Lost):
+                if not signals.interrupts:
+                    problem = item.error.problems[0]
+                    printer.say(f"{clean(problem.message, 2000)}; the run goes on, trying to come back to it")
+            elif isinstance(item, Back):
+                printer.say("connected again")
+            if signals.leave:
+                printer.say(goodbye(args, run))
+                return view, _SIGNAL_EXIT + signals.leave
+            if signals.interrupts and not owned:
+                printer.say(goodbye(args, run))
+                return view, int(Exit.CANCELLED)
+            if signals.interrupts and not cancelled:
+                cancelled = True
+                printer.say("cancelling: what was built is taken down (Ctrl-C again leaves the run to itself)")
+                _cancel(args, run, printer)
+            elif signals.interrupts > 1:
+                printer.say(goodbye(args, run))
+                # 130 would promise that the disks are restored, which nobody has seen yet.
+                return view, int(Exit.LEFT_BEHIND)
     finally:
         printer.close()
 
