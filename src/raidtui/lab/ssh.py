@@ -12,7 +12,6 @@ from raidtui.base.files import write_atomic
 from raidtui.model.problem import Exit, fail
 
 HOST = "lab"
-_MASTER_IDLE_S = 3600
 
 
 def config_text(port: int, key: Path, known_hosts: Path, master: Path) -> str:
@@ -41,7 +40,7 @@ Host {HOST}
     LogLevel ERROR
     ControlMaster auto
     ControlPath "{master}"
-    ControlPersist {_MASTER_IDLE_S}
+    ControlPersist yes
 """
 
 
