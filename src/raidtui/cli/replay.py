@@ -10,7 +10,7 @@ from raidtui.cli.consent import add_scenario_arguments, check_consent, replay_li
 from raidtui.cli.ending import finish
 from raidtui.cli.plan import make_plan, plan_lines, request_of
 from raidtui.cli.results_files import check_output
-from raidtui.cli.screen import print_json
+from raidtui.cli.screen import json_text, print_json
 from raidtui.cli.session import connect
 from raidtui.cli.signals import Signals
 from raidtui.cli.starting import start
@@ -59,7 +59,7 @@ def _ask_for_consent(plan: Plan, args: Namespace) -> int:
         exit=int(Exit.REFUSED),
     )
     if args.json:
-        print_json({**problems_document([problem]), "plan": plain(plan), "command": line})
+        print(json_text({**problems_document([problem]), "plan": plain(plan), "command": line}))
     else:
         print("\n".join(plan_lines(plan)))
         print(f"\nTo run it:\n\n  {line}")

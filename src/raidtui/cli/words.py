@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from raidtui.base.text import clean, clean_lines
-from raidtui.cli.screen import print_json
+from raidtui.cli.screen import json_text
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, Problem, ProblemError
 
@@ -35,7 +35,8 @@ def sentence(problem: Problem) -> str:
 def report(error: ProblemError, *, as_json: bool, explain_on: str = "") -> int:
     """Say what went wrong and give the exit code: as sentences on stderr, and as JSON on stdout where that was asked."""
     if as_json:
-        print_json(problems_document(error.problems))
+        # One line, so that it also fits at the end of a stream of events.
+        print(json_text(problems_document(error.problems)), flush=True)
     for problem in error.problems:
         print(sentence(problem), file=sys.stderr)
     if any(problem.exit != Exit.USAGE for problem in error.problems):
