@@ -67,9 +67,9 @@ def specs(draw: st.DrawFn) -> FioSpec:
     return spec
 
 
-@given(specs(), st.one_of(st.none(), st.just(SIZE)), st.text())
-def test_no_option_can_become_another(spec: FioSpec, size_bytes: int | None, salt: str) -> None:
-    argv = command(spec, ["/proc/self/fd/7", "/proc/self/fd/8"], size_bytes=size_bytes, salt=salt)
+@given(specs(), st.one_of(st.none(), st.just(SIZE)))
+def test_no_option_can_become_another(spec: FioSpec, size_bytes: int | None) -> None:
+    argv = command(spec, ["/proc/self/fd/7", "/proc/self/fd/8"], size_bytes=size_bytes)
     assert all(re.fullmatch(r"--[a-z_-]+(=[A-Za-z0-9_./:%+-]+)?", word, re.ASCII) for word in argv[1:])
     assert [word for word in argv if word.startswith("--filename=")] == [
         "--filename=/proc/self/fd/7",
@@ -89,7 +89,7 @@ def test_no_option_can_become_another(spec: FioSpec, size_bytes: int | None, sal
 def test_fio_takes_every_honest_workload(spec: FioSpec, planned: bool) -> None:
     if proc.find_tool("fio") is None:
         pytest.skip("fio is not installed")
-    argv = ENGINE.command(spec, ("/proc/self/fd/0",), size_bytes=None if planned else SIZE, salt="x")
+    argv = ENGINE.command(spec, ("/proc/self/fd/0",), size_bytes=None if planned else SIZE)
     finished = proc.run([argv[0], "--parse-only", *argv[1:]], timeout_s=20, env={})
     assert finished.error_text == ""
 
@@ -137,12 +137,7 @@ def test_a_path_that_is_not_plain_text_is_no_target(path: str) -> None:
         command(spec, [path])
 
 
-def test_salt_changes_only_what_is_repeated() -> None:
-    once = decode(FioSpec, {"rw": "randread", "bs": "4KiB", "runtime": "5s"})
-    again = decode(FioSpec, {"rw": "randread", "bs": "4KiB", "runtime": "5s", "randrepeat": True})
-    assert command(once, ["/dev/a"], salt="1") == command(once, ["/dev/a"], salt="2")
-    assert command(again, ["/dev/a"], salt="1") == command(again, ["/dev/a"], salt="1")
-    assert command(again, ["/dev/a"], salt="1") != command(again, ["/dev/a"], salt="2")
+
 
 
 def test_the_reason_for_buffered_io_is_not_given_to_fio() -> None:

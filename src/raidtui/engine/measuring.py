@@ -23,7 +23,7 @@ from raidtui.model.convert import decode
 from raidtui.model.frame import Frame
 from raidtui.model.measure import Measured, Sample
 from raidtui.model.plan import CellPlan, Step
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.stack.context import Context
 from raidtui.watch.sampler import Sampler
@@ -61,12 +61,16 @@ def prefill(step: Step, scene: Scene) -> Measured:
     return measured
 
 
-def measure(step: Step, cell: CellPlan, scene: Scene) -> Cell:
-    """Run the workload of `step` and return the cell, valid or not; what goes wrong is among its reasons."""
+def measure(step: Step, cell: CellPlan, scene: Scene) -> tuple[Cell, Problem | None]:
+    """Run the workload of `step`. The cell, valid or not: what goes wrong is among its reasons.
+
+    With it a problem after which nothing more can be measured: a device that hangs.
+    """
     engine = engines()[str(step.args["engine"])]
     spec = decode(engine.spec, step.args["spec"], step.cell)
     fold = SeriesFold(scene.devices)
     measured: Measured | None = None
+    stuck: Problem | None = None
     trouble: list[str] = list(scene.health())
     started, clocks = wall_clock(), _clocks()
     target_names: tuple[str, ...] = ()
@@ -86,6 +90,7 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> Cell:
                 scene.listen(None)
     except ProblemError as error:
         trouble += [problem.message for problem in error.problems]
+        stuck = next((problem for problem in error.problems if problem.code == "stuck"), None)
         ended = _clocks()
     except OSError as error:
         trouble.append(f"the target could not be used: {error.strerror}")
@@ -110,7 +115,7 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> Cell:
             out_of_space=scene.out_of_space(),
         )
     )
-    return Cell(
+    done = Cell(
         id=cell.id,
         layout=cell.layout,
         workload=cell.workload,
@@ -129,6 +134,7 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> Cell:
         seconds=round(spent[0], 3),
         report=msgspec.json.decode(measured.raw) if measured and measured.raw else None,
     )
+    return done, stuck
 
 
 @contextmanager

@@ -203,7 +203,7 @@ class Runner:
 
     def _measure_all(self, steps: list[Step]) -> None:
         for cell, of_cell in itertools.groupby(steps, key=lambda step: step.cell):
-            if self.watchdog.lost or self.cancel.is_set():
+            if self.watchdog.lost or self.cancel.is_set() or Exit.LEFT_BEHIND in self._exits:
                 return
             self._measure(cell, list(of_cell))
 
@@ -291,8 +291,11 @@ class Runner:
             measured = measuring.prefill(step, self._scene(step))
             return Outcome("done", {"written_bytes": measured.summary.written_bytes}, (measured.command,))
         if step.action == "measure":
-            cell = measuring.measure(step, next(c for c in self.plan.cells if c.id == step.cell), self._scene(step))
+            planned = next(c for c in self.plan.cells if c.id == step.cell)
+            cell, stuck = measuring.measure(step, planned, self._scene(step))
             self._cell_done(cell)
+            if stuck:
+                self._failed(Exit.LEFT_BEHIND, [stuck])
             return Outcome("done", {"valid": cell.valid}, (cell.command,))
         action = all_actions()[step.action]
         if step.phase == "build":

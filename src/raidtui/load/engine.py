@@ -65,13 +65,10 @@ class Engine(Protocol):
 
     def estimate(self, spec: Any, size_bytes: int) -> Estimate: ...
 
-    def command(
-        self, spec: Any, paths: tuple[str, ...], *, size_bytes: int | None = None, salt: str = ""
-    ) -> tuple[str, ...]:
+    def command(self, spec: Any, paths: tuple[str, ...], *, size_bytes: int | None = None) -> tuple[str, ...]:
         """The argv for targets at these paths; what a plan shows.
 
-        With the target's size the exact one; before a target exists, shares of it stay shares. `salt` decides what a
-        workload repeats that asked for the same sequence of offsets in every run.
+        With the target's size the exact one; before a target exists, shares of it stay shares.
         """
 
     def prefill_command(self, region_bytes: int, paths: tuple[str, ...], *, size_bytes: int) -> tuple[str, ...]:
@@ -85,7 +82,6 @@ class Engine(Protocol):
         folder: Path,
         live: Callable[[Sample], None],
         stop: threading.Event,
-        salt: str = "",
     ) -> Measured:
         """Run it to its end, or end it when `stop` is set.
 

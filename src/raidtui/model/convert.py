@@ -101,8 +101,8 @@ def _split_place(message: str) -> tuple[str, str]:
     match = re.fullmatch(r"(.*?)(?: - at `(?:key in )?\$?(.*)`)?", message, re.DOTALL)
     assert match is not None
     text, where = match.group(1), match.group(2) or ""
-    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text):
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text, re.DOTALL):
         return f"unknown key {unknown.group(1)!r}", f"{where}.{unknown.group(1)}"
-    if missing := re.fullmatch(r"Object missing required field `(.*)`", text):
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", text, re.DOTALL):
         return f"the key {missing.group(1)!r} is missing", where
     return text, where

@@ -19,8 +19,9 @@ from raidtui.model.problem import Problem, ProblemError, fail
 from raidtui.model.units import Duration, Size
 
 SCHEMA: Final = "raidtui.scenario/1"
-NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9._+-]{0,62}$"
-ROLE_PATTERN: Final = r"^@([a-z][a-z0-9_-]{0,30})$"
+NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9._+-]{0,62}(?!\n)$"
+"""Written so that it means the same to Python, whose `$` also matches before a line break, and to JSON Schema."""
+ROLE_PATTERN: Final = r"^@([a-z][a-z0-9_-]{0,30})(?!\n)$"
 MAX_LAYOUTS: Final = 200
 MAX_WORKLOADS: Final = 200
 MAX_NESTING: Final = 8

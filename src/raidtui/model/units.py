@@ -14,9 +14,9 @@ _SECONDS_PER: Final = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.
 _MAX_BYTES: Final = 1 << 62
 _MAX_SECONDS: Final = 366 * 86400.0
 
-SIZE_PATTERN: Final = r"^[0-9]{1,15}(\.[0-9]{1,3})?(B|KiB|MiB|GiB|TiB|PiB|kB|KB|MB|GB|TB|PB)$"
-SHARE_PATTERN: Final = r"^[0-9]{1,3}(\.[0-9]{1,3})?%$"
-DURATION_PATTERN: Final = r"^[0-9]{1,9}(\.[0-9]{1,3})?(ms|s|m|h|d)$"
+SIZE_PATTERN: Final = r"^[0-9]{1,15}(\.[0-9]{1,3})?(B|KiB|MiB|GiB|TiB|PiB|kB|KB|MB|GB|TB|PB)(?!\n)$"
+SHARE_PATTERN: Final = r"^[0-9]{1,3}(\.[0-9]{1,3})?%(?!\n)$"
+DURATION_PATTERN: Final = r"^[0-9]{1,9}(\.[0-9]{1,3})?(ms|s|m|h|d)(?!\n)$"
 
 
 class Size:

@@ -77,10 +77,8 @@ class FioEngine:
             bounds.append(int(spec.rate_iops * seconds) * spec.largest_block_bytes * spec.numjobs)
         return Estimate(seconds + _START_S, (min(bounds) if bounds else None) if spec.writes else 0)
 
-    def command(
-        self, spec: FioSpec, paths: tuple[str, ...], *, size_bytes: int | None = None, salt: str = ""
-    ) -> tuple[str, ...]:
-        return command(spec, paths, fio=find_tool("fio") or "fio", size_bytes=size_bytes, salt=salt)
+    def command(self, spec: FioSpec, paths: tuple[str, ...], *, size_bytes: int | None = None) -> tuple[str, ...]:
+        return command(spec, paths, fio=find_tool("fio") or "fio", size_bytes=size_bytes)
 
     def prefill_command(
         self, region_bytes: int, paths: tuple[str, ...], *, size_bytes: int | None = None
@@ -96,14 +94,13 @@ class FioEngine:
         folder: Path,
         live: Callable[[Sample], None],
         stop: threading.Event,
-        salt: str = "",
     ) -> Measured:
         """Run it to its end, or to `stop`. `live` also gets samples of the ramp time, with `at_s` below 0.
 
         Raises ProblemError: options or region refused, fio missing, target not what it was, or `stuck`.
         """
         bounds = Bounds(limit_s=_ramp_s(spec) + spec.runtime.seconds + PATIENCE_S)
-        return self._drive(spec, target, bounds, folder, live, stop, salt)
+        return self._drive(spec, target, bounds, folder, live, stop)
 
     def prefill(
         self,
@@ -116,7 +113,7 @@ class FioEngine:
     ) -> Measured:
         """Write the region once. It may take any time, as long as it gets on."""
         spec = prefill_spec(region_bytes, target.size_bytes)
-        return self._drive(spec, target, Bounds(None, PATIENCE_S), folder, live, stop, "")
+        return self._drive(spec, target, Bounds(None, PATIENCE_S), folder, live, stop)
 
     def _drive(
         self,
@@ -126,7 +123,6 @@ class FioEngine:
         folder: Path,
         live: Callable[[Sample], None],
         stop: threading.Event,
-        salt: str,
     ) -> Measured:
         size_bytes = target.size_bytes
         if problems := self.check(spec, self.kind) + self.check_target(spec, self.kind, size_bytes):
@@ -136,7 +132,7 @@ class FioEngine:
         for device in target.devices:
             self._insist(device)
         paths = tuple(f"/proc/self/fd/{device.fd}" for device in target.devices)
-        argv = self.command(spec, paths, size_bytes=size_bytes, salt=salt)
+        argv = self.command(spec, paths, size_bytes=size_bytes)
         sampler = Sampler(_ramp_s(spec))
 
         def on_report(report: Report) -> None:

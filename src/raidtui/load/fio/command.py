@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from math import gcd
 from typing import Any, Final
@@ -35,21 +34,17 @@ _DEFAULTS: Final = {field.name: field.default for field in msgspec.structs.field
 _PREFILL_BOUND: Final = "7d"
 
 
-def command(
-    spec: FioSpec, paths: Sequence[str], *, fio: str = "fio", size_bytes: int | None = None, salt: str = ""
-) -> tuple[str, ...]:
+def command(spec: FioSpec, paths: Sequence[str], *, fio: str = "fio", size_bytes: int | None = None) -> tuple[str, ...]:
     """The argv for targets at `paths`, one section each.
 
     With `size_bytes`, regions are in bytes of a target of that size, the same on every device; without, shares stay shares,
-    as a plan shows them before the target exists. `salt` picks the sequence of offsets that `randrepeat` repeats.
+    as a plan shows them before the target exists.
     """
     argv = [fio, *FIXED]
     if not spec.writes:
         argv.append("--readonly")
     argv += _options(spec)
     argv += _region(spec, size_bytes)
-    if salt and spec.randrepeat:
-        argv.append(f"--randseed={int.from_bytes(hashlib.sha256(salt.encode()).digest()[:4], 'big')}")
     for number, path in enumerate(paths):
         argv += [f"--name=d{number}", f"--filename={_file_name(path)}"]
     return tuple(argv)
