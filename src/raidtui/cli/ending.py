@@ -37,7 +37,7 @@ def finish(args: Namespace, view: RunView) -> int:
     path = save(raw, str(result.scenario.get("name", "")), result.run, args.output)
     if not args.json:
         out = console(args)
-        if result.cells or result.layouts:
+        if result.cells or any(built.status == "failed" for built in result.layouts):
             out.print()
             show_comparison(compare(result), out)
         print(f"\nResult: {clean(path, 4096)}")
