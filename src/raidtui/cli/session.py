@@ -8,22 +8,10 @@ from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import place
 
 
-class Session(EngineClient):
-    """An engine client that can be left even when its engine is already gone."""
-
-    def close(self) -> None:
-        """End the engine."""
-        try:
-            super().close()
-        except BrokenPipeError:
-            # What was still to be sent to a dead engine; now that the pipe is closed, the rest of it is ended.
-            super().close()
-
-
 def connect(args: Namespace, *, root: bool = True) -> EngineClient:
     """Start the engine at `--on`. Without `root` nobody is asked for a password: what is asked for needs none."""
     where = place(args.on)
     if not root and where.argv[0] == "sudo":
         words = where.argv
         where = where._replace(argv=words[words.index("--") + 1 :])
-    return Session(where)
+    return EngineClient(where)

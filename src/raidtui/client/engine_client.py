@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from queue import Empty, SimpleQueue
@@ -63,7 +64,8 @@ class EngineClient:
     def close(self) -> None:
         """End the engine. Runs go on: they are not its children's lives."""
         if self._child.stdin is not None:
-            with self._lock:
+            # What was still to be sent to a dead engine fails once more here.
+            with self._lock, contextlib.suppress(OSError):
                 self._child.stdin.close()
         if self._child.wait(2.0) is None:
             self._child.end(term_grace_s=2.0)

@@ -114,6 +114,37 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "raidtui here and there do not speak the same protocol.",
         "Install the same version on both sides.",
     ),
+    "consent": (
+        "Consent is missing or wrong",
+        "--erase must name, by serial or WWN, every disk that the plan erases and no other.",
+        "Use the line that `raidtui plan` prints.",
+    ),
+    "output": (
+        "The result cannot be saved there",
+        "The file of -o exists already, or its folder cannot be written.",
+        "Name another file, or remove the old one.",
+    ),
+    "file": ("A file cannot be read", "It is not there, not readable, or larger than such a file may be.", "Check the path."),
+    "no-scenario": (
+        "No such scenario",
+        "The name is neither a file nor a shipped scenario.",
+        "`raidtui scenarios` lists the shipped ones; a path names your own.",
+    ),
+    "bind": ("--bind cannot be read", "It has the form ROLE=DISK,DISK.", "For example: --bind data=SERIAL,SERIAL."),
+    "not-a-result": ("Not a result file", "The file is not a result that raidtui wrote.", "Name a *.result.json file."),
+    "engine-start": (
+        "The engine cannot be started",
+        "The command that starts raidtui on that place failed or said nothing.",
+        "Is raidtui installed there, and does `ssh HOST raidtui --version` work?",
+    ),
+    "place": (
+        "Not a place",
+        "--on takes an ssh destination, lab or lab:NAME.",
+        "`raidtui lab status` shows what labs there are.",
+    ),
+    "no-result": ("No result yet", "The run has not finished its first cell.", "`raidtui attach` shows how far it is."),
+    "unknown-code": ("No such code", "The code is not one of raidtui's.", "`raidtui explain` lists them all."),
+    "not-running": ("The run is not running", "There is nothing to cancel.", "`raidtui runs` lists the runs."),
     "bug": (
         "A bug",
         "Something happened that raidtui's authors did not foresee.",

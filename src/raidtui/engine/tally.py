@@ -100,7 +100,9 @@ class Tally:
         if step.phase in ("build", "teardown"):
             changes["commands"] = (*built.commands, *event.commands)
         if step.phase == "build":
-            changes["read_back"] = {**built.read_back, **facts.get("read_back", {})}
+            name = str(step.args.get("name", step.action))
+            if facts:
+                changes["read_back"] = {**built.read_back, name: {**built.read_back.get(name, {}), **facts}}
             changes["initial_sync"] = facts.get("initial_sync", built.initial_sync)
             changes["size_bytes"] = facts.get("size_bytes", built.size_bytes)
         if step.phase == "teardown":

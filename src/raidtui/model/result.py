@@ -84,6 +84,7 @@ class Built(msgspec.Struct, frozen=True, omit_defaults=True):
     status: Literal["built", "failed"]
     asked: Any = None
     read_back: dict[str, Any] = {}
+    """By the name that the layer got: what the kernel and the tools say of it."""
     initial_sync: str = ""
     """`none needed`, `waited for 312 s`, `skipped: all members were proven zero (discard)`."""
     size_bytes: int | None = None

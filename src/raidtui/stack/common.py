@@ -41,7 +41,7 @@ def _blank(context: Context, disks: Sequence[str]) -> tuple[dict[str, dict[str, 
         def progress(done: int, size: int) -> None:
             with lock:
                 fractions[disk] = done / size
-                context.report("writing zeroes", sum(fractions.values()) / len(fractions))
+                context.report("bringing to zeroes", sum(fractions.values()) / len(fractions))
 
         return make_blank(context.permit(disk), progress=progress, cancelled=context.cancelled.is_set)
 
