@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raidtui.base.text import clean
-from raidtui.inventory import Ownership, examine, identity, others, probe, scan
+from raidtui.inventory import Ownership, Signature, examine, identity, others, probe, scan
 from raidtui.inventory.arrays import Array, DmDevice, Volume
 from raidtui.inventory.blocks import Blocks, Node
 from raidtui.inventory.census import Census
@@ -259,7 +259,7 @@ def test_hostile_names_are_harmless_in_reasons(text, other):
 
 def test_every_code_is_explained_and_every_remedy_given():
     assert set(REASONS) >= CONTENT
-    assert set(SUPERSEDED) | set(SUPERSEDED.values()) <= set(REASONS)
+    assert set(SUPERSEDED).union(*SUPERSEDED.values()) <= set(REASONS)
     for code, words in REASONS.items():
         assert all(words), code
         assert reason(code, "x").remedy
@@ -351,6 +351,27 @@ def test_busy_is_told_only_where_nothing_explains_it(server):
     assert found_codes()["sda"] == ["busy"]
     server["census"] = replace(server["census"], mounts=(Mount(dev(1), "/srv", "xfs", "/dev/sda"),))
     assert found_codes()["sda"] == ["mounted"]
+
+
+def test_a_reason_gives_way_to_a_better_one_for_the_same_device_only(server):
+    content = Content(
+        (Signature("ext4", usage="filesystem", where="sdb1"), Signature("xfs", usage="filesystem", where="sdb2"))
+    )
+    server["answer"] = Probe(content, "busy")
+    server["census"] = replace(
+        server["census"],
+        blocks=Blocks([node("sdb", 2), node("sdb1", 3, "sdb"), *(node(f"sd{n}", 10 + i) for i, n in enumerate("acd"))]),
+        mounts=(Mount(dev(3), "/srv", "ext4", "/dev/sdb1"),),
+    )
+    [found] = scan_of("sdb")
+    assert [(r.code, r.message[-4:]) for r in found.reasons if r.code in ("mounted", "filesystem")] == [
+        ("mounted", "db1)"),
+        ("filesystem", "sdb2"),
+    ]
+
+
+def scan_of(name: str) -> list[Disk]:
+    return [disk for disk in scan() if disk.name == name]
 
 
 def test_only_the_disks_asked_for_are_examined(server):

@@ -201,16 +201,18 @@ CONTENT = frozenset(
 )  # fmt: skip
 """Codes that speak of what lies on a disk and not of who uses it."""
 
-SUPERSEDED = {
-    "filesystem": "mounted",
-    "swap-signature": "swap",
-    "lvm-pv": "lvm-vg",
-    "zfs-exported": "zfs-imported",
-    "luks": "dm-crypt",
-    "bcache-superblock": "bcache",
-    "open": "held",
+SUPERSEDED: dict[str, frozenset[str]] = {
+    "filesystem": frozenset({"mounted"}),
+    "swap-signature": frozenset({"swap"}),
+    "lvm-pv": frozenset({"lvm-vg", "lvm-active"}),
+    "lvm-vg": frozenset({"lvm-active"}),
+    "md-superblock": frozenset({"md-active", "md-inactive"}),
+    "zfs-exported": frozenset({"zfs-imported"}),
+    "luks": frozenset({"dm-crypt"}),
+    "bcache-superblock": frozenset({"bcache"}),
+    "open": frozenset({"held"}),
 }
-"""A reason is left out where the other one says the same and more."""
+"""A reason is left out where one of these says the same of the same device, and more."""
 
 
 def reason(code: str, message: str, remedy: str = "", *, system: bool = False) -> Reason:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -137,8 +138,8 @@ def _examined(
 ) -> Examined:
     if asked:
         found = {**found, "content": list(probe.probe_reasons(disk.name, answer, in_use=_used(found)))}
-    codes = _codes(found)
-    reasons = tuple(r for rs in found.values() for r in rs if SUPERSEDED.get(r.code) not in codes)
+    every = [r for rs in found.values() for r in rs]
+    reasons = [r for r in every if not _superseded(r, every)]
     told = answer or Probe()
     whole = msgspec.structs.replace(
         disk,
@@ -158,6 +159,15 @@ def _examined(
                     "regions": told.content.regions, "exclusive": told.exclusive},
     }  # fmt: skip
     return Examined(whole, told.content.signatures, evidence)
+
+
+def _superseded(found: Reason, every: Sequence[Reason]) -> bool:
+    """A closed filesystem on partition 2 is still worth telling where partition 1 is mounted."""
+    better = [other.message for other in every if other.code in SUPERSEDED.get(found.code, ())]
+    if found.code == "open":
+        return bool(better)
+    where = re.split(r"(?: on | by )", found.message)[-1]
+    return any(where in re.split(r"[\s,()]+|/dev/", message) for message in better)
 
 
 def _rank(found: Reason) -> int:
