@@ -124,7 +124,11 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "The file of -o exists already, or its folder cannot be written.",
         "Name another file, or remove the old one.",
     ),
-    "file": ("A file cannot be read", "It is not there, not readable, or larger than such a file may be.", "Check the path."),
+    "file": (
+        "A file cannot be read",
+        "It is not there, not readable, or larger than such a file may be.",
+        "Check the path.",
+    ),
     "no-scenario": (
         "No such scenario",
         "The name is neither a file nor a shipped scenario.",

@@ -21,7 +21,7 @@ from raidtui.engine.journal import Journal
 from raidtui.engine.launch import has_systemd, unit_name
 from raidtui.gate.admit import admit_for_recovery
 from raidtui.inventory import Signature
-from raidtui.model.disk import Fingerprint
+from raidtui.model.disk import Fingerprint, fingerprint
 from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.protocol import RecoveredRun
@@ -116,7 +116,9 @@ class _Recovery:
         if not present:
             return True
         try:
-            permits = admit_for_recovery(self.folder.name, present, _signatures(self.story.open_steps))
+            permits = admit_for_recovery(
+                self.folder.name, present, _signatures(self.story.open_steps), self._surely_ours(present)
+            )
         except ProblemError as error:
             self.problems += error.problems
             return False
@@ -132,6 +134,16 @@ class _Recovery:
             for permit in permits:
                 permit.close()
         return not self.problems
+
+    def _surely_ours(self, present: list[Fingerprint]) -> list[str]:
+        """Disks whose nameless data must be this run's: it was interrupted, or they never left since it wrote to them.
+
+        A disk that was pulled from a run, which then ended, may have been put to other use before it came back.
+        """
+        if not self.story.finished:
+            return [print_.id for print_ in present]
+        now = {disk.id: fingerprint(disk, inventory.boot_id()) for disk in inventory.scan()}
+        return [print_.id for print_ in present if now.get(print_.id) == print_]
 
     def _present(self, wanted: list[Fingerprint]) -> list[Fingerprint]:
         here = {(disk.serial, disk.wwid) for disk in inventory.scan()}

@@ -39,17 +39,19 @@ def admit_for_recovery(
     run_id: str,
     wanted: Sequence[Fingerprint],
     ours: Collection[Signature],
+    nameless: Collection[str] = (),
     evidence: Evidence | None = None,
     held: Mapping[str, str] | None = None,
 ) -> list[Permit]:
     """As `admit`, for taking back what a run left: after a reboot or re-plug, and with its own leavings on the disks.
 
-    `ours` are the signatures that the run created, by type and UUID (or type and label). A disk may carry these, and data
-    under no signature; a signature that is not the run's, a mount, a holder or any other user refuses the disk.
+    `ours` are the signatures that the run created, by type and UUID (or type and label). A disk may carry these; data under
+    no signature only beside one of them, or on the disks in `nameless`, of which it is known to be the run's. A signature
+    that is not the run's, a mount, a holder or any other user refuses the disk.
     """
 
     def judge(want: Fingerprint, found: Examined) -> list[Problem]:
-        return _judge_left(want, found, ours)
+        return _judge_left(want, found, ours, want.id in nameless)
 
     return _admit(run_id, wanted, judge, evidence, held)
 
@@ -131,12 +133,13 @@ def _judge_free(want: Fingerprint, found: Examined) -> list[Problem]:
     return _differences(want, found, _ALL_FIELDS) + _refusals(want, found.disk.reasons)
 
 
-def _judge_left(want: Fingerprint, found: Examined, ours: Collection[Signature]) -> list[Problem]:
+def _judge_left(want: Fingerprint, found: Examined, ours: Collection[Signature], nameless: bool) -> list[Problem]:
     problems = _differences(want, found, _LASTING_FIELDS)
-    foreign = [signature for signature in found.signatures if not any(same(signature, own) for own in ours)]
+    own = [signature for signature in found.signatures if any(same(signature, one) for one in ours)]
     reasons = found.disk.reasons
-    if not foreign:
-        reasons = tuple(r for r in reasons if r.code not in _RECOVERABLE)
+    if len(own) == len(found.signatures):
+        mine = _RECOVERABLE if own or nameless else _RECOVERABLE - {"unknown-data"}
+        reasons = tuple(r for r in reasons if r.code not in mine)
     return problems + _refusals(want, reasons)
 
 
