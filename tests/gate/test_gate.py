@@ -169,7 +169,18 @@ def test_recovery_takes_back_what_the_run_created(server):
     server["Sa"] = left("a", Signature("linux_raid_member", "AABBCCDD:00112233:44556677:8899AABB"))
     server["Sb"] = left("b", Signature("zfs_member", "123", "rt1pool"), codes=("zfs-exported", "partitions"))
     server["Sc"] = left("c", codes=("unknown-data",))
-    for each in gate.admit_for_recovery("r1", want("a", "b", "c", diskseq=99), OURS):
+    for each in gate.admit_for_recovery("r1", want("a", "b", "c", diskseq=99), OURS, nameless=["Sc"]):
+        each.close()
+
+
+def test_recovery_refuses_data_without_a_name_that_may_be_anybodys(server):
+    server["Sa"] = left("a", codes=("unknown-data",))
+    assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), OURS)) == [("unknown-data", "Sa")]
+
+
+def test_recovery_takes_back_data_without_a_name_beside_a_signature_of_the_run(server):
+    server["Sa"] = left("a", OURS[0], codes=("md-superblock", "unknown-data"))
+    for each in gate.admit_for_recovery("r1", want("a"), OURS):
         each.close()
 
 
