@@ -165,3 +165,11 @@ def test_every_port_is_in_the_machine_that_the_snapshot_knows() -> None:
     argv = qemu.machine_argv("tcg")
     assert sum(word.startswith("pcie-root-port") for word in argv) >= 28
     assert hashlib.sha256(repr(argv).encode()).digest() == hashlib.sha256(repr(qemu.machine_argv("tcg")).encode()).digest()
+
+
+def test_a_labs_lock_excludes_others_and_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    files = LabFiles("locked")
+    with files.lock(), pytest.raises(ProblemError, match="still works"), LabFiles("locked").lock(timeout_s=0.3):
+        pass
+    assert list(files.folder.parent.iterdir()) == []

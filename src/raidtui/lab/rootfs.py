@@ -116,6 +116,8 @@ def finish(root: Path, kernel: str, modules: Path, public_key: str) -> None:
     shutil.copytree(modules, root / "usr/lib/modules" / kernel / "updates/dkms", dirs_exist_ok=True)
     _install_wheels(root / "usr/local/lib" / recipe.GUEST_PYTHON / "dist-packages")
     shutil.copytree(recipe.GUEST_FOLDER / "root", root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    # However this raidtui was installed: not every way keeps the mode of a file.
+    (root / "usr/local/bin/raidtui").chmod(0o755)
     ssh = root / "root/.ssh"
     ssh.mkdir(mode=0o700, parents=True, exist_ok=True)
     (ssh / "authorized_keys").write_text(public_key)

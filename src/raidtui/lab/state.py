@@ -83,14 +83,25 @@ class LabFiles:
 
     @contextmanager
     def lock(self, timeout_s: float = 900.0) -> Iterator[None]:
-        """One command at a time changes a lab. The lock's file stays: removing it would let two hold it."""
+        """One command at a time changes a lab. The lock's file goes when nothing else of the lab is left."""
+        deadline = time.monotonic() + timeout_s
         path = labs_folder() / f".{self.name}.lock"
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            take_lock(fd, timeout_s, f"another command still works on lab {self.name!r}")
-            yield
-        finally:
-            os.close(fd)
+        why = f"another command still works on lab {self.name!r}"
+        while True:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                take_lock(fd, deadline - time.monotonic(), why)
+                # The file may have been removed by who held it before; a lock on that one would exclude nobody.
+                if not _is_file(path, fd):
+                    continue
+                try:
+                    yield
+                finally:
+                    if not self.exists():
+                        path.unlink(missing_ok=True)
+                return
+            finally:
+                os.close(fd)
 
     def pids(self) -> list[int]:
         """Processes that are this lab's QEMU, known by its pid file on their command line."""
@@ -99,6 +110,13 @@ class LabFiles:
     def kill(self) -> bool:
         """End this lab's QEMU at once, as a power cut does. True when nothing of it is left."""
         return kill_all(self.pids)
+
+
+def _is_file(path: Path, fd: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(fd))
+    except FileNotFoundError:
+        return False
 
 
 def labs_folder() -> Path:
