@@ -140,7 +140,8 @@ def _on_log(_level: int, message: str) -> None:
     """Called in the thread that made the call."""
     argv = parse_command(message)
     commands = getattr(_ran, "commands", None)
-    if argv is not None and commands is not None:
+    # It asks every tool for its version once before it first uses it.
+    if argv is not None and commands is not None and argv[1:] not in (("--version",), ("version",)):
         commands.append(argv)
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -61,28 +63,26 @@ def array_uuid(name: str) -> str | None:
     # An array that is not running has no UUID for the kernel, but its members have.
     by_members = detail(name).get("MD_UUID")
     if by_members:
-        return dashed(by_members)
+        return str(uuid.UUID(hex=by_members))
     # One that was never given a member is known to the mdadm that was making it.
-    return next((dashed(uuid) for kernel_name, uuid in read_map() if kernel_name == name), None)
+    return next((found for kernel_name, found in read_map() if kernel_name == name), None)
 
 
-def find(uuid: str) -> list[str]:
+def find(wanted: str) -> list[str]:
     """Kernel names of all arrays with this UUID."""
-    return [name for name in all_arrays() if exists(name) and array_uuid(name) == uuid]
-
-
-def dashed(uuid: str) -> str:
-    """A UUID as the rest of the world writes it, from mdadm's `a:b:c:d`."""
-    digits = uuid.replace(":", "").lower()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    return [name for name in all_arrays() if exists(name) and array_uuid(name) == wanted]
 
 
 def read_map(path: Path = MAP) -> Iterator[tuple[str, str]]:
-    """mdadm's list of arrays: (kernel name, UUID as mdadm writes it)."""
+    """mdadm's own list of arrays: (kernel name, UUID). For arrays with version 1 metadata.
+
+    Here mdadm writes the four numbers that it has read the UUID's bytes into, in the byte order of the machine.
+    """
     for line in (read_text(path) or "").splitlines():
         fields = line.split()
-        if len(fields) >= 3:
-            yield fields[0], fields[2]
+        if len(fields) >= 3 and re.fullmatch(r"[0-9a-f]{8}(:[0-9a-f]{8}){3}", fields[2]):
+            words = (int(word, 16).to_bytes(4, sys.byteorder) for word in fields[2].split(":"))
+            yield fields[0], str(uuid.UUID(bytes=b"".join(words)))
 
 
 def detail(name: str) -> dict[str, str]:
@@ -156,9 +156,9 @@ def layout_name(level: str, number: int | None) -> str | None:
     return None
 
 
-def makers(uuid: str) -> list[int]:
+def makers(array: str) -> list[int]:
     """Processes of mdadm that are still making an array of this UUID."""
-    wanted = mdadm_uuid(uuid).encode()
+    wanted = mdadm_uuid(array).encode()
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -96,6 +96,7 @@ def _detail_differences(args: dict[str, Any], detail: dict[str, str]) -> list[Di
         "MD_LEVEL": args["level"],
         "MD_DEVICES": str(len(args["members"])),
         "MD_METADATA": args["metadata"],
-        "MD_NAME": args["name"],
+        # `any` of --homehost takes the place of a host's name.
+        "MD_NAME": f"any:{args['name']}",
     }
     return [Difference(f"mdadm {key}", value, detail.get(key)) for key, value in asked.items() if detail.get(key) != value]
