@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 sys.path.insert(0, "/opt/raidtui")
 
@@ -76,7 +77,7 @@ def arrays() -> list[str]:
 def main() -> None:
     scenario, binding, points = sys.argv[1:4]
     bind = {role: tuple(ids) for role, ids in json.loads(binding).items()}
-    request = PlanRequest(open(scenario).read(), bind, Options(quick=True))
+    request = PlanRequest(Path(scenario).read_text(), bind, Options(quick=True))
     if points in ("count", "all"):
         folder = start(request)
         status = child(lambda: Runner(folder).run())

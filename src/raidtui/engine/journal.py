@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import threading
 import time
 from collections import deque
@@ -25,6 +26,11 @@ JOURNAL_NAME: Final = "journal.jsonl"
 _RESERVE_NAME: Final = "reserve"
 _RESERVE_BYTES: Final = 16 << 20
 _DECODER: Final = msgspec.json.Decoder(Record)
+_LIVE_LINE: Final = re.compile(
+    rb'\{"seq":\d+,"at_s":[\d.e-]+,"wall":"[^"]*","event":\{"kind":"(?:%s)"'
+    % b"|".join(str(event.__struct_config__.tag).encode() for event in LIVE)
+)
+"""How `append` begins the line of a live event."""
 
 
 def wall_clock() -> str:
@@ -95,14 +101,24 @@ class Journal:
             left = left[os.write(self._fd, left) :]
 
 
-def read_journal(folder: Path, offset: int = 0) -> Iterator[Record]:
-    """The records of a run that are whole, from byte `offset` on. A torn last line, left by a crash, is no record."""
-    for record, _ in read_from(folder, offset):
-        yield record
+def read_journal(folder: Path) -> Iterator[Record]:
+    """Every record of a run, in order. A torn last line, left by a crash, is no record."""
+    for line, _ in read_lines(folder):
+        yield _DECODER.decode(line)
 
 
-def read_from(folder: Path, offset: int) -> Iterator[tuple[Record, int]]:
-    """As `read_journal`, each with the offset after it, so that a reader can come back for more."""
+def read_lasting(folder: Path) -> Iterator[Record]:
+    """As `read_journal` without the live numbers, which are nearly all of a long journal: they are not even parsed."""
+    for line, _ in read_lines(folder):
+        if not _LIVE_LINE.match(line):
+            yield _DECODER.decode(line)
+
+
+def read_lines(folder: Path, offset: int = 0) -> Iterator[tuple[bytes, int]]:
+    """The records as they stand, one line each, from byte `offset` on; each with the offset after it.
+
+    Line n is the record with number n.
+    """
     try:
         file = (folder / JOURNAL_NAME).open("rb")
     except FileNotFoundError:
@@ -113,7 +129,7 @@ def read_from(folder: Path, offset: int) -> Iterator[tuple[Record, int]]:
             if not line.endswith(b"\n"):
                 return
             offset += len(line)
-            yield _DECODER.decode(line), offset
+            yield line, offset
 
 
 def _cut_torn_line(path: Path) -> None:

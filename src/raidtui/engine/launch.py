@@ -11,7 +11,7 @@ from typing import Final
 
 from raidtui.base.proc import CLEAN_ENV, DEVNULL, find_tool, run, spawn
 from raidtui.engine import runs
-from raidtui.engine.journal import read_journal
+from raidtui.engine.journal import read_lasting
 from raidtui.model.event import DisksAdmitted, RunFinished
 from raidtui.model.problem import Exit, ProblemError, fail
 
@@ -56,7 +56,7 @@ def _await_admission(folder: Path) -> None:
     seen_owner = False
     while time.monotonic() < deadline:
         alive = runs.owner(folder) is not None
-        for record in read_journal(folder):
+        for record in read_lasting(folder):
             if isinstance(record.event, DisksAdmitted):
                 return
             if isinstance(record.event, RunFinished):

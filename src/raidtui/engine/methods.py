@@ -20,7 +20,6 @@ from raidtui.engine.reading import read_document
 from raidtui.engine.recover import recover
 from raidtui.engine.schema import schema
 from raidtui.model.disk import Disk
-from raidtui.model.event import Record
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.protocol import (
@@ -92,7 +91,7 @@ def start(request: StartRequest, _: Stopped) -> Started:
     return Started(run)
 
 
-def follow_run(request: FollowRequest, stopped: Stopped) -> Iterator[Record]:
+def follow_run(request: FollowRequest, stopped: Stopped) -> Iterator[msgspec.Raw]:
     return follow(runs.folder_of(request.run or runs.latest()), request.after, stopped)
 
 

@@ -62,6 +62,7 @@ def _recover(folder: Path) -> RecoveredRun:
             return done
         finally:
             journal.close()
+            runs.close(folder)
     finally:
         os.close(lock)
 

@@ -108,6 +108,7 @@ class Runner:
             for permit in self._permits.values():
                 permit.close()
             self.journal.close()
+            runs.close(self.folder)
             os.close(self._lock)
         return outcome
 

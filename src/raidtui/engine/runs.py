@@ -15,7 +15,7 @@ import msgspec
 
 from raidtui.base.files import private_folder, write_atomic
 from raidtui.base.paths import state_folder
-from raidtui.engine.journal import JOURNAL_NAME, read_journal
+from raidtui.engine.journal import JOURNAL_NAME, read_lasting
 from raidtui.model.convert import encode
 from raidtui.model.event import (
     CellDone,
@@ -34,6 +34,7 @@ from raidtui.model.protocol import RunInfo
 RUN_PATTERN: Final = r"^[0-9]{8}-[0-9]{6}-[0-9a-z]{8}$"
 _PLAN_NAME: Final = "plan.json"
 _LOCK_NAME: Final = "runner.lock"
+_CLOSED_NAME: Final = "closed"
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -158,12 +159,15 @@ def fold(records: Iterator[Record]) -> Story:
 
 
 def story_of(folder: Path) -> Story:
-    return fold(read_journal(folder))
+    return fold(read_lasting(folder))
 
 
-def state_of(folder: Path, story: Story) -> str:
-    """`running`, `finished`, `recovered`, or `interrupted`: nobody works on it, and it left something to undo."""
-    if owner(folder) is not None:
+def state_of(folder: Path, story: Story, *, owned: bool | None = None) -> str:
+    """`running`, `finished`, `recovered`, or `interrupted`: nobody works on it, and it left something to undo.
+
+    `owned` says whether somebody works on it where the caller knows better than its lock.
+    """
+    if owner(folder) is not None if owned is None else owned:
         return "running"
     if story.recovered and story.recovered.exit == Exit.DONE:
         return "recovered"
@@ -207,18 +211,22 @@ def held_disks() -> dict[str, str]:
     """Disk id → run, of all disks that a run uses now or has left unfinished: they are not free."""
     held: dict[str, str] = {}
     for folder in all_folders():
-        story = story_of(folder)
-        state = state_of(folder, story)
-        if state == "running" or (state == "interrupted" and story.owed):
-            plan = plan_of(folder)
-            ids = [p.id for prints in plan.binding.values() for p in prints] if state == "running" else list(story.owed)
-            held.update(dict.fromkeys(ids, folder.name))
+        if owner(folder) is not None:
+            held.update({p.id: folder.name for prints in plan_of(folder).binding.values() for p in prints})
+        elif not (folder / _CLOSED_NAME).exists() and state_of(folder, story := story_of(folder)) == "interrupted":
+            held.update(dict.fromkeys(story.owed, folder.name))
     return held
+
+
+def close(folder: Path) -> None:
+    """Note that a run has nothing left to undo, so that its journal need not be read to know it."""
+    if state_of(folder, story_of(folder), owned=False) != "interrupted":
+        write_atomic(folder / _CLOSED_NAME, b"")
 
 
 def discard(folder: Path) -> None:
     """Remove the folder of a run that was refused before it touched anything."""
-    for name in (JOURNAL_NAME, _PLAN_NAME, _LOCK_NAME, "reserve", "result.json"):
+    for name in (JOURNAL_NAME, _PLAN_NAME, _LOCK_NAME, _CLOSED_NAME, "reserve", "result.json"):
         (folder / name).unlink(missing_ok=True)
     for entry in (folder / "work").glob("*"):
         entry.unlink(missing_ok=True)
