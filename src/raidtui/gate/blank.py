@@ -17,7 +17,7 @@ from raidtui.gate.permit import Permit
 from raidtui.inventory import ioctl
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import EDGE_BYTES, MIB, SAMPLES, find_signatures, open_node, regions, sample
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, ProblemError, fail
 
 BLKRRPART, BLKFLSBUF, BLKDISCARD, BLKZEROOUT = 0x125F, 0x1261, 0x1277, 0x127F
 DISCARD_CHUNK, ZERO_CHUNK = 16 << 30, 256 * MIB
@@ -45,22 +45,23 @@ def make_blank(
     fd = permit.open_for_writing()
     try:
         _keep_udev_away(fd, permit)
-        method = "written zeroes"
+        method, samples = "written zeroes", 0
         if permit.disk.discard and promises_zeroes(permit):
             _in_chunks(fd, BLKDISCARD, DISCARD_CHUNK, permit, progress, cancelled)
-            method = "discard"
-        if method == "written zeroes" or not _reads_zero(fd, permit):
-            method = "written zeroes"
+            _flush(fd)
+            with suppress(ProblemError):  # a disk that does not keep its promise: zeroes are written, and proven again
+                samples = prove_zero(permit)
+                method = "discard"
+        if not samples:
             _in_chunks(fd, BLKZEROOUT, ZERO_CHUNK, permit, progress, cancelled)
-        os.fsync(fd)
-        fcntl.ioctl(fd, BLKFLSBUF)
+            _flush(fd)
+            samples = prove_zero(permit)
         with suppress(OSError):  # a disk that cannot have partitions refuses to look for them
             fcntl.ioctl(fd, BLKRRPART)
-        samples = prove_zero(permit)
     finally:
         os.close(fd)
     _settle()
-    if not is_blank(permit):
+    if _signed(permit):
         raise _not_blank(permit, "a signature came back")
     return {"method": method, "bytes": size, "samples": samples, "seconds": round(time.monotonic() - began, 3)}
 
@@ -93,15 +94,9 @@ def prove_zero(permit: Permit) -> int:
 
 def is_blank(permit: Permit) -> bool:
     """Whether libblkid finds nothing and every sample is zero."""
-    permit.verify()
+    if _signed(permit):
+        return False
     node = _node(permit)
-    fd = open_node(node)
-    try:
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        if find_signatures(fd, node.size_bytes, [node]):
-            return False
-    finally:
-        os.close(fd)
     fd = open_node(node, os.O_DIRECT)
     try:
         return sample(fd, _places(node.size_bytes)).fill == "zeroes"
@@ -121,14 +116,21 @@ def _places(size: int) -> Iterator[tuple[int, int]]:
             yield offset, MIB
 
 
-def _reads_zero(fd: int, permit: Permit) -> bool:
-    os.fsync(fd)
+def _signed(permit: Permit) -> bool:
+    """Whether libblkid finds a signature on the disk itself, not in a cache of it."""
+    permit.verify()
     node = _node(permit)
-    direct = open_node(node, os.O_DIRECT)
+    fd = open_node(node)
     try:
-        return sample(direct, _places(node.size_bytes)).fill == "zeroes"
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        return bool(find_signatures(fd, node.size_bytes, [node]))
     finally:
-        os.close(direct)
+        os.close(fd)
+
+
+def _flush(fd: int) -> None:
+    os.fsync(fd)
+    fcntl.ioctl(fd, BLKFLSBUF)
 
 
 def _in_chunks(

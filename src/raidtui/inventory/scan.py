@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from raidtui.inventory.blocks import Node
 from raidtui.inventory.census import Census, take_census
 from raidtui.inventory.probe import Probe
 from raidtui.inventory.reasons import CONTENT, SUPERSEDED, reason, unchecked
+from raidtui.inventory.turns import my_turn
 from raidtui.model.disk import Disk, Reason
 
 Check = Callable[[str, Census], Iterator[Reason]]
@@ -72,8 +74,13 @@ def examine(
     deadline_s: float = probe.DEADLINE_S,
 ) -> tuple[Examined, ...]:
     """As `scan`, with the evidence. `only`: leave out every disk whose id is not among these."""
-    mine = mine or Ownership()
-    held = held or {}
+    with my_turn() if others.is_root() else nullcontext():
+        return _examine(held or {}, mine or Ownership(), only, deadline_s)
+
+
+def _examine(
+    held: Mapping[str, str], mine: Ownership, only: Collection[str] | None, deadline_s: float
+) -> tuple[Examined, ...]:
     census = take_census(mine.pids)
     disks = identity.with_ids(census.disks)
     looked_at = [disk for disk in disks if only is None or disk.id in only]

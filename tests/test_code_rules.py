@@ -1,0 +1,80 @@
+"""Rules that the code keeps and no type checker sees."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "raidtui"
+FILES = sorted(SOURCE.rglob("*.py"))
+FORCE = re.compile(r"^(--force|-f|-ff|-F|--force-\w+|-y|--yes)$")
+MAY_NAME_FORCE = {"lab"}
+"""The lab handles files of its own: it has no disk of anybody's."""
+
+
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    for path in FILES:
+        yield path, ast.parse(path.read_text())
+
+
+def test_nothing_is_forced() -> None:
+    found = []
+    for path, tree in trees():
+        if path.relative_to(SOURCE).parts[0] in MAY_NAME_FORCE:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and FORCE.match(node.value):
+                found.append(f"{path}:{node.lineno} {node.value}")
+            if isinstance(node, ast.keyword) and node.arg == "force":
+                found.append(f"{path}:{node.value.lineno} force=")
+    assert not found
+
+
+def test_nothing_is_run_by_a_shell() -> None:
+    found = []
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.keyword) and node.arg == "shell":
+                found.append(f"{path}:{node.value.lineno} shell=")
+            if isinstance(node, ast.Attribute) and ast.unparse(node) in ("os.system", "os.popen"):
+                found.append(f"{path}:{node.lineno} {node.attr}")
+    assert not found
+
+
+@pytest.mark.parametrize("module", ["gi", "blivet", "libzfs_core"])
+def test_storage_libraries_are_only_under_stack(module: str) -> None:
+    for path, tree in trees():
+        if path.relative_to(SOURCE).parts[0] == "stack":
+            continue
+        for node in ast.walk(tree):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.split(".")[0] == module for name in names), path
+
+
+def test_permits_are_issued_by_the_gate_only() -> None:
+    for path, tree in trees():
+        if path.relative_to(SOURCE).parts[0] == "gate":
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Permit":
+                pytest.fail(f"{path}:{node.lineno} makes a permit")
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                assert "ISSUER" not in [alias.name for alias in node.names], path
+
+
+def test_files_are_small_enough_to_read_in_one_sitting() -> None:
+    long = {str(path.relative_to(SOURCE)): n for path in FILES if (n := len(path.read_text().splitlines())) > 420}
+    assert not long
+
+
+def test_the_texts_speak_of_raidtui_alone() -> None:
+    root = SOURCE.parent.parent
+    for path in [*FILES, *root.glob("*.md"), *root.glob("scenarios/*.json")]:
+        text = path.read_text()
+        assert "/work/" not in text, path
+        assert not re.search(r"/root/(?!\.)\w+/raidtui", text), path
