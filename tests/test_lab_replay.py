@@ -79,15 +79,14 @@ def start(lab: Lab, *words: str) -> subprocess.Popen:
     )
 
 
-def run_of(lab: Lab, state: str) -> str:
-    runs = json.loads(raidtui(lab, "runs", "--json").stdout)["runs"]
-    return next(run["run"] for run in reversed(runs) if run["state"] == state)
-
-
-def await_step(lab: Lab, action: str, timeout_s: float = 120) -> None:
-    """Wait until the running run has begun a step with this action."""
-    lab.wait_for(f"""tail -qn +1 "$(ls -td /var/lib/raidtui/runs/*/ | head -1)"journal.jsonl """
-                 f"""| grep -q '"kind":"step-started".*"action":"{action}"'""", timeout_s)  # fmt: skip
+def start_and_await(lab: Lab, action: str, *words: str) -> tuple[subprocess.Popen, str]:
+    """Start a replay and wait until its run, which is returned too, has begun a step with this action."""
+    newest = "ls /var/lib/raidtui/runs 2>/dev/null | tail -1"
+    before = lab.run(newest).text.strip()
+    process = start(lab, *words)
+    begun = f"""grep -q '"kind":"step-started".*"action":"{action}"'"""
+    lab.wait_for(f"""run=$({newest}); [ "$run" != '{before}' ] && {begun} /var/lib/raidtui/runs/$run/journal.jsonl""", 120)
+    return process, lab.run(newest).text.strip()
 
 
 def test_replay_builds_measures_and_takes_down_every_layout(lab: Lab, tmp_path: Path) -> None:
@@ -145,7 +144,6 @@ def test_without_consent_nothing_is_touched(lab: Lab, tmp_path: Path) -> None:
         refused = raidtui(lab, "replay", path, *bind, "--erase", ",".join(wrong))
         assert refused.returncode == 3, refused.stderr
     assert [lab.disk_hash(serial) for serial in lab.serials] == hashes
-    assert "canary" not in raidtui(lab, "runs").stdout
 
 
 def test_a_disk_with_data_is_refused_by_replay(lab: Lab, tmp_path: Path) -> None:
@@ -169,16 +167,17 @@ def test_of_two_replays_on_overlapping_disks_one_runs(lab: Lab, tmp_path: Path) 
 def test_a_disk_pulled_while_measuring_invalidates_the_cell(lab: Lab, tmp_path: Path) -> None:
     path = scenario(tmp_path, {"raid5": md("raid5", chunk="64KiB")}, {"long": LONG})
     out = tmp_path / "r.result.json"
-    run = start(lab, "replay", path, *consent(lab), "-o", str(out))
-    await_step(lab, "measure")
+    run, _ = start_and_await(lab, "measure", "replay", path, *consent(lab), "-o", str(out))
     time.sleep(3)
     lab.unplug(lab.serials[1])
-    text = run.communicate(timeout=300)
+    try:
+        text = run.communicate(timeout=300)
+    finally:
+        lab.plug(lab.serials[1])
     assert run.returncode == 5, text
     cell = json.loads(out.read_text())["cells"][0]
     assert not cell["valid"]
     assert f"disk {lab.serials[1]} was lost" in cell["reasons"]
-    lab.plug(lab.serials[1])
     assert raidtui(lab, "recover").returncode == 0
 
 
@@ -186,35 +185,34 @@ def test_a_disk_pulled_while_building_fails_the_build(lab: Lab, tmp_path: Path) 
     path = scenario(tmp_path, {"raid5": md("raid5", chunk="64KiB")}, {"write": WRITE}, initial_sync="wait")
     for serial in lab.serials[:4]:
         lab.throttle(serial, bytes_per_s=8 << 20)
-    run = start(lab, "replay", path, *consent(lab), "-o", str(tmp_path / "r.result.json"))
-    await_step(lab, "md.sync")
-    time.sleep(2)
-    lab.unplug(lab.serials[2])
-    for serial in (lab.serials[0], lab.serials[1], lab.serials[3]):
-        lab.throttle(serial)
+    try:
+        run, _ = start_and_await(lab, "md.sync", "replay", path, *consent(lab), "-o", str(tmp_path / "r.result.json"))
+        time.sleep(2)
+        lab.unplug(lab.serials[2])
+    finally:
+        for serial in (lab.serials[0], lab.serials[1], lab.serials[3]):
+            lab.throttle(serial)
     text = run.communicate(timeout=300)
-    assert run.returncode == 4, text
     lab.plug(lab.serials[2])
     lab.throttle(lab.serials[2])
+    assert run.returncode == 4, text
     assert raidtui(lab, "recover").returncode == 0
 
 
 def test_the_run_goes_on_when_the_connection_dies(lab: Lab, tmp_path: Path) -> None:
     path = scenario(tmp_path, {"raid0": md("raid0")}, {"write": WRITE, "read": READ})
-    run = start(lab, "replay", path, *consent(lab))
-    await_step(lab, "md.create")
+    run, name = start_and_await(lab, "md.create", "replay", path, *consent(lab))
     run.kill()
     run.wait(30)
     lab.run("pkill -KILL -f '__main__.py engine'", check=False)
-    attached = raidtui(lab, "attach", run_of(lab, "running"))
+    attached = raidtui(lab, "attach", name)
     assert attached.returncode == 0, attached.stderr
     assert "raid0" in attached.stdout
 
 
 def test_cancel_takes_everything_down(lab: Lab, tmp_path: Path) -> None:
     path = scenario(tmp_path, {"raid1": md("raid1")}, {"long": LONG})
-    run = start(lab, "replay", path, *consent(lab), "-o", str(tmp_path / "r.result.json"))
-    await_step(lab, "measure")
+    run, _ = start_and_await(lab, "measure", "replay", path, *consent(lab), "-o", str(tmp_path / "r.result.json"))
     assert raidtui(lab, "cancel").returncode == 0
     text = run.communicate(timeout=200)
     assert run.returncode == 130, text

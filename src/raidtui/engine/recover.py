@@ -68,7 +68,7 @@ def _recover(folder: Path) -> RecoveredRun:
 
 
 def _something_to_do(story: runs.Story) -> bool:
-    if story.owed or story.open_steps:
+    if story.owed or story.left:
         return True
     return not story.finished and not (story.recovered and story.recovered.exit == Exit.DONE)
 
@@ -103,7 +103,7 @@ class _Recovery:
         return RecoveredRun(self.folder.name, int(code), tuple(dict.fromkeys(self.actions)), tuple(self.problems))
 
     def _undo(self, context: Context) -> None:
-        for step in reversed(self.story.open_steps):
+        for step in reversed(self.story.made):
             try:
                 outcome = all_actions()[step.action].undo(context, step.args)
             except ProblemError as error:
@@ -118,7 +118,7 @@ class _Recovery:
             return True
         try:
             permits = admit_for_recovery(
-                self.folder.name, present, _signatures(self.story.open_steps), self._surely_ours(present)
+                self.folder.name, present, _signatures(self.story.made), self._surely_ours(present)
             )
         except ProblemError as error:
             self.problems += error.problems

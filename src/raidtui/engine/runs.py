@@ -105,8 +105,10 @@ class Story(NamedTuple):
     started: RunStarted | None
     admitted: bool
     """The gate let the disks through: something may have been written to them."""
-    open_steps: tuple[StepStarted, ...]
-    """Steps that may have made something which nothing after them took away, oldest first."""
+    made: tuple[StepStarted, ...]
+    """Every step that may have made something, oldest first."""
+    left: bool
+    """Something was made that nothing after it took away."""
     owed: tuple[str, ...]
     """Ids of disks that may carry what this run wrote."""
     finished: RunFinished | None
@@ -122,7 +124,8 @@ def fold(records: Iterator[Record]) -> Story:
     admitted = False
     finished: RunFinished | None = None
     recovered: RecoverFinished | None = None
-    steps: dict[str, StepStarted] = {}
+    made: list[StepStarted] = []
+    left: set[str] = set()
     owed: dict[str, None] = {}
     erases: dict[str, tuple[str, ...]] = {}
     begun: dict[str, StepStarted] = {}
@@ -138,13 +141,14 @@ def fold(records: Iterator[Record]) -> Story:
         elif isinstance(event, StepStarted):
             begun[event.step] = event
             if event.creates:
-                steps[event.creates.uuid] = event
+                made.append(event)
+                left.add(event.creates.uuid)
             owed.update(dict.fromkeys(erases.get(event.step, ())))
         elif isinstance(event, StepDone):
             step = begun.get(event.step)
             undone = step.args.get("uuid") if step and event.outcome in ("undone", "nothing to do") else None
             if undone and not (step and step.creates):
-                steps.pop(str(undone), None)
+                left.discard(str(undone))
             for disk in event.facts.get("blank", ()) if step and step.action == "disks.blank" else ():
                 owed.pop(disk, None)
         elif isinstance(event, CellDone):
@@ -154,8 +158,8 @@ def fold(records: Iterator[Record]) -> Story:
         elif isinstance(event, RecoverFinished):
             recovered = event
             if event.exit == Exit.DONE:
-                steps, owed = {}, {}
-    return Story(started, admitted, tuple(steps.values()), tuple(owed), finished, recovered, cells, first)
+                left, owed = set(), {}
+    return Story(started, admitted, tuple(made), bool(left), tuple(owed), finished, recovered, cells, first)
 
 
 def story_of(folder: Path) -> Story:
