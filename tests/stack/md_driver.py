@@ -104,7 +104,7 @@ class Bench:
         found = {
             "arrays": [name for name in kernel.all_arrays() if kernel.exists(name)],
             "superblocks": {name: marks for name, path in alive.items() if (marks := superblock.read(path))},
-            "map": list(kernel.read_map()),
+            "map": [line for line in kernel.read_map() if kernel.exists(line[0])],
             "links": os.listdir("/dev/md") if os.path.isdir("/dev/md") else [],
             "creating": [p.name for p in Path("/run/mdadm").glob("creating-*")],
         }
@@ -205,7 +205,15 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     same = digest == sh(f"cat {' '.join(theirs)} | sha256sum")
     for path in theirs:
         sh(f"mdadm --zero-superblock {path}")
-    return {"refused": refused, "running": running, "made": made, "same": same, **result, "left": bench.leftovers()}
+    return {
+        "refused": refused,
+        "running": running,
+        "made": made,
+        "same": same,
+        "theirs": list(bench.permits)[-2:],
+        **result,
+        "left": bench.leftovers(),
+    }
 
 
 def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
@@ -232,7 +240,7 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 def cancelled(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """The operator cancels during the initial sync."""
     planned = bench.plan(case)
-    threading.Timer(1.0, bench.cancelled.set).start()
+    bench.context.report = lambda text, _: (bench.reports.append(text), bench.cancelled.set())[0]
     stopped = problem_of(lambda: bench.build(planned))
     bench.cancelled.clear()
     return {"stopped": stopped, "reports": bench.reports[-3:], **undone(bench, planned.build[0].args)}
@@ -273,9 +281,15 @@ def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"health": health, **result}
 
 
+def blank(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """Make every disk that is left blank, for the host to look at."""
+    left = [permit for permit in bench.permits.values() if permit.alive()]
+    return {"disks": [permit.disk.id for permit in left], "proofs": [make_blank(permit) for permit in left]}
+
+
 FUNCTIONS: dict[str, Callable[[Bench, dict[str, Any]], dict[str, Any]]] = {
     found.__name__: found
-    for found in (whole, killed, still_creating, broken, foreign, refused, cancelled, stacked, unplugged)
+    for found in (whole, killed, still_creating, broken, foreign, refused, cancelled, stacked, unplugged, blank)
 }
 
 

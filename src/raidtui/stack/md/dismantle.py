@@ -27,7 +27,8 @@ STOP_TIMEOUT_S: Final = 60.0
 BUSY_PATIENCE_S: Final = 15.0
 MAKER_PATIENCE_S: Final = 30.0
 GONE_PATIENCE_S: Final = 60.0
-_CREATING: Final = Path("/run/mdadm")
+NODE_PATIENCE_S: Final = 5.0
+_MARKS: Final = Path("/run/mdadm")
 
 
 def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
@@ -38,6 +39,9 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
     """
     uuid: str = args["uuid"]
     _wait_for_makers(uuid)
+    for name, found in kernel.read_map():
+        if found == uuid:
+            _remove_mark(name)
     commands: list[Argv] = []
     stopped: list[str] = []
     erased: list[str] = []
@@ -91,17 +95,24 @@ def _stop(name: str, args: dict[str, Any]) -> tuple[Argv, ...]:
             time.sleep(0.3)
             continue
         _wait_until_gone(name, args["uuid"])
+        _remove_mark(name)
         return commands
 
 
 def _wait_until_gone(name: str, uuid: str) -> None:
-    until = time.monotonic() + 5
-    while kernel.exists(name) and kernel.array_uuid(name) == uuid and time.monotonic() < until:
+    """Until the kernel has dropped the node as well, which takes as long as udev still looks at it."""
+    until = time.monotonic() + NODE_PATIENCE_S
+    while kernel.folder(name).is_dir() and time.monotonic() < until:
+        if kernel.exists(name) and kernel.array_uuid(name) != uuid:
+            return  # another array has the name by now
         time.sleep(0.05)
-    # An mdadm that was killed while creating leaves this mark, and udev would ignore the next array of that number.
+
+
+def _remove_mark(name: str) -> None:
+    """An mdadm that was killed while creating leaves a mark behind, for which udev would ignore the next array there."""
     if not kernel.exists(name):
         with suppress(OSError):
-            (_CREATING / f"creating-{name}").unlink()
+            (_MARKS / f"creating-{name}").unlink()
 
 
 def _erase_all(context: Context, uuid: str, devices: list[Device], erased: list[str], commands: list[Argv]) -> str:

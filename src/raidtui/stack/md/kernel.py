@@ -61,9 +61,9 @@ def array_uuid(name: str) -> str | None:
     if by_kernel and by_kernel != _NO_UUID:
         return by_kernel.lower()
     # An array that is not running has no UUID for the kernel, but its members have.
-    by_members = detail(name).get("MD_UUID")
-    if by_members:
-        return str(uuid.UUID(hex=by_members))
+    by_members = detail(name).get("MD_UUID", "").replace(":", "")
+    if re.fullmatch(r"[0-9a-f]{32}", by_members):
+        return str(uuid.UUID(by_members))
     # One that was never given a member is known to the mdadm that was making it.
     return next((found for kernel_name, found in read_map() if kernel_name == name), None)
 
