@@ -42,6 +42,14 @@ def add_parser(subparsers: Any) -> None:
     up.add_argument("--cold", action="store_true", help="boot the machine instead of loading the saved, booted one")
     up.set_defaults(handler=_up)
 
+    prepare = verbs.add_parser(
+        "prepare",
+        help="do beforehand what the first `up` would: packages, image, saved machine",
+        description="Do beforehand what the first `up` would: install packages, build the image, boot it once and save "
+        "the booted machine. Does nothing where that is done.",
+    )
+    prepare.set_defaults(handler=_prepare)
+
     status = verbs.add_parser("status", help="show what labs there are")
     status.add_argument("name", nargs="?", metavar="NAME", help="only this one")
     status.add_argument("--json", action="store_true", help="as JSON")
@@ -87,6 +95,16 @@ def _up(args: argparse.Namespace) -> int:
         (f"raidtui lab down{name}", "throw it away"),
     ):
         _say(f"  {line:<32}{what}")
+    return int(Exit.DONE)
+
+
+def _prepare(_: argparse.Namespace) -> int:
+    from raidtui.lab import life
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: _interrupt())
+    life.prepare(_say)
+    _say("the lab is prepared: raidtui lab up")
     return int(Exit.DONE)
 
 

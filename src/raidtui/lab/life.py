@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -40,14 +41,27 @@ def up(name: str, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = 
 
     With `cold` the guest boots instead of being loaded from the snapshot. Raises ProblemError.
     """
-    try:
+    with _as_problems():
         return _up(name, specs, say, cold=cold)
+
+
+@contextmanager
+def _as_problems() -> Iterator[None]:
+    try:
+        yield
     except proc.ToolError as error:
         raise fail("lab.tool", f"bringing the lab up failed: {error}", exit=Exit.BUILD_FAILED,
                    remedy="see the message; raidtui lab up tries again and goes on where it can") from error  # fmt: skip
     except QmpError as error:
         raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab up tries again") from error  # fmt: skip
+
+
+def prepare(say: Say = silent) -> None:
+    """Everything that the first `up` would do before it starts a lab: packages, image, saved machine. Raises ProblemError."""
+    with _as_problems():
+        require_packages(say)
+        snapshot.ensure_snapshot(ensure_image(say), timed(say))
 
 
 def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool) -> LabState:
