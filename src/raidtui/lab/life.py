@@ -58,7 +58,7 @@ def _as_problems() -> Iterator[None]:
 
 
 def prepare(say: Say = silent) -> None:
-    """Everything that the first `up` would do before it starts a lab: packages, image, saved machine. Raises ProblemError."""
+    """What the first `up` does before it starts a lab: packages, image, saved machine. Raises ProblemError."""
     with _as_problems():
         require_packages(say)
         snapshot.ensure_snapshot(ensure_image(say), timed(say))
