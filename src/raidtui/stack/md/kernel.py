@@ -90,7 +90,10 @@ def detail(name: str) -> dict[str, str]:
     mdadm = proc.find_tool("mdadm")
     if mdadm is None:
         return {}
-    ran = proc.run([mdadm, "--detail", "--export", f"/dev/{name}"], timeout_s=DETAIL_TIMEOUT_S, check=False)
+    try:
+        ran = proc.run([mdadm, "--detail", "--export", f"/dev/{name}"], timeout_s=DETAIL_TIMEOUT_S, check=False)
+    except proc.ToolError:
+        return {}  # an array of somebody else's that hangs must not keep ours from being found
     return dict(line.split("=", 1) for line in ran.text.splitlines() if "=" in line)
 
 
