@@ -77,7 +77,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """Write the region before it is read, so that reads never hit unwritten blocks."""
     initial_sync: Literal["wait", "skip-if-zeroed"] = "wait"
     """`skip-if-zeroed`: no initial sync where all members were proven to be zero."""
-    cooldown: Duration = Duration("0s")
+    cooldown: Duration = msgspec.field(default_factory=lambda: Duration("0s"))
     """Idle time before each cell."""
 
 
