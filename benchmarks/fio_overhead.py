@@ -1,10 +1,12 @@
-"""What measuring costs: the same workload by bare fio and through raidtui's engine, in pairs of random order.
+"""What measuring costs: the same workload by bare fio and as a run does it, in pairs of random order.
 
-    python benchmarks/fio_overhead.py [--device /dev/…] [--pairs N] [--seconds S] [--rw randread]
+    python benchmarks/fio_overhead.py [--lab | --device /dev/…] [--pairs N] [--seconds S] [--rw randread]
 
-Without --device a file in memory is used: the fastest target and so the worst case. A device is only read unless --rw says
-otherwise, and then its content is lost. Prints IOPS through raidtui ÷ IOPS of bare fio (median, quartiles), the same for
-two bare runs (the noise that any difference has to be seen against), and raidtui's own CPU in percent of one core.
+As a run does it: through the workload engine, with the sampler of all devices and the journal of every event beside it.
+With --lab it runs in a lab of its own, on one of its disks. Without --device a file in memory is used: the fastest target
+and so the worst case. A device is only read unless --rw says otherwise, and then its content is lost. Prints IOPS through
+raidtui ÷ IOPS of bare fio (median, quartiles), the same for two bare runs (the noise that any difference has to be seen
+against), and raidtui's own CPU in percent of one core.
 """
 
 from __future__ import annotations
@@ -14,16 +16,23 @@ import json
 import os
 import random
 import resource
+import sys
 import tempfile
 import threading
 from pathlib import Path
 from statistics import median, quantiles
 
+if Path("/opt/raidtui").is_dir():  # inside the lab
+    sys.path.insert(0, "/opt/raidtui")
+
 from raidtui.base import proc
+from raidtui.engine.journal import Journal
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.engines.fio import FioEngine
 from raidtui.load.fio.options import FioSpec
 from raidtui.model.convert import decode
+from raidtui.model.event import FrameTaken, WorkloadSampled
+from raidtui.watch.sampler import Sampler
 
 FILE_BYTES = 256 << 20
 # What raidtui adds to a plain fio command line that only changes the reporting.
@@ -40,7 +49,15 @@ def bare(engine: FioEngine, spec: FioSpec, device: TargetDevice) -> float:
 
 
 def measured(engine: FioEngine, spec: FioSpec, device: TargetDevice, folder: Path) -> float:
-    answer = engine.run(spec, Target((device,)), folder=folder, live=lambda sample: None, stop=threading.Event())
+    journal = Journal(folder)
+    sampler = Sampler(lambda frame: journal.append(FrameTaken(frame)))
+    sampler.start()
+    try:
+        live = lambda sample: journal.append(WorkloadSampled("cell", sample))  # noqa: E731
+        answer = engine.run(spec, Target((device,)), folder=folder, live=live, stop=threading.Event())
+    finally:
+        sampler.stop()
+        journal.close()
     if answer.problems:
         raise SystemExit("; ".join(answer.problems))
     return sum(flow.iops for flow in (answer.summary.read, answer.summary.write) if flow)
@@ -56,14 +73,37 @@ def cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+def in_lab(asked: argparse.Namespace) -> None:
+    """The same in a lab with one disk, which is filled first so that reads hit written blocks."""
+    from raidtui.lab.control import Lab
+    from raidtui.lab.disks import parse_spec
+
+    lab = Lab(f"bench-{os.getpid()}").up(parse_spec("1x1G"))
+    try:
+        lab.raidtui("--version")
+        device = f"/dev/{lab.kernel_name(lab.serials[0])}"
+        lab.run(["dd", "if=/dev/urandom", f"of={device}", "bs=1M", "count=1024", "oflag=direct"], 300, check=False)
+        lab.put_file(Path(__file__), "/root/fio_overhead.py")
+        words = ["--device", device, "--rw", asked.rw]
+        words += ["--pairs", asked.pairs, "--seconds", asked.seconds, "--jobs", asked.jobs]
+        seconds = 120 + asked.pairs * (asked.seconds + 10) * 4
+        print(lab.run(["python3", "-I", "/root/fio_overhead.py", *map(str, words)], seconds).text, end="")
+    finally:
+        lab.down()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device")
+    parser.add_argument("--lab", action="store_true")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--rw", default="randread")
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
+    if asked.lab:
+        in_lab(asked)
+        return
     options = {"rw": asked.rw, "bs": "4KiB", "ioengine": "psync", "numjobs": asked.jobs, "runtime": f"{asked.seconds}s"}
     if not asked.device:
         options |= {"direct": False, "why_buffered": "a file in memory"}
