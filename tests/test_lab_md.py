@@ -91,6 +91,7 @@ def bench() -> Iterator[tuple[Lab, Seen]]:
         found = [json.loads(line) for line in lab.run("cat /root/seen").text.splitlines()]
         seen = {case["case"]: case for case in found}
         seen["unplugged"]["serial"] = serial
+        print({name: case["seconds"] for name, case in seen.items()})
         yield lab, seen
     finally:
         lab.down()

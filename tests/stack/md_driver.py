@@ -30,7 +30,7 @@ from raidtui.model.scenario import Policy
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Draft, Outcome, Part, Planned
 from raidtui.stack.layers.md import LAYER
-from raidtui.stack.md import dismantle, kernel, superblock
+from raidtui.stack.md import dismantle, kernel, superblock, sync
 from raidtui.stack.md.spec import MdSpec
 
 ACTIONS = LAYER.actions
@@ -241,7 +241,13 @@ def cancelled(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """The operator cancels during the initial sync."""
     planned = bench.plan(case)
     bench.context.report = lambda text, _: (bench.reports.append(text), bench.cancelled.set())[0]
+    limit = Path("/proc/sys/dev/raid/speed_limit_max")
+    usual, fastest = limit.read_text(), sync._FASTEST_KIB_S
+    limit.write_text("1000")
+    sync._FASTEST_KIB_S = 1000
     stopped = problem_of(lambda: bench.build(planned))
+    sync._FASTEST_KIB_S = fastest
+    limit.write_text(usual)
     bench.cancelled.clear()
     return {"stopped": stopped, "reports": bench.reports[-3:], **undone(bench, planned.build[0].args)}
 
