@@ -184,7 +184,7 @@ def result(*cells: Cell, layouts: tuple[Built, ...] | None = None, **changes: ob
         cell("raid1", "seq-1m", 2600.0, reasons=("the array resynced while it was measured",)),
         cell("raid1", "seq-1m", 2650.0, round=2),
     )  # fmt: skip
-    built = Built("raid1", 1, "built", {"level": "raid1"}, {"level": "raid1", "raid_disks": 2},
+    built = Built("raid1", 1, "built", {"level": "raid1"}, {"rtabcdefgha": {"level": "raid1", "raid_disks": 2}},
                   "skipped: all members were proven zero (discard)", 1 << 40, seconds=2.8, taken_down=True)  # fmt: skip
     broken = Built("raid5", 1, "failed", seconds=0.4,
                    problem=Problem("tool-failed", "mdadm refused: device busy", exit=4))  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.comparison import show_comparison
-from raidtui.cli.screen import indented, json_text, table, text
+from raidtui.cli.screen import indented, table, text
 from raidtui.model.result import Built, Cell, Machine, Result
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.compare import Comparison, directions, label_of, rate, unit_of
@@ -14,6 +14,8 @@ from raidtui.results.numbers import latency_text, rate_text, ratio_text
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+_NOT_SHOWN = ("initial_sync", "path", "size_bytes", "sync_seconds")
 
 
 def show(result: Result, comparison: Comparison, out: Console) -> None:
@@ -86,16 +88,19 @@ def _layout(built: Built, out: Console) -> None:
     out.print(indented(words, 2, mark, "" if built.status == "built" else "bold red"))
     if built.initial_sync:
         out.print(indented(f"initial sync {built.initial_sync}", 6))
-    if built.read_back:
-        out.print(
-            indented("read back: " + ", ".join(f"{key} {_short(value)}" for key, value in built.read_back.items()), 6)
-        )
+    for facts in built.read_back.values():
+        if shown := _facts(facts):
+            out.print(indented(f"read back: {shown}", 6))
     if built.problem:
         out.print(indented(f"{built.problem.message} [{built.problem.code}]", 6))
 
 
-def _short(value: Any) -> str:
-    return clean(value if isinstance(value, str) else json_text(value), 200)
+def _facts(facts: Any) -> str:
+    """What a person compares with what was asked; the whole of it is in the file."""
+    if not isinstance(facts, dict):
+        return ""
+    plain = {key: value for key, value in facts.items() if isinstance(value, (str, int, float)) and key not in _NOT_SHOWN}
+    return ", ".join(f"{clean(key, 40)} {clean(value, 60)}" for key, value in plain.items())
 
 
 def _cells(result: Result, out: Console) -> None:

@@ -200,5 +200,7 @@ def _amplification(
     series: Series, scene: Scene, targets: tuple[str, ...], measured: Measured | None
 ) -> float | None:
     """Bytes written to disks below ÷ bytes written by the workload; None where nothing was written or nothing is below."""
+    if any(name in scene.disks for name in targets):
+        return None
     members = [t.written_bytes for name, t in series.totals.items() if name in scene.disks and name not in targets]
     return write_amplification(members, measured.summary.written_bytes) if measured else None

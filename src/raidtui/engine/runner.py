@@ -333,7 +333,9 @@ class Runner:
             if ref.startswith("disk:"):
                 found[self._permits[ref.removeprefix("disk:")].disk.name] = "target"
         for action, done in self._done_builds:
-            found.update(action.members(self.context, done.args))
+            # Disks that are measured one by one have nothing to do with each other.
+            below = action.members(self.context, done.args) if not step.args.get("part") else {}
+            found = {**below, **found}
         return found
 
     # Live

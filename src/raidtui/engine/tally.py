@@ -96,10 +96,11 @@ class Tally:
             return
         built = self._built[step.block]
         facts = event.facts
-        changes: dict[str, object] = {"seconds": round(built.seconds + event.seconds, 3)}
+        changes: dict[str, object] = {}
         if step.phase in ("build", "teardown"):
             changes["commands"] = (*built.commands, *event.commands)
         if step.phase == "build":
+            changes["seconds"] = round(built.seconds + event.seconds, 3)
             name = str(step.args.get("name", step.action))
             if facts:
                 changes["read_back"] = {**built.read_back, name: {**built.read_back.get(name, {}), **facts}}

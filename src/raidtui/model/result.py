@@ -91,6 +91,7 @@ class Built(msgspec.Struct, frozen=True, omit_defaults=True):
     commands: tuple[Argv, ...] = ()
     """Executed, in order, build and teardown."""
     seconds: float = 0.0
+    """How long the building took, initial sync included."""
     taken_down: bool = False
     problem: Problem | None = None
 
