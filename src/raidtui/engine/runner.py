@@ -45,6 +45,7 @@ from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Outcome
 from raidtui.watch.sampler import Sampler
+from raidtui.watch.temperature import Thermometer
 
 _PROGRESS_EVERY_S = 0.5
 _GONE = ("disk-gone", "disk-changed", "disk-lost")
@@ -153,7 +154,8 @@ class Runner:
     def _execute(self) -> None:
         self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
         self.watchdog = Watchdog(self._permits, self.cancel, self._emit)
-        self.sampler = Sampler(self._frame)
+        names = [permit.disk.name for permit in self._permits.values()]
+        self.sampler = Sampler(self._frame, thermometer=Thermometer(names))
         self.watchdog.start()
         self.sampler.start()
         try:
@@ -194,11 +196,13 @@ class Runner:
         try:
             for step in phases["build"]:
                 self._do(step)
+                self.sampler.watch_md(name for name in self._devices(step) if name.startswith("md"))
         except ProblemError as error:
             self._failed(self._kind(error, Exit.BUILD_FAILED), error.problems)
         else:
             self._measure_all(phases["measure"])
         finally:
+            self.sampler.watch_md(())
             self._take_down(phases["teardown"])
             self._done_builds = []
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 
 from raidtui.gate.permit import Permit
 from raidtui.model.event import AnyEvent, CancelAsked, Noted
 
 _EVERY_S = 0.25
+"""How soon a signal is answered."""
+_LOOK_EVERY_S = 1.0
+"""How often the disks are looked at: each look costs time that belongs to what is measured."""
 STOP_GRACE_S = 5.0
 
 
@@ -36,11 +40,15 @@ class Watchdog:
 
     def _run(self) -> None:
         told = False
+        look_at_s = 0.0
         while not self._stopped.wait(_EVERY_S):
             if self._cancel.is_set() and not told:
                 told = True
                 self._emit(CancelAsked("signal"))
                 self.stop_measuring.set()
+            if time.monotonic() < look_at_s:
+                continue
+            look_at_s = time.monotonic() + _LOOK_EVERY_S
             for disk, permit in self._permits.items():
                 if disk not in self.lost and not permit.alive():
                     self.lost.append(disk)
