@@ -70,3 +70,25 @@ def test_follow_says_when_the_runner_is_gone(tmp_path: Path) -> None:
     with pytest.raises(ProblemError) as caught:
         list(follow(tmp_path, 0, lambda: False))
     assert caught.value.problems[0].code == "run-interrupted"
+
+
+def test_a_full_file_system_leaves_room_for_the_teardown(tmp_path: Path, monkeypatch) -> None:
+    journal = Journal(tmp_path)
+    journal.append(Noted("before"))
+    real = Journal._write_all
+    full = [True]
+
+    def write_all(self, line) -> None:
+        if full:
+            full.clear()
+            raise OSError(28, "No space left on device")
+        real(self, line)
+
+    monkeypatch.setattr(Journal, "_write_all", write_all)
+    journal.append(Noted("after"))
+    journal.append(FrameTaken(Frame(1.0, 2.0)))
+    assert journal.ran_out_of_space
+    assert not (tmp_path / "reserve").exists()
+    assert [record.event for record in read_journal(tmp_path)] == [Noted("before"), Noted("after")]
+    assert [record.seq for record in read_journal(tmp_path)] == [1, 2]
+    journal.close()

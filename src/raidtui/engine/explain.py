@@ -148,6 +148,11 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "no-result": ("No result yet", "The run has not finished its first cell.", "`raidtui attach` shows how far it is."),
     "unknown-code": ("No such code", "The code is not one of raidtui's.", "`raidtui explain` lists them all."),
+    "journal-lost": (
+        "The journal cannot be written",
+        "The file system of the run's folder is full, read-only or broken. What was built was taken down as far as possible.",
+        "Make space, then `raidtui recover`: it looks at the disks themselves.",
+    ),
     "not-running": ("The run is not running", "There is nothing to cancel.", "`raidtui runs` lists the runs."),
     "bug": (
         "A bug",

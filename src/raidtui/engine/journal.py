@@ -66,8 +66,11 @@ class Journal:
         with self._lock:
             at_s = round(time.clock_gettime(time.CLOCK_BOOTTIME) - self._zero, 4)
             record = Record(self._seq + 1, at_s, wall_clock(), event)
+            live = isinstance(event, LIVE)
+            if live and self.ran_out_of_space:
+                return record  # what little is left belongs to the teardown
             self._write(encode(record) + b"\n")
-            if not isinstance(event, LIVE):
+            if not live:
                 os.fdatasync(self._fd)
             self._seq += 1
             return record

@@ -104,7 +104,7 @@ class Runner:
             self._problems.append(Problem("bug", f"{type(error).__name__}: {error}", remedy=text[-4000:]))
             raise
         finally:
-            self._emit(RunFinished(int(outcome), _OUTCOMES[outcome], tuple(self._problems)))
+            self._emit_if_possible(RunFinished(int(outcome), _OUTCOMES[outcome], tuple(self._problems)))
             self._save()
             for permit in self._permits.values():
                 permit.close()
@@ -117,6 +117,14 @@ class Runner:
 
     def _emit(self, event: AnyEvent) -> None:
         self.tally.add(self.journal.append(event))
+
+    def _emit_if_possible(self, event: AnyEvent) -> None:
+        """While taking down: disks are given back even where nothing can be written down any more."""
+        try:
+            self._emit(event)
+        except OSError as error:
+            problem = Problem("journal-lost", f"the journal cannot be written: {error.strerror}", str(self.folder))
+            self._failed(Exit.LEFT_BEHIND, [problem])
 
     def _note_start(self) -> None:
         self._emit(RunStarted(self.folder.name, self.plan, describe(), os.getpid(), __version__))
@@ -244,7 +252,7 @@ class Runner:
                 gone = [problem for problem in error.problems if self._is_gone(problem)]
                 for problem in gone:
                     text = f"{problem.place} was lost with data of this run on it: `raidtui recover` when it is back"
-                    self._emit(Noted(text, "warning"))
+                    self._emit_if_possible(Noted(text, "warning"))
                 if left := [problem for problem in error.problems if problem not in gone]:
                     self._failed(Exit.LEFT_BEHIND, left)
             except Exception as error:  # whatever one step stumbles over, the others still have disks to give back
@@ -265,22 +273,21 @@ class Runner:
     def _do(self, step: Step) -> None:
         """Journal, act, journal. Raises ProblemError after having journaled it."""
         self._step = step.id
-        self._emit(
-            StepStarted(step.id, step.title, step.action, step.block, step.cell, step.creates, args=step.args)
-        )
+        emit = self._emit_if_possible if step.phase == "teardown" else self._emit
+        emit(StepStarted(step.id, step.title, step.action, step.block, step.cell, step.creates, args=step.args))
         began = time.monotonic()
         try:
             if step.phase not in ("teardown", "finish") and self.cancel.is_set():
                 raise fail("cancelled", "the run was cancelled", exit=Exit.CANCELLED)
             outcome = self._act(step)
         except ProblemError as error:
-            self._emit(StepFailed(step.id, error.problems[0], _since(began), getattr(error, "commands", ())))
+            emit(StepFailed(step.id, error.problems[0], _since(began), getattr(error, "commands", ())))
             raise
         except Exception as error:
-            self._emit(StepFailed(step.id, Problem("bug", f"{type(error).__name__}: {error}"), _since(began)))
+            emit(StepFailed(step.id, Problem("bug", f"{type(error).__name__}: {error}"), _since(began)))
             raise
         done = StepDone(step.id, outcome.result, _since(began), outcome.commands, outcome.facts, outcome.problems)
-        self._emit(done)
+        emit(done)
         if outcome.problems:
             raise ProblemError(*outcome.problems)
 
