@@ -187,6 +187,14 @@ def broken(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"health": health, "before": before, **undone(bench, create.args)}
 
 
+def edges(path: str) -> tuple[bytes, bytes]:
+    """The first 16 MiB and the last 4 MiB of a disk: where everything of md but data is. Reading all takes minutes here."""
+    with open(path, "rb") as disk:
+        head = disk.read(16 << 20)
+        disk.seek(-(4 << 20), os.SEEK_END)
+        return head, disk.read()
+
+
 def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody else's array has the name that the plan chose, and some members look like ours."""
     create = bench.plan(case).build[0]
@@ -196,14 +204,13 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     refused = problem_of(lambda: bench.run(create))
     running = undone(bench, create.args)["undo"]
     sh(f"mdadm --stop /dev/md/{create.args['name']}")
-    copy = "/dev/shm/theirs"  # hashing takes much longer than comparing under emulation
-    sh(f"cat {' '.join(theirs)} > {copy}")
+    before = [edges(path) for path in theirs]
     bench.context = bench.fresh_context()
     bench.context.zero_proof |= {disk: {"method": "discard"} for disk in create.args["disks"]}
     made = bench.run(create).result
     # A disk of the run that somebody else's array has taken over in the meantime is left alone, too.
     result = undone(bench, {**create.args, "spares": [f"disk:{i}" for i in list(bench.permits)[-2:]]})
-    same = sh(f"cat {' '.join(theirs)} | cmp - {copy} && echo same; rm {copy}") == "same\n"
+    same = before == [edges(path) for path in theirs]
     for path in theirs:
         sh(f"mdadm --zero-superblock {path}")
     return {

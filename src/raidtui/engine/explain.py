@@ -150,7 +150,7 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
     "unknown-code": ("No such code", "The code is not one of raidtui's.", "`raidtui explain` lists them all."),
     "journal-lost": (
         "The journal cannot be written",
-        "The file system of the run's folder is full, read-only or broken. What was built was taken down as far as possible.",
+        "The file system of the run's folder is full, read-only or broken. What could be taken down was.",
         "Make space, then `raidtui recover`: it looks at the disks themselves.",
     ),
     "not-running": ("The run is not running", "There is nothing to cancel.", "`raidtui runs` lists the runs."),

@@ -161,7 +161,7 @@ class Runner:
 
     def _execute(self) -> None:
         self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
-        self.watchdog = Watchdog(self._permits, self.cancel, self._emit)
+        self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
         names = [permit.disk.name for permit in self._permits.values()]
         self.sampler = Sampler(self._frame, thermometer=Thermometer(names))
         self.watchdog.start()

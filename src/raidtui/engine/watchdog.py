@@ -44,8 +44,8 @@ class Watchdog:
         while not self._stopped.wait(_EVERY_S):
             if self._cancel.is_set() and not told:
                 told = True
-                self._emit(CancelAsked("signal"))
                 self.stop_measuring.set()
+                self._emit(CancelAsked("signal"))
             if time.monotonic() < look_at_s:
                 continue
             look_at_s = time.monotonic() + _LOOK_EVERY_S
