@@ -16,7 +16,7 @@ from lab_harness import start_lab
 from raidtui.lab import address
 from raidtui.lab.control import Lab
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
 
 DRIVER = Path(__file__).parent / "stack/md_driver.py"
 DISKS = 7
@@ -81,12 +81,12 @@ def bench() -> Iterator[tuple[Lab, Seen]]:
         lab.run("cat > /root/cases.json", input_bytes=json.dumps([*ARRAYS, *FAULTS]).encode())
         run = "/usr/bin/python3 /root/md_driver.py < /root/cases.json > /root/seen 2> /root/error"
         lab.run(f"setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
-        lab.wait_for("test -e /run/md-ready -o -e /root/ended", 600)
+        lab.wait_for("test -e /run/md-ready -o -e /root/ended", 1200)
         serial = lab.run("cat /run/md-ready || cat /root/error").text.strip()
         assert serial in lab.serials, serial
         lab.unplug(serial)
         lab.run("touch /run/md-pulled")
-        lab.wait_for("test -e /root/ended", 200)
+        lab.wait_for("test -e /root/ended", 400)
         assert lab.run("cat /root/ended").text.strip() == "0", lab.run("cat /root/error").text
         found = [json.loads(line) for line in lab.run("cat /root/seen").text.splitlines()]
         seen = {case["case"]: case for case in found}
