@@ -25,7 +25,7 @@ def test_together_they_are_one_target() -> None:
     spec = decode(DiskSpec, {"on": "@data", "mode": "together"})
     planned = LAYER.plan(spec, {"on": disks("d", [8 * GIB, 16 * GIB])}, Names("t"), Policy())
     (target,) = planned.targets
-    assert (target.refs, target.size_bytes, target.part) == (("disk:d0", "disk:d1"), 24 * GIB, "")
+    assert (target.refs, target.size_bytes, target.part) == (("disk:d0", "disk:d1"), 8 * GIB, "")
 
 
 def test_a_layout_without_disks_is_refused() -> None:

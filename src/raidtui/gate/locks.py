@@ -9,6 +9,7 @@ import os
 import re
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,10 @@ class Lock(NamedTuple):
     fd: int
 
     def release(self) -> None:
+        """Let go, and leave no file behind."""
+        # Removed while it is still locked: whoever opened it before sees that it is gone, and opens a new one.
+        with suppress(OSError):
+            lock_path(self.key).unlink(missing_ok=True)
         os.close(self.fd)
 
 
@@ -59,13 +64,18 @@ def take(run_id: str, keys: Iterable[str]) -> list[Lock]:
     refused: list[Problem] = []
     try:
         for key in sorted(set(keys)):  # always in this order, so that two runs never wait for each other
-            fd = _open(lock_path(key), os.O_RDWR | os.O_CREAT)
-            if _locked(fd, fcntl.LOCK_EX, _PATIENCE_S):
-                taken.append(Lock(key, run_id, fd))
-                _write(fd, {"key": key, "run": run_id, "pid": os.getpid()})
-            else:
-                refused.append(_held(key, _read(fd).get("run", "?")))
-                os.close(fd)
+            while True:
+                fd = _open(lock_path(key), os.O_RDWR | os.O_CREAT)
+                if not _locked(fd, fcntl.LOCK_EX, _PATIENCE_S):
+                    refused.append(_held(key, _read(fd).get("run", "?")))
+                    os.close(fd)
+                elif _is_current(fd, lock_path(key)):
+                    taken.append(Lock(key, run_id, fd))
+                    _write(fd, {"key": key, "run": run_id, "pid": os.getpid()})
+                else:
+                    os.close(fd)  # its last holder removed it in between
+                    continue
+                break
         if refused:
             raise ProblemError(*refused)
     except BaseException:
@@ -106,6 +116,14 @@ def _locked(fd: int, how: int, patience_s: float) -> bool:
             if time.monotonic() >= until:
                 return False
             time.sleep(0.02)
+
+
+def _is_current(fd: int, path: Path) -> bool:
+    """Whether the open file is still the one that others find under its name."""
+    try:
+        return os.path.samestat(os.fstat(fd), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def _write(fd: int, facts: dict[str, object]) -> None:

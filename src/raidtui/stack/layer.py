@@ -54,6 +54,7 @@ class PlannedTarget(NamedTuple):
     refs: tuple[str, ...]
     paths: tuple[str, ...]
     size_bytes: int
+    """Of the smallest of them: a workload's region is on each."""
     part: str = ""
     """Which disk, where a layout is measured disk by disk."""
 

@@ -54,8 +54,8 @@ class DiskLayer:
                 PlannedTarget((part.ref,), (part.path,), part.size_bytes, part.ref.partition(":")[2]) for part in on
             )
         else:
-            total = sum(part.size_bytes for part in on)
-            targets = (PlannedTarget(tuple(part.ref for part in on), tuple(part.path for part in on), total),)
+            smallest = min(part.size_bytes for part in on)
+            targets = (PlannedTarget(tuple(part.ref for part in on), tuple(part.path for part in on), smallest),)
         return Planned((ready,), (), targets, on[0] if len(on) == 1 else None)
 
     @property
