@@ -21,7 +21,7 @@ from raidtui.engine.journal import Journal
 from raidtui.engine.launch import has_systemd, unit_name
 from raidtui.gate.admit import admit_for_recovery
 from raidtui.inventory import Signature
-from raidtui.model.disk import Fingerprint, fingerprint
+from raidtui.model.disk import Fingerprint
 from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.protocol import RecoveredRun
@@ -143,11 +143,11 @@ class _Recovery:
         """
         if not self.story.finished:
             return [print_.id for print_ in present]
-        now = {disk.id: fingerprint(disk, inventory.boot_id()) for disk in inventory.scan()}
+        now = {print_.id: print_ for print_ in inventory.present()}
         return [print_.id for print_ in present if now.get(print_.id) == print_]
 
     def _present(self, wanted: list[Fingerprint]) -> list[Fingerprint]:
-        here = {(disk.serial, disk.wwid) for disk in inventory.scan()}
+        here = {(print_.serial, print_.wwid) for print_ in inventory.present()}
         return [p for p in wanted if (p.serial, p.wwid) in here]
 
     def _context(self, permits: dict) -> Context:  # type: ignore[type-arg]

@@ -18,7 +18,10 @@ from raidtui.model.disk import Reason
 
 MIB = 1 << 20
 EDGE_BYTES = 4 * MIB
-SAMPLES = 64
+SAMPLES = 128
+SAMPLE_BYTES = 64 << 10
+"""What finds data is the number of places looked at, not how much is read at each: many small ones find more for less."""
+_READ_WHOLE_BYTES = 72 * MIB
 _ALIGN = 4096
 _memcmp = ctypes.CDLL(None).memcmp
 _memcmp.argtypes, _memcmp.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t], ctypes.c_int
@@ -101,7 +104,7 @@ def regions(size_bytes: int, samples: int = SAMPLES, rng: random.Random | None =
     """Head, tail, middle, and one place at random in each of `samples` equal parts: (offset, length), in 4 KiB steps."""
     chance = rng or random.SystemRandom()
     end = size_bytes - size_bytes % _ALIGN
-    if size_bytes <= 2 * EDGE_BYTES + samples * MIB:
+    if size_bytes <= _READ_WHOLE_BYTES:
         yield 0, size_bytes
         return
     yield 0, EDGE_BYTES
@@ -109,7 +112,7 @@ def regions(size_bytes: int, samples: int = SAMPLES, rng: random.Random | None =
     yield size_bytes // 2 // MIB * MIB, MIB
     part = size_bytes // samples
     for index in range(samples):
-        yield (index * part + chance.randrange(max(1, part - MIB))) // _ALIGN * _ALIGN, MIB
+        yield (index * part + chance.randrange(max(1, part - SAMPLE_BYTES))) // _ALIGN * _ALIGN, SAMPLE_BYTES
 
 
 def sample(fd: int, places: Iterable[tuple[int, int]]) -> Content:

@@ -13,12 +13,13 @@ import msgspec
 
 from raidtui.inventory import arrays, identity, openers, others, probe, users, zfs
 from raidtui.inventory.blkid import Signature
-from raidtui.inventory.blocks import Node
+from raidtui.inventory.blocks import Node, is_physical_disk, read_blocks
 from raidtui.inventory.census import Census, take_census
+from raidtui.inventory.hardware import read_disk
 from raidtui.inventory.probe import Probe
 from raidtui.inventory.reasons import CONTENT, SUPERSEDED, reason, unchecked
 from raidtui.inventory.turns import my_turn
-from raidtui.model.disk import Disk, Reason
+from raidtui.model.disk import Disk, Fingerprint, Reason, fingerprint
 
 Check = Callable[[str, Census], Iterator[Reason]]
 
@@ -76,6 +77,13 @@ def examine(
     """As `scan`, with the evidence. `only`: leave out every disk whose id is not among these."""
     with my_turn() if others.is_root() else nullcontext():
         return _examine(held or {}, mine or Ownership(), only, deadline_s)
+
+
+def present() -> tuple[Fingerprint, ...]:
+    """The fingerprints of all disks, from sysfs alone: who is here, and nothing of whether it is free."""
+    blocks = read_blocks()
+    disks = tuple(read_disk(node) for node in blocks.nodes.values() if is_physical_disk(node))
+    return tuple(fingerprint(disk, others.boot_id()) for disk in identity.with_ids(disks))
 
 
 def _examine(
