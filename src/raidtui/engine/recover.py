@@ -137,12 +137,10 @@ class _Recovery:
         return not self.problems
 
     def _surely_ours(self, present: list[Fingerprint]) -> list[str]:
-        """Disks whose nameless data must be this run's: it was interrupted, or they never left since it wrote to them.
+        """Disks whose nameless data must be this run's: they never left since it wrote to them.
 
-        A disk that was pulled from a run, which then ended, may have been put to other use before it came back.
+        A disk that was pulled, or a machine that was switched off, may have been put to other use before it came back.
         """
-        if not self.story.finished:
-            return [print_.id for print_ in present]
         now = {print_.id: print_ for print_ in inventory.present()}
         return [print_.id for print_ in present if now.get(print_.id) == print_]
 
