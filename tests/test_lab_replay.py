@@ -210,6 +210,18 @@ def test_the_run_goes_on_when_the_connection_dies(lab: Lab, tmp_path: Path) -> N
     assert "raid0" in attached.stdout
 
 
+def test_without_systemd_the_runner_is_a_session_of_its_own(lab: Lab, tmp_path: Path) -> None:
+    lab.raidtui("--version")
+    lab.put_file(Path(scenario(tmp_path, {"raid0": md("raid0")}, {"write": WRITE})), "/root/scenario.json")
+    hide = 'mount -t tmpfs none /run/systemd && exec "$@"'
+    words = ["raidtui", "replay", "/root/scenario.json", *consent(lab), "--detach"]
+    lab.run(["unshare", "--mount", "sh", "-c", hide, "sh", *words], 120)
+    assert "raidtui-run" not in lab.run("systemctl list-units --no-legend 'raidtui-run-*'").text
+    pid = lab.run("pgrep -f '__main__.py runner'").text.split()[0]
+    assert lab.run(f"ps -o sid= -p {pid}").text.strip() == pid
+    assert raidtui(lab, "attach").returncode == 0
+
+
 def test_cancel_takes_everything_down(lab: Lab, tmp_path: Path) -> None:
     path = scenario(tmp_path, {"raid1": md("raid1")}, {"long": LONG})
     run, _ = start_and_await(lab, "measure", "replay", path, *consent(lab), "-o", str(tmp_path / "r.result.json"))
