@@ -179,7 +179,8 @@ class Runner:
                 self._failed(Exit.CANCELLED, [Problem("cancelled", "the run was cancelled", exit=130)])
             for step in self.plan.steps:
                 # A run that ended before its first layout has no teardown behind it.
-                if self.context.written and step.phase == "teardown" and step.action == "disks.blank":
+                left = self.context.written - set(self.watchdog.lost)
+                if left and step.phase == "teardown" and step.action == "disks.blank":
                     self._take_down([step])
             if self.watchdog.lost and not self._exits:
                 self._failed(Exit.INVALID, [Problem("disk-lost", f"disk {d} was lost") for d in self.watchdog.lost])
@@ -333,7 +334,7 @@ class Runner:
             ),
             devices=self._devices(step),
             disks={permit.disk.name: id_ for id_, permit in self._permits.items()},
-            lost=lambda: tuple(self.watchdog.lost),
+            lost=self.watchdog.look,
             out_of_space=lambda: self.journal.ran_out_of_space,
         )
 

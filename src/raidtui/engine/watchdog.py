@@ -28,6 +28,7 @@ class Watchdog:
         self.stop_measuring = threading.Event()
         self.lost: list[str] = []
         """Ids of disks that went away, in the order in which they did."""
+        self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
@@ -38,6 +39,16 @@ class Watchdog:
         self._stopped.set()
         self._thread.join(STOP_GRACE_S)
 
+    def look(self) -> tuple[str, ...]:
+        """Look at every disk now. Ids of those that are lost, in the order in which they were."""
+        with self._lock:
+            for disk, permit in self._permits.items():
+                if disk not in self.lost and not permit.alive():
+                    self.lost.append(disk)
+                    self.stop_measuring.set()
+                    self._emit(Noted(f"disk {disk} ({permit.disk.name}) was lost", "warning"))
+            return tuple(self.lost)
+
     def _run(self) -> None:
         told = False
         look_at_s = 0.0
@@ -46,11 +57,6 @@ class Watchdog:
                 told = True
                 self.stop_measuring.set()
                 self._emit(CancelAsked("signal"))
-            if time.monotonic() < look_at_s:
-                continue
-            look_at_s = time.monotonic() + _LOOK_EVERY_S
-            for disk, permit in self._permits.items():
-                if disk not in self.lost and not permit.alive():
-                    self.lost.append(disk)
-                    self.stop_measuring.set()
-                    self._emit(Noted(f"disk {disk} ({permit.disk.name}) was lost", "warning"))
+            if time.monotonic() >= look_at_s:
+                look_at_s = time.monotonic() + _LOOK_EVERY_S
+                self.look()

@@ -78,9 +78,14 @@ def problems_of(asked: Asked, ended: Ended, report: Report | None) -> Iterator[s
         yield from _doubts(asked, report, ended, whole=not asked_to_end)
 
 
+_SAID_LINES = 3
+
+
 def _bad_end(ended: Ended) -> str:
     how = f"signal {-ended.code}" if ended.code < 0 else str(ended.code)
-    said = clean(" · ".join(line.strip() for line in (ended.stderr + "\n" + ended.talk).splitlines() if line.strip()))
+    lines = [line.strip() for line in (ended.stderr + "\n" + ended.talk).splitlines() if line.strip()]
+    # Every operation in flight says the same when a device goes; the last line has fio's own words for it.
+    said = clean(" · ".join(lines if len(lines) <= _SAID_LINES else [lines[0], "…", lines[-1]]))
     return f"fio ended with {how}" + (f": {said}" if said else "")
 
 
