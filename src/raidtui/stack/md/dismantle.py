@@ -62,6 +62,8 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
                        exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, 2.0)
+    for name in dict.fromkeys(stopped):
+        _drop_shell(name)
     context.built.pop(args["ref"], None)
     result = "undone" if stopped or erased else "nothing to do"
     return Outcome(result, {"stopped": stopped, "erased": erased, "missing": missing}, tuple(commands))
@@ -106,6 +108,19 @@ def _wait_until_gone(name: str, uuid: str) -> None:
         if kernel.exists(name) and kernel.array_uuid(name) != uuid:
             return  # another array has the name by now
         time.sleep(0.05)
+
+
+def _drop_shell(name: str) -> None:
+    """Have the kernel drop a node that was opened by name in the moment after its array was stopped.
+
+    Such an open makes the md driver create the device anew: without members, without content, and for good until somebody
+    stops it (drivers/md/md.c, create_on_open). One that a program holds open, because it is creating an array, stays.
+    """
+    until = time.monotonic() + NODE_PATIENCE_S
+    while kernel.is_shell(name) and time.monotonic() < until:
+        with suppress(ProblemError):
+            blockdev.call("mdraid", "md_deactivate", f"/dev/{name}", timeout_s=STOP_TIMEOUT_S)
+        time.sleep(0.1)
 
 
 def _remove_mark(name: str) -> None:

@@ -44,6 +44,11 @@ def exists(name: str) -> bool:
     return read_text(folder(name) / "array_state") not in (None, "clear")
 
 
+def is_shell(name: str) -> bool:
+    """Whether there is such a device, but nothing in it: state `clear`, no members."""
+    return read_text(folder(name) / "array_state") == "clear" and not any(folder(name).glob("dev-*"))
+
+
 def all_arrays() -> list[str]:
     """Kernel names of every md array, running or not."""
     return sorted(path.parent.name for path in SYS_BLOCK.glob("md*/md"))
