@@ -1,4 +1,4 @@
-"""Where raidtui keeps things. As root everything lives under /var/lib, /run and /etc, never in somebody's home."""
+"""Where raidtui keeps things. As root everything lives under /var and /run, never in somebody's home."""
 
 from __future__ import annotations
 
@@ -18,13 +18,6 @@ def state_folder() -> Path:
     if os.geteuid() == 0 and not os.environ.get("XDG_STATE_HOME"):
         return private_folder(Path("/var/lib/raidtui"))
     return private_folder(_home_relative("XDG_STATE_HOME", ".local/state") / "raidtui")
-
-
-def config_folder() -> Path:
-    """The operator's settings: `/etc/raidtui` for root, else `$XDG_CONFIG_HOME/raidtui`. Not created."""
-    if os.geteuid() == 0 and not os.environ.get("XDG_CONFIG_HOME"):
-        return Path("/etc/raidtui")
-    return _home_relative("XDG_CONFIG_HOME", ".config") / "raidtui"
 
 
 def cache_folder() -> Path:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from raidtui.base.text import clean
-from raidtui.model.disk import Fingerprint
+from raidtui.model.disk import Fingerprint, names_of
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 
@@ -58,7 +58,7 @@ def check_consent(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:
     problems: list[Problem] = []
     meant: set[str] = set()
     for name in named:
-        fitting = [disk for disk in erased_disks(plan) if name in _names(disk)]
+        fitting = [disk for disk in erased_disks(plan) if name in names_of(disk)]
         if len(fitting) == 1:
             meant.add(fitting[0].id)
         else:
@@ -89,11 +89,6 @@ def replay_line(plan: Plan, args: Namespace) -> str:
     if plan.erases:
         words += ["--erase", ",".join(_writable_name(disk) for disk in erased_disks(plan))]
     return clean(shlex.join(words), limit=65536)
-
-
-def _names(disk: Fingerprint) -> set[str]:
-    """What may stand for a disk, as the engine sees it too."""
-    return {disk.id, disk.serial, disk.wwid, disk.wwid.partition(".")[2]} - {""}
 
 
 def _writable_name(disk: Fingerprint) -> str:

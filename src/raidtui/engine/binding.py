@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from raidtui.model.disk import Disk
+from raidtui.model.disk import Disk, names_of
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.scenario import Role
 
@@ -38,7 +38,7 @@ def bind(
 
 def resolve(name: str, disks: Iterable[Disk]) -> Disk | None:
     """The one disk with this id, serial or WWN (with or without its prefix), or None."""
-    fitting = [d for d in disks if name and name in (d.id, d.serial, d.wwid, d.wwid.partition(".")[2])]
+    fitting = [d for d in disks if name in names_of(d)]
     return fitting[0] if len(fitting) == 1 else None
 
 

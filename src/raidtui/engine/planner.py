@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from raidtui.base.text import plural
+from raidtui.engine.binding import resolve
 from raidtui.engine.reading import chosen
 from raidtui.load.catalog import engines
 from raidtui.model.convert import plain
@@ -250,8 +251,6 @@ def _total(values: Iterator[int | None]) -> int | None:
 
 def refused(plan: Plan, erase: tuple[str, ...], disks: Mapping[str, Disk]) -> list[Problem]:
     """What is wrong with the operator's consent: a disk too few, a disk too many, a name that names nothing."""
-    from raidtui.engine.binding import resolve
-
     named: set[str] = set()
     problems = []
     for name in erase:

@@ -80,6 +80,7 @@ class Runner:
         self._lock = lock
         self.folder = folder
         self.plan = runs.plan_of(folder)
+        self._cells = {cell.id: cell for cell in self.plan.cells}
         self.cancel = threading.Event()
         self.journal = Journal(folder)
         self.tally = Tally()
@@ -222,7 +223,7 @@ class Runner:
             self._measure(cell, list(of_cell))
 
     def _measure(self, cell: str, steps: list[Step]) -> None:
-        plan = next(c for c in self.plan.cells if c.id == cell)
+        plan = self._cells[cell]
         number = self.plan.cells.index(plan) + 1
         devices = self._devices(steps[-1])
         self._emit(CellStarted(cell, number, len(self.plan.cells), devices))
@@ -293,9 +294,7 @@ class Runner:
             raise ProblemError(*outcome.problems)
 
     def _act(self, step: Step) -> Outcome:
-        if step.action == "recheck":
-            return self._recheck(step)
-        if step.action == "release":
+        if step.action in ("recheck", "release"):
             return self._recheck(step)
         if step.action == "cooldown":
             self.watchdog.stop_measuring.wait(float(step.args["seconds"]))
@@ -304,8 +303,7 @@ class Runner:
             measured = measuring.prefill(step, self._scene(step))
             return Outcome("done", {"written_bytes": measured.summary.written_bytes}, (measured.command,))
         if step.action == "measure":
-            planned = next(c for c in self.plan.cells if c.id == step.cell)
-            cell, stuck = measuring.measure(step, planned, self._scene(step))
+            cell, stuck = measuring.measure(step, self._cells[step.cell], self._scene(step))
             self._cell_done(cell)
             if stuck:
                 self._failed(Exit.LEFT_BEHIND, [stuck])

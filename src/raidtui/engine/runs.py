@@ -115,7 +115,6 @@ class Story(NamedTuple):
     recovered: RecoverFinished | None
     cells_done: int
     started_at: str
-    cancelled: bool = False
 
 
 def fold(records: Iterator[Record]) -> Story:

@@ -60,13 +60,7 @@ def load(qmp: Qmp, state_file: Path) -> None:
     """Load a saved machine into one that was started with `incoming`. It stays paused."""
     qmp.command("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
     qmp.command("migrate-incoming", uri=f"exec:exec cat {shlex.quote(str(state_file))}")
-    while True:
-        event = qmp.wait_event("MIGRATION", _LOAD_TIMEOUT_S)
-        status = event["data"]["status"]
-        if status == "completed":
-            return
-        if status == "failed":
-            raise QmpError("the saved machine cannot be loaded")
+    _await_migration(qmp, "the saved machine cannot be loaded")
 
 
 def save(qmp: Qmp, state_file: Path) -> None:
@@ -76,13 +70,17 @@ def save(qmp: Qmp, state_file: Path) -> None:
     unlimited: dict[str, Any] = {"max-bandwidth": 1 << 36}
     qmp.command("migrate-set-parameters", **unlimited)
     qmp.command("migrate", uri=f"exec:exec cat > {shlex.quote(str(state_file))}")
+    _await_migration(qmp, "the machine cannot be saved")
+
+
+def _await_migration(qmp: Qmp, trouble: str) -> None:
+    """Until QEMU says that all is in or out. Raises QmpError with `trouble` when it says that it failed."""
     while True:
-        event = qmp.wait_event("MIGRATION", _LOAD_TIMEOUT_S)
-        status = event["data"]["status"]
+        status = qmp.wait_event("MIGRATION", _LOAD_TIMEOUT_S)["data"]["status"]
         if status == "completed":
             return
         if status == "failed":
-            raise QmpError("the machine cannot be saved")
+            raise QmpError(trouble)
 
 
 def plug(qmp: Qmp, folder: Path, disks: Sequence[LabDisk], fails: Fails = "") -> None:

@@ -96,6 +96,11 @@ class Fingerprint(msgspec.Struct, frozen=True):
     boot_id: str
 
 
+def names_of(disk: Disk | Fingerprint) -> set[str]:
+    """Every word that an operator may name this disk by: id, serial, WWN, and the WWN without its `eui.` or `naa.`."""
+    return {disk.id, disk.serial, disk.wwid, disk.wwid.partition(".")[2]} - {""}
+
+
 def fingerprint(disk: Disk, boot_id: str) -> Fingerprint:
     """The fingerprint of `disk` in the boot `boot_id` (`/proc/sys/kernel/random/boot_id`)."""
     return Fingerprint(
