@@ -105,7 +105,7 @@ class Bench:
             "arrays": [name for name in kernel.all_arrays() if kernel.exists(name)],
             "superblocks": {name: marks for name, path in alive.items() if (marks := superblock.read(path))},
             "map": [line for line in kernel.read_map() if kernel.exists(line[0])],
-            "links": os.listdir("/dev/md") if os.path.isdir("/dev/md") else [],
+            "links": [p.name for p in Path("/dev/md").glob("*")],
             "creating": [p.name for p in Path("/run/mdadm").glob("creating-*")],
         }
         return {what: value for what, value in found.items() if value}

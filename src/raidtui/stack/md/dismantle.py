@@ -64,6 +64,8 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
         pause_s = min(2 * pause_s, 2.0)
     for name in dict.fromkeys(stopped):
         _drop_shell(name)
+    if stopped:
+        _wait_for_link(Path(node_path(args["name"])))
     context.built.pop(args["ref"], None)
     result = "undone" if stopped or erased else "nothing to do"
     return Outcome(result, {"stopped": stopped, "erased": erased, "missing": missing}, tuple(commands))
@@ -121,6 +123,18 @@ def _drop_shell(name: str) -> None:
         with suppress(ProblemError):
             blockdev.call("mdraid", "md_deactivate", f"/dev/{name}", timeout_s=STOP_TIMEOUT_S)
         time.sleep(0.1)
+
+
+def _wait_for_link(link: Path) -> None:
+    """Until udev has taken the array's name away. One that it forgot, and that leads nowhere, goes without it."""
+    until = time.monotonic() + NODE_PATIENCE_S
+    while link.is_symlink() and not kernel.exists(link.resolve().name):
+        _drop_shell(link.resolve().name)
+        if time.monotonic() > until:
+            with suppress(OSError):
+                link.unlink()
+            return
+        time.sleep(0.05)
 
 
 def _remove_mark(name: str) -> None:
