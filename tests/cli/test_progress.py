@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made import HOSTILE
 
-from raidtui.cli.phrases import sample_line, verdict_line
-from raidtui.cli.progress import RunView, advance, fraction, left_s
 from raidtui.cli.screen import console
+from raidtui.front.phrases import sample_line, verdict_line
+from raidtui.front.progress import RunView, advance, fraction, left_s
 from raidtui.model.event import CellStarted, Noted, Record, RunStarted, StepProgressed, StepStarted
 from raidtui.model.measure import Direction, Latency, Sample
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from raidtui.cli.ending import finish
-from raidtui.cli.results_files import check_output
 from raidtui.cli.runs import latest
 from raidtui.cli.session import connect
 from raidtui.cli.signals import Signals
 from raidtui.cli.watching import watch
+from raidtui.front.results_files import check_output
 
 
 def add_arguments(parser: ArgumentParser) -> None:

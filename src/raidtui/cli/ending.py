@@ -9,11 +9,11 @@ import msgspec
 
 from raidtui.base.text import clean
 from raidtui.cli.comparison import show_comparison
-from raidtui.cli.progress import RunView
-from raidtui.cli.results_files import save
 from raidtui.cli.screen import console
 from raidtui.cli.session import connect
-from raidtui.cli.words import sentence
+from raidtui.front.progress import RunView
+from raidtui.front.results_files import save
+from raidtui.front.words import sentence
 from raidtui.model.problem import Exit, ProblemError
 from raidtui.results.compare import compare
 from raidtui.results.load import read_result

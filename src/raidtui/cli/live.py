@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from raidtui.base.text import clean
-from raidtui.cli.phrases import ending_line, sample_line, step_line, verdict_line
 from raidtui.cli.printers import line_of
-from raidtui.cli.progress import RunView, fraction, left_s
 from raidtui.cli.screen import console
+from raidtui.front.phrases import ending_line, sample_line, step_line, verdict_line
+from raidtui.front.progress import RunView, fraction, left_s
 from raidtui.model.event import CellDone, Noted, Record, RunFinished, StepFailed
 from raidtui.model.units import duration_text
 

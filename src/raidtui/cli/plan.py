@@ -7,11 +7,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.consent import add_scenario_arguments, binding_of, erased_disks, options_of, replay_line
-from raidtui.cli.inputs import document
+from raidtui.cli.consent import add_scenario_arguments, binding_of, options_of, replay_line
 from raidtui.cli.screen import print_json
 from raidtui.cli.session import connect
 from raidtui.client.engine_client import EngineClient
+from raidtui.front.consent import erased_disks
+from raidtui.front.inputs import document
 from raidtui.model.convert import plain
 from raidtui.model.plan import Plan, Step
 from raidtui.model.protocol import PlanRequest

@@ -8,9 +8,9 @@ from argparse import Namespace
 from typing import Protocol
 
 from raidtui.base.text import clean
-from raidtui.cli.phrases import cell_count, ending_line, sample_line, step_line, verdict_line
-from raidtui.cli.progress import RunView
 from raidtui.cli.screen import json_text
+from raidtui.front.phrases import cell_count, ending_line, sample_line, step_line, verdict_line
+from raidtui.front.progress import RunView
 from raidtui.model.convert import plain
 from raidtui.model.event import (
     CancelAsked,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from raidtui.base.text import clean
 from raidtui.cli.screen import print_json
 from raidtui.cli.session import connect
-from raidtui.cli.words import sentence
+from raidtui.front.words import sentence
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
 from raidtui.model.protocol import Recovered

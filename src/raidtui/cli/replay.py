@@ -6,16 +6,17 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.consent import add_scenario_arguments, check_consent, replay_line, split_ids
+from raidtui.cli.consent import add_scenario_arguments, replay_line, split_ids
 from raidtui.cli.ending import finish
 from raidtui.cli.plan import make_plan, plan_lines, request_of
-from raidtui.cli.results_files import check_output
 from raidtui.cli.screen import json_text, print_json
 from raidtui.cli.session import connect
 from raidtui.cli.signals import Signals
-from raidtui.cli.starting import start
 from raidtui.cli.watching import goodbye, watch
-from raidtui.cli.words import problems_document, sentence
+from raidtui.front.consent import check_consent
+from raidtui.front.results_files import check_output
+from raidtui.front.starting import start
+from raidtui.front.words import problems_document, sentence
 from raidtui.model.convert import plain
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, Problem
@@ -42,7 +43,7 @@ def run(args: Namespace) -> int:
         erase = check_consent(plan, split_ids(args.erase))
         # From here on an interrupt must not end raidtui between a run that has begun and the word that it has.
         with Signals() as signals:
-            begun = start(args, engine, request, plan, erase)
+            begun = start(lambda: connect(args), engine, request, plan, erase)
             if args.detach:
                 return _detach(args, begun)
             view, left = watch(args, begun, engine, signals, owned=True)

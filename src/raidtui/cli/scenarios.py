@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from raidtui.cli.inputs import read_bytes, shipped
 from raidtui.cli.screen import console, print_json, table, text
+from raidtui.front.inputs import read_bytes, shipped
 from raidtui.model.jsonio import read_json
 
 

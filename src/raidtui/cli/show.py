@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from raidtui.cli.inputs import read_bytes
 from raidtui.cli.report import show
-from raidtui.cli.results_files import results_folder
 from raidtui.cli.screen import console, print_json
 from raidtui.cli.session import connect
+from raidtui.front.inputs import read_bytes
+from raidtui.front.results_files import results_folder
 from raidtui.model.convert import plain
 from raidtui.model.problem import fail
 from raidtui.results.compare import compare

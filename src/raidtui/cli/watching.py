@@ -6,12 +6,12 @@ import shlex
 from argparse import Namespace
 
 from raidtui.base.text import clean
-from raidtui.cli.follow import Back, Ended, Follower, Lost
 from raidtui.cli.printers import Printer, printer_for
-from raidtui.cli.progress import RunView, advance
 from raidtui.cli.session import connect
 from raidtui.cli.signals import Signals
 from raidtui.client.engine_client import EngineClient
+from raidtui.front.follow import Back, Ended, Follower, Lost
+from raidtui.front.progress import RunView, advance
 from raidtui.model.event import Record
 from raidtui.model.problem import Exit, Problem, ProblemError
 from raidtui.model.protocol import RunInfo

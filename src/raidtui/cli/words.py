@@ -1,35 +1,13 @@
-"""The one place where problems become sentences."""
+"""Problems at the end of a command: sentences on stderr, JSON on stdout, and the exit code."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-from raidtui.base.text import clean, clean_lines
+from raidtui.base.text import clean
 from raidtui.cli.screen import json_text
-from raidtui.model.convert import plain
-from raidtui.model.problem import Exit, Problem, ProblemError
-
-PROBLEMS_SCHEMA = "raidtui.problems/1"
-
-_KIND = {
-    Exit.REFUSED: "refused",
-    Exit.BUILD_FAILED: "build failed",
-    Exit.INVALID: "invalid",
-    Exit.LEFT_BEHIND: "left behind",
-    Exit.CANCELLED: "cancelled",
-}
-
-
-def sentence(problem: Problem) -> str:
-    """`refused: disk S1: mounted on /srv. [mounted]` and, below it, the way out."""
-    kind = _KIND.get(Exit(problem.exit), "error") if problem.exit in set(Exit) else "error"
-    place = f"{clean(problem.place)}: " if problem.place else ""
-    first, *more = clean_lines(problem.message).splitlines() or [""]
-    lines = [f"{kind}: {place}{first} [{clean(problem.code)}]", *(f"  {line}" for line in more)]
-    if problem.remedy:
-        lines += [f"  → {line}" for line in clean_lines(problem.remedy).splitlines()]
-    return "\n".join(lines)
+from raidtui.front.words import problems_document, sentence
+from raidtui.model.problem import Exit, ProblemError
 
 
 def report(error: ProblemError, *, as_json: bool, explain_on: str = "") -> int:
@@ -43,8 +21,3 @@ def report(error: ProblemError, *, as_json: bool, explain_on: str = "") -> int:
         on = f" --on {clean(explain_on)}" if explain_on else ""
         print(f"`raidtui{on} explain {clean(error.problems[0].code)}` says more.", file=sys.stderr)
     return int(error.exit)
-
-
-def problems_document(problems: Sequence[Problem]) -> dict[str, object]:
-    """The JSON form of problems."""
-    return {"schema": PROBLEMS_SCHEMA, "exit": problems[0].exit, "problems": plain(tuple(problems))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.progress import RunView
+from raidtui.front.progress import RunView
 from raidtui.model.event import RunFinished
 from raidtui.model.measure import Direction, Sample
 from raidtui.model.problem import Exit

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from argparse import Namespace
+from collections.abc import Callable
 
-from raidtui.cli.session import connect
 from raidtui.client.engine_client import EngineClient
 from raidtui.model.plan import Plan
 from raidtui.model.problem import ProblemError
@@ -14,7 +13,9 @@ from raidtui.model.protocol import PlanRequest, RunList, Started, StartRequest
 _LOOK_FOR_S = 20.0
 
 
-def start(args: Namespace, engine: EngineClient, request: PlanRequest, plan: Plan, erase: tuple[str, ...]) -> str:
+def start(
+    connect: Callable[[], EngineClient], engine: EngineClient, request: PlanRequest, plan: Plan, erase: tuple[str, ...]
+) -> str:
     """Start the plan and return the run's name. Raises ProblemError with what was refused, or when nothing began.
 
     A terminal's Ctrl-C reaches the connection's process as well and may end it before its answer; the run that it
@@ -25,15 +26,15 @@ def start(args: Namespace, engine: EngineClient, request: PlanRequest, plan: Pla
     except ProblemError as error:
         if error.problems[0].code != "engine-lost":
             raise
-        if (run := _begun(args, plan.token)) is None:
+        if (run := _begun(connect, plan.token)) is None:
             raise
         return run
     return started.run
 
 
-def _begun(args: Namespace, token: str) -> str | None:
+def _begun(connect: Callable[[], EngineClient], token: str) -> str | None:
     deadline = time.monotonic() + _LOOK_FOR_S
-    with connect(args) as engine:
+    with connect() as engine:
         # An engine whose client is gone may still be about to begin the run.
         while time.monotonic() < deadline:
             found: RunList = engine.call("runs", None, RunList)

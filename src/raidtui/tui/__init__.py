@@ -1,0 +1,1 @@
+"""The screens: a Textual application that reaches storage through the client alone."""
