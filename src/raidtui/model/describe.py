@@ -1,0 +1,187 @@
+"""What an engine says of itself and of a scenario being composed: forms are made from it, and screens only draw it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from raidtui.model.plan import Argv, Options
+from raidtui.model.problem import Problem
+
+FieldType = Literal[
+    "text", "choice", "switch", "integer", "number", "size", "extent", "duration", "devices", "list", "object"
+]
+"""`devices` takes roles and layers; `size` is `"64KiB"`, `extent` a size or a share (`"80%"`), `duration` `"60s"`."""
+
+
+class Field(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One option of a layer, a workload, a role or the policy."""
+
+    name: str
+    type: FieldType
+    help: str = ""
+    """One sentence or two, as the field's docstring has it."""
+    required: bool = False
+    default: Any = None
+    """As a scenario would write it; None where leaving it out means that something else decides (see `Setting`)."""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    unit: str = ""
+    """`%`, `IOPS`, …; empty where the type says it or there is none."""
+    pattern: str = ""
+    examples: tuple[str, ...] = ()
+    many: bool = False
+    """A list of such values; for `object`: by name."""
+    fields: tuple[Field, ...] = ()
+    """Of an `object`."""
+
+
+class Kind(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One kind of layer or workload engine, with every option it has."""
+
+    kind: str
+    """The word that names it in scenario files."""
+    title: str
+    help: str
+    fields: tuple[Field, ...]
+    offers: Literal["", "block", "directory"] = ""
+    """What a layer offers to a layer above; empty for those that can only be measured, and for workloads."""
+
+
+class Preset(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A workload under the name that the field has for it."""
+
+    name: str
+    """As a key in a scenario: `rand-write-4k-t1q1-fsync`."""
+    title: str
+    """`T1Q1 4k randwrite fsync`"""
+    kind: str
+    options: dict[str, Any]
+
+
+class Kinds(msgspec.Struct, frozen=True):
+    """Answer to `describe`."""
+
+    schema: str
+    """`raidtui.kinds/1`"""
+    layers: tuple[Kind, ...]
+    workloads: tuple[Kind, ...]
+    role: Kind
+    policy: Kind
+    presets: tuple[Preset, ...]
+
+
+class PreviewRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of `preview`: a scenario that may be unfinished, and the disks chosen so far."""
+
+    document: str
+    bind: dict[str, tuple[str, ...]] = {}
+    options: Options = Options()
+
+
+class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How one field of one layer or workload stands, given all the others."""
+
+    field: str
+    given: Any = None
+    """As the scenario has it; None where it is left out."""
+    value: str = ""
+    """What it comes to: as given, or what is taken where it is left out."""
+    why: str = ""
+    """Why that is taken where it is left out."""
+    refused: str = ""
+    """Why it cannot be given at all here: its place in a form is greyed, with this."""
+    refused_choices: dict[str, str] = {}
+    """Which of its choices cannot be taken, and why."""
+
+
+class RoleView(msgspec.Struct, frozen=True, omit_defaults=True, tag="role"):
+    """Disks of a role, as the bottom of a stack."""
+
+    role: str
+    count: int = 0
+    disks: tuple[str, ...] = ()
+    """Ids, where they were chosen."""
+    size_bytes: int | None = None
+    """Of the smallest."""
+
+
+class LayerView(msgspec.Struct, frozen=True, omit_defaults=True, tag="layer"):
+    """One layer of a stack, with what it stands on."""
+
+    kind: str
+    place: str
+    """`$.layouts.raid5.md.on.md`"""
+    words: str
+    """`raid5 of 4, chunk 64KiB`"""
+    inputs: dict[str, tuple[LayerView | RoleView, ...]] = {}
+    settings: tuple[Setting, ...] = ()
+    size_bytes: int | None = None
+    stripe_bytes: int | None = None
+    """Full-stripe width: data of one stripe over all members."""
+    problems: tuple[Problem, ...] = ()
+
+
+class Ceiling(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the disks' own figures allow at most, whatever stands on them."""
+
+    source: str
+    """Where the figures are from: `4 PCIe links`."""
+    read_bytes_per_s: float | None = None
+    write_bytes_per_s: float | None = None
+
+
+class LayoutView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One layout, as far as arithmetic tells before anything is built. Figures are None until disks are chosen."""
+
+    name: str
+    stack: LayerView | None = None
+    problems: tuple[Problem, ...] = ()
+    """Why it cannot be built; empty means it can."""
+    warnings: tuple[str, ...] = ()
+    size_bytes: int | None = None
+    """Usable capacity."""
+    raw_bytes: int | None = None
+    """Of all its disks."""
+    may_fail: int | None = None
+    """How many disks may fail without loss, whichever they are."""
+    may_fail_words: str = ""
+    """Which: `any 1 of the 4 members; the journal: the array goes read-only, nothing is lost`."""
+    write_penalty: float | None = None
+    stripe_bytes: int | None = None
+    ceiling: Ceiling | None = None
+    build: tuple[Argv, ...] = ()
+    teardown: tuple[Argv, ...] = ()
+    erases: tuple[str, ...] = ()
+
+
+class WorkloadView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One workload, before it runs."""
+
+    name: str
+    words: str = ""
+    """`randwrite 4KiB, 1 × 1, fsync 1, 60 s`"""
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    command: Argv = ()
+    seconds: float = 0.0
+
+
+class Preview(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to `preview`."""
+
+    schema: str
+    """`raidtui.preview/1`"""
+    layouts: tuple[LayoutView, ...] = ()
+    workloads: tuple[WorkloadView, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    """Everything that stands between this scenario and a plan."""
+    seconds: float | None = None
+    """Of the whole run; None while there is no plan."""
+    writes_bytes: int | None = None
+    """At most; None where only the disks' speed bounds it, and while there is no plan."""
+    erases: tuple[str, ...] = ()
+    cells: int = 0
