@@ -3,7 +3,13 @@
 Imports nothing but what the asked-for command needs: `--version` is answered before anything else is loaded.
 """
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 
 def main() -> int:
@@ -24,7 +30,13 @@ def main() -> int:
         return run_folder(words[1])
     from raidtui.cli.main import main as command_line
 
-    return command_line(words)
+    return command_line(words, _screens)
+
+
+def _screens(args: Namespace) -> int:
+    from raidtui.tui.start import start
+
+    return start(args)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,11 @@ def cache_folder() -> Path:
     return private_folder(_home_relative("XDG_CACHE_HOME", ".cache") / "raidtui")
 
 
+def config_folder() -> Path:
+    """The operator's settings and themes: `$XDG_CONFIG_HOME/raidtui`. It may not be there; nothing creates it."""
+    return _home_relative("XDG_CONFIG_HOME", ".config") / "raidtui"
+
+
 def run_folder() -> Path:
     """Locks and sockets that need not survive a reboot: `/run/raidtui` for root, else under the user's runtime folder."""
     if os.geteuid() == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from raidtui import __version__
@@ -35,14 +35,18 @@ nothing was touched · 4 build failed, disks restored · 5 measured, but a cell 
 recover · 130 cancelled, disks restored"""
 
 
-def main(words: Sequence[str]) -> int:
-    """Run `raidtui WORDS…` and return its exit code."""
+Screens = Callable[[argparse.Namespace], int]
+"""Opens the screens; handed in, because the command line knows nothing of them."""
+
+
+def main(words: Sequence[str], screens: Screens | None = None) -> int:
+    """Run `raidtui WORDS…` and return its exit code. Without a command, and for `open`, the screens are opened."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a sign gets an escape, never a traceback.
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")
     try:
-        code = _run(words)
+        code = _run(words, screens)
         sys.stdout.flush()
     except BrokenPipeError:
         # Nobody reads any more. The null device takes what Python would still flush at exit.
@@ -80,15 +84,17 @@ def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(words: Sequence[str]) -> int:
+def _run(words: Sequence[str], screens: Screens | None) -> int:
     parser = parser_for(words)
     args = parser.parse_args(words)
     args.on = getattr(args, "on", "")
     args.no_color = getattr(args, "no_color", False)
     if args.command is None:
-        # Until there is a screen for it, the short help is the answer.
-        parser.print_help(sys.stderr)
-        return 2
+        if screens is None:
+            parser.print_help(sys.stderr)
+            return 2
+        args.handler = screens
+    args.screens = screens
     from raidtui.cli.words import report
     from raidtui.model.problem import Exit, ProblemError
 

@@ -43,7 +43,7 @@ def document(name: str) -> str:
 
 def shipped() -> Iterator[tuple[str, Path]]:
     """Name and path of every shipped scenario, by name."""
-    folder = _shipped_folder()
+    folder = shipped_folder("scenarios")
     for path in sorted(folder.glob("*.json")) if folder else ():
         yield path.stem, path
 
@@ -63,8 +63,8 @@ def _unknown(name: str, known: dict[str, Path]) -> ProblemError:
     )
 
 
-def _shipped_folder() -> Path | None:
-    # In a wheel they are inside the package; in a checkout they are where people look for them.
-    inside = Path(str(files("raidtui"))) / "shipped" / "scenarios"
-    checkout = Path(__file__).resolve().parents[3] / "scenarios"
+def shipped_folder(kind: str) -> Path | None:
+    """Where `scenarios` or `themes` that come with raidtui are: inside a wheel's package, or beside a checkout's."""
+    inside = Path(str(files("raidtui"))) / "shipped" / kind
+    checkout = Path(__file__).resolve().parents[3] / kind
     return next((folder for folder in (inside, checkout) if folder.is_dir()), None)

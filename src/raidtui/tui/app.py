@@ -1,0 +1,175 @@
+"""The application: five screens over one connection, one draft, one plan and one followed run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+from textual.signal import Signal
+
+from raidtui.base.paths import config_folder
+from raidtui.base.text import clean
+from raidtui.client.engine_client import EngineClient
+from raidtui.model.protocol import DiskList
+from raidtui.tui.cheat_sheet import CheatSheet
+from raidtui.tui.commands import Everything
+from raidtui.tui.config import read_config
+from raidtui.tui.draft import Draft, History
+from raidtui.tui.link import Link, LinkState
+from raidtui.tui.screens.compose import ComposeScreen
+from raidtui.tui.screens.disks import DisksScreen
+from raidtui.tui.screens.plan import PlanScreen
+from raidtui.tui.screens.results import ResultsScreen
+from raidtui.tui.screens.run import RunScreen
+from raidtui.tui.theming import choose, read_themes
+
+
+class LinkChanged(Message):
+    """The connection to the engine came or went."""
+
+    def __init__(self, state: LinkState) -> None:
+        self.state = state
+        super().__init__()
+
+
+class DisksSeen(Message):
+    """A disk came, went or changed: all of them, as they are now."""
+
+    def __init__(self, disks: DiskList) -> None:
+        self.disks = disks
+        super().__init__()
+
+
+class RaidtuiApp(App[int]):
+    """raidtui on a terminal. Its return value is the exit code."""
+
+    TITLE = "raidtui"
+    CSS_PATH = "raidtui.tcss"
+    MODES: ClassVar[dict[str, Callable[[], Screen[Any]]]] = {  # type: ignore[assignment]
+        "disks": DisksScreen,
+        "compose": ComposeScreen,
+        "plan": PlanScreen,
+        "run": RunScreen,
+        "results": ResultsScreen,
+    }
+    DEFAULT_MODE = "disks"
+    COMMANDS = App.COMMANDS | {lambda: Everything}
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (160, "-very-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (36, "-tall")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1,f2", "mode('disks')", "Disks", id="app.disks", tooltip="Every disk of the server", show=False),
+        Binding("2,f3", "mode('compose')", "Compose", id="app.compose", tooltip="Roles, layouts, workloads", show=False),
+        Binding("3,f4", "mode('plan')", "Plan", id="app.plan", tooltip="What will happen, and consent to it", show=False),
+        Binding("4,f5", "mode('run')", "Run", id="app.run", tooltip="The run that is going on", show=False),
+        Binding("5,f6", "mode('results')", "Results", id="app.results", tooltip="Runs and results, compared", show=False),
+        Binding("f1", "toggle_help", "Help", id="app.help", tooltip="Help for the focus", show=False, priority=True),
+        Binding("question_mark", "cheat_sheet", "Keys", id="app.keys", tooltip="Every key", show=False),
+        Binding("ctrl+r", "reconnect", "Reconnect", id="app.reconnect", tooltip="Try the connection again now", show=False),
+        Binding("q", "leave", "Quit", id="app.quit", tooltip="Leave raidtui; a run goes on", show=False),
+    ]
+
+    def __init__(
+        self,
+        connect: Callable[[], EngineClient],
+        *,
+        place: str,
+        on: str = "",
+        first: EngineClient | None = None,
+        folder: Path | None = None,
+        begin: Callable[[RaidtuiApp], None] | None = None,
+    ) -> None:
+        """`connect` opens a connection to the engine at `place`, which `--on {on}` names on the command line.
+
+        `folder` is where settings and themes are read (default: the config folder); `begin` is called when the first
+        screen is there.
+        """
+        super().__init__()
+        self.place = place
+        self.on_words = ["--on", on] if on else []
+        self.link = Link(
+            connect,
+            on_change=lambda state: self._say(LinkChanged(state)),
+            on_disks=lambda found: self._say(DisksSeen(found)),
+            first=first,
+        )
+        self.link_state = LinkState()
+        self.link_changed: Signal[LinkState] = Signal(self, "link")
+        self.disks: DiskList | None = None
+        """None until the engine has answered for the first time."""
+        self.disks_changed: Signal[DiskList] = Signal(self, "disks")
+        self.history = History()
+        self.draft_changed: Signal[Draft] = Signal(self, "draft")
+        self._folder = folder or config_folder()
+        self._begin = begin
+
+    def on_mount(self) -> None:
+        config, wrong = read_config(self._folder)
+        themes, unread = read_themes(self._folder)
+        for theme in themes:
+            self.register_theme(theme)
+        self.theme = choose(config.theme, themes)
+        self.set_keymap(config.keys)
+        for notice in filter(None, (wrong, unread)):
+            self.notify(notice, severity="warning", timeout=15, markup=False)
+        self.link.start()
+        if self._begin is not None:
+            self.call_after_refresh(self._begin, self)
+
+    def on_unmount(self) -> None:
+        self.link.close()
+
+    @property
+    def draft(self) -> Draft:
+        return self.history.draft
+
+    def change_draft(self, draft: Draft, what: str) -> None:
+        """Make `draft` the one that is composed; `what` names the change for undo."""
+        if self.history.change(draft, what):
+            self.draft_changed.publish(draft)
+
+    def undo(self) -> None:
+        self._went("undone", self.history.undo())
+
+    def redo(self) -> None:
+        self._went("done again", self.history.redo())
+
+    def on_link_changed(self, message: LinkChanged) -> None:
+        self.link_state = message.state
+        self.link_changed.publish(message.state)
+
+    def on_disks_seen(self, message: DisksSeen) -> None:
+        self.disks = message.disks
+        self.disks_changed.publish(message.disks)
+
+    async def action_mode(self, mode: str) -> None:
+        await self.switch_mode(mode)
+
+    def action_toggle_help(self) -> None:
+        if self.screen.query("HelpPanel"):
+            self.action_hide_help_panel()
+        else:
+            self.action_show_help_panel()
+
+    def action_cheat_sheet(self) -> None:
+        self.push_screen(CheatSheet(self.screen))
+
+    def action_reconnect(self) -> None:
+        self.link.retry()
+
+    def action_leave(self) -> None:
+        self.exit(0)
+
+    def _say(self, message: Message) -> None:
+        """Post from any thread; once the application is going, nobody listens any more."""
+        if self.is_running:
+            self.post_message(message)
+
+    def _went(self, verb: str, what: str | None) -> None:
+        if what is not None:
+            self.notify(f"{verb}: {clean(what)}", timeout=2, markup=False)
+            self.draft_changed.publish(self.draft)

@@ -1,0 +1,109 @@
+"""The application's one connection to the engine: opened in the background, and opened again whenever it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from raidtui.client.engine_client import EngineClient
+from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.protocol import DiskList, Hello
+
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 8.0
+
+
+class LinkState(NamedTuple):
+    """How the connection stands. Connecting for the first time: neither `hello` nor `problem`."""
+
+    hello: Hello | None = None
+    """Of the engine that answers; None while there is none."""
+    problem: Problem | None = None
+    """Why there is none."""
+    retry_at: float | None = None
+    """When it is tried again, by the monotonic clock."""
+
+    @property
+    def up(self) -> bool:
+        return self.hello is not None
+
+
+class Link:
+    """Keeps a connection open. Everything it says is said from a thread of its own."""
+
+    def __init__(
+        self,
+        connect: Callable[[], EngineClient],
+        *,
+        on_change: Callable[[LinkState], None],
+        on_disks: Callable[[DiskList], None],
+        first: EngineClient | None = None,
+    ) -> None:
+        """`first` is a connection that was already opened, where opening it had to ask for a password."""
+        self._connect = connect
+        self._on_change = on_change
+        self._on_disks = on_disks
+        self._first = first
+        self._client: EngineClient | None = None
+        self._closing = threading.Event()
+        self._hurry = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="link", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the connection. Runs go on without it."""
+        self._closing.set()
+        self._hurry.set()
+        if (client := self._client) is not None:
+            client.close()
+
+    def retry(self) -> None:
+        """Try again now, not when the pause is over."""
+        self._hurry.set()
+
+    def connect(self) -> EngineClient:
+        """A connection of one's own, for a stream that is to outlive this one. Raises ProblemError. Blocks."""
+        return self._connect()
+
+    async def call(self, method: str, params: Any = None, type_: Any = Any) -> Any:
+        """One request and its answer. Raises ProblemError: what the engine refused, or `engine-lost`."""
+        client = self._client
+        if client is None:
+            raise fail("engine-lost", "there is no connection to the engine", remedy="It is being tried again.")
+        return await asyncio.to_thread(client.call, method, params, type_)
+
+    def _keep(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while not self._closing.is_set():
+            self._hurry.clear()
+            began = time.monotonic()
+            try:
+                self._session()
+                problem = Problem("engine-lost", "the engine ended the connection")
+            except ProblemError as error:
+                problem = error.problems[0]
+            self._client = None
+            if self._closing.is_set():
+                return
+            # A connection that held for a while was a good one: the next attempt may be at once.
+            pause_s = _FIRST_PAUSE_S if time.monotonic() - began > _LONGEST_PAUSE_S else pause_s
+            self._on_change(LinkState(problem=problem, retry_at=time.monotonic() + pause_s))
+            self._hurry.wait(pause_s)
+            pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+
+    def _session(self) -> None:
+        """Open a connection and stay with it until it ends. Raises ProblemError."""
+        given, self._first = self._first, None
+        client = given or self._connect()
+        try:
+            self._client = client
+            self._on_change(LinkState(hello=client.hello))
+            for found in client.stream("watch-disks", None, DiskList):
+                self._on_disks(found)
+        finally:
+            client.close()

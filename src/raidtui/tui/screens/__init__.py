@@ -1,0 +1,1 @@
+"""The five screens, one file each."""

@@ -1,0 +1,37 @@
+"""What the five screens have in common: a head, a body, a banner when the engine is lost, and the keys at the foot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from raidtui.tui.widgets.banner import Banner
+from raidtui.tui.widgets.foot import Foot, ModeBar
+from raidtui.tui.widgets.head import Head
+
+if TYPE_CHECKING:
+    from raidtui.tui.app import RaidtuiApp
+
+
+class ModeScreen(Screen[None]):
+    """One of the five screens. A subclass yields its panes in `body`, and names itself in `MODE`."""
+
+    MODE: ClassVar[str] = ""
+
+    @property
+    def raidtui(self) -> RaidtuiApp:
+        """The application, by its own type."""
+        return cast("RaidtuiApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        yield Head()
+        yield Banner()
+        yield from self.body()
+        yield Foot()
+        yield ModeBar(self.MODE)
+
+    def body(self) -> ComposeResult:
+        """The panes between head and foot."""
+        raise NotImplementedError

@@ -1,0 +1,40 @@
+"""From the command line to the screens: a terminal is insisted on, and passwords are asked for before it changes."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+
+from raidtui.client.engine_client import EngineClient
+from raidtui.client.places import Place, place
+from raidtui.model.problem import Exit, fail
+
+
+def start(args: Namespace) -> int:
+    """Show the screens until they are left. Raises ProblemError: `no-terminal`, and what the first connection refuses."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise fail("no-terminal", "the screens need a terminal on stdin and stdout",
+                   remedy="`raidtui --help` lists the commands that need none.", exit=Exit.USAGE)  # fmt: skip
+    where = place(args.on)
+    first = EngineClient(where) if _may_ask(where) else None
+    later = _silent(where)
+
+    from raidtui.tui.app import RaidtuiApp
+
+    app = RaidtuiApp(lambda: EngineClient(later), place=where.name, on=args.on, first=first)
+    code = app.run()
+    return int(code or app.return_code or 0)
+
+
+def _may_ask(where: Place) -> bool:
+    """Whether starting it may ask for a password, which has to happen while the terminal is still a plain one."""
+    return where.argv[0] == "sudo" or (where.argv[0] == "ssh" and not where.name.startswith("lab"))
+
+
+def _silent(where: Place) -> Place:
+    """The same place, but never asking: a password prompt would be drawn into the screens."""
+    if where.argv[0] == "sudo":
+        return where._replace(argv=("sudo", "-n", *where.argv[1:]))
+    if _may_ask(where):
+        return where._replace(argv=(where.argv[0], "-o", "BatchMode=yes", *where.argv[1:]))
+    return where

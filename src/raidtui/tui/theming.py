@@ -1,0 +1,81 @@
+"""Themes are files: those that come with raidtui, and the operator's own beside them."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from textual.color import Color, ColorParseError
+from textual.theme import Theme
+
+from raidtui.base.text import clean
+from raidtui.front.inputs import shipped_folder
+
+DEFAULT = "raidtui-dark"
+FEW_COLOURS = "ansi-16"
+"""For terminals that have the sixteen ANSI colours and no more."""
+_MAX_BYTES = 1 << 20
+
+
+class ThemeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a theme file may say. Colours are `#rrggbb`, names, or `ansi_…` where `ansi` is true."""
+
+    name: str
+    primary: str
+    dark: bool = True
+    ansi: bool = False
+    secondary: str | None = None
+    warning: str | None = None
+    error: str | None = None
+    success: str | None = None
+    accent: str | None = None
+    foreground: str | None = None
+    background: str | None = None
+    surface: str | None = None
+    panel: str | None = None
+    variables: dict[str, str] = {}
+
+
+def read_themes(own_folder: Path) -> tuple[list[Theme], str]:
+    """Every theme, the operator's last (they replace one of the same name), and one notice for all bad files."""
+    themes: dict[str, Theme] = {}
+    bad = []
+    for path in _files(shipped_folder("themes"), own_folder / "themes"):
+        try:
+            theme = _read(path)
+        except (OSError, ValueError, msgspec.ValidationError, ColorParseError) as error:
+            bad.append(f"{clean(path.name, 80)}: {clean(error, 160)}")
+        else:
+            themes[theme.name] = theme
+    return list(themes.values()), f"themes that could not be read: {'; '.join(bad)}" if bad else ""
+
+
+def choose(wanted: str, known: list[Theme], env: Mapping[str, str] = os.environ) -> str:
+    """The theme to begin with: the one that was asked for, else the one that fits the terminal."""
+    names = {theme.name for theme in known}
+    if wanted in names:
+        return wanted
+    term = env.get("TERM", "")
+    few = "256color" not in term and env.get("COLORTERM", "") not in ("truecolor", "24bit")
+    return next((name for name in (FEW_COLOURS if few else DEFAULT, DEFAULT) if name in names), "textual-dark")
+
+
+def _files(*folders: Path | None) -> Iterator[Path]:
+    for folder in folders:
+        if folder is not None and folder.is_dir():
+            yield from sorted(folder.glob("*.toml"))
+
+
+def _read(path: Path) -> Theme:
+    with path.open("rb") as file:
+        given: Any = tomllib.loads(file.read(_MAX_BYTES).decode())
+    read = msgspec.convert(given, ThemeFile)
+    values = {field: getattr(read, field) for field in ThemeFile.__struct_fields__}
+    for field, value in values.items():
+        if isinstance(value, str) and field != "name":
+            Color.parse(value)
+    return Theme(**values)
