@@ -1,0 +1,146 @@
+"""One line of a live table as text and styles: widths of columns, cutting, padding. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+
+from raidtui.base.text import clean
+from raidtui.tui.widgets.glyphs import Glyphs
+
+GAP = 1
+"""Blank cells between two columns, and before the first."""
+
+Align = Literal["left", "right"]
+
+
+class Column(NamedTuple):
+    """One column of a live table. A flexible one shares what width the others leave, and is never narrower than `width`."""
+
+    key: str
+    title: str
+    width: int
+    align: Align = "left"
+    help: str = ""
+    flexible: bool = False
+
+
+class Place(NamedTuple):
+    """Where a column is drawn: first cell and width, before any scrolling."""
+
+    x: int
+    width: int
+
+
+class Cell(NamedTuple):
+    """A cell as the table remembers it: compared as a whole, and safe from a caller that changes its `Text` later."""
+
+    text: str
+    style: str | Style = ""
+    spans: tuple[tuple[int, int, str | Style], ...] = ()
+
+
+Resolve = Callable[[str | Style], Style]
+"""Makes a style of a style's name."""
+
+
+def place_columns(columns: Sequence[Column], width: int, margin: int = 0) -> tuple[list[Place], int]:
+    """Where each column goes in `width` cells after a margin, and how wide they are together (more, if they do not fit)."""
+    need = margin + sum(column.width + GAP for column in columns)
+    flexible = sum(column.flexible for column in columns)
+    spare = max(0, width - need)
+    places, x = [], margin
+    for column in columns:
+        extra = 0
+        if column.flexible:
+            extra = spare // flexible
+            spare, flexible = spare - extra, flexible - 1
+        places.append(Place(x, column.width + extra))
+        x += column.width + extra + GAP
+    return places, x
+
+
+def freeze(cell: str | Text) -> str | Cell:
+    """What is remembered of a cell."""
+    if isinstance(cell, str):
+        return cell
+    return Cell(cell.plain, cell.style, tuple((span.start, span.end, span.style) for span in cell.spans))
+
+
+def fit(text: str, width: int, align: Align, ellipsis: str) -> tuple[str, int]:
+    """`text` in exactly `width` cells, and by how many characters it moved to the right."""
+    have = len(text) if text.isascii() else cell_len(text)
+    if have < width:
+        pad = width - have
+        return (" " * pad + text, pad) if align == "right" else (text + " " * pad, 0)
+    if have == width:
+        return text, 0
+    return (set_cell_size(text, width - 1) + ellipsis if width > 1 else ellipsis[:width]), 0
+
+
+def printable(text: str) -> str:
+    """`text` without anything that a terminal would obey, character for character."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
+
+
+class LineBuilder:
+    """Puts a line together: neighbours of one style become one segment, so that few bytes go to the terminal."""
+
+    def __init__(self, base: Style, resolve: Resolve, glyphs: Glyphs) -> None:
+        self._base = base
+        self._resolve = resolve
+        self._glyphs = glyphs
+        self._segments: list[Segment] = []
+        self._text: list[str] = []
+        self._style = base
+
+    def add(self, text: str, style: Style | None = None) -> None:
+        """`text` as it is, in a style or the line's own."""
+        wanted = style or self._base
+        if wanted is not self._style and wanted != self._style:
+            self._flush()
+            self._style = wanted
+        self._text.append(text)
+
+    def cell(self, cell: str | Cell, width: int, align: Align) -> None:
+        """A cell in exactly `width` cells of the terminal. A style may name one of the table's own (`alert`)."""
+        ellipsis = self._glyphs.ellipsis
+        if isinstance(cell, str):
+            text = cell if cell.isprintable() else clean(cell)
+            self.add(fit(text, width, align, ellipsis)[0])
+            return
+        text, moved = fit(printable(cell.text), width, align, ellipsis)
+        own = self._base + self._resolve(cell.style) if cell.style else self._base
+        at = 0
+        for start, end, style in pieces(cell.spans, moved, len(text)):
+            self.add(text[at:start], own)
+            self.add(text[start:end], own + self._resolve(style))
+            at = end
+        self.add(text[at:], own)
+
+    def segments(self) -> list[Segment]:
+        """The line so far."""
+        self._flush()
+        return self._segments
+
+    def _flush(self) -> None:
+        if text := "".join(self._text):
+            self._segments.append(Segment(text, self._style))
+        self._text = []
+
+
+def pieces(
+    spans: Iterable[tuple[int, int, str | Style]], moved: int, length: int
+) -> Iterable[tuple[int, int, str | Style]]:
+    """The spans of a text that was moved and cut, in order and without overlaps: where two overlap, the first one stays."""
+    at = 0
+    for start, end, style in sorted(spans, key=lambda span: span[0]):
+        first, last = max(at, start + moved), min(length, end + moved)
+        if first < last:
+            yield first, last, style
+            at = last

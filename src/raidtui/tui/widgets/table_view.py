@@ -1,0 +1,296 @@
+"""The drawing half of a live table: which lines are in view, what they were drawn from, and which of them changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from raidtui.base.text import clean_lines
+from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.table_line import GAP, Cell, Column, LineBuilder, Place, fit, freeze, place_columns
+
+STATES = ("dim", "alert", "warn", "good", "accent")
+"""Names that a row's state and a cell's `Text` may take as their style: the theme says how they look."""
+
+MARK_WIDTH = 2
+"""Cells before the first column, where rows can be selected."""
+
+
+class Rows(Protocol):
+    """What a table shows. It may also have `state(key) -> str`: one of `STATES` for the whole row, or an empty string."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """Ids of the rows, each once, in the order in which they are shown."""
+
+    def cells(self, key: str) -> Sequence[str | Text]:
+        """A row's cells, in the order of the table's columns. Asked for rows in view only."""
+
+
+class NoRows:
+    """What is shown before anything is known."""
+
+    keys: Sequence[str] = ()
+
+    def cells(self, key: str) -> Sequence[str | Text]:
+        """Never asked."""
+        return ()
+
+
+class Line(NamedTuple):
+    """All that a line's looks depend on."""
+
+    cells: tuple[str | Cell, ...]
+    look: tuple[str, ...]
+    """Component classes, each over those before it."""
+
+
+NO_LINE = Line((), ())
+
+
+class TableView(ScrollView):
+    """Draws rows under a header that stays. Knows nothing of keys and mice."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self, columns: Sequence[Column], *, id: str | None, classes: str | None, empty: str, margin: int) -> None:
+        super().__init__(id=id, classes=classes)
+        self.empty = empty
+        self.rows: Rows = NoRows()
+        self.row_keys: Sequence[str] = ()
+        self.cursor_row: int | None = None
+        self.marked: frozenset[str] = frozenset()
+        """Rows that are drawn as selected."""
+        self.glyphs = glyphs()
+        self._table_columns = tuple(columns)
+        self._margin = margin
+        self._sort: tuple[str | None, bool] = (None, False)
+        self._places: list[Place] = []
+        self._wide = 0
+        self._fitted_to = -1
+        """The width that the columns' places are for."""
+        self._drawn: dict[int, Line] = {}
+        """By the line's number in view, from 1: the header is line 0."""
+        self._looks: dict[tuple[str, ...], Style] = {}
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, from left to right. The first one stays when the others are scrolled."""
+        return self._table_columns
+
+    @columns.setter
+    def columns(self, columns: Sequence[Column]) -> None:
+        self._table_columns = tuple(columns)
+        self.fit_columns()
+        self.redraw()
+
+    @property
+    def sort_key(self) -> str | None:
+        """The column that the rows are sorted by, as the header shows it. Sorting is done by whoever has the rows."""
+        return self._sort[0]
+
+    @sort_key.setter
+    def sort_key(self, key: str | None) -> None:
+        self._set_sort(key, self._sort[1])
+
+    @property
+    def sort_descending(self) -> bool:
+        """Whether the largest comes first."""
+        return self._sort[1]
+
+    @sort_descending.setter
+    def sort_descending(self, descending: bool) -> None:
+        self._set_sort(self._sort[0], descending)
+
+    def _set_sort(self, key: str | None, descending: bool) -> None:
+        if self._sort != (key, descending):
+            self._sort = (key, descending)
+            self.refresh(Region(0, 0, self.size.width, 1))
+
+    def redraw(self) -> None:
+        """Everything anew, for changes that `refresh_changed` cannot see."""
+        self._drawn.clear()
+        self.refresh()
+
+    def fit_columns(self) -> None:
+        """To be called when the width, the columns or the number of rows changed."""
+        self._place()
+        size = Size(self._wide, len(self.row_keys) + 1)
+        if size != self.virtual_size:
+            self.virtual_size = size
+
+    def _place(self) -> None:
+        self._fitted_to = self.size.width
+        self._places, wide = place_columns(self._table_columns, self.size.width, self._margin + GAP)
+        self._wide = max(wide, self.size.width)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Flexible columns follow the width."""
+        self.fit_columns()
+        self.redraw()
+
+    def notify_style_update(self) -> None:
+        """Another theme, or the focus came or went."""
+        self._looks.clear()
+        super().notify_style_update()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The cursor looks different with the focus."""
+        self._looks.clear()
+        super().watch_has_focus(has_focus)
+        self.redraw()
+
+    # What changed.
+
+    def refresh_changed(self) -> None:
+        """Draws lines in view whose cells or looks are not those drawn, and of those only the columns that changed."""
+        dirty: list[Region] = []
+        for y in range(1, self.size.height):
+            line, before = self._line(y), self._drawn.get(y)
+            if before is None or line != before:
+                self._drawn[y] = line
+                dirty += self._changed_regions(y, before, line)
+        if dirty:
+            self.refresh(*dirty)
+
+    def _changed_regions(self, y: int, before: Line | None, line: Line) -> Iterator[Region]:
+        width = self.size.width
+        if before is None or before.look != line.look or len(before.cells) != len(line.cells) or not line.cells:
+            yield Region(0, y, width, 1)
+            return
+        for index, (place, old, new) in enumerate(zip(self._places, before.cells, line.cells, strict=False)):
+            if old != new:
+                x = place.x if index == 0 else place.x - self.scroll_offset.x
+                if (region := Region(x, y, place.width, 1).intersection(Region(0, 0, width, y + 1))).area:
+                    yield region
+
+    def _line(self, y: int) -> Line:
+        row = y - 1 + self.scroll_offset.y
+        if row >= len(self.row_keys):
+            return NO_LINE
+        key = self.row_keys[row]
+        state: Callable[[str], str] | None = getattr(self.rows, "state", None)
+        look = ["row"]
+        if row % 2:
+            look.append("odd")
+        if state is not None and (name := state(key)) in STATES:
+            look.append(name)
+        if key in self.marked:
+            look.append("selected")
+        if row == self.cursor_row:
+            look.append("cursor")
+        return Line(tuple(map(freeze, self.rows.cells(key))), tuple(look))
+
+    # Drawing.
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is in view, as wide as the view."""
+        width = self.size.width
+        if self._fitted_to != width:  # drawn before the event that tells of it
+            self._place()
+        if y == 0:
+            return self._crop(self._header(), self._look(("header",)), width)
+        if not self.row_keys:
+            return self._empty_line(y, width)
+        line = self._drawn[y] = self._line(y)
+        if not line.cells and not line.look:
+            return Strip.blank(width, self._look(("row",)))
+        return self._crop(self._body(line), self._look(line.look), width)
+
+    def _look(self, names: tuple[str, ...]) -> Style:
+        """The style of component classes, each over those before it."""
+        if (style := self._looks.get(names)) is None:
+            style = self.get_component_rich_style(f"livetable--{names[0]}")
+            for name in names[1:]:
+                style += self.get_component_rich_style(f"livetable--{name}", partial=True)
+            if "odd" in names and "cursor" not in names:
+                style += Style(bgcolor=self.get_component_rich_style("livetable--odd").bgcolor)
+            if "cursor" in names:
+                style += self.get_component_rich_style("livetable--cursor")
+            self._looks[names] = style
+        return style
+
+    def _resolve(self, style: str | Style) -> Style:
+        if isinstance(style, Style):
+            return style
+        if style in STATES:
+            return self.get_component_rich_style(f"livetable--{style}", partial=True)
+        try:
+            return Style.parse(style)
+        except Exception:  # a style that nobody knows is no reason to show nothing
+            return Style.null()
+
+    def _header(self) -> list[Segment]:
+        builder = LineBuilder(self._look(("header",)), self._resolve, self.glyphs)
+        builder.add(" " * (self._margin + GAP))
+        for column, place in zip(self._table_columns, self._places, strict=True):
+            arrow = ""
+            if column.key == self._sort[0]:
+                arrow = self.glyphs.descending if self._sort[1] else self.glyphs.ascending
+            room = place.width - len(arrow)
+            long = cell_len(column.title) > room
+            title = fit(column.title, room, "left", self.glyphs.ellipsis)[0] if long else column.title
+            builder.cell(title + arrow, place.width, column.align)
+            builder.add(" " * GAP)
+        return builder.segments()
+
+    def _body(self, line: Line) -> list[Segment]:
+        resolve = self._plain if line.look[-1] == "cursor" else self._resolve
+        builder = LineBuilder(self._look(line.look), resolve, self.glyphs)
+        if self._margin:
+            mark = self.glyphs.selected if "selected" in line.look else ""
+            builder.add((" " * GAP + mark).ljust(self._margin + GAP))
+        else:
+            builder.add(" " * GAP)
+        cells = iter(line.cells)
+        for column, place in zip(self._table_columns, self._places, strict=True):
+            builder.cell(next(cells, ""), place.width, column.align)
+            builder.add(" " * GAP)
+        return builder.segments()
+
+    @staticmethod
+    def _plain(style: str | Style) -> Style:
+        """Colours of cells are left out under the cursor, which has its own."""
+        return Style.null()
+
+    def _crop(self, segments: list[Segment], style: Style, width: int) -> Strip:
+        """What is in view of a whole line: its first column, and as much of the others as there is room for."""
+        strip = Strip(segments)
+        if (x := self.scroll_offset.x) and len(self._places) > 1:
+            frozen = min(self._places[1].x, width)
+            strip = Strip.join([strip.crop(0, frozen), strip.crop(frozen + x, x + width)])
+        return strip.adjust_cell_length(width, style)
+
+    def _empty_line(self, y: int, width: int) -> Strip:
+        style = self._look(("row", "empty"))
+        lines = clean_lines(self.empty).splitlines()
+        index = y - max(1, (self.size.height - len(lines)) // 2)
+        if not 0 <= index < len(lines):
+            return Strip.blank(width, style)
+        text = lines[index]
+        text = " " * ((width - cell_len(text)) // 2) + text
+        return Strip([Segment(text, style)]).adjust_cell_length(width, style)
+
+    # Where things are.
+
+    def column_at(self, x: int) -> Column | None:
+        """The column at a cell of the view, its gap included."""
+        for index, (column, place) in enumerate(zip(self._table_columns, self._places, strict=True)):
+            at = x if index == 0 or x < self._places[0].x + self._places[0].width else x + self.scroll_offset.x
+            if place.x <= at < place.x + place.width + GAP:
+                return column
+        return None
+
+    def row_at(self, y: int) -> int | None:
+        """The row at a line of the view."""
+        row = y - 1 + self.scroll_offset.y
+        return row if y > 0 and row < len(self.row_keys) else None
