@@ -9,7 +9,7 @@ STAMP := $(VENV)/.made
 .PHONY: help setup demo test check unit lab-all bench lock clean
 
 help:
-	@echo 'make demo    what raidtui does, on real md arrays in a virtual machine (first time: builds its image)'
+	@echo 'make demo    raidtui on a virtual storage server: the screens on a terminal, else a replay (first time: builds its image)'
 	@echo 'make test    every test, those in the lab included'
 	@echo 'make setup   the environment only: $(BIN)/raidtui, and what the lab needs'
 	@echo 'make check   linter, types and import rules, in seconds'

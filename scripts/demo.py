@@ -1,4 +1,4 @@
-"""The demonstration: bring a lab up, replay the scenario `quick` on four of its disks, print the comparison, clean up."""
+"""The demonstration, on a lab: on a terminal the screens, elsewhere a replay of the scenario `quick` on four of its disks."""
 
 from __future__ import annotations
 
@@ -29,24 +29,43 @@ def show(*words: str) -> None:
 
 
 def main() -> int:
-    """Exit code of the replay."""
+    """Exit code of what was shown."""
     show("lab", "up", LAB)
     code, _ = raidtui("lab", "up", LAB)
     if code:
         return code
+    going_on = False
     try:
-        show(*ON, "disks")
-        raidtui(*ON, "disks")
-        _, listing = raidtui(*ON, "disks", "--json", capture=True)
-        free = [disk["id"] for disk in json.loads(listing)["disks"] if not disk.get("reasons")][:4]
-        chosen = ",".join(sorted(free))
-        words = (*ON, "replay", "quick", "--bind", f"data={chosen}", "--erase", chosen)
-        show(*words)
-        code, _ = raidtui(*words)
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            show(*ON)
+            code, _ = raidtui(*ON)
+            going_on = run_going_on()
+        else:
+            code = replay()
     finally:
-        show("lab", "down", LAB)
-        raidtui("lab", "down", LAB)
+        if going_on:
+            print(f"A run goes on in the lab. Back to it: raidtui {' '.join(ON)}; the end of it all: raidtui lab down {LAB}")
+        else:
+            show("lab", "down", LAB)
+            raidtui("lab", "down", LAB)
     return code
+
+
+def replay() -> int:
+    """Replay `quick` headless on the first four free disks."""
+    show(*ON, "disks")
+    raidtui(*ON, "disks")
+    _, listing = raidtui(*ON, "disks", "--json", capture=True)
+    free = [disk["id"] for disk in json.loads(listing)["disks"] if not disk.get("reasons")][:4]
+    chosen = ",".join(sorted(free))
+    words = (*ON, "replay", "quick", "--bind", f"data={chosen}", "--erase", chosen)
+    show(*words)
+    return raidtui(*words)[0]
+
+
+def run_going_on() -> bool:
+    _, listing = raidtui(*ON, "runs", "--json", capture=True)
+    return any(run["state"] == "running" for run in json.loads(listing or b'{"runs": []}')["runs"])
 
 
 if __name__ == "__main__":
