@@ -1,4 +1,4 @@
-"""The demonstration, on a lab: on a terminal the screens, elsewhere a replay of the scenario `quick` on four of its disks."""
+"""The demonstration, on a lab: on a terminal the screens, elsewhere a replay of `quick` on four of its disks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def main() -> int:
             code = replay()
     finally:
         if going_on:
-            print(f"A run goes on in the lab. Back to it: raidtui {' '.join(ON)}; the end of it all: raidtui lab down {LAB}")
+            print(f"A run goes on in the lab. To see it: raidtui {' '.join(ON)}; to end it: raidtui lab down {LAB}")
         else:
             show("lab", "down", LAB)
             raidtui("lab", "down", LAB)
