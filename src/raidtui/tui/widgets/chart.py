@@ -1,0 +1,326 @@
+"""Figures over time: lines, axes, a playhead. Draws only those parts of its picture that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from raidtui.tui.widgets.chart_picture import AXIS, CURSOR, LABEL_WIDTH, SERIES, TITLE, Look, Row, Series, picture
+from raidtui.tui.widgets.chart_scale import WINDOWS_S, clock_text, short_number, window_for, window_text
+from raidtui.tui.widgets.glyphs import glyphs
+
+__all__ = ["Chart", "Series", "SharedTime"]
+
+SERIES_STYLES = 6
+
+
+class Chart(Widget, can_focus=True):
+    """One or more series over time; see `show`. Without a playhead it follows the newest."""
+
+    HELP = """\
+## Chart
+
+Left and right move the playhead, with shift ten times as far, and a click puts it there: the title then shows the values
+at that moment, and so do the other panes. Escape goes back to the newest.
+
+`+` and `-` show less or more time (30 s to everything), `L` makes the scale logarithmic or linear.
+"""
+
+    ALLOW_MAXIMIZE = True
+    ALLOW_SELECT = False
+
+    DEFAULT_CSS = """
+    Chart {
+        height: 1fr;
+        min-height: 3;
+        background: $surface;
+        color: $foreground;
+        & > .chart--axis { color: $text-muted; }
+        & > .chart--title { color: $foreground; text-style: bold; }
+        & > .chart--cursor { background: $block-cursor-blurred-background; text-style: bold; }
+        & > .chart--series1 { color: $text-primary; }
+        & > .chart--series2 { color: $text-warning; }
+        & > .chart--series3 { color: $text-error; }
+        & > .chart--series4 { color: $text-success; }
+        & > .chart--series5 { color: $text-accent; }
+        & > .chart--series6 { color: $text-secondary; }
+        &:focus > .chart--title { text-style: bold underline; }
+        &:focus > .chart--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
+        &:ansi > .chart--cursor, &:nocolor > .chart--cursor { text-style: reverse; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "chart--axis",
+        "chart--title",
+        "chart--cursor",
+        *(f"chart--series{number}" for number in range(1, SERIES_STYLES + 1)),
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "step(-1)", "Back", show=False, id="chart.back", tooltip="Playhead one step back"),
+        Binding("right", "step(1)", "Forward", show=False, id="chart.forward", tooltip="Playhead one step forward"),
+        Binding("shift+left", "step(-10)", "Far back", show=False, id="chart.far_back", tooltip="Playhead ten steps back"),
+        Binding("shift+right", "step(10)", "Far forward", show=False, id="chart.far_forward", tooltip="Ten steps forward"),
+        Binding("home", "seek_begin", "Begin", show=False, id="chart.begin", tooltip="Playhead to the beginning"),
+        Binding("escape,end", "live", "Newest", show=False, id="chart.newest", tooltip="Follow the newest again"),
+        Binding("plus,equals_sign", "zoom(-1)", "Zoom in", show=False, id="chart.zoom_in", tooltip="Show less time"),
+        Binding("minus", "zoom(1)", "Zoom out", show=False, id="chart.zoom_out", tooltip="Show more time"),
+        Binding("L", "log", "Log scale", show=False, id="chart.log", tooltip="Logarithmic or linear scale"),
+    ]
+
+    class Moved(Message):
+        """The playhead came to the second `at_s`; None: it is gone, and the newest is followed."""
+
+        def __init__(self, chart: Chart, at_s: float | None) -> None:
+            super().__init__()
+            self.chart = chart
+            self.at_s = at_s
+
+        @property
+        def control(self) -> Chart:
+            """The chart that was used."""
+            return self.chart
+
+    class Zoomed(Message):
+        """The last `window_s` seconds are to be shown; None is everything."""
+
+        def __init__(self, chart: Chart, window_s: float | None) -> None:
+            super().__init__()
+            self.chart = chart
+            self.window_s = window_s
+
+        @property
+        def control(self) -> Chart:
+            """The chart that was used."""
+            return self.chart
+
+    def __init__(
+        self,
+        title: str = "",
+        *,
+        id: str | None = None,
+        classes: str | None = None,
+        unit: str = "",
+        format: Callable[[float], str] = short_number,
+        log: bool = False,
+        fill: bool = False,
+        window_s: float | None = 60.0,
+        empty: str = "no values yet",
+    ) -> None:
+        """`format` makes a short text of a value, for the axis and the title; `fill` draws areas in place of lines."""
+        super().__init__(id=id, classes=classes)
+        self._look = Look(title=title, unit=unit, format=format, log=log, fill=fill, empty=empty, glyphs=glyphs())
+        self._window_s = window_s
+        self._cursor_s: float | None = None
+        self._series: tuple[Series, ...] = ()
+        self._begin_s = 0.0
+        self._until_s = 0.0
+        self._picture: list[Row] = []
+        self._role_styles: dict[int, Style] = {}
+
+    # What it shows.
+
+    def show(self, series: Sequence[Series], *, until_s: float | None = None, begin_s: float | None = None) -> None:
+        """New data. Charts side by side are given one `begin_s` and `until_s`; else they are the data's own."""
+        self._series = tuple(series)
+        times = [(one.points[0][0], one.points[-1][0]) for one in series if one.points]
+        self._begin_s = begin_s if begin_s is not None else min((first for first, _ in times), default=0.0)
+        self._until_s = until_s if until_s is not None else max((last for _, last in times), default=self._begin_s)
+        self._redraw()
+
+    @property
+    def window_s(self) -> float | None:
+        """How many seconds are shown; None is all there are."""
+        return self._window_s
+
+    @window_s.setter
+    def window_s(self, seconds: float | None) -> None:
+        self._window_s = seconds
+        self._redraw()
+
+    @property
+    def cursor_s(self) -> float | None:
+        """Where the playhead is; None while the newest is followed."""
+        return self._cursor_s
+
+    @cursor_s.setter
+    def cursor_s(self, at_s: float | None) -> None:
+        self._cursor_s = at_s
+        self._redraw()
+
+    @property
+    def log_scale(self) -> bool:
+        """Whether the scale is logarithmic."""
+        return self._look.log
+
+    @log_scale.setter
+    def log_scale(self, log: bool) -> None:
+        self._look = self._look._replace(log=log)
+        self._redraw()
+
+    @property
+    def title(self) -> str:
+        """What the figures are."""
+        return self._look.title
+
+    @title.setter
+    def title(self, title: str) -> None:
+        self._look = self._look._replace(title=title)
+        self._redraw()
+
+    # Drawing.
+
+    def _window(self) -> tuple[float, float]:
+        return window_for(self._begin_s, self._until_s, self._window_s, self._cursor_s)
+
+    def _redraw(self) -> None:
+        """Makes the picture, and draws the parts of its lines that differ from what is there."""
+        before, self._picture = self._picture, self._paint()
+        dirty = []
+        for y, row in enumerate(self._picture):
+            if y >= len(before) or len(before[y].text) != len(row.text) or (y == 0 and before[0] != row):
+                dirty.append(Region(0, y, self.size.width, 1))
+            elif before[y] != row:
+                first, last = changed_span(before[y], row)
+                dirty.append(Region(first, y, last - first + 1, 1))
+        if dirty:
+            self.refresh(*dirty)
+
+    def _paint(self) -> list[Row]:
+        note = window_text(self._window_s) + (" log" if self._look.log else "")
+        if self._cursor_s is not None:
+            note = f"at {clock_text(self._cursor_s - self._begin_s)}  {note}"
+        look = self._look._replace(note=note)
+        return picture(self._series, look, *self.size, self._window(), self._begin_s, self._cursor_s)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the picture."""
+        width = self.size.width
+        if len(self._picture) != self.size.height or (self._picture and len(self._picture[-1].text) != width):
+            self._picture = self._paint()
+        if y >= len(self._picture):
+            return Strip.blank(width, self._style(AXIS))
+        text, roles = self._picture[y]
+        segments, start = [], 0
+        for at in range(1, len(text) + 1):
+            if at == len(text) or roles[at] != roles[start]:
+                segments.append(Segment(text[start:at], self._style(roles[start])))
+                start = at
+        return Strip(segments).adjust_cell_length(width, self._style(AXIS))
+
+    def _style(self, role: int) -> Style:
+        if (style := self._role_styles.get(role)) is None:
+            plain = role & ~CURSOR
+            number = (plain - SERIES) % SERIES_STYLES + 1
+            name = "axis" if plain == AXIS else "title" if plain == TITLE else f"series{number}"
+            style = self.get_component_rich_style(f"chart--{name}")
+            if role & CURSOR:
+                style += self.get_component_rich_style("chart--cursor", partial=True)
+            self._role_styles[role] = style
+        return style
+
+    def notify_style_update(self) -> None:
+        """Another theme, or the focus came or went."""
+        self._role_styles.clear()
+        super().notify_style_update()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The title looks different with the focus."""
+        super().watch_has_focus(has_focus)
+        self._role_styles.clear()
+        self.refresh()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The picture is as large as there is room."""
+        self._picture = self._paint()
+        self.refresh()
+
+    # Keys and mouse.
+
+    def _move_to(self, at_s: float | None) -> None:
+        self.cursor_s = at_s
+        self.post_message(self.Moved(self, at_s))
+
+    def action_step(self, steps: int) -> None:
+        """The playhead by so many seconds, or cells where a cell is more than a second. Past the newest it is gone."""
+        start, end = self._window()
+        step = max(1.0, (end - start) / max(1, self.size.width - LABEL_WIDTH))
+        at = (self._until_s if self._cursor_s is None else self._cursor_s) + steps * step
+        self._move_to(None if at > self._until_s else max(self._begin_s, at))
+
+    def action_seek_begin(self) -> None:
+        """The playhead to the first second."""
+        self._move_to(self._begin_s)
+
+    def action_live(self) -> None:
+        """No playhead: the newest is followed."""
+        self._move_to(None)
+
+    def action_zoom(self, way: int) -> None:
+        """Less time for -1, more for 1."""
+        at = WINDOWS_S.index(self._window_s) if self._window_s in WINDOWS_S else 1
+        self.window_s = WINDOWS_S[max(0, min(len(WINDOWS_S) - 1, at + way))]
+        self.post_message(self.Zoomed(self, self._window_s))
+
+    def action_log(self) -> None:
+        """Logarithmic or linear."""
+        self.log_scale = not self.log_scale
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """The playhead follows a pressed button."""
+        self.capture_mouse()
+        self._point_at(event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """The playhead follows a pressed button."""
+        if event.button:
+            self._point_at(event)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """The playhead stays."""
+        self.release_mouse()
+
+    def _point_at(self, event: events.MouseEvent) -> None:
+        start, end = self._window()
+        width = self.size.width - LABEL_WIDTH - (len(self._series) > 1)
+        cell = event.x - LABEL_WIDTH
+        if width > 0 and 0 <= cell < width:
+            at = start + (cell + 0.5) / width * (end - start)
+            self._move_to(max(self._begin_s, min(at, self._until_s)))
+
+
+class SharedTime(Container):
+    """Charts inside it have one time: what one of them is zoomed or moved to, all are."""
+
+    def on_chart_moved(self, event: Chart.Moved) -> None:
+        """One playhead."""
+        for chart in self.query(Chart):
+            if chart is not event.chart:
+                chart.cursor_s = event.at_s
+
+    def on_chart_zoomed(self, event: Chart.Zoomed) -> None:
+        """One window."""
+        for chart in self.query(Chart):
+            if chart is not event.chart:
+                chart.window_s = event.window_s
+
+
+def changed_span(before: Row, after: Row) -> tuple[int, int]:
+    """First and last character in which two different lines of one length differ."""
+    differs = [
+        index
+        for index, (old, new) in enumerate(zip(zip(*before, strict=True), zip(*after, strict=True), strict=True))
+        if old != new
+    ]
+    return differs[0], differs[-1]

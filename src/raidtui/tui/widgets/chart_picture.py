@@ -1,0 +1,188 @@
+"""A whole chart as lines of text with a role for each character: title, axes, plot, playhead. Pure functions."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+from raidtui.base.text import clean
+from raidtui.tui.widgets.chart_plot import NOBODY, Point, plot
+from raidtui.tui.widgets.chart_scale import Scale, scale_for, short_number, time_ticks
+from raidtui.tui.widgets.glyphs import UNICODE, Glyphs
+
+AXIS, TITLE, SERIES = 0, 1, 8
+"""Roles of a character: of the axes and what is blank; of the title; `SERIES + n` of the nth series."""
+CURSOR = 128
+"""Added to a role below the playhead."""
+
+LABEL_WIDTH = 6
+"""Cells of the numbers on the left, the line beside them included."""
+
+
+class Series(NamedTuple):
+    """One line of a chart: points in order of time."""
+
+    name: str
+    points: Sequence[Point]
+
+
+class Look(NamedTuple):
+    """How a chart is drawn, apart from its data."""
+
+    title: str = ""
+    format: Callable[[float], str] = short_number
+    unit: str = ""
+    log: bool = False
+    fill: bool = False
+    note: str = ""
+    """On the right of the title."""
+    empty: str = ""
+    """Where there are no values in the window."""
+    glyphs: Glyphs = UNICODE
+
+
+class Row(NamedTuple):
+    """One line: every character has a role."""
+
+    text: str
+    roles: bytes
+
+
+def picture(
+    series: Sequence[Series],
+    look: Look,
+    width: int,
+    height: int,
+    window_s: tuple[float, float],
+    origin_s: float = 0.0,
+    cursor_s: float | None = None,
+) -> list[Row]:
+    """Exactly `height` lines of `width` cells: a title with the values at the playhead (or the newest), plot, time axis.
+
+    What does not fit is left out: first the time axis, then the plot. `window_s` is the first and last second shown.
+    """
+    if width <= 0 or height <= 0:
+        return []
+    rows = [title_row(series, look, width, cursor_s)]
+    plot_height = height - 1 - (height >= 4)
+    plot_width = width - LABEL_WIDTH - (len(series) > 1)
+    if height < 3 or plot_width < 2:
+        return (rows + [Row(" " * width, bytes(width))] * height)[:height]
+    rows += _plot_rows(series, look, plot_width, plot_height, window_s, cursor_s)
+    if height >= 4:
+        rows.append(_time_row(width, plot_width, window_s, origin_s))
+    return rows
+
+
+def title_row(series: Sequence[Series], look: Look, width: int, cursor_s: float | None) -> Row:
+    """`IOPS  1 read 340k  2 write 12k      1 min`: the numbers are those at the lines' right ends."""
+    parts: list[tuple[str, int]] = [(clean(look.title), TITLE)] if look.title else []
+    for index, one in enumerate(series):
+        value = value_at(one.points, cursor_s)
+        shown = look.glyphs.absent if value is None else look.format(value) + look.unit
+        tag = f"{index + 1} " if len(series) > 1 else ""
+        name = f"{clean(one.name)} " if one.name else ""
+        parts.append((f"{'  ' if parts else ''}{tag}{name}{shown}", SERIES + index))
+    room = width - (cell_len(look.note) + 2 if look.note else 0)
+    if room < width // 2:
+        room, note = width, ""
+    else:
+        note = look.note
+    text, roles, used = [], bytearray(), 0
+    for part, role in parts:
+        size = cell_len(part)
+        if used + size > room:
+            part = set_cell_size(part, max(0, room - used - 1)) + look.glyphs.ellipsis if room > used else ""
+            size = room - used
+        text.append(part)
+        roles += bytes([role]) * len(part)
+        used += size
+        if used >= room:
+            break
+    tail = note.rjust(width - used)
+    return Row("".join(text) + tail, bytes(roles) + bytes(len(tail)))
+
+
+def value_at(points: Sequence[Point], at_s: float | None) -> float | None:
+    """The value at a second, or the newest: of the last point that is not after it."""
+    index = len(points) if at_s is None else bisect_right(points, at_s, key=lambda point: point[0])
+    return points[index - 1][1] if index else None
+
+
+def cursor_cell(window_s: tuple[float, float], width: int, cursor_s: float | None) -> int | None:
+    """The cell of a plot that the playhead is in."""
+    start, end = window_s
+    if cursor_s is None or not start <= cursor_s <= end:
+        return None
+    return min(width - 1, int((cursor_s - start) / (end - start) * width))
+
+
+def shown_values(series: Sequence[Series], window_s: tuple[float, float]) -> list[float]:
+    """All values in the window: what the scale is made for."""
+    start, end = window_s
+    found = []
+    for one in series:
+        first = bisect_right(one.points, start, key=lambda point: point[0] + 1e-9)
+        last = bisect_right(one.points, end, key=lambda point: point[0])
+        found += [value for _, value in one.points[first:last] if value is not None]
+    return found
+
+
+def _plot_rows(
+    series: Sequence[Series],
+    look: Look,
+    width: int,
+    height: int,
+    window_s: tuple[float, float],
+    cursor_s: float | None,
+) -> list[Row]:
+    values = shown_values(series, window_s)
+    scale = scale_for(values, look.log)
+    points = [one.points for one in series]
+    drawn = plot(points, width, height, *window_s, scale, braille=look.glyphs.unicode, fill=look.fill)
+    if not values:
+        drawn.lines[height // 2] = clean(look.empty)[:width].center(width)
+    labels = {round((1 - fraction) * (height - 1)): look.format(scale.at(fraction)) for fraction in scale.marks(height)}
+    tags = _tags(series, scale, height, window_s) if len(series) > 1 else None
+    at = cursor_cell(window_s, width, cursor_s)
+    rows = []
+    for y in range(height):
+        text = f"{labels.get(y, '')[: LABEL_WIDTH - 1]:>{LABEL_WIDTH - 1}}{look.glyphs.vertical}"
+        line = drawn.lines[y]
+        roles = bytearray(AXIS if who == NOBODY else SERIES + who for who in drawn.owners[y])
+        if at is not None:
+            if line[at] == " ":
+                line = line[:at] + look.glyphs.vertical + line[at + 1 :]
+            roles[at] |= CURSOR
+        tag = b"" if tags is None else bytes([SERIES + tags[y] if y in tags else AXIS])
+        mark = "" if tags is None else str(tags[y] + 1)[-1] if y in tags else " "
+        rows.append(Row(text + line + mark, bytes(len(text)) + bytes(roles) + tag))
+    return rows
+
+
+def _tags(series: Sequence[Series], scale: Scale, height: int, window_s: tuple[float, float]) -> dict[int, int]:
+    """On which line each series ends: its number stands there, so that colour is not all that tells them apart."""
+    found: dict[int, int] = {}
+    for index, one in enumerate(series):
+        value = value_at(one.points, window_s[1])
+        if value is None:
+            continue
+        wanted = height - 1 - round(scale.fraction(value) * (height - 1))
+        for y in sorted(range(height), key=lambda line: abs(line - wanted)):
+            if y not in found:
+                found[y] = index
+                break
+    return found
+
+
+def _time_row(width: int, plot_width: int, window_s: tuple[float, float], origin_s: float) -> Row:
+    line = [" "] * width
+    free_from = 0
+    for cell, text in time_ticks(*window_s, plot_width, origin_s):
+        if cell >= free_from:
+            line[LABEL_WIDTH + cell : LABEL_WIDTH + cell + len(text)] = text
+            free_from = cell + len(text) + 1
+    return Row("".join(line[:width]), bytes(width))
