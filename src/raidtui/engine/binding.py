@@ -31,9 +31,37 @@ def bind(
                 bound[role] = chosen
                 taken.update(d.id for d in chosen)
     left = {role: roles[role] for role in roles if role not in bound}
-    bound.update(_only_choice(left, [d for d in disks if d.id not in taken]))
+    found, problems = _only_choice(left, [d for d in disks if d.id not in taken])
+    if problems:
+        raise ProblemError(*problems)
+    bound.update(found)
     _check(roles, bound)
     return {role: bound[role] for role in roles}
+
+
+def bind_partly(
+    roles: Mapping[str, Role],
+    said: Mapping[str, Sequence[str]],
+    disks: Sequence[Disk],
+    wished: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[dict[str, tuple[Disk, ...]], tuple[Problem, ...]]:
+    """As `bind`, for a choice that is not finished: the roles that have as many disks as they want, and what is wrong.
+
+    Disks that were named count whether they are free or not: what is asked of them is arithmetic only.
+    """
+    try:
+        return bind(roles, said, disks, wished), ()
+    except ProblemError as error:
+        problems = error.problems
+    bound: dict[str, tuple[Disk, ...]] = {}
+    for role, names in said.items():
+        found = tuple(disk for name in names if (disk := resolve(name, disks)) is not None)
+        if role in roles and len({disk.id for disk in found}) == roles[role].count:
+            bound[role] = found
+    taken = {name for names in said.values() for name in names}
+    left = {name: role for name, role in roles.items() if name not in said}
+    alone, _ = _only_choice(left, [disk for disk in disks if not names_of(disk) & taken])
+    return {**bound, **alone}, problems
 
 
 def resolve(name: str, disks: Iterable[Disk]) -> Disk | None:
@@ -54,8 +82,11 @@ def _misfits(role: Role, chosen: Iterable[Disk]) -> list[tuple[Disk, str]]:
     return [(disk, why) for disk in chosen if (why := role.where.mismatch(disk))]
 
 
-def _only_choice(roles: Mapping[str, Role], disks: Sequence[Disk]) -> dict[str, tuple[Disk, ...]]:
+def _only_choice(
+    roles: Mapping[str, Role], disks: Sequence[Disk]
+) -> tuple[dict[str, tuple[Disk, ...]], list[Problem]]:
     """Bind roles that nobody bound: each must have exactly as many fitting free disks as it wants, and share none."""
+    bound = {}
     fitting = {name: [d for d in disks if d.free and not role.where.mismatch(d)] for name, role in roles.items()}
     problems = []
     for name, role in roles.items():
@@ -84,9 +115,9 @@ def _only_choice(roles: Mapping[str, Role], disks: Sequence[Disk]) -> dict[str, 
                     exit=int(Exit.USAGE),
                 )
             )
-    if problems:
-        raise ProblemError(*problems)
-    return {name: tuple(sorted(found, key=lambda d: d.id)) for name, found in fitting.items()}
+        else:
+            bound[name] = tuple(sorted(found, key=lambda d: d.id))
+    return bound, problems
 
 
 def _check(roles: Mapping[str, Role], bound: Mapping[str, tuple[Disk, ...]]) -> None:

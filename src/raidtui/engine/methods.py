@@ -10,15 +10,18 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from raidtui import inventory
-from raidtui.engine import launch, runs
+from raidtui.engine import launch, recent, runs
 from raidtui.engine.binding import bind
+from raidtui.engine.describe import describe
 from raidtui.engine.doctor import checkup
 from raidtui.engine.explain import explain
 from raidtui.engine.follow import follow
 from raidtui.engine.planner import make_plan, refused, used_roles
+from raidtui.engine.preview import preview
 from raidtui.engine.reading import read_document
 from raidtui.engine.recover import recover
 from raidtui.engine.schema import schema
+from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, ProblemError, fail
@@ -57,7 +60,7 @@ class Method(NamedTuple):
 
 def disks(_: Nothing, __: Stopped) -> DiskList:
     """Every disk, and whether it is free."""
-    return _list(inventory.scan(held=runs.held_disks()))
+    return _list(recent.look())
 
 
 def watch_disks(_: Nothing, stopped: Stopped) -> Iterator[DiskList]:
@@ -122,6 +125,8 @@ METHODS: Final[dict[str, Method]] = {
     "disks": Method(Nothing, disks),
     "watch-disks": Method(Nothing, watch_disks),
     "plan": Method(PlanRequest, plan),
+    "describe": Method(Nothing, lambda _, __: describe()),
+    "preview": Method(PreviewRequest, lambda request, _: preview(request, recent.recent())),
     "start": Method(StartRequest, start),
     "follow": Method(FollowRequest, follow_run),
     "cancel": Method(RunRequest, cancel),
@@ -143,7 +148,7 @@ def _plan(request: PlanRequest, token: str) -> tuple[Plan, dict[str, Disk]]:
     scenario = document.scenario
     roles = used_roles(scenario, request.options)
     said = {role: ids for role, ids in request.bind.items() if role not in scenario.roles or role in roles}
-    found = inventory.scan(held=runs.held_disks())
+    found = recent.look()
     binding = bind(roles, said, found, document.earlier)
     made = make_plan(
         scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id()

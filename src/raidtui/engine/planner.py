@@ -7,13 +7,14 @@ from typing import Any, Final
 
 from raidtui.base.text import plural
 from raidtui.engine.binding import resolve
+from raidtui.engine.cautions import of_role
 from raidtui.engine.reading import chosen
 from raidtui.load.catalog import engines
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
 from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
 from raidtui.model.problem import Exit, Problem, ProblemError
-from raidtui.model.scenario import Load, Node, RoleRef, Scenario
+from raidtui.model.scenario import Load, Node, Policy, RoleRef, Scenario
 from raidtui.model.units import size_text
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget
@@ -69,20 +70,23 @@ class _Planner:
         self.scenario = scenario
         self.policy = scenario.policy
         self.options = options
-        self.parts = {role: tuple(map(_disk_part, disks)) for role, disks in binding.items()}
+        self.parts = {role: tuple(map(disk_part, disks)) for role, disks in binding.items()}
         self.disks = {disk.id: disk for disks in binding.values() for disk in disks}
         self.names = Names(token)
         self.layouts, self.workloads = chosen(scenario, options)
         self.steps: list[Step] = []
         self.cells: list[CellPlan] = []
-        self.warnings: list[str] = _mixed_disks(binding)
+        self.warnings: list[str] = [text for role, disks in binding.items() for text in of_role(role, disks)]
         self._place: dict[str, Any] = {"phase": "prepare", "block": ""}
 
     def whole(self) -> None:
         """Every step, from the gate to the last disk being blank."""
         self._add(Draft("admit", f"Check and lock {plural(len(self.disks), 'disk')}", seconds=2.0))
         blocks = list(self._blocks())
-        planned = {block: self._plan_layout(self.scenario.layouts[name]) for block, name, _ in blocks}
+        layouts = self.scenario.layouts
+        planned = {
+            block: plan_layout(layouts[name], self.parts, self.names, self.policy) for block, name, _ in blocks
+        }
         zeroed = {disk for block, name, _ in blocks if planned[block].needs_zero for disk in self._disks_of(name)}
         if zeroed:
             self._blank(sorted(zeroed), "Bring {} to zeroes and read them back")
@@ -157,30 +161,6 @@ class _Planner:
             return load
         return load._replace(spec=engines()[load.kind].quick(load.spec, size_bytes))
 
-    def _plan_layout(self, node: Node) -> Planned:
-        """The layer and everything below it, as one: built from below, taken down from above."""
-        build: list[Draft] = []
-        teardown: list[Draft] = []
-        parts: dict[str, tuple[Part, ...]] = {}
-        needs_zero = False
-        for name, sources in node.inputs.items():
-            found: list[Part] = []
-            for source in sources:
-                if isinstance(source, RoleRef):
-                    found += self.parts[source.role]
-                    continue
-                below = self._plan_layout(source)
-                assert below.offers is not None, "refused when the scenario was read"
-                build += below.build
-                teardown = [*below.teardown, *teardown]
-                needs_zero |= below.needs_zero
-                found.append(below.offers)
-            parts[name] = tuple(found)
-        own = all_layers()[node.kind].plan(node.spec, parts, self.names, self.policy)
-        return Planned(
-            (*build, *own.build), (*own.teardown, *teardown), own.targets, own.offers, needs_zero or own.needs_zero
-        )
-
     def _disks_of(self, layout: str) -> tuple[str, ...]:
         roles = self.scenario.layouts[layout].roles()
         return tuple(disk for role in roles for part in self.parts[role] for disk in part.disks)
@@ -215,7 +195,33 @@ class _Planner:
         )
 
 
-def _disk_part(disk: Disk) -> Part:
+def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned:
+    """The layer and everything below it, as one: built from below, taken down from above."""
+    build: list[Draft] = []
+    teardown: list[Draft] = []
+    parts: dict[str, tuple[Part, ...]] = {}
+    needs_zero = False
+    for name, sources in node.inputs.items():
+        found: list[Part] = []
+        for source in sources:
+            if isinstance(source, RoleRef):
+                found += roles[source.role]
+                continue
+            below = plan_layout(source, roles, names, policy)
+            assert below.offers is not None, "refused when the scenario was read"
+            build += below.build
+            teardown = [*below.teardown, *teardown]
+            needs_zero |= below.needs_zero
+            found.append(below.offers)
+        parts[name] = tuple(found)
+    own = all_layers()[node.kind].plan(node.spec, parts, names, policy)
+    return Planned(
+        (*build, *own.build), (*own.teardown, *teardown), own.targets, own.offers, needs_zero or own.needs_zero
+    )
+
+
+def disk_part(disk: Disk) -> Part:
+    """A disk as a layer's input."""
     return Part(
         ref=f"disk:{disk.id}",
         path=disk.path,
@@ -225,19 +231,6 @@ def _disk_part(disk: Disk) -> Part:
         discard=disk.discard,
         rotational=bool(disk.rotational),
     )
-
-
-def _mixed_disks(binding: Mapping[str, tuple[Disk, ...]]) -> list[str]:
-    """Differences within one role that make its figures those of the slowest or smallest disk."""
-    warnings = []
-    for role, disks in binding.items():
-        if len({d.model for d in disks}) > 1:
-            warnings.append(f"the disks of role {role} are of different models")
-        if len({d.size_bytes for d in disks}) > 1:
-            warnings.append(f"the disks of role {role} differ in size: the smallest decides")
-        if slow := [d.id for d in disks if d.link and d.link.below_maximum]:
-            warnings.append(f"PCIe link below its maximum: {', '.join(slow)}")
-    return warnings
 
 
 def _total(values: Iterator[int | None]) -> int | None:
@@ -272,4 +265,4 @@ def refused(plan: Plan, erase: tuple[str, ...], disks: Mapping[str, Disk]) -> li
     return problems
 
 
-__all__ = ["FIRST_TARGET_FD", "make_plan", "refused", "used_roles"]
+__all__ = ["FIRST_TARGET_FD", "disk_part", "make_plan", "plan_layout", "refused", "used_roles"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,7 @@ from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
 from raidtui.model.plan import Options
 from raidtui.model.problem import Problem, ProblemError, fail
 from raidtui.model.result import RESULT_SCHEMA, Result
-from raidtui.model.scenario import Catalog, Node, RoleRef, Scenario, read_scenario
+from raidtui.model.scenario import Catalog, Node, Role, RoleRef, Scenario, read_scenario
 from raidtui.stack.catalog import all_layers
 
 
@@ -36,31 +37,43 @@ class Document(msgspec.Struct, frozen=True):
     """Role → disk ids of the earlier run; a wish only, for the same server."""
 
 
+class Given(msgspec.Struct, frozen=True):
+    """A document's scenario as plain JSON data, unread, its place in the document, and as in `Document`."""
+
+    value: Any
+    place: str
+    earlier: Mapping[str, tuple[str, ...]]
+
+
 def read_document(text: str) -> Document:
     """Read a scenario or a result file. Raises ProblemError with every problem, each naming its place."""
+    given = open_document(text)
+    return Document(read_whole(given), given.earlier)
+
+
+def read_whole(given: Given) -> Scenario:
+    """Raises ProblemError with every problem, each naming its place."""
+    return _checked(read_scenario(given.value, catalog(), given.place))
+
+
+def open_document(text: str) -> Given:
+    """The scenario in a scenario or result file. Raises ProblemError where it is not JSON, too large, or no result."""
     data = text.encode("utf-8", "surrogatepass")
     value = read_json(data, max_bytes=MAX_RESULT_BYTES)
     if isinstance(value, dict) and value.get("schema") == RESULT_SCHEMA:
         result = decode(Result, value)
         earlier = {role: tuple(p.id for p in prints) for role, prints in result.binding.items()}
-        return Document(_checked(read_scenario(result.scenario, catalog(), "$.scenario")), earlier)
+        return Given(result.scenario, "$.scenario", earlier)
     if len(data) > MAX_SCENARIO_BYTES:
         read_json(data)  # raises: too large for a scenario
-    return Document(_checked(read_scenario(value, catalog())), {})
+    return Given(value, "$", {})
 
 
 def _checked(scenario: Scenario) -> Scenario:
     """Refuse what no Linux would build and what no workload can measure honestly, before any disk is looked at."""
     problems: list[Problem] = []
     for name, layout in scenario.layouts.items():
-        for node in layout.walk():
-            problems += all_layers()[node.kind].check(node.spec, _counts(node, scenario), node.place)
-            problems += [
-                Problem("no-device-below", f"a {source.kind} offers no block device to stand on", node.place, exit=2)
-                for sources in node.inputs.values()
-                for source in sources
-                if isinstance(source, Node) and source.kind == "disk"
-            ]
+        problems += layout_problems(layout, scenario.roles)
         if len(name) > 63:
             problems.append(Problem("schema", "the name is too long", layout.place, exit=2))
     for load in scenario.workloads.values():
@@ -70,10 +83,24 @@ def _checked(scenario: Scenario) -> Scenario:
     return scenario
 
 
-def _counts(node: Node, scenario: Scenario) -> dict[str, int]:
+def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
+    """Why Linux would not build this layout."""
+    problems: list[Problem] = []
+    for node in layout.walk():
+        problems += all_layers()[node.kind].check(node.spec, _counts(node, roles), node.place)
+        problems += [
+            Problem("no-device-below", f"a {source.kind} offers no block device to stand on", node.place, exit=2)
+            for sources in node.inputs.values()
+            for source in sources
+            if isinstance(source, Node) and all_layers()[source.kind].offers != "block"
+        ]
+    return problems
+
+
+def _counts(node: Node, roles: Mapping[str, Role]) -> dict[str, int]:
     """How many devices go into each input of a layer."""
     return {
-        name: sum(scenario.roles[s.role].count if isinstance(s, RoleRef) else 1 for s in sources)
+        name: sum(roles[s.role].count if isinstance(s, RoleRef) else 1 for s in sources)
         for name, sources in node.inputs.items()
     }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from raidtui.model.describe import Preset
 from raidtui.model.measure import Measured, Sample
 from raidtui.model.problem import Problem
 
@@ -40,16 +41,42 @@ class Estimate(NamedTuple):
     """Upper bound of what it writes, or None where only the disks' speed bounds it."""
 
 
+class Pattern(NamedTuple):
+    """How a workload's operations look to the devices below."""
+
+    block_bytes: tuple[int, ...]
+    """Every block size it uses, in bytes; empty where that is not known."""
+    writes: bool
+    random: bool
+    in_flight_bytes: int
+    """At most at once, per device of the target."""
+    whole_sectors: bool
+    """True where an operation that is not whole sectors fails, as with O_DIRECT."""
+
+
 class Engine(Protocol):
     """One way of loading a target."""
 
     kind: str
     """The word that names it in scenario files."""
+    title: str
     spec: type[msgspec.Struct]
     """Its options: frozen, unknown fields forbidden, every field typed and with a docstring."""
 
     def check(self, spec: Any, place: str) -> list[Problem]:
         """Why these options cannot be honest on any target. Empty: they can."""
+
+    @property
+    def presets(self) -> tuple[Preset, ...]:
+        """Workloads that the field has a name for. Each passes `check`."""
+
+    def words(self, spec: Any) -> str:
+        """What it does, short: `randwrite 4KiB, T1Q1, fsync 1, 60s`."""
+
+    def defaults(self, spec: Any) -> Mapping[str, tuple[str, str]]:
+        """By field: what it comes to where the scenario leaves it out, given all the others, and why."""
+
+    def pattern(self, spec: Any) -> Pattern: ...
 
     def check_target(self, spec: Any, place: str, size_bytes: int) -> list[Problem]:
         """Why they cannot be honest on a target of this size."""

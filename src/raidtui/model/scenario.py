@@ -33,13 +33,19 @@ class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """What the disks of a role must be like. Everything given must hold."""
 
     transport: Literal["nvme", "sata", "sas", "scsi", "virtio", "usb"] | None = None
+    """How they are attached."""
     kind: Literal["nvme", "ssd", "hdd"] | None = None
+    """NVMe, other flash, or rotating disks."""
     rotational: bool | None = None
-    min_size: Size | None = None
-    max_size: Size | None = None
+    """Whether they rotate."""
+    min_size: Annotated[Size, Meta(examples=["1TB", "960GB"])] | None = None
+    """Not smaller than this."""
+    max_size: Annotated[Size, Meta(examples=["2TB", "4TB"])] | None = None
+    """Not larger than this."""
     model: Annotated[str, Meta(max_length=80)] | None = None
     """Part of the model's name, in any case."""
-    logical_sector: Size | None = None
+    logical_sector: Annotated[Size, Meta(examples=["4096B", "512B"])] | None = None
+    """Size of the sectors that they are addressed in."""
 
     def mismatch(self, disk: Disk) -> str | None:
         """Why `disk` is not such a disk, or None when it is."""
@@ -64,13 +70,16 @@ class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """A name that stands for `count` disks which are like `where`."""
 
     count: Annotated[int, Meta(ge=1, le=1024)]
+    """How many disks."""
     where: Where = Where()
+    """What each of them must be like."""
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How the whole matrix is run."""
 
     rounds: Annotated[int, Meta(ge=1, le=100)] = 1
+    """How often every layout is measured with every workload."""
     order: Literal["interleaved", "grouped"] = "interleaved"
     """`interleaved`: every layout once per round; `grouped`: a layout is built once and measured in all rounds."""
     prefill: bool = True
@@ -134,6 +143,16 @@ class Scenario(NamedTuple):
     given: Mapping[str, Any]
 
 
+class Sketch(NamedTuple):
+    """What could be read of a scenario that may be unfinished: the entries that are whole, and what the others lack."""
+
+    roles: Mapping[str, Role]
+    layouts: Mapping[str, Node]
+    workloads: Mapping[str, Load]
+    policy: Policy
+    problems: tuple[Problem, ...]
+
+
 class Catalog(NamedTuple):
     """The kinds that may stand in a scenario: option types by kind, and how to find a layer's inputs."""
 
@@ -157,12 +176,36 @@ class _Outline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_scenario(value: Any, catalog: Catalog, place: str = "$") -> Scenario:
     """A scenario from plain JSON data. Raises ProblemError with every problem found, each naming its place."""
     outline = decode(_Outline, value, place)
+    sketch = _read(outline, catalog, place)
+    if sketch.problems:
+        raise ProblemError(*sketch.problems)
+    roles, layouts, workloads, policy, _ = sketch
+    return Scenario(outline.name, outline.title, outline.why, roles, layouts, workloads, policy, value)
+
+
+def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
+    """What can be read of a scenario that may be unfinished; never raises ProblemError."""
+    problems: tuple[Problem, ...] = ()
+    try:
+        return _read(decode(_Outline, value, place), catalog, place)
+    except ProblemError as error:
+        problems = error.problems
+    given = value if isinstance(value, dict) else {}
+    roles, layouts, workloads = (
+        section if isinstance(section := given.get(name), dict) else {} for name in ("roles", "layouts", "workloads")
+    )
+    outline = _Outline(SCHEMA, "sketch", roles, layouts, workloads, policy=given.get("policy", {}))
+    sketch = _read(outline, catalog, place)
+    return sketch._replace(problems=(*problems, *sketch.problems))
+
+
+def _read(outline: _Outline, catalog: Catalog, place: str) -> Sketch:
     problems: list[Problem] = []
     roles = _section(
         outline.roles, f"{place}.roles", 64, problems, lambda v, p: decode(Role, v, p), r"^[a-z][a-z0-9_-]{0,30}$"
     )
     layouts = _section(
-        outline.layouts, f"{place}.layouts", MAX_LAYOUTS, problems, lambda v, p: _node(v, p, catalog, roles, 1)
+        outline.layouts, f"{place}.layouts", MAX_LAYOUTS, problems, lambda v, p: _layout(v, p, catalog, roles)
     )
     workloads = _section(
         outline.workloads, f"{place}.workloads", MAX_WORKLOADS, problems, lambda v, p: _load(v, p, catalog)
@@ -172,11 +215,14 @@ def read_scenario(value: Any, catalog: Catalog, place: str = "$") -> Scenario:
         policy = decode(Policy, outline.policy, f"{place}.policy")
     except ProblemError as error:
         problems += error.problems
-    for name, node in layouts.items():
-        problems += _reused_roles(node, f"{place}.layouts.{name}")
-    if problems:
-        raise ProblemError(*problems)
-    return Scenario(outline.name, outline.title, outline.why, roles, layouts, workloads, policy, value)
+    return Sketch(roles, layouts, workloads, policy, tuple(problems))
+
+
+def _layout(value: Any, place: str, catalog: Catalog, roles: Mapping[str, Role]) -> Node:
+    node = _node(value, place, catalog, roles, 1)
+    if reused := _reused_roles(node, place):
+        raise ProblemError(*reused)
+    return node
 
 
 def _section(
@@ -201,7 +247,7 @@ def _section(
     return found
 
 
-def _single(value: Any, place: str, what: str, known: Mapping[str, Any]) -> tuple[str, Any]:
+def single(value: Any, place: str, what: str, known: Mapping[str, Any]) -> tuple[str, Any]:
     """`{"kind": {…}}`: the kind and its options."""
     if not isinstance(value, dict) or len(value) != 1:
         raise fail("schema", f"expected an object with one key, the kind of {what}", place=place,
@@ -214,14 +260,14 @@ def _single(value: Any, place: str, what: str, known: Mapping[str, Any]) -> tupl
 
 
 def _load(value: Any, place: str, catalog: Catalog) -> Load:
-    kind, options = _single(value, place, "workload", catalog.workloads)
+    kind, options = single(value, place, "workload", catalog.workloads)
     return Load(kind, decode(catalog.workloads[kind], options, f"{place}.{kind}"), f"{place}.{kind}")
 
 
 def _node(value: Any, place: str, catalog: Catalog, roles: Mapping[str, Role], depth: int) -> Node:
     if depth > MAX_NESTING:
         raise fail("schema", f"layers are nested more than {MAX_NESTING} deep", place=place)
-    kind, options = _single(value, place, "layer", catalog.layers)
+    kind, options = single(value, place, "layer", catalog.layers)
     place = f"{place}.{kind}"
     spec = decode(catalog.layers[kind], options, place)
     inputs = {
@@ -263,4 +309,5 @@ def _reused_roles(node: Node, place: str) -> list[Problem]:
     return problems
 
 
-__all__ = ["Catalog", "Load", "Node", "Operand", "Policy", "Role", "RoleRef", "Scenario", "Where", "read_scenario"]
+__all__ = ["Catalog", "Load", "Node", "Operand", "Policy", "Role", "RoleRef", "Scenario", "Sketch", "Where",
+           "read_scenario", "read_sketch", "single"]  # fmt: skip

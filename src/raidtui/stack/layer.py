@@ -7,7 +7,7 @@ The doing half is its actions: each step names one, and everything that touches 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -79,6 +79,12 @@ class Shape(NamedTuple):
     """How many disks may fail without loss, whichever they are."""
     write_penalty: float
     """Device writes for one small random write."""
+    chunk_bytes: int | None = None
+    """What lies in a row on one device; None where it does not stripe."""
+    stripe_bytes: int | None = None
+    """Data of one stripe over all devices."""
+    reads_to_write: bool = False
+    """True where a write of less than a full stripe has to read first what the parity is made of."""
 
 
 class Layer(Protocol):
@@ -90,11 +96,24 @@ class Layer(Protocol):
     spec: type[msgspec.Struct]
     """Its options: frozen, unknown fields forbidden, every field typed and with a docstring."""
 
+    @property
+    def offers(self) -> Literal["", "block", "directory"]:
+        """What a layer above may stand on; empty for what can only be measured."""
+
     def inputs(self, spec: Any) -> Mapping[str, Operand]:
         """Where devices go in, by input name: `{"on": …, "journal": …}`."""
 
     def check(self, spec: Any, counts: Mapping[str, int], place: str) -> list[Problem]:
         """Why Linux would refuse this, given how many devices go into each input. Called when the scenario is read."""
+
+    def words(self, spec: Any, counts: Mapping[str, int]) -> str:
+        """What it is, short: `raid5 of 4, chunk 64KiB`."""
+
+    def defaults(self, spec: Any, counts: Mapping[str, int]) -> Mapping[str, tuple[str, str]]:
+        """By field: what it comes to where the scenario leaves it out, given all the others, and why."""
+
+    def survives(self, spec: Any, counts: Mapping[str, int]) -> Mapping[str, tuple[int, str]]:
+        """By input: how many of its devices may fail without loss, whichever they are; in words which, and what then."""
 
     def plan(self, spec: Any, parts: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned: ...
 

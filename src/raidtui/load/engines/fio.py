@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from raidtui.base.proc import find_tool
-from raidtui.load.engine import Engine, Estimate, Target, TargetDevice
-from raidtui.load.fio import honest
+from raidtui.load.engine import Engine, Estimate, Pattern, Target, TargetDevice
+from raidtui.load.fio import honest, meaning
 from raidtui.load.fio.command import command, prefill_spec
 from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.presets import PRESETS
 from raidtui.load.fio.process import PATIENCE_S, Bounds, Process
 from raidtui.load.fio.region import region_of
 from raidtui.load.fio.report import Report, compact, summary_of
@@ -35,6 +36,8 @@ class FioEngine:
     """fio, given only typed options and devices that are already open. `block_only=False` is for tests on files."""
 
     kind = "fio"
+    title = "fio"
+    presets = PRESETS
     spec: type[msgspec.Struct] = FioSpec
 
     def __init__(self, *, block_only: bool = True) -> None:
@@ -42,6 +45,15 @@ class FioEngine:
 
     def check(self, spec: FioSpec, place: str) -> list[Problem]:
         return honest.check(spec, place)
+
+    def words(self, spec: FioSpec) -> str:
+        return meaning.words(spec)
+
+    def defaults(self, spec: FioSpec) -> Mapping[str, tuple[str, str]]:
+        return meaning.defaults(spec)
+
+    def pattern(self, spec: FioSpec) -> Pattern:
+        return meaning.pattern(spec)
 
     def check_target(self, spec: FioSpec, place: str, size_bytes: int) -> list[Problem]:
         return honest.check_target(spec, place, size_bytes)

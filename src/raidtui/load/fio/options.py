@@ -26,7 +26,7 @@ WRITES: Final = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})
 RANDOM: Final = frozenset({"randread", "randwrite", "randrw"})
 SYNCHRONOUS_ENGINES: Final = frozenset({"psync", "pvsync2", "sync"})
 
-Percent = Annotated[int, Meta(ge=0, le=100)]
+Percent = Annotated[int, Meta(ge=0, le=100, extra={"unit": "%"})]
 
 
 class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -36,7 +36,7 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """What is done: sequential or random reads, writes, or a mix (`rw` = `readwrite`)."""
     ioengine: Literal["io_uring", "libaio", "psync", "pvsync2", "sync"] = "libaio"
     """How I/O is submitted. The last three are synchronous: one operation at a time per job."""
-    bs: Size | None = None
+    bs: Annotated[Size, Meta(examples=["4KiB", "1MiB"])] | None = None
     """Block size of every operation."""
     bssplit: Annotated[str, Meta(pattern=BSSPLIT_PATTERN, max_length=512, examples=["4KiB/60:64KiB/40"])] | None = None
     """A mix of block sizes instead of `bs`, each with its share in percent."""
@@ -46,7 +46,7 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Jobs (threads) per device, all doing the same."""
     runtime: Duration
     """How long it is measured."""
-    ramp_time: Duration | None = None
+    ramp_time: Annotated[Duration, Meta(examples=["5s", "30s"])] | None = None
     """How long it runs before it is measured."""
     time_based: bool = True
     """False: it ends as soon as the region was done once, at the latest after `runtime`."""
@@ -81,17 +81,17 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         | None
     ) = None
     """How random offsets are spread: `random`, `zipf:θ`, `pareto:h`, `normal:%`, `zoned:access%/size%:…`."""
-    rate: Size | None = None
+    rate: Annotated[Size, Meta(examples=["100MB", "1GB"])] | None = None
     """At most so many bytes per second and job, in each direction."""
-    rate_iops: Annotated[int, Meta(ge=1, le=100_000_000)] | None = None
+    rate_iops: Annotated[int, Meta(ge=1, le=100_000_000, extra={"unit": "IOPS"})] | None = None
     """At most so many operations per second and job, in each direction."""
-    thinktime: Duration | None = None
+    thinktime: Annotated[Duration, Meta(examples=["1ms", "100ms"])] | None = None
     """Pause after each operation."""
-    latency_target: Duration | None = None
+    latency_target: Annotated[Duration, Meta(examples=["1ms", "10ms"])] | None = None
     """Find the largest queue depth, up to `iodepth`, that keeps latency below this."""
-    latency_window: Duration | None = None
+    latency_window: Annotated[Duration, Meta(examples=["500ms", "2s"])] | None = None
     """How long each step of that search is observed."""
-    latency_percentile: Annotated[float, Meta(gt=0, le=100)] | None = None
+    latency_percentile: Annotated[float, Meta(gt=0, le=100, extra={"unit": "%"})] | None = None
     """Share of operations that must meet `latency_target`, in percent."""
     iodepth_batch_submit: Annotated[int, Meta(ge=1, le=4096)] | None = None
     """Operations submitted at once."""

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from raidtui.base.text import plural
 from raidtui.model.convert import Operand
 from raidtui.model.plan import Names
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
@@ -21,6 +22,7 @@ class DiskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """Disks as they are."""
 
     on: Operand
+    """The disks to measure."""
     mode: Literal["each", "together"] = "each"
     """`each`: one after another, each its own target; `together`: all at once, one target."""
 
@@ -31,6 +33,7 @@ class DiskLayer:
     kind = "disk"
     title = "plain disks"
     spec = DiskSpec
+    offers: Final = ""
 
     def inputs(self, spec: DiskSpec) -> Mapping[str, Operand]:
         return {"on": spec.on}
@@ -39,6 +42,16 @@ class DiskLayer:
         if counts.get("on", 0) >= 1:
             return []
         return [Problem("disk-none", "there is no disk to measure", f"{place}.on", "Name a role.", int(Exit.USAGE))]
+
+    def words(self, spec: DiskSpec, counts: Mapping[str, int]) -> str:
+        count = counts.get("on", 0)
+        return plural(count, "disk") + (f", {spec.mode}" if count != 1 else "")
+
+    def defaults(self, spec: DiskSpec, counts: Mapping[str, int]) -> Mapping[str, tuple[str, str]]:
+        return {"mode": ("each", "one disk alone is what every layout is compared with")}
+
+    def survives(self, spec: DiskSpec, counts: Mapping[str, int]) -> Mapping[str, tuple[int, str]]:
+        return {"on": (0, "no disk: each one stands alone")}
 
     def shape(self, spec: DiskSpec, parts: Mapping[str, tuple[Part, ...]]) -> Shape:
         """Size: of all disks together; for `each`, of the smallest one."""

@@ -12,9 +12,9 @@ from raidtui.model.problem import Problem, fail
 from raidtui.model.scenario import Policy
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
-from raidtui.stack.md import build, dismantle, health, proof, rules, size, sync
+from raidtui.stack.md import build, dismantle, health, meaning, proof, rules, size, sync
 from raidtui.stack.md.command import create_argv, node_path, stop_argv, zero_argv
-from raidtui.stack.md.spec import PARITY, MdSpec, bitmap, chunk_bytes, consistency, copies, layout
+from raidtui.stack.md.spec import PARITY, MdSpec, bitmap, chunk_bytes, consistency, layout
 
 _SYNC_BYTES_S: Final = {True: 120e6, False: 500e6}
 """What an initial sync does in a second, roughly, by rotational."""
@@ -28,6 +28,7 @@ class MdLayer:
     kind = "md"
     title = "md array"
     spec = MdSpec
+    offers: Final = "block"
 
     def inputs(self, spec: MdSpec) -> Mapping[str, Operand]:
         given = {"on": spec.on, "journal": spec.journal, "spares": spec.spares}
@@ -36,10 +37,26 @@ class MdLayer:
     def check(self, spec: MdSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
         return rules.check(spec, counts, place)
 
+    def words(self, spec: MdSpec, counts: Mapping[str, int]) -> str:
+        return meaning.words(spec, counts.get("on", 0))
+
+    def defaults(self, spec: MdSpec, counts: Mapping[str, int]) -> Mapping[str, tuple[str, str]]:
+        return meaning.defaults(spec)
+
+    def survives(self, spec: MdSpec, counts: Mapping[str, int]) -> Mapping[str, tuple[int, str]]:
+        return meaning.survives(spec, counts)
+
     def shape(self, spec: MdSpec, parts: Mapping[str, tuple[Part, ...]]) -> Shape:
         """Raises ProblemError (`md-too-small`)."""
         members = len(parts["on"])
-        return Shape(_size(spec, parts), _may_fail(spec, members), _write_penalty(spec, members))
+        return Shape(
+            _size(spec, parts),
+            meaning.may_fail(spec, members),
+            _write_penalty(spec, members),
+            chunk_bytes(spec),
+            rules.stripe_bytes(spec, members),
+            spec.level in PARITY,
+        )
 
     def plan(self, spec: MdSpec, parts: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned:
         """Raises ProblemError (`md-too-small`, `md-bitmap`) where the disks' sizes do not allow it."""
@@ -56,7 +73,7 @@ class MdLayer:
         drafts = [
             Draft(
                 "md.create",
-                f"Create {_words(spec, len(parts['on']))}",
+                f"Create {meaning.words(spec, len(parts['on']))}",
                 args,
                 (create_argv(args, paths["on"], paths["spares"], journal),),
                 undo,
@@ -172,22 +189,12 @@ def _check_bitmap_chunk(spec: MdSpec, parts: Mapping[str, tuple[Part, ...]]) -> 
                    place="md.bitmap_chunk", remedy=f"At least {least >> 10}KiB.")  # fmt: skip
 
 
-def _may_fail(spec: MdSpec, members: int) -> int:
-    if spec.level == "raid0":
-        return 0
-    if spec.level == "raid1":
-        return members - 1
-    if spec.level == "raid10":
-        return (copies(layout(spec) or "") or ("near", 2))[1] - 1
-    return PARITY[spec.level]
-
-
 def _write_penalty(spec: MdSpec, members: int) -> float:
     """Data and parity; once more through a journal; a partial parity log adds one write."""
     if spec.level == "raid0":
         return 1.0
     if spec.level in ("raid1", "raid10"):
-        return float(_may_fail(spec, members) + 1)
+        return float(meaning.may_fail(spec, members) + 1)
     writes = 1.0 + PARITY[spec.level]
     return writes * 2 if spec.journal is not None else writes + (consistency(spec) == "ppl")
 
@@ -196,20 +203,9 @@ def _sync_cost(spec: MdSpec, parts: Mapping[str, tuple[Part, ...]]) -> tuple[int
     """Bytes written at most, and seconds roughly: members are read and written side by side."""
     each = 512 * size.component_sectors(spec, [part.size_bytes for part in parts["on"]])
     members = len(parts["on"])
-    redundant = {"raid1": members - 1, "raid10": members * (1 - 1 / (_may_fail(spec, members) + 1))}
+    redundant = {"raid1": members - 1, "raid10": members * (1 - 1 / (meaning.may_fail(spec, members) + 1))}
     written = int(each * redundant.get(spec.level, PARITY.get(spec.level, 0)))
     return written, each / _SYNC_BYTES_S[any(part.rotational for part in parts["on"])]
-
-
-def _words(spec: MdSpec, members: int) -> str:
-    words = [f"{spec.level} of {members}"]
-    if layout(spec) is not None and spec.layout is not None:
-        words.append(spec.layout)
-    if (chunk := chunk_bytes(spec)) is not None:
-        words.append(f"chunk {spec.chunk.text if spec.chunk else f'{chunk >> 10}KiB'}")
-    if consistency(spec) not in (None, "resync"):
-        words.append(f"consistency {consistency(spec)}")
-    return ", ".join(words)
 
 
 LAYER = MdLayer()

@@ -34,6 +34,7 @@ class MdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """Options of an md array (md(4), mdadm(8))."""
 
     level: Level
+    """raid0 stripes, raid1 mirrors, raid10 stripes mirrors; raid4 and raid5 keep one parity per stripe, raid6 two."""
     on: Operand
     """The members, in order."""
     journal: Operand | None = None
@@ -41,13 +42,13 @@ class MdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     spares: Operand | None = None
     """Hot spares."""
     chunk: Size | None = None
-    """512KiB where not given; raid1 has none."""
-    layout: Annotated[str, Meta(pattern=LAYOUT_PATTERN)] | None = None
+    """How much of one member follows in a row; 512KiB where not given; raid1 has none."""
+    layout: Annotated[str, Meta(pattern=LAYOUT_PATTERN, examples=["near2", "far2", "left-symmetric"])] | None = None
     """raid10: near2 (the default), far2, offset2 or any other number of copies; raid5, raid6: left-symmetric (the default),
     right-symmetric, left-asymmetric, right-asymmetric, parity-first, parity-last."""
     bitmap: Literal["none", "internal"] | None = None
     """Write-intent bitmap. Follows from `consistency` where not given."""
-    bitmap_chunk: Size | None = None
+    bitmap_chunk: Annotated[Size, Meta(examples=["64MiB", "128MiB"])] | None = None
     """Bytes of a member that one bit of the bitmap stands for; mdadm chooses where not given (at least 64MiB)."""
     consistency: Literal["resync", "bitmap", "journal", "ppl"] | None = None
     """What happens after a crash; follows from `journal` and `bitmap` where not given, and is `resync` without them."""

@@ -1,0 +1,123 @@
+"""What can be built and measured, and yet should be known before: each one plain sentence with its consequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from raidtui.load.engine import Pattern
+from raidtui.model.disk import Disk
+from raidtui.model.units import size_text
+from raidtui.stack.layer import Shape
+
+PASSED_BY_EVERY_WRITE: Final = frozenset({"journal", "log", "cache"})
+"""Inputs of layers that writes go through before they reach the disks that keep the data."""
+
+
+class Shaped(NamedTuple):
+    """One layer of a layout, with the word for it and what it is worth."""
+
+    words: str
+    shape: Shape
+
+
+def of_role(role: str, disks: Sequence[Disk]) -> Iterator[str]:
+    """Differences within one role that make its figures those of the slowest or smallest disk."""
+    if len({disk.model for disk in disks}) > 1:
+        yield f"The disks of role {role} are of different models: the slowest of them sets the pace."
+    if len({disk.size_bytes for disk in disks}) > 1:
+        least = size_text(min(disk.size_bytes for disk in disks))
+        yield f"The disks of role {role} differ in size: only {least} of each is used where they are striped or mirrored."
+    if len({disk.rotational for disk in disks if disk.rotational is not None}) > 1:
+        yield f"Role {role} has rotating disks and flash: the rotating ones set the pace."
+    if len({disk.logical_sector_bytes for disk in disks}) > 1:
+        yield f"The disks of role {role} differ in their logical sectors: what stands on them takes the larger ones."
+    if slow := [disk.id for disk in disks if disk.link and disk.link.below_maximum]:
+        yield f"The PCIe link of {', '.join(slow)} is below its maximum: sequential figures will be lower than they could."
+
+
+def between_roles(inputs: Mapping[str, tuple[Disk, ...]]) -> Iterator[str]:
+    """Of one layer: a device that every write passes, and that is slower by nature than those behind it."""
+    behind = [disk for name, disks in inputs.items() if name not in PASSED_BY_EVERY_WRITE for disk in disks]
+    for name in PASSED_BY_EVERY_WRITE & inputs.keys():
+        if not behind or not inputs[name]:
+            continue
+        if min(map(_rank, inputs[name])) < max(map(_rank, behind)):
+            yield f"The {name} is a slower kind of disk than those behind it: every write waits for it."
+            continue
+        own, theirs = link_bytes_per_s(inputs[name]), link_bytes_per_s(behind)
+        if own is not None and theirs is not None and own < theirs:
+            yield (
+                f"Every write passes the {name}, whose link carries {own / 1e9:.1f} GB/s, and those behind it "
+                f"{theirs / 1e9:.1f} GB/s: large writes will go at the pace of the {name}."
+            )
+
+
+def of_workloads(
+    layers: Sequence[Shaped], patterns: Mapping[str, Pattern], sector_bytes: int | None
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Block sizes of the workloads against chunk, stripe and sectors of a layout: names of workloads, and the sentence."""
+    if sector_bytes is not None:
+        broken = [
+            name
+            for name, found in patterns.items()
+            if found.whole_sectors and any(size % sector_bytes for size in found.block_bytes)
+        ]
+        if broken:
+            text = size_text(sector_bytes)
+            yield tuple(broken), f"blocks are not whole logical sectors of {text}, so direct I/O will be refused."
+    for words, shape in layers:
+        stripe = shape.stripe_bytes if shape.reads_to_write else None
+        small = [name for name, found in patterns.items() if stripe and _partial(found, stripe)]
+        if stripe and small:
+            yield (
+                tuple(small),
+                (
+                    f"writes do not fill the stripe of {size_text(stripe)} ({words}), so old data and "
+                    "parity are read first for each (read-modify-write)."
+                ),
+            )
+        chunk = shape.chunk_bytes
+        split = [n for n, p in patterns.items() if chunk and p.random and any(size > chunk for size in p.block_bytes)]
+        if chunk and split:
+            yield (
+                tuple(split),
+                (
+                    f"random blocks are larger than the chunk of {size_text(chunk)} ({words}), so each "
+                    "keeps several disks busy."
+                ),
+            )
+
+
+def _partial(found: Pattern, stripe_bytes: int) -> bool:
+    """True where md cannot gather whole stripes: random blocks that are none, or too little in flight to fill one."""
+    if not found.writes or not found.block_bytes:
+        return False
+    if found.random:
+        return any(size % stripe_bytes for size in found.block_bytes)
+    return found.in_flight_bytes < stripe_bytes
+
+
+def workloads_named(names: Sequence[str]) -> str:
+    """`Workload a`, `Workloads a, b`."""
+    return f"Workload {names[0]}" if len(names) == 1 else f"Workloads {', '.join(names)}"
+
+
+def _rank(disk: Disk) -> int:
+    return {"hdd": 0, "ssd": 1, "nvme": 2}[disk.kind]
+
+
+def link_bytes_per_s(disks: Sequence[Disk]) -> float | None:
+    """What the PCIe links of these disks carry together in one direction; None where one of them is not known.
+
+    Lanes × GT/s × encoding: 8b/10b up to 5 GT/s, 128b/130b from 8. Only NVMe disks have a link of their own: others share
+    their controller's. Namespaces of one controller (the same serial) share its link.
+    """
+    links = {}
+    for disk in disks:
+        link = disk.link
+        if disk.transport != "nvme" or link is None or link.speed_gts is None or link.width is None:
+            return None
+        encoding = 0.8 if link.speed_gts <= 5 else 128 / 130
+        links[disk.serial or disk.id] = link.speed_gts * 1e9 * link.width * encoding / 8
+    return sum(links.values()) if links else None

@@ -1,0 +1,175 @@
+"""What a scenario comes to while it is being composed: each layout and workload alone, none spoiling another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from raidtui.engine import cautions
+from raidtui.engine.binding import bind_partly
+from raidtui.engine.ceiling import ceiling_of
+from raidtui.engine.planner import disk_part, make_plan, plan_layout
+from raidtui.engine.reading import Given, catalog, layout_problems, open_document, read_whole
+from raidtui.engine.stack_view import Ground, Piece, stack_of
+from raidtui.engine.workload_view import workload_view
+from raidtui.load.catalog import engines
+from raidtui.load.engine import Pattern
+from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest
+from raidtui.model.disk import Disk
+from raidtui.model.plan import Argv, Names, Options, Plan
+from raidtui.model.problem import Problem, ProblemError
+from raidtui.model.scenario import ROLE_PATTERN, Sketch, read_sketch
+from raidtui.stack.layer import Draft, Planned
+
+PREVIEW_SCHEMA: Final = "raidtui.preview/1"
+TOKEN: Final = "preview0"  # noqa: S105 - stands where a plan's own eight characters will stand in names
+_NO_BOOT: Final = "preview"
+
+
+class _Layout(NamedTuple):
+    view: LayoutView
+    piece: Piece | None
+    planned: Planned | None
+
+
+def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
+    """Pure: touches nothing. Never raises ProblemError: what is wrong is in the answer, each with its place."""
+    try:
+        given = open_document(request.document)
+    except ProblemError as error:
+        return Preview(PREVIEW_SCHEMA, problems=error.problems)
+    sketch = read_sketch(given.value, catalog(), given.place)
+    raw_layouts = _chosen(given.value, "layouts", request.options.layouts)
+    raw_workloads = _chosen(given.value, "workloads", request.options.workloads)
+    used = {name: role for name, role in sketch.roles.items() if name in set(_mentioned(raw_layouts))}
+    said = {role: ids for role, ids in request.bind.items() if role not in sketch.roles or role in used}
+    binding, unbound = bind_partly(used, said, disks, given.earlier)
+    ground = Ground(sketch.roles, binding, sketch.policy)
+    patterns = {name: engines()[load.kind].pattern(load.spec) for name, load in sketch.workloads.items()}
+    patterns = {name: pattern for name, pattern in patterns.items() if name in raw_workloads}
+    layouts = [_layout(name, raw, given, sketch, ground, patterns) for name, raw in raw_layouts.items()]
+    sizes = tuple(dict.fromkeys(t.size_bytes for made in layouts if made.planned for t in made.planned.targets))
+    shapes = {made.view.name: made.piece for made in layouts if made.piece is not None}
+    workloads = tuple(
+        workload_view(name, raw, f"{given.place}.workloads.{name}", sketch.workloads.get(name), sizes,
+                      _of_layouts(name, shapes, patterns), quick=request.options.quick)
+        for name, raw in raw_workloads.items()
+    )  # fmt: skip
+    problems: list[Problem] = [*sketch.problems, *unbound]
+    problems += [problem for made in layouts for problem in made.view.problems]
+    problems += [problem for view in workloads for problem in view.problems]
+    plan, wrong = _plan(given, binding, request.options) if not problems else (None, ())
+    return Preview(
+        PREVIEW_SCHEMA,
+        tuple(made.view for made in layouts),
+        workloads,
+        tuple(dict.fromkeys((*problems, *wrong))),
+        plan.seconds if plan else None,
+        plan.writes_bytes if plan else None,
+        plan.erases if plan else tuple(sorted({disk for made in layouts for disk in made.view.erases})),
+        len(plan.cells) if plan else 0,
+    )
+
+
+def _plan(
+    given: Given, binding: Mapping[str, tuple[Disk, ...]], options: Options
+) -> tuple[Plan | None, tuple[Problem, ...]]:
+    try:
+        return make_plan(read_whole(given), binding, options, token=TOKEN, boot_id=_NO_BOOT), ()
+    except ProblemError as error:
+        return None, error.problems
+
+
+def _chosen(value: Any, section: str, only: Sequence[str]) -> dict[str, Any]:
+    """The entries of one section of an unread scenario."""
+    entries = value.get(section) if isinstance(value, dict) else None
+    return {n: e for n, e in entries.items() if not only or n in only} if isinstance(entries, dict) else {}
+
+
+def _mentioned(raw: Any) -> Iterator[str]:
+    """Every role that is named anywhere in unread layouts."""
+    if isinstance(raw, str):
+        if match := re.fullmatch(ROLE_PATTERN, raw):
+            yield match.group(1)
+    elif isinstance(raw, (dict, list)):
+        for entry in raw.values() if isinstance(raw, dict) else raw:
+            yield from _mentioned(entry)
+
+
+def _layout(name: str, raw: Any, given: Given, sketch: Sketch, ground: Ground, patterns: Mapping[str, Pattern]) -> _Layout:
+    place = f"{given.place}.layouts.{name}"
+    piece = stack_of(raw, place, ground)
+    node = sketch.layouts.get(name)
+    problems = [problem for problem in sketch.problems if _owner(problem.place, sketch, given) == name]
+    problems += layout_problems(node, sketch.roles) if node is not None else []
+    problems += piece.problems if piece is not None else ()
+    problems = list(dict.fromkeys(problems))
+    planned = None
+    if node is not None and not problems and piece is not None and all(role in ground.binding for role in node.roles()):
+        parts = {role: tuple(map(disk_part, disks)) for role, disks in ground.binding.items()}
+        try:
+            planned = plan_layout(node, parts, Names(TOKEN), sketch.policy)
+        except ProblemError as error:
+            problems += error.problems
+    stack = piece.view if piece is not None and isinstance(piece.view, LayerView) else None
+    view = LayoutView(name, stack, tuple(problems))
+    if piece is None or planned is None or piece.shape is None:
+        return _Layout(view, piece, None)
+    return _Layout(
+        LayoutView(
+            name,
+            stack,
+            warnings=tuple(_warnings(piece, ground, patterns)),
+            size_bytes=piece.shape.size_bytes,
+            raw_bytes=sum(disk.size_bytes for disk in piece.disks),
+            may_fail=piece.may_fail,
+            may_fail_words=piece.words,
+            write_penalty=piece.penalty,
+            stripe_bytes=piece.shape.stripe_bytes,
+            ceiling=ceiling_of(piece, one_by_one=len(planned.targets) > 1),
+            build=_commands(planned.build),
+            teardown=_commands(planned.teardown),
+            erases=tuple(sorted(disk.id for disk in piece.disks)),
+        ),
+        piece,
+        planned,
+    )
+
+
+def _owner(place: str, sketch: Sketch, given: Given) -> str:
+    """The layout that a place is in; names may have dots, so the longest that fits."""
+    entries = _chosen(given.value, "layouts", ())
+    fitting = [n for n in entries if (place + ".").startswith((p := f"{given.place}.layouts.{n}") + ".") or place == p]
+    return max(fitting, key=len, default="")
+
+
+def _commands(drafts: Sequence[Draft]) -> tuple[Argv, ...]:
+    return tuple(command for draft in drafts for command in draft.commands)
+
+
+def _warnings(piece: Piece, ground: Ground, patterns: Mapping[str, Pattern]) -> Iterator[str]:
+    own = {disk.id for disk in piece.disks}
+    for role, disks in ground.binding.items():
+        if own & {disk.id for disk in disks}:
+            yield from cautions.of_role(role, disks)
+    for inputs in piece.inputs:
+        yield from cautions.between_roles(inputs)
+    for names, text in cautions.of_workloads(piece.shapes, patterns, _sector_bytes(piece)):
+        yield f"{cautions.workloads_named(names)}: {text}"
+
+
+def _of_layouts(workload: str, pieces: Mapping[str, Piece], patterns: Mapping[str, Pattern]) -> tuple[str, ...]:
+    """The warnings of one workload: on which layout, and what."""
+    if workload not in patterns:
+        return ()
+    alone = {workload: patterns[workload]}
+    layouts: dict[str, list[str]] = {}
+    for name, piece in pieces.items():
+        for _, text in cautions.of_workloads(piece.shapes, alone, _sector_bytes(piece)):
+            layouts.setdefault(text, []).append(name)
+    return tuple(f"On {', '.join(names)}: {text}" for text, names in layouts.items())
+
+
+def _sector_bytes(piece: Piece) -> int | None:
+    return max((disk.logical_sector_bytes for disk in piece.disks), default=None)

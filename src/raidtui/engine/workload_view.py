@@ -1,0 +1,55 @@
+"""A workload as a form needs it, before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from raidtui.engine.planner import FIRST_TARGET_FD
+from raidtui.engine.settings import workload_settings
+from raidtui.load.catalog import engines
+from raidtui.model.convert import decode
+from raidtui.model.describe import WorkloadView
+from raidtui.model.problem import Problem, ProblemError
+from raidtui.model.scenario import Load, single
+
+_ANY_SIZE_BYTES = 1 << 50
+
+
+def workload_view(
+    name: str,
+    raw: Any,
+    place: str,
+    load: Load | None,
+    sizes: Sequence[int],
+    warnings: tuple[str, ...],
+    *,
+    quick: bool = False,
+) -> WorkloadView:
+    """`load` is what was read of `raw`, None where it cannot be; `sizes` are those of all targets that it will run on."""
+    try:
+        kind, options = single(raw, place, "workload", engines())
+    except ProblemError as error:
+        return WorkloadView(name, problems=error.problems)
+    settings = workload_settings(kind, options if isinstance(options, dict) else {})
+    engine = engines()[kind]
+    if load is None:
+        try:
+            decode(engine.spec, options, f"{place}.{kind}")
+        except ProblemError as error:
+            return WorkloadView(name, problems=error.problems, settings=settings)
+        return WorkloadView(name, settings=settings)
+    problems: list[Problem] = engine.check(load.spec, load.place)
+    spec = load.spec
+    if not problems and quick:
+        spec = engine.quick(spec, min(sizes, default=_ANY_SIZE_BYTES))
+    if not problems:
+        problems += [problem for size in sizes for problem in engine.check_target(spec, load.place, size)]
+    command: tuple[str, ...] = ()
+    seconds = 0.0
+    if not problems:
+        # Where targets differ in size, shares of them stay shares.
+        exact = sizes[0] if len(sizes) == 1 else None
+        command = engine.command(spec, (f"/proc/self/fd/{FIRST_TARGET_FD}",), size_bytes=exact)
+        seconds = engine.estimate(spec, min(sizes, default=_ANY_SIZE_BYTES)).seconds
+    return WorkloadView(name, engine.words(spec), tuple(dict.fromkeys(problems)), warnings, settings, command, seconds)
