@@ -44,7 +44,9 @@ def workload_view(
     if not problems and quick:
         spec = engine.quick(spec, min(sizes, default=_ANY_SIZE_BYTES))
     if not problems:
-        problems += [problem for size in sizes for problem in engine.check_target(spec, load.place, size)]
+        # The same on several targets is one thing to solve: the smallest one says it.
+        found = [p for size in sorted(sizes) for p in engine.check_target(spec, load.place, size)]
+        problems = list({(p.code, p.place): p for p in reversed(found)}.values())
     command: tuple[str, ...] = ()
     seconds = 0.0
     if not problems:
