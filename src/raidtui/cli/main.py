@@ -22,6 +22,8 @@ COMMANDS = {
     "cancel": "end a run and restore its disks",
     "recover": "undo what an interrupted run left behind",
     "show": "one result in the terminal",
+    "open": "the same on the screens, with its timeline",
+    "compare": "layouts × workloads of several results, as a table, Markdown, CSV or JSON",
     "explain": "what a problem code means and what to do",
     "schema": "the JSON Schema of a scenario or a result",
     "lab": "a throwaway storage server in a virtual machine",

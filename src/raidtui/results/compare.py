@@ -1,14 +1,17 @@
-"""Layouts × workloads of one result: the median over rounds, its spread, its share of the baseline, and what is wrong."""
+"""Layouts × workloads of one result or several: the median over rounds, its spread, its share of the baseline."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from statistics import median
+from typing import NamedTuple
 
 import msgspec
 
 from raidtui.model.measure import Direction, Summary
 from raidtui.model.result import Cell, Result
+from raidtui.results.naming import layout_names, notes_on, workload_names
 from raidtui.results.numbers import Unit
 
 BULK_BYTES = 256 << 10
@@ -38,6 +41,22 @@ class Row(msgspec.Struct, frozen=True):
     """By workload, in the comparison's order; None where nothing was measured."""
     failed: str = ""
     """Why the layout could not be built."""
+    source: int = 1
+    """Number of the result that it is from, counted from 1."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """One of the results that are compared."""
+
+    run: str
+    scenario: str
+    title: str
+    host: str
+    started: str
+    rehearsal: bool
+    complete: bool
+    cells: int
+    valid: int
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -46,28 +65,73 @@ class Comparison(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...]
     baseline: str
     """Label of the row that shares refer to, or empty."""
+    sources: tuple[Source, ...] = ()
+    """The results, in the order in which they were given."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know before believing the shares: a rehearsal, different servers."""
+
+
+class _Draft(NamedTuple):
+    """A row in the making: its cells by workload."""
+
+    label: str
+    source: int
+    failed: str
+    cells: Mapping[str, Sequence[Cell]]
 
 
 def compare(result: Result, baseline: str = "") -> Comparison:
     """The cells of a result as a table. `baseline` is a row's label; by default the first row with a valid number."""
-    workloads = _in_order(result.scenario.get("workloads"), [cell.workload for cell in result.cells])
-    units = tuple(unit_of([c for c in result.cells if c.workload == name]) for name in workloads)
-    labels = _row_labels(result)
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in result.cells:
-        groups.setdefault((label_of(cell), cell.workload), []).append(cell)
-    reference = baseline if baseline in labels else next(
-        (label for label in labels if any(c.valid for (row, _), cells in groups.items() if row == label for c in cells)), ""
-    )  # fmt: skip
+    return compare_many((result,), baseline)
+
+
+def compare_many(results: Sequence[Result], baseline: str = "") -> Comparison:
+    """The cells of several results as one table. A layout that several have is told apart by the result's number.
+
+    Workloads of one name are one column only where they are the same workload, run the same way.
+    """
+    layouts, loads = layout_names(results), workload_names(results)
+    drafts = [draft for number, result in enumerate(results, 1)
+              for draft in _drafts(number, result, layouts[number - 1], loads[number - 1])]  # fmt: skip
+    workloads = tuple(dict.fromkeys(name for names in loads for name in names.values()))
+    units = tuple(unit_of([c for draft in drafts for c in draft.cells.get(name, ())]) for name in workloads)
+    reference = _reference(drafts, baseline)
+    columns = list(zip(workloads, units, strict=True))
     rows = []
-    for label in labels:
+    for draft in drafts:
         entries = []
-        for name, unit in zip(workloads, units, strict=True):
-            base = None if label == reference else _median(groups.get((reference, name), ()), unit)
-            cells = groups.get((label, name))
-            entries.append(_entry(cells, unit, base) if cells else None)
-        rows.append(Row(label, tuple(entries), _failure(result, label)))
-    return Comparison(tuple(workloads), units, tuple(rows), reference)
+        for name, unit in columns:
+            base = _median(reference.cells.get(name, ()), unit) if reference and draft is not reference else None
+            entries.append(_entry(draft.cells[name], unit, base) if name in draft.cells else None)
+        rows.append(Row(draft.label, tuple(entries), draft.failed, draft.source))
+    return Comparison(workloads, units, tuple(rows), reference.label if reference else "",
+                      tuple(map(_source, results)), tuple(notes_on(results)))  # fmt: skip
+
+
+def _drafts(number: int, result: Result, layouts: Mapping[str, str], loads: Mapping[str, str]) -> Iterator[_Draft]:
+    for layout, name in layouts.items():
+        rows: dict[str, dict[str, list[Cell]]] = {}
+        for cell in result.cells:
+            if cell.layout == layout:
+                label = f"{name} {cell.part}" if cell.part else name
+                rows.setdefault(label, {}).setdefault(loads[cell.workload], []).append(cell)
+        for label, cells in (rows or {name: {}}).items():
+            yield _Draft(label, number, _failure(result, layout), cells)
+
+
+def _reference(drafts: Sequence[_Draft], wanted: str) -> _Draft | None:
+    """The row that was asked for, else the first one with a valid number."""
+    named = (draft for draft in drafts if wanted and draft.label == wanted)
+    valid = (draft for draft in drafts if any(cell.valid for cells in draft.cells.values() for cell in cells))
+    return next(chain(named, valid), None)
+
+
+def _source(result: Result) -> Source:
+    scenario = result.scenario
+    return Source(
+        result.run, str(scenario.get("name", "")), str(scenario.get("title", "")), result.machine.host, result.started,
+        result.rehearsal, result.complete, len(result.cells), sum(cell.valid for cell in result.cells),
+    )  # fmt: skip
 
 
 def label_of(cell: Cell) -> str:
@@ -120,27 +184,9 @@ def _median(cells: Sequence[Cell], unit: Unit) -> float | None:
     return median(values) if values else None
 
 
-def _in_order(section: object, found: Sequence[str]) -> list[str]:
-    """Names that were found, in the order in which the scenario gives them."""
-    given = [name for name in section if name in found] if isinstance(section, dict) else []
-    return list(dict.fromkeys([*given, *found]))
-
-
-def _row_labels(result: Result) -> list[str]:
-    layouts = _in_order(
-        result.scenario.get("layouts"),
-        [cell.layout for cell in result.cells] + [built.layout for built in result.layouts],
-    )
-    labels: list[str] = []
-    for layout in layouts:
-        labels += dict.fromkeys(label_of(c) for c in result.cells if c.layout == layout)
-        if not any(c.layout == layout for c in result.cells):
-            labels.append(layout)
-    return labels
-
-
-def _failure(result: Result, label: str) -> str:
+def _failure(result: Result, layout: str) -> str:
+    """Why the layout could not be built; empty where it could."""
     for built in result.layouts:
-        if built.layout == label and built.status == "failed":
+        if built.layout == layout and built.status == "failed":
             return built.problem.message if built.problem else "it could not be built"
     return ""

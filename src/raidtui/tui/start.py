@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import Place, place
 from raidtui.model.problem import Exit, fail
+
+if TYPE_CHECKING:
+    from raidtui.tui.app import RaidtuiApp
 
 
 def start(args: Namespace) -> int:
@@ -21,9 +26,23 @@ def start(args: Namespace) -> int:
 
     from raidtui.tui.app import RaidtuiApp
 
-    app = RaidtuiApp(lambda: EngineClient(later), place=where.name, on=args.on, first=first)
+    app = RaidtuiApp(lambda: EngineClient(later), place=where.name, on=args.on, first=first, begin=_opened(args))
     code = app.run()
     return int(code or app.return_code or 0)
+
+
+def _opened(args: Namespace) -> Callable[[RaidtuiApp], None]:
+    """What `raidtui open` was given is shown first: a result file, or a run of the server."""
+    path, run = getattr(args, "open_file", None), getattr(args, "open_run", "")
+
+    def begin(app: RaidtuiApp) -> None:
+        if path is not None:
+            app.result_files.append(path)
+            app.open_result(path)
+        elif run:
+            app.open_run(run)
+
+    return begin
 
 
 def _may_ask(where: Place) -> bool:

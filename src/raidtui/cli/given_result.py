@@ -1,0 +1,45 @@
+"""A result that was named on the command line: a file, stdin, or a run."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from pathlib import Path
+
+import msgspec
+
+from raidtui.cli.session import connect
+from raidtui.front.inputs import read_bytes
+from raidtui.front.results_files import results_folder
+from raidtui.model.problem import fail
+from raidtui.model.result import Result
+from raidtui.results.compare import Comparison
+from raidtui.results.load import read_result
+
+_RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
+
+
+def given_result(args: Namespace, name: str) -> Result:
+    """The result that `name` means. Raises ProblemError: what is wrong with the file, or with the run."""
+    return read_result(_data(args, name), name)
+
+
+def kept_file(args: Namespace, name: str) -> Path | None:
+    """The file that `name` is, or that holds the run of that name; None for a run that only its server knows."""
+    if Path(name).exists() or not _RUN.fullmatch(name):
+        return Path(name)
+    return next(iter(sorted(results_folder().glob(f"*-{name}.result.json"))), None) if not args.on else None
+
+
+def _data(args: Namespace, name: str) -> bytes:
+    if (path := kept_file(args, name)) is not None:
+        return read_bytes(str(path))
+    with connect(args) as engine:
+        return bytes(engine.call("result", {"run": name}, msgspec.Raw))
+
+
+def check_baseline(comparison: Comparison, wanted: str) -> None:
+    """Refuse a baseline that is no layout here. Raises ProblemError (`unknown-name`)."""
+    if wanted and comparison.baseline != wanted:
+        names = ", ".join(row.label for row in comparison.rows)
+        raise fail("unknown-name", f"there is no layout {wanted!r} with these results", remedy=f"Known: {names}.")

@@ -1,0 +1,40 @@
+"""A table in Markdown, with what is invalid below it."""
+
+from __future__ import annotations
+
+import re
+
+from raidtui.base.text import clean
+from raidtui.results.compare import Comparison
+from raidtui.results.formats.base import Format
+from raidtui.results.lines import Footnotes, entry_words, source_lines, why
+
+
+def write(comparison: Comparison) -> bytes:
+    """GitHub's tables; names and reasons are escaped, so that they are never markup."""
+    return ("\n".join(_lines(comparison)) + "\n").encode()
+
+
+def _lines(comparison: Comparison) -> list[str]:
+    notes = Footnotes()
+    heads = [f"{_text(name)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
+    found = [f"| Layout | {' | '.join(heads)} |", f"|:---|{'---:|' * len(heads)}"] if heads else ["Nothing was measured."]
+    for row in comparison.rows if heads else ():
+        cells = [
+            _text(re.sub(" +", " ", entry_words(row, index, unit))) + (notes.mark(why(row, index)))
+            for index, unit in enumerate(comparison.units)
+        ]
+        name = f"**{_text(row.label)}**" if row.label == comparison.baseline else _text(row.label)
+        found.append(f"| {name} | {' | '.join(cells)} |")
+    below = [f"% of **{_text(comparison.baseline)}**."] if comparison.baseline and len(comparison.rows) > 1 else []
+    below += [f"⚠ {_text(note)}." for note in comparison.notes]
+    below += [f"[{number}] {_text(sentence)}" for sentence, number in notes.numbers.items()]
+    below += [f"{_text(line)}." for line in source_lines(comparison)]
+    return [*found, *(["", *(f"- {line}" for line in below)] if below else [])]
+
+
+def _text(value: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", clean(value, 4096))
+
+
+FORMAT = Format("md", ".md", "a table in Markdown", write)

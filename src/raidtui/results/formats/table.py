@@ -1,0 +1,73 @@
+"""A table for a terminal: layouts × workloads, in as many tables as the width asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from raidtui.base.text import clean
+from raidtui.results.compare import Comparison
+from raidtui.results.formats.base import Format
+from raidtui.results.lines import Footnotes, entry_words, source_lines, why
+
+WIDTH = 120
+"""Columns where nobody says otherwise."""
+_GAP = "  "
+
+
+def write(comparison: Comparison) -> bytes:
+    """The table, 120 columns wide."""
+    return ("\n".join(table_lines(comparison, WIDTH)) + "\n").encode()
+
+
+def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> list[str]:
+    """The table and, below it, why cells are invalid and layouts missing. Long sentences are not wrapped.
+
+    `about` adds what is to be known of the results themselves.
+    """
+    notes = Footnotes()
+    first = ["LAYOUT", *(clean(row.label) for row in comparison.rows)]
+    heads = [f"{clean(name)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
+    body = [
+        [entry_words(row, index, unit) + notes.mark(why(row, index)) for index, unit in enumerate(comparison.units)]
+        for row in comparison.rows
+    ]
+    columns = [list(column) for column in zip(heads, *body, strict=True)]
+    found: list[str] = []
+    for group in _fitting(columns, width - max(map(len, first))):
+        found += ["", *_aligned(first, group)] if found else _aligned(first, group)
+    if not columns:
+        found.append("Nothing was measured.")
+    if comparison.baseline and len(comparison.rows) > 1:
+        found.append(f"% of {clean(comparison.baseline)}")
+    found += [f"[{number}] {clean(sentence, 4096)}" for sentence, number in notes.numbers.items()]
+    if about:
+        found += [f"⚠ {clean(note, 4096)}" for note in comparison.notes]
+        found += [clean(line, 4096) for line in source_lines(comparison)]
+    return found
+
+
+def _fitting(columns: Sequence[list[str]], room: int) -> Iterator[list[list[str]]]:
+    """Columns in groups that fit side by side."""
+    group: list[list[str]] = []
+    used = 0
+    for column in columns:
+        needed = len(_GAP) + max(map(len, column))
+        if group and used + needed > room:
+            yield group
+            group, used = [], 0
+        group.append(column)
+        used += needed
+    if group:
+        yield group
+
+
+def _aligned(first: list[str], columns: list[list[str]]) -> list[str]:
+    left = max(map(len, first))
+    widths = [max(map(len, column)) for column in columns]
+    return [
+        _GAP.join([label.ljust(left), *(cell.rjust(wide) for cell, wide in zip(cells, widths, strict=True))])
+        for label, *cells in zip(first, *columns, strict=True)
+    ]
+
+
+FORMAT = Format("table", ".txt", "a table for a terminal", write)

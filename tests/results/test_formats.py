@@ -1,0 +1,156 @@
+"""Several results in one comparison, and what every format makes of it, byte for byte.
+
+`RAIDTUI_WRITE_GOLDEN=1 pytest tests/results/test_formats.py` writes the files anew; look at the difference.
+"""
+
+import csv
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_comparing import cell, result
+
+from raidtui.model.problem import Problem
+from raidtui.model.result import Built, Machine
+from raidtui.results.compare import compare, compare_many
+from raidtui.results.formats import FORMATS
+from raidtui.results.formats.table import table_lines
+from raidtui.results.lines import lines
+from raidtui.results.load import read_result
+
+GOLDEN = Path(__file__).with_name("golden")
+REAL = Path(__file__).parent.parent / "data" / "results"
+
+
+def real(number):
+    return read_result(gzip.decompress((REAL / f"quick-{number}.result.json.gz").read_bytes()))
+
+
+def changed(one, **fields):
+    return msgspec.structs.replace(one, **fields)
+
+
+def two():
+    failed = Built("b", 1, "failed", problem=Problem("tool-failed", "mdadm refused: a | b", exit=4))
+    first = result(
+        *(cell("a", "w", rate, round=n) for n, rate in enumerate((9000, 9100, 9500), 1)),
+        *(cell("a", "bulk", rate, block=1 << 20, round=n) for n, rate in enumerate((2600, 2700), 1)),
+        layouts=[failed], loads=("w", "bulk"),
+    )  # fmt: skip
+    second = result(
+        cell("a", "w", 4500), cell("a", "bulk", 1300, block=1 << 20, reasons=["the array resynced"]),
+        cell("c", "w", 10), cell("c", "w", 12, round=2, reasons=["a disk was lost", "=1+1"]),
+        order=("a", "c"), loads=("w", "bulk"),
+    )  # fmt: skip
+    return first, changed(second, machine=Machine("other", "6.13"), run="20260201-120000-zzzz9999")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_gives_the_bytes_it_gave(name):
+    found = FORMATS[name].write(compare_many(two()))
+    golden = GOLDEN / f"two{FORMATS[name].suffix}"
+    if os.environ.get("RAIDTUI_WRITE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_bytes(found)
+    assert found == golden.read_bytes()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_can_write_a_comparison_of_nothing(name):
+    assert FORMATS[name].write(compare(result()))
+
+
+def test_a_layout_that_two_results_have_is_told_apart_by_the_results_number():
+    assert [row.label for row in compare_many(two()).rows] == ["a:1", "b", "a:2", "c"]
+
+
+def test_a_workload_is_one_column_where_it_was_the_same_workload():
+    assert compare_many(two()).workloads == ("w", "bulk")
+
+
+def test_workloads_of_one_name_that_differ_are_two_columns():
+    one, other = result(cell("a", "w", 1)), result(cell("b", "w", 1))
+    other.scenario["workloads"]["w"] = {"fio": {"bs": "8KiB"}}
+    found = compare_many([one, other])
+    assert found.workloads == ("w:1", "w:2")
+    assert found.rows[1].entries[0] is None
+    assert found.rows[1].entries[1].of_baseline is None
+
+
+def test_a_rehearsal_is_never_set_against_a_measurement():
+    found = compare_many([result(cell("a", "w", 1)), changed(result(cell("b", "w", 1)), rehearsal=True)])
+    assert found.workloads == ("w:1", "w:2")
+    assert found.notes == ("result 2 is a rehearsal (--quick): good for trying, not for comparing",)
+
+
+def test_what_makes_results_unlike_each_other_is_said():
+    assert compare_many(two()).notes == (
+        "measured on different servers: h; other", "measured under different kernels: 6.12; 6.13",
+    )  # fmt: skip
+
+
+def test_shares_refer_to_the_baseline_across_results():
+    found = compare_many(two(), "a:2")
+    assert found.rows[0].entries[0].of_baseline == pytest.approx(9100 / 4500)
+    assert found.rows[0].entries[1].of_baseline is None  # the baseline's own cell is not valid
+
+
+def test_every_number_of_a_result_is_in_a_comparison_with_itself():
+    one = real(1)
+    alone, twice = compare(one), compare_many([one, one])
+    assert [r.entries for r in twice.rows[: len(alone.rows)]] == [r.entries for r in alone.rows]
+    halves = twice.rows[: len(alone.rows)], twice.rows[len(alone.rows) :]
+    assert [[e.median for e in r.entries] for r in halves[0]] == [[e.median for e in r.entries] for r in halves[1]]
+
+
+def test_real_results_of_one_scenario_share_their_workloads():
+    found = compare_many([real(1), real(2)])
+    assert found.workloads == ("fsync-write-4k-t1q1", "seq-write-1m-q8")
+    assert {"raid5:1", "raid5:2"} <= {row.label for row in found.rows}
+    assert found.notes == ()
+
+
+def test_an_invalid_cell_has_a_mark_and_no_percentage():
+    bad = next(line for line in lines(compare_many(two())) if line.state == "invalid")
+    assert (bad.layout, bad.workload, bad.median, bad.percent, bad.reasons) == (
+        "a:2",
+        "bulk",
+        None,
+        None,
+        "the array resynced",
+    )
+
+
+def test_csv_is_read_back_and_runs_no_formula():
+    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"].write(compare_many(two())).decode())))
+    assert len(rows) == 8
+    assert not any(value[:1] in ("=", "+", "-", "@") for row in rows for value in row.values())
+    assert rows[0]["median"] == "9100"
+
+
+def test_json_is_plain_ascii_and_read_back():
+    text = FORMATS["json"].write(compare_many(two())).decode()
+    assert text.isascii()
+    assert json.loads(text)["schema"] == "raidtui.comparison/1"
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_no_name_and_no_reason_breaks_a_format(title, reason):
+    one = result(cell("a", "w", 5, reasons=[reason]), cell("b", "w", 7), cell("b", "w", 8, part=title))
+    for made in FORMATS.values():
+        text = made.write(compare(one)).decode()
+        assert not {char for char in text if ord(char) < 32 and char not in "\n\r"}
+    table = FORMATS["md"].write(compare(one)).decode().splitlines()
+    assert len({line.replace("\\|", "").count("|") for line in table if line.startswith("|")}) == 1
+
+
+@given(st.integers(20, 200))
+def test_a_table_is_no_wider_than_it_has_to_be(width):
+    found = table_lines(compare(two()[0]), width)
+    assert all(len(line) <= max(width, 40) for line in found if not line.startswith(("[", "⚠")))
