@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -111,6 +112,11 @@ def _given(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def _same(one: Draft, other: Draft) -> bool:
+    """Whether two drafts are the same, the order of their entries included."""
+    return one == other and json.dumps(one.document) == json.dumps(other.document)
+
+
 class History:
     """The draft now, what it was before, and what was undone."""
 
@@ -123,11 +129,11 @@ class History:
 
     @property
     def unsaved(self) -> bool:
-        return self.draft != self.saved
+        return not _same(self.draft, self.saved)
 
     def change(self, draft: Draft, what: str) -> bool:
         """Take the next draft; `what` names the change, as in `undo: add raid5`. False when nothing changed."""
-        if draft == self.draft:
+        if _same(draft, self.draft):
             return False
         self._past = [*self._past[-MAX_UNDO + 1 :], (what, self.draft)]
         self._future = []

@@ -1,0 +1,196 @@
+"""What can be done to a draft: pure functions, each of which answers the next draft and says what it did."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from raidtui.model.describe import Kind, Kinds, Preset
+from raidtui.model.scenario import NAME_PATTERN
+from raidtui.tui.compose.layers import layer_at, main_input
+from raidtui.tui.compose.paths import MISSING, Path, at, drop, put, rekey, shift
+from raidtui.tui.draft import Draft, without_disks, without_role, wrong_role_name
+
+_LEFT_OUT: Final[Mapping[str, Any]] = {}
+
+
+class Change(NamedTuple):
+    """The next draft, what was done in words ("add raid5"), and where it was done."""
+
+    draft: Draft
+    what: str
+    path: Path
+
+
+def add_role(draft: Draft, name: str, count: int = 1) -> Change:
+    """Raises ValueError where the name is taken or cannot be one."""
+    check_name(draft, ("roles", name))
+    path: Path = ("roles", name)
+    return _changed(draft, path, {"count": count, "where": {}}, f"add role {name}")
+
+
+def add_layout(draft: Draft, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
+    """A layout of one layer, named by what was chosen for it (`raid5`), over the role that it is likely meant for."""
+    name = free_name(draft, "layouts", _word(kind, given))
+    role = likely_role(draft)
+    options = first_options(kind, given, f"@{role}" if role else MISSING)
+    return _changed(draft, ("layouts", name), {kind.kind: options}, f"add layout {name}")
+
+
+def add_preset(draft: Draft, preset: Preset) -> Change:
+    name = free_name(draft, "workloads", preset.name)
+    options = copy.deepcopy(dict(preset.options))
+    return _changed(draft, ("workloads", name), {preset.kind: options}, f"add workload {name}")
+
+
+def add_workload(draft: Draft, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
+    name = free_name(draft, "workloads", _word(kind, given))
+    return _changed(draft, ("workloads", name), {kind.kind: first_options(kind, given)}, f"add workload {name}")
+
+
+def put_on_top(draft: Draft, path: Path, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
+    """A layer on the one whose options are at `path`."""
+    below = {str(path[-1]): at(draft.document, path, {})}
+    made = {kind.kind: first_options(kind, given, below)}
+    done = _changed(draft, path[:-1], made, f"put {_word(kind, given)} on {path[-1]}")
+    return done._replace(path=(*path[:-1], kind.kind))
+
+
+def put_below(draft: Draft, path: Path, field: str, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
+    """A layer in the input `field` of the layer at `path`; it stands on what was in that input."""
+    role = likely_role(draft)
+    below = at(draft.document, (*path, field), f"@{role}" if role else MISSING)
+    made = {kind.kind: first_options(kind, given, below)}
+    done = _changed(draft, (*path, field), made, f"put {_word(kind, given)} below {path[-1]}")
+    return done._replace(path=(*path, field, kind.kind))
+
+
+def remove(draft: Draft, path: Path) -> Change:
+    """Take away an entry of a section, an input, or one of several sources of an input."""
+    if path[0] == "roles":
+        return Change(without_role(draft, str(path[1])), f"remove role {path[1]}", path[:1])
+    document = drop(draft.document, path)
+    if len(path) > 2 and isinstance(path[-1], int) and at(document, path[:-1]) == []:
+        document = drop(document, path[:-1])
+    return Change(draft._replace(document=document), f"remove {path[-1]}", path[:-1])
+
+
+def remove_layer(draft: Draft, kinds: Kinds | None, path: Path) -> Change:
+    """Take away one layer; what it stands on takes its place. A layout's only layer goes with its layout."""
+    below = at(draft.document, (*path, main_input(kinds, str(path[-1]))))
+    holder = path[:-1]
+    if len(holder) == 2 and layer_at(below, holder) is None:
+        return remove(draft, holder)
+    return Change(draft._replace(document=put(draft.document, holder, below)), f"remove {path[-1]}", holder)
+
+
+def rename(draft: Draft, path: Path, new: str) -> Change:
+    """Give an entry of a section another name; a role's uses and disks follow. Raises ValueError as `check_name`."""
+    section, old = str(path[0]), str(path[1])
+    if new != old:
+        check_name(draft, (section, new))
+    document, bind = rekey(draft.document, (section, old), new), dict(draft.bind)
+    if section == "roles":
+        document = put(document, ("layouts",), _with_role_named(at(document, ("layouts",), {}), f"@{old}", f"@{new}"))
+        bind = {new if role == old else role: ids for role, ids in draft.bind.items()}
+    return Change(Draft(document, bind), f"rename {old} to {new}", (section, new))
+
+
+def duplicate(draft: Draft, path: Path) -> Change:
+    """A copy of an entry right after it, under a name of its own. A role's copy has no disks."""
+    section, name = str(path[0]), str(path[1])
+    new = free_name(draft, section, name)
+    entries: dict[str, Any] = {}
+    for key, entry in at(draft.document, (section,), {}).items():
+        entries[key] = entry
+        if key == name:
+            entries[new] = copy.deepcopy(entry)
+    return Change(draft._replace(document=put(draft.document, (section,), entries)), f"duplicate {name}", (section, new))
+
+
+def move(draft: Draft, path: Path, by: int) -> Change:
+    """An entry of a section further up or down."""
+    document = shift(draft.document, path[:2], by)
+    return Change(draft._replace(document=document), f"move {path[1]} {'up' if by < 0 else 'down'}", path)
+
+
+def set_value(draft: Draft, path: Path, value: Any) -> Change:
+    """Give one option another value; MISSING leaves it out."""
+    what = f"leave out {path[-1]}" if value is MISSING else f"set {path[-1]}"
+    document = put(draft.document, path, copy.deepcopy(value) if value is not MISSING else value)
+    return Change(draft._replace(document=document), what, path)
+
+
+def take_disk_out(draft: Draft, role: str, disk: str) -> Change:
+    """Take a disk out of a role. A role left with none stays where a layout stands on it."""
+    return Change(without_disks(draft, [disk]), f"take {disk} out of {role}", ("roles", role))
+
+
+def check_name(draft: Draft, path: Path) -> None:
+    """Raises ValueError saying why an entry cannot be called so."""
+    section, name = str(path[0]), str(path[1])
+    if section == "roles" and (wrong := wrong_role_name(name)):
+        raise ValueError(wrong)
+    if not re.match(NAME_PATTERN, name):
+        raise ValueError("a name has up to 63 small letters, digits and . _ + -, and begins with a letter or digit")
+    if name in at(draft.document, (section,), {}):
+        raise ValueError(f"there is already a {name!r}")
+
+
+def free_name(draft: Draft, section: str, wish: str) -> str:
+    """`wish`, or `wish-2` and so on where it is taken."""
+    taken = at(draft.document, (section,), {})
+    base = re.sub(r"[^a-z0-9_-]+" if section == "roles" else r"[^a-z0-9._+-]+", "-", wish.lower()).strip("-._+") or "new"
+    if section == "roles" and not base[0].isalpha():
+        base = f"role-{base}"
+    longest = 31 if section == "roles" else 63
+    base = re.sub(r"-\d{1,3}$", "", base) if base in taken else base
+    name, number = base[:longest], 1
+    while name in taken:
+        number += 1
+        name = f"{base[: longest - 5]}-{number}"
+    return name
+
+
+def likely_role(draft: Draft) -> str | None:
+    """The role that a new layer is meant for: `data`, else the one with the most disks."""
+    roles = at(draft.document, ("roles",), {})
+    counts = {name: count if isinstance(count := at(role, ("count",), 0), int) else 0 for name, role in roles.items()}
+    return "data" if "data" in counts else max(counts, key=lambda name: counts[name], default=None)
+
+
+def first_options(kind: Kind, given: Mapping[str, Any], below: Any = MISSING) -> dict[str, Any]:
+    """What a new layer or workload begins with: what was chosen, what it stands on, and the least that it must have."""
+    options: dict[str, Any] = {}
+    for field in kind.fields:
+        if field.name in given:
+            options[field.name] = given[field.name]
+        elif field.type == "devices" and field.required:
+            options |= {} if below is MISSING else {field.name: below}
+            below = MISSING
+        elif field.required and field.type == "choice":
+            options[field.name] = field.choices[0]
+        elif field.required and field.type == "integer":
+            options[field.name] = int(field.least or 1)
+        elif field.required and field.examples and not field.many:
+            options[field.name] = field.examples[0]
+    return options
+
+
+def _word(kind: Kind, given: Mapping[str, Any]) -> str:
+    """What a new layer is called: by what was chosen for it, else by its kind."""
+    return next((str(value) for value in given.values()), kind.kind)
+
+
+def _changed(draft: Draft, path: Path, value: Any, what: str) -> Change:
+    return Change(draft._replace(document=put(draft.document, path, value)), what, path)
+
+
+def _with_role_named(value: Any, old: str, new: str) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _with_role_named(entry, old, new) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_with_role_named(entry, old, new) for entry in value]
+    return new if value == old else value

@@ -1,0 +1,149 @@
+"""What a form shows, line by line: every option, how it stands, and why. Made from the engine's definitions alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from raidtui.base.text import clean
+from raidtui.model.describe import Field, Kinds, Preview, Setting
+from raidtui.model.scenario import NAME_PATTERN
+from raidtui.tui.compose.fields import as_text
+from raidtui.tui.compose.layers import kind_of, layer_at
+from raidtui.tui.compose.outline import views
+from raidtui.tui.compose.paths import MISSING, Path, at, path_of, place_of
+
+_SCENARIO: Final = (
+    Field("name", "text", "What the scenario is called, in results and file names.", required=True, pattern=NAME_PATTERN),
+    Field("title", "text", "One line that says what is compared."),
+    Field("why", "text", "The question that it answers."),
+)
+_NAME: Final = Field("name", "text", "What it is called, here and in results.", required=True)
+
+
+class FormRow(NamedTuple):
+    """One option in a form."""
+
+    field: Field
+    path: Path
+    """Where its value is in the document."""
+    value: Any
+    """As given; MISSING where it is left out."""
+    setting: Setting | None = None
+    depth: int = 0
+    """Of objects in objects."""
+    heading: bool = False
+    """An object whose fields follow: nothing to edit itself."""
+    renames: bool = False
+    """The name of the entry at `path`, not an option of it."""
+    wrong: str = ""
+
+    @property
+    def refused(self) -> str:
+        return self.setting.refused if self.setting else ""
+
+    @property
+    def shown(self) -> str:
+        """Its value, or what is taken where it is left out."""
+        if self.value is not MISSING:
+            return clean(as_text(self.field, self.value), 400)
+        return clean(self.fallback, 400)
+
+    @property
+    def fallback(self) -> str:
+        """What is taken where it is left out; empty where nothing is."""
+        if self.setting is not None and self.setting.value and self.setting.given is None:
+            return self.setting.value
+        return "" if self.field.default is None else as_text(self.field, self.field.default)
+
+
+class Form(NamedTuple):
+    """A titled list of options."""
+
+    title: str
+    help: str
+    rows: tuple[FormRow, ...]
+
+
+def form(document: Mapping[str, Any], path: Path, kinds: Kinds | None, preview: Preview | None) -> Form:
+    """The form of what is at `path`: an entry of a section, the options of a layer, the policy, or the scenario."""
+    made = _form(document, path, kinds, preview)
+    return made._replace(rows=tuple(_marked(made.rows, document, preview)))
+
+
+def _form(document: Mapping[str, Any], path: Path, kinds: Kinds | None, preview: Preview | None) -> Form:
+    if not path:
+        return Form("Scenario", "", tuple(_rows(_SCENARIO, document, (), {})))
+    section = path[0]
+    if len(path) == 1 and section != "policy":
+        return Form(str(section).capitalize(), _SECTION_HELP.get(str(section), ""), ())
+    if kinds is None:
+        return Form(clean(path[-1]), "The engine has not said yet what can be set here.", ())
+    if section == "policy":
+        return Form("Policy", kinds.policy.help, tuple(_rows(kinds.policy.fields, document, path, {})))
+    if section == "roles":
+        return _entry(document, path, "role", kinds.role.help, kinds.role.fields, {})
+    return _stack_form(document, path, kinds, preview)
+
+
+def _stack_form(document: Mapping[str, Any], path: Path, kinds: Kinds, preview: Preview | None) -> Form:
+    is_load = path[0] == "workloads"
+    holder = layer_at(at(document, path[:-1], None), path[:-1])
+    kind = kind_of(kinds, str(path[-1]), workload=is_load) if holder else None
+    if kind is None or len(path) < 3:
+        return Form(clean(path[-1]), "This engine does not know what this is.", (_name_row(path[:2]),))
+    settings = {s.field: s for s in _settings(path, preview)}
+    if len(path) > 3:
+        return Form(kind.title, kind.help, tuple(_rows(kind.fields, document, path, settings)))
+    return _entry(document, path, kind.title, kind.help, kind.fields, settings)
+
+
+def _settings(path: Path, preview: Preview | None) -> tuple[Setting, ...]:
+    if preview is None:
+        return ()
+    if path[0] == "workloads":
+        return next((load.settings for load in preview.workloads if load.name == path[1]), ())
+    view = views(preview).get(place_of(path))
+    return view.settings if view else ()
+
+
+def _entry(
+    document: Mapping[str, Any], path: Path, title: str, help: str, fields: tuple[Field, ...], settings: dict[str, Setting]
+) -> Form:
+    """The form of an entry of a section: its name comes first."""
+    rows = (_name_row(path[:2]), *_rows(fields, document, path, settings))
+    return Form(f"{clean(path[1], 63)} · {title}", help, rows)
+
+
+def _name_row(entry: Path) -> FormRow:
+    return FormRow(_NAME, entry, str(entry[-1]), renames=True)
+
+
+def _rows(
+    fields: tuple[Field, ...], document: Mapping[str, Any], path: Path, settings: Mapping[str, Setting], depth: int = 0
+) -> Iterator[FormRow]:
+    for field in fields:
+        there = (*path, field.name)
+        value = at(document, there)
+        nested = field.type == "object" and not field.many and bool(field.fields)
+        if nested and (value is MISSING or isinstance(value, Mapping)):
+            yield FormRow(field, there, value, settings.get(field.name), depth, heading=True)
+            yield from _rows(field.fields, document, there, {}, depth + 1)
+        else:
+            yield FormRow(field, there, value, settings.get(field.name), depth)
+
+
+def _marked(rows: tuple[FormRow, ...], document: Mapping[str, Any], preview: Preview | None) -> Iterator[FormRow]:
+    places = [(path_of(document, problem.place), problem) for problem in preview.problems] if preview else []
+    for row in rows:
+        found = [clean(p.message) for place, p in places if place == row.path and not row.heading and not row.renames]
+        missing = row.field.required and row.value is MISSING and not row.heading
+        wrong = found[0] if found else "it has to be given" if missing and not row.refused else ""
+        yield row._replace(wrong=wrong)
+
+
+_SECTION_HELP: Final = {
+    "roles": "A role is a name that stands for some disks. Press r to add one; its disks are chosen on the screen Disks.",
+    "layouts": "A layout is what gets built: layers over roles. Press l to add one by its lowest layer.",
+    "workloads": "A workload is one load on every layout. Press w to add one.",
+}

@@ -1,0 +1,169 @@
+"""The scenario as a list of lines: roles with their disks, layouts with their layers, workloads, policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from raidtui.base.text import clean, plural
+from raidtui.model.describe import Kinds, LayerView, Preview
+from raidtui.model.disk import Disk
+from raidtui.model.units import size_text
+from raidtui.tui.compose.layers import Layer, Source, inputs, layer_at
+from raidtui.tui.compose.paths import Path, at, path_of, place_of
+from raidtui.tui.draft import Draft
+
+What = Literal["scenario", "section", "role", "disk", "layout", "layer", "input", "workload", "policy"]
+
+
+class Line(NamedTuple):
+    """One line of the outline."""
+
+    what: What
+    path: Path
+    """Where it is; a disk's is `("bind", role, id)`."""
+    form: Path
+    """Whose form is shown for it: an entry of a section, or the options of a layer."""
+    branch: str
+    """Drawn before it, in `│ ├ └` and spaces."""
+    words: str
+    note: str = ""
+    wrong: str = ""
+    """What is wrong with it, where something is."""
+
+
+class _World(NamedTuple):
+    draft: Draft
+    kinds: Kinds | None
+    views: Mapping[str, LayerView]
+    disks: Mapping[str, Disk] | None
+
+
+def outline(draft: Draft, kinds: Kinds | None, preview: Preview | None, disks: Mapping[str, Disk] | None) -> list[Line]:
+    """Every line, from the top. `disks` are those that are there, by id; None where that is not known yet."""
+    world = _World(draft, kinds, views(preview), disks)
+    document = draft.document
+    roles, layouts, workloads = (_entries(document, name) for name in ("roles", "layouts", "workloads"))
+    lines = [Line("scenario", (), (), "", clean(document.get("name", ""), 63), clean(document.get("title", "")))]
+    lines.append(Line("section", ("roles",), ("roles",), "", "Roles", "" if roles else "r: add one"))
+    lines += (line for name in roles for line in _role(world, name))
+    lines.append(Line("section", ("layouts",), ("layouts",), "", "Layouts", "" if layouts else "l: add one"))
+    lines += (line for name in layouts for line in _layout(world, name))
+    lines.append(Line("section", ("workloads",), ("workloads",), "", "Workloads", "" if workloads else "w: add one"))
+    lines += (_workload(world, name, preview) for name in workloads)
+    lines.append(Line("policy", ("policy",), ("policy",), "", "Policy", _policy_words(document)))
+    return _marked(lines, document, preview)
+
+
+def _entries(document: Mapping[str, Any], section: str) -> list[str]:
+    found = document.get(section)
+    return list(found) if isinstance(found, Mapping) else []
+
+
+def _role(world: _World, name: str) -> Iterator[Line]:
+    path: Path = ("roles", name)
+    chosen = world.draft.bind.get(name, ())
+    count = at(world.draft.document, (*path, "count"), None)
+    words = plural(count, "disk") if isinstance(count, int) else "? disks"
+    if not chosen:
+        yield Line("role", path, path, "  ", clean(name), f"{words}, not chosen")
+        return
+    short = f", {len(chosen)} chosen" if len(chosen) != count else ""
+    yield Line("role", path, path, "  ", clean(name), words + short)
+    for number, disk_id in enumerate(chosen, 1):
+        branch = "  └ " if number == len(chosen) else "  ├ "
+        disk = None if world.disks is None else world.disks.get(disk_id)
+        note = f"{size_text(disk.size_bytes)}  {clean(disk.model, 40)}" if disk else ""
+        wrong = "" if disk or world.disks is None else "missing"
+        if disk and disk.reasons:
+            wrong = f"not free: {clean(disk.reasons[0].message)}"
+        yield Line("disk", ("bind", name, disk_id), path, branch, clean(disk_id), note, wrong)
+
+
+def _layout(world: _World, name: str) -> Iterator[Line]:
+    path: Path = ("layouts", name)
+    layer = layer_at(at(world.draft.document, path, None), path)
+    if layer is None:
+        yield Line("layout", path, path, "  ", clean(name), "", "not a layer")
+        return
+    yield Line("layout", path, layer.path, "  ", clean(name), _layer_words(world, layer))
+    yield from _below(world, layer, "  ")
+
+
+def _below(world: _World, layer: Layer, indent: str) -> Iterator[Line]:
+    standing = [(name, source) for name, sources in inputs(world.kinds, layer) for source in sources]
+    for number, (name, source) in enumerate(standing, 1):
+        last = number == len(standing)
+        yield _source(world, layer, name, source, indent + ("└ " if last else "├ "))
+        if source.layer is not None:
+            yield from _below(world, source.layer, indent + ("  " if last else "│ "))
+
+
+def _source(world: _World, above: Layer, name: str, source: Source, branch: str) -> Line:
+    if source.layer is not None:
+        layer = source.layer
+        return Line("layer", layer.path, layer.path, branch, f"{name}: {clean(layer.kind)}", _layer_words(world, layer))
+    role = source.text.removeprefix("@")
+    known = source.text.startswith("@") and role in _entries(world.draft.document, "roles")
+    return Line("input", source.path, above.path, branch, f"{name}: {clean(source.text, 40)}", "",
+                "" if known else "no such role")  # fmt: skip
+
+
+def _layer_words(world: _World, layer: Layer) -> str:
+    view = world.views.get(place_of(layer.path))
+    if view is not None and view.words:
+        return clean(view.words, 80)
+    said = [str(value) for value in layer.options.values() if isinstance(value, str) and not value.startswith("@")]
+    return clean(" ".join([layer.kind, *said[:1]]), 80)
+
+
+def _workload(world: _World, name: str, preview: Preview | None) -> Line:
+    path: Path = ("workloads", name)
+    load = layer_at(at(world.draft.document, path, None), path)
+    seen = next((view for view in preview.workloads if view.name == name), None) if preview else None
+    note = clean(seen.words, 80) if seen else clean(load.kind) if load else ""
+    return Line("workload", path, load.path if load else path, "  ", clean(name), note, "" if load else "not a workload")
+
+
+def _policy_words(document: Mapping[str, Any]) -> str:
+    policy = document.get("policy")
+    if not isinstance(policy, Mapping) or not policy:
+        return "as it is by default"
+    return clean(", ".join(f"{key} {_short(value)}" for key, value in policy.items()), 80)
+
+
+def _short(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def views(preview: Preview | None) -> dict[str, LayerView]:
+    """Every layer that the engine could read, by its place."""
+    found: dict[str, LayerView] = {}
+
+    def take(view: LayerView) -> None:
+        found[view.place] = view
+        for sources in view.inputs.values():
+            for source in sources:
+                if isinstance(source, LayerView):
+                    take(source)
+
+    for layout in preview.layouts if preview else ():
+        if layout.stack is not None:
+            take(layout.stack)
+    return found
+
+
+def _marked(lines: list[Line], document: Mapping[str, Any], preview: Preview | None) -> list[Line]:
+    """What the engine finds wrong is said at the deepest line that its place is in."""
+    for problem in preview.problems if preview else ():
+        place = path_of(document, problem.place)
+        fitting = [(len(line.path), number) for number, line in enumerate(lines) if _within(place, line)]
+        if fitting and place:
+            number = max(fitting, key=lambda found: (found[0], -found[1]))[1]
+            if not lines[number].wrong:
+                lines[number] = lines[number]._replace(wrong=clean(problem.message, 200))
+    return lines
+
+
+def _within(place: Path, line: Line) -> bool:
+    return line.what != "disk" and place[: len(line.path)] == line.path
