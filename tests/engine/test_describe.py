@@ -1,4 +1,4 @@
-"""What an engine says of its kinds: every option, made from the struct that reads it, and presets that it accepts itself."""
+"""What an engine says of its kinds: every option as the struct that reads it has it, and presets that it accepts itself."""
 
 from __future__ import annotations
 

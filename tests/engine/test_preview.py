@@ -28,7 +28,7 @@ FIO: dict[str, Any] = {"rw": "randread", "bs": "4KiB", "runtime": "60s"}
 
 
 def see(
-    disks: list[Disk] = DISKS, bind: dict[str, tuple[str, ...]] = BOUND, options: Options = Options(), **changes: Any  # noqa: B006, B008
+    disks: list[Disk] = DISKS, bind: dict[str, tuple[str, ...]] = BOUND, options: Options = Options(), **changes: Any  # noqa: B008
 ) -> Preview:
     return preview(PreviewRequest(json.dumps({**SCENARIO, **changes}), bind, options), disks)
 
@@ -58,7 +58,7 @@ def test_a_whole_scenario_comes_to_what_its_plan_comes_to() -> None:
     assert (found.seconds, found.writes_bytes, found.erases) == (plan.seconds, plan.writes_bytes, plan.erases)
     assert found.cells == len(plan.cells)
     (create,) = layout(found, "raid5").build
-    assert [argv for step in plan.steps if step.block == "raid5#1" for argv in step.commands][0] == create
+    assert next(argv for step in plan.steps if step.block == "raid5#1" for argv in step.commands) == create
     measured = {cell.workload: step.commands[0] for step in plan.steps if step.action == "measure"
                 for cell in plan.cells if cell.id == step.cell}  # fmt: skip
     assert workload(found, "w").command[:5] == measured["w"][:5]
@@ -232,7 +232,7 @@ def test_what_is_no_scenario_yet_is_a_problem_and_nothing_worse(text: str) -> No
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["@data", "raid5", "4KiB", "60s"]),
+    st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=5) | st.sampled_from(["@data", "raid5", "4KiB", "60s"]),
     lambda inner: st.lists(inner, max_size=3)
     | st.dictionaries(st.sampled_from(["md", "disk", "fio", "on", "level", "journal", "chunk", "rw", "bs", "x"]), inner,
                       max_size=4),
