@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
@@ -152,26 +152,26 @@ class TableView(ScrollView):
     # What changed.
 
     def refresh_changed(self) -> None:
-        """Draws lines in view whose cells or looks are not those drawn, and of those only the columns that changed."""
+        """Draws lines in view whose cells or looks are not those drawn, each up to its last column that changed."""
         dirty: list[Region] = []
         for y in range(1, self.size.height):
             line, before = self._line(y), self._drawn.get(y)
             if before is None or line != before:
                 self._drawn[y] = line
-                dirty += self._changed_regions(y, before, line)
+                dirty.append(self._changed_part(y, before, line))
         if dirty:
             self.refresh(*dirty)
 
-    def _changed_regions(self, y: int, before: Line | None, line: Line) -> Iterator[Region]:
+    def _changed_part(self, y: int, before: Line | None, line: Line) -> Region:
+        """From the left edge to the last column that changed: terminals are sent lines from the left edge on."""
         width = self.size.width
-        if before is None or before.look != line.look or len(before.cells) != len(line.cells) or not line.cells:
-            yield Region(0, y, width, 1)
-            return
-        for index, (place, old, new) in enumerate(zip(self._places, before.cells, line.cells, strict=False)):
-            if old != new:
-                x = place.x if index == 0 else place.x - self.scroll_offset.x
-                if (region := Region(x, y, place.width, 1).intersection(Region(0, 0, width, y + 1))).area:
-                    yield region
+        if before is None or before.look != line.look or len(before.cells) != len(line.cells):
+            return Region(0, y, width, 1)
+        last = max(index for index, (old, new) in enumerate(zip(before.cells, line.cells, strict=True)) if old != new)
+        if last >= len(self._places):
+            return Region(0, y, width, 1)
+        place = self._places[last]
+        return Region(0, y, min(width, place.x + place.width - (self.scroll_offset.x if last else 0)), 1)
 
     def _line(self, y: int) -> Line:
         row = y - 1 + self.scroll_offset.y
