@@ -15,6 +15,8 @@ COMMANDS = {
     "doctor": "what this server can build and measure, what is missing and how to get it",
     "disks": "every disk, whether it is free, and if not why",
     "scenarios": "the shipped scenarios, one line each",
+    "kinds": "the kinds of layers and workloads, and every option of one",
+    "preview": "what a scenario comes to before anything is built, finished or not",
     "plan": "what replay would do: steps, commands, disks erased, time and bytes to be written",
     "replay": "build, measure and take down every layout of a scenario, and save the result",
     "runs": "the runs of this server",

@@ -129,6 +129,11 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "It is not there, not readable, or larger than such a file may be.",
         "Check the path.",
     ),
+    "no-kind": (
+        "No such kind",
+        "No layer and no workload engine has that name.",
+        "`raidtui kinds` lists them.",
+    ),
     "no-scenario": (
         "No such scenario",
         "The name is neither a file nor a shipped scenario.",

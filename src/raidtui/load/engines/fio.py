@@ -36,7 +36,7 @@ class FioEngine:
     """fio, given only typed options and devices that are already open. `block_only=False` is for tests on files."""
 
     kind = "fio"
-    title = "fio"
+    title = "fio workload"
     presets = PRESETS
     spec: type[msgspec.Struct] = FioSpec
 

@@ -30,7 +30,7 @@ Percent = Annotated[int, Meta(ge=0, le=100, extra={"unit": "%"})]
 
 
 class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """One fio workload. Rates and depths are per job, as fio means them; regions are per device."""
+    """The flexible I/O tester (fio(1)). Rates and depths are per job, as fio means them; regions are per device."""
 
     rw: Literal["read", "write", "randread", "randwrite", "rw", "readwrite", "randrw"]
     """What is done: sequential or random reads, writes, or a mix (`rw` = `readwrite`)."""

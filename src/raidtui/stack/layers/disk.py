@@ -19,7 +19,7 @@ from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTa
 
 
 class DiskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Disks as they are."""
+    """Disks as they are: the baseline of everything that stands on them."""
 
     on: Operand
     """The disks to measure."""

@@ -31,7 +31,7 @@ LAYOUT_PATTERN: Final = rf"^({'|'.join(PARITY_LAYOUTS)}|(near|far|offset)[1-9][0
 
 
 class MdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Options of an md array (md(4), mdadm(8))."""
+    """Linux software RAID (md(4), mdadm(8))."""
 
     level: Level
     """raid0 stripes, raid1 mirrors, raid10 stripes mirrors; raid4 and raid5 keep one parity per stripe, raid6 two."""
