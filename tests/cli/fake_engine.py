@@ -1,16 +1,20 @@
 """An engine that answers from a file: stands where ssh would, so that the command line is tested through a real pipe.
 
 The file (FAKE_ENGINE) holds, by method: `{"result": …}`, `{"failure": […]}`, or `{"events": […], "die_after": N}`, where
-the first connection dies after so many events. Every request is appended to FAKE_ENGINE.log.
+the first connection dies after so many events. Requests are answered side by side, and each is appended to
+FAKE_ENGINE.log.
 """
 
 import json
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
 from raidtui.model.protocol import PROTOCOL
+
+_TALKING = threading.Lock()
 
 
 def main() -> None:
@@ -22,7 +26,7 @@ def main() -> None:
         request = json.loads(line)
         with open(path + ".log", "a", encoding="utf-8") as log:
             log.write(json.dumps({"method": request["method"], "params": request["params"]}) + "\n")
-        answer(path, request, answers[request["method"]])
+        threading.Thread(target=answer, args=(path, request, answers[request["method"]]), daemon=True).start()
 
 
 def answer(path: str, request: dict, given: dict) -> None:
@@ -37,7 +41,7 @@ def answer(path: str, request: dict, given: dict) -> None:
         if sent == given.get("die_after") and not os.path.exists(path + ".died"):
             with open(path + ".died", "w", encoding="utf-8"):
                 pass
-            sys.exit(255)
+            os._exit(255)
         say({"type": "event", "id": number, "event": event})
         sent += 1
         time.sleep(given.get("pause_s", 0))
@@ -51,7 +55,8 @@ def answer(path: str, request: dict, given: dict) -> None:
 
 
 def say(message: dict) -> None:
-    print(json.dumps(message), flush=True)
+    with _TALKING:
+        print(json.dumps(message), flush=True)
 
 
 if __name__ == "__main__":

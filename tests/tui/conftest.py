@@ -25,7 +25,10 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / "answers.json"
-        self._answers: dict[str, Any] = {"watch-disks": {"events": [], "until": "never", "then": []}}
+        self._answers: dict[str, Any] = {
+            "watch-disks": {"events": [], "until": "never", "then": []},
+            "runs": {"result": {"schema": "raidtui.runs/1", "runs": []}},
+        }
 
     def answers(self, **by_method: dict[str, Any]) -> None:
         """As in `fake_engine`: `disks={"result": …}`, `plan={"failure": […]}`; `_` in a name stands for `-`."""

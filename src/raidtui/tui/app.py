@@ -21,6 +21,8 @@ from raidtui.tui.commands import Everything
 from raidtui.tui.config import read_config
 from raidtui.tui.draft import Draft, History
 from raidtui.tui.link import Link, LinkState
+from raidtui.tui.run.desk import RunDesk
+from raidtui.tui.run.feed import RunSaid
 from raidtui.tui.screens.compose import ComposeScreen
 from raidtui.tui.screens.disks import DisksScreen
 from raidtui.tui.screens.plan import PlanScreen
@@ -93,8 +95,8 @@ class RaidtuiApp(App[int]):
         self.on_words = ["--on", on] if on else []
         self.link = Link(
             connect,
-            on_change=lambda state: self._say(LinkChanged(state)),
-            on_disks=lambda found: self._say(DisksSeen(found)),
+            on_change=lambda state: self.say(LinkChanged(state)),
+            on_disks=lambda found: self.say(DisksSeen(found)),
             first=first,
         )
         self.link_state = LinkState()
@@ -104,6 +106,10 @@ class RaidtuiApp(App[int]):
         self.disks_changed: Signal[DiskList] = Signal(self, "disks")
         self.history = History()
         self.draft_changed: Signal[Draft] = Signal(self, "draft")
+        self.desk = RunDesk(self)
+        """The run that the screen Run shows."""
+        self.result_files: list[Path] = []
+        """Result files that were named, beside those in the results folder."""
         self._folder = folder or config_folder()
         self._begin = begin
 
@@ -117,11 +123,28 @@ class RaidtuiApp(App[int]):
         for notice in filter(None, (wrong, unread)):
             self.notify(notice, severity="warning", timeout=15, markup=False)
         self.link.start()
+        self.desk.begin()
         if self._begin is not None:
             self.call_after_refresh(self._begin, self)
 
     def on_unmount(self) -> None:
+        self.desk.close()
         self.link.close()
+
+    def follow_run(self, run: str) -> None:
+        """Show a run while it goes on, on the screen Run."""
+        self.desk.follow(run)
+        self.call_later(self.switch_mode, "run")
+
+    def open_run(self, run: str) -> None:
+        """Show an earlier run of the server, all its records, on the screen Run."""
+        self.desk.open(run)
+        self.call_later(self.switch_mode, "run")
+
+    def open_result(self, source: Path | bytes) -> None:
+        """Show a result on the screen Run, as its file has it; says so where that cannot be read."""
+        self.desk.open_result(source)
+        self.call_later(self.switch_mode, "run")
 
     @property
     def draft(self) -> Draft:
@@ -146,6 +169,9 @@ class RaidtuiApp(App[int]):
         self.disks = message.disks
         self.disks_changed.publish(message.disks)
 
+    def on_run_said(self, message: RunSaid) -> None:
+        self.desk.take(message)
+
     async def action_mode(self, mode: str) -> None:
         await self.switch_mode(mode)
 
@@ -164,7 +190,7 @@ class RaidtuiApp(App[int]):
     def action_leave(self) -> None:
         self.exit(0)
 
-    def _say(self, message: Message) -> None:
+    def say(self, message: Message) -> None:
         """Post from any thread; once the application is going, nobody listens any more."""
         if self.is_running:
             self.post_message(message)

@@ -1,0 +1,226 @@
+"""Which run is shown, where its records come from, and what can be asked of it. One for the whole application."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from textual.signal import Signal
+
+from raidtui.base.text import clean, plural
+from raidtui.front.results_files import save
+from raidtui.front.words import sentence
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.protocol import Recovered, RunInfo, RunList
+from raidtui.results.load import read_result
+from raidtui.tui.link import LinkState
+from raidtui.tui.run.feed import FeedState, RunFeed, RunSaid
+from raidtui.tui.run.from_result import records_of
+from raidtui.tui.run.story import Story
+
+if TYPE_CHECKING:
+    from raidtui.tui.app import RaidtuiApp
+
+Source = Literal["nothing", "followed", "opened", "file"]
+"""Where the run on the screen is from: followed as it goes on, opened after its end, a result's file."""
+
+
+class RunDesk:
+    """Feeds one run's records into its story. `changed` says that something is new; `shown` that another run is shown."""
+
+    def __init__(self, app: RaidtuiApp) -> None:
+        self._app = app
+        self.story = Story()
+        self.source: Source = "nothing"
+        self.feed_state = FeedState()
+        self.saved: str = ""
+        """Where the result was saved."""
+        self.changed: Signal[RunDesk] = Signal(app, "run")
+        self.shown: Signal[RunDesk] = Signal(app, "another-run")
+        self._feed: RunFeed | None = None
+        self._file: bytes | None = None
+        self._heard_at = 0.0
+        self._looked = False
+
+    @property
+    def run(self) -> str:
+        return self.story.view.run
+
+    @property
+    def running(self) -> bool:
+        """Whether the run on the screen goes on, as far as is known."""
+        view = self.story.view
+        return (
+            self.source in ("followed", "opened")
+            and self.feed_state.word != "ended"
+            and view.plan is not None
+            and view.finished is None
+            and view.recovered is None
+        )
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run left something behind that `recover` can undo."""
+        problem, finished = self.feed_state.problem, self.story.view.finished
+        if self.source == "file" or self.story.view.recovered is not None:
+            return self.source != "file" and bool(self.story.view.recovered and self.story.view.recovered.exit)
+        left = finished is not None and finished.exit == Exit.LEFT_BEHIND
+        return left or (problem is not None and problem.code == "run-interrupted")
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long the run has been going on, between its records as well."""
+        waited_s = time.monotonic() - self._heard_at if self.running and self._heard_at else 0.0
+        return self.story.end_s + waited_s
+
+    # Which run is shown.
+
+    def begin(self) -> None:
+        """Look for a run that goes on, as soon as there is a connection."""
+        self._app.link_changed.subscribe(self._app, self._look_once)
+
+    def close(self) -> None:
+        """Stop following. The run goes on."""
+        if self._feed is not None:
+            self._feed.close()
+            self._feed = None
+
+    def follow(self, run: str) -> None:
+        """Show a run that goes on, from its beginning, and save its result when it has ended."""
+        self._attach(run, "followed")
+
+    def open(self, run: str) -> None:
+        """Show an earlier run, all of it."""
+        self._attach(run, "opened")
+
+    def open_result(self, source: Path | bytes) -> None:
+        """Show a result as its file has it."""
+        self._app.run_worker(self._open_result(source), group="run-open", exclusive=True)
+
+    async def _open_result(self, source: Path | bytes) -> None:
+        try:
+            data = source if isinstance(source, bytes) else await asyncio.to_thread(source.read_bytes)
+            records = await asyncio.to_thread(lambda: records_of(read_result(data)))
+        except ProblemError as error:
+            self._complain(error)
+        except OSError as error:
+            self._complain(fail("unreadable", f"it could not be read: {error.strerror}", place=str(error.filename or "")))
+        else:
+            self._begin_story("", "file")
+            self._file = data
+            self.story.take(records)
+            self.feed_state = FeedState("ended")
+            self.changed.publish(self)
+
+    def _attach(self, run: str, source: Source) -> None:
+        if run == self.run and self._feed is not None and self.feed_state.word != "ended":
+            return
+        self._begin_story(run, source)
+        self._start_feed(run)
+
+    def _begin_story(self, run: str, source: Source) -> None:
+        self.close()
+        self._looked = True
+        self.story, self.source, self.feed_state = Story(run), source, FeedState()
+        self.saved, self._file, self._heard_at = "", None, 0.0
+        self.shown.publish(self)
+
+    def _start_feed(self, run: str) -> None:
+        self.feed_state = FeedState()
+        self._feed = RunFeed(self._app.link.connect, run, self._app.say)
+        self._feed.start()
+
+    def take(self, message: RunSaid) -> None:
+        """What the feed said. Another run's late words are passed over."""
+        if message.feed is not self._feed:
+            return
+        was_ended = self.story.view.finished is not None
+        self.story.take(message.records)
+        self.feed_state = message.state
+        self._heard_at = time.monotonic()
+        if self.source == "followed" and self.story.view.finished is not None and not was_ended:
+            self._app.run_worker(self.save(), group="run-save")
+        self.changed.publish(self)
+
+    def _look_once(self, state: LinkState) -> None:
+        if state.up and not self._looked:
+            self._looked = True
+            self._app.run_worker(self._look(), group="run-look", exclusive=True)
+
+    async def _look(self) -> None:
+        try:
+            found = await self.runs()
+        except ProblemError:
+            self._looked = False  # lost again: the next connection looks
+            return
+        running = [info.run for info in found if info.state == "running"]
+        if self.source != "nothing" or not running:
+            return
+        if len(running) == 1:
+            self.follow(running[0])
+            said = f"run {clean(running[0])} is going on: 4 shows it"
+        else:
+            said = f"{plural(len(running), 'run')} are going on: 4, then l lists them"
+        self._app.notify(said, timeout=8, markup=False)
+
+    # What can be asked of it.
+
+    async def runs(self) -> tuple[RunInfo, ...]:
+        """The server's runs, oldest first. Raises ProblemError."""
+        found: RunList = await self._app.link.call("runs", None, RunList)
+        return found.runs
+
+    async def cancel(self) -> None:
+        """Ask for the end of the run; what it built is taken down."""
+        await self._asking(lambda: self._app.link.call("cancel", {"run": self.run}, RunInfo))
+
+    async def recover(self) -> None:
+        """Undo what the run left behind, and read what its journal then says."""
+        run = self.run
+
+        async def ask() -> None:
+            found: Recovered = await self._app.link.call("recover", {"run": run}, Recovered)
+            problems = [problem for entry in found.runs for problem in entry.problems]
+            if problems:
+                raise ProblemError(*problems)
+            self._app.notify(f"run {clean(run)}: recovered", markup=False)
+
+        await self._asking(ask)
+        if run == self.run and self.source != "file":
+            self.close()
+            self._start_feed(run)
+
+    async def save(self) -> None:
+        """Keep the run's result where the command line keeps it, and say where that is."""
+
+        async def ask() -> None:
+            view = self.story.view
+            raw = self._file or bytes(await self._app.link.call("result", {"run": self.run}, msgspec.Raw))
+            scenario = str(view.plan.scenario.get("name", "")) if view.plan else ""
+            path = await asyncio.to_thread(save, raw, scenario, view.run, None)
+            self.saved = str(path)
+            self._app.notify(f"the result was saved: {clean(path, 4096)}", timeout=10, markup=False)
+            self.changed.publish(self)
+
+        await self._asking(ask)
+
+    async def _asking(self, ask: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await ask()
+        except ProblemError as error:
+            self._complain(error)
+        except OSError as error:
+            self._complain(fail("output", f"the file could not be written: {error.strerror}"))
+
+    def _complain(self, error: ProblemError) -> None:
+        words = "\n".join(map(sentence, error.problems))
+        self._app.notify(words, severity="error", timeout=15, markup=False)
+
+
+def why_ended(problem: Problem | None) -> str:
+    """Why a feed ended before its run did, in one line."""
+    return "" if problem is None else clean(problem.message)

@@ -1,0 +1,197 @@
+"""The frames of a run over its whole time: any moment of it, and each device's recent past, in bounded memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from raidtui.model.frame import SECTOR_BYTES, Frame, Frames, ms_between
+
+MOST_FRAMES = 7200
+"""Above that, neighbours in the older half become one: what is long ago is kept in less detail."""
+WHOLE_EVERY = 60
+HISTORY = 120
+"""Frames that a device's recent past goes back."""
+
+
+class Use(NamedTuple):
+    """What one device did in one frame, in the two numbers that are drawn as a history."""
+
+    util_percent: float | None
+    bytes_per_s: float
+
+
+class Kept(NamedTuple):
+    """One frame of the track, and when it was in the run."""
+
+    at_s: float
+    seq: int
+    frame: Frame
+
+
+Uses = list[Use | None]
+
+
+class _Recent:
+    """A device's history as far as it was read."""
+
+    __slots__ = ("read_to", "text", "uses")
+
+    def __init__(self) -> None:
+        self.read_to = 0
+        """Number of the newest frame that was read, counted from 1."""
+        self.text: str | None = None
+        self.uses: deque[Use | None] = deque(maxlen=HISTORY)
+
+
+class FrameTrack:
+    """Takes frames in order. What a device did is worked out only for devices that are asked for."""
+
+    def __init__(self, most: int = MOST_FRAMES) -> None:
+        self.now = Frames()
+        self._most = most
+        self._kept: list[Kept] = []
+        self._taken = 0
+        self._since_whole = 0
+        self._recent: dict[str, _Recent] = {}
+
+    def take(self, at_s: float, seq: int, frame: Frame) -> None:
+        """The next frame, at a second of the run."""
+        self.now.apply(frame)
+        self._taken += 1
+        self._since_whole = 0 if _begins(frame) else self._since_whole + 1
+        if self._since_whole >= WHOLE_EVERY:
+            frame = _completed(frame, self.now)
+            self._since_whole = 0
+        self._kept.append(Kept(at_s, seq, frame))
+        if len(self._kept) > self._most:
+            self._thin()
+
+    def at(self, at_s: float) -> tuple[Frames, float, int]:
+        """The state at a second of the run, and of the record that it is from second and number (0: there is none)."""
+        last = self._index(at_s)
+        state = Frames()
+        for kept in self._kept[self._beginning(last) : last + 1]:
+            state.apply(kept.frame)
+        return (state, self._kept[last].at_s, self._kept[last].seq) if last >= 0 else (state, 0.0, 0)
+
+    def history(self, name: str, count: int, until_s: float | None = None) -> Uses:
+        """What a device did in the last `count` frames (at most `HISTORY`), oldest first; None where it is not known."""
+        if until_s is not None:
+            last = self._index(until_s)
+            first = self._beginning(last - count)
+            return [use for use, _ in _uses(name, None, (kept.frame for kept in self._kept[first : last + 1]))][-count:]
+        recent = self._recent.setdefault(name, _Recent())
+        self._catch_up(name, recent)
+        uses = recent.uses
+        return list(uses) if len(uses) <= count else [uses[index] for index in range(len(uses) - count, len(uses))]
+
+    def forget_recent(self, names: Iterable[str]) -> None:
+        """Keep the read histories of these devices only."""
+        kept = set(names)
+        self._recent = {name: recent for name, recent in self._recent.items() if name in kept}
+
+    def _catch_up(self, name: str, recent: _Recent) -> None:
+        missing = self._taken - recent.read_to
+        if not missing:
+            return
+        last = len(self._kept) - 1
+        if recent.read_to == 0 or missing > HISTORY:
+            recent.text = None
+            first = self._beginning(last - HISTORY)
+        else:
+            first = last - missing + 1
+        for use, text in _uses(name, recent.text, (kept.frame for kept in self._kept[first:])):
+            recent.uses.append(use)
+            recent.text = text
+        recent.read_to = self._taken
+
+    def _index(self, at_s: float) -> int:
+        """Of the last frame at or before a second of the run; -1 where there is none."""
+        return bisect_right(self._kept, at_s, key=lambda kept: kept.at_s) - 1
+
+    def _beginning(self, index: int) -> int:
+        """The frame before this one from which everything can be put together again."""
+        first = max(0, index - 1)
+        while first > 0 and not _begins(self._kept[first].frame):
+            first -= 1
+        return first
+
+    def _thin(self) -> None:
+        half = len(self._kept) // 2
+        older, newer = self._kept[:half], self._kept[half:]
+        self._kept = [*_merged(older), *newer]
+
+
+def _begins(frame: Frame) -> bool:
+    return frame.whole or frame.span_s is None
+
+
+def _completed(frame: Frame, state: Frames) -> Frame:
+    """The same frame with every device in it. `state` is that after the frame."""
+    return msgspec.structs.replace(
+        frame, whole=True, devices=dict(state.devices), cpus=dict(state.cpus), temperatures_c=dict(state.temperatures_c)
+    )
+
+
+def _merged(frames: list[Kept]) -> Iterator[Kept]:
+    """Pairs of neighbours as one frame each, where nothing came or went between them."""
+    index = 0
+    while index < len(frames):
+        kept = frames[index]
+        after = frames[index + 1] if index + 1 < len(frames) else None
+        if after is None or after.frame.span_s is None or kept.frame.span_s is None or kept.frame.gone or after.frame.gone:
+            yield kept
+            index += 1
+        else:
+            yield after._replace(frame=_sum(kept.frame, after.frame))
+            index += 2
+
+
+def _sum(a: Frame, b: Frame) -> Frame:
+    """Two frames as one, which spans both: counters only count up, so the later ones stand."""
+    return msgspec.structs.replace(
+        b,
+        span_s=(a.span_s or 0.0) + (b.span_s or 0.0),
+        whole=a.whole or b.whole,
+        devices=b.devices if b.whole else a.devices | b.devices,
+        cpus=b.cpus if b.whole else a.cpus | b.cpus,
+        temperatures_c=a.temperatures_c | b.temperatures_c,
+    )
+
+
+def _uses(name: str, text: str | None, frames: Iterable[Frame]) -> Iterator[tuple[Use | None, str | None]]:
+    """What a device did frame by frame, and its counters' text after each; `text` is that before the first."""
+    for frame in frames:
+        if frame.span_s is None or name in frame.gone:
+            text = frame.devices.get(name)
+            yield None, text
+            continue
+        after = frame.devices.get(name, None if frame.whole else text)
+        if after is None or text is None:
+            yield None, after
+        elif after is text:
+            yield _IDLE, text
+        else:
+            yield _use(text, after, frame.span_s), after
+        text = after
+
+
+_IDLE = Use(0.0, 0.0)
+
+
+def _use(before: str, after: str, span_s: float) -> Use | None:
+    """Of two lines of counters; None where they are not numbers, or began anew."""
+    a, b = before.split(), after.split()
+    try:
+        sectors = int(b[2]) + int(b[6]) - int(a[2]) - int(a[6])
+        busy_ms = ms_between(int(a[9]), int(b[9]))
+    except (ValueError, IndexError):
+        return None
+    if sectors < 0 or span_s <= 0:
+        return None
+    return Use(None if busy_ms is None else min(100.0, busy_ms / (10 * span_s)), sectors * SECTOR_BYTES / span_s)

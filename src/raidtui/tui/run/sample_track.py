@@ -1,0 +1,146 @@
+"""What a run's workloads reported over its whole time, as points of charts, in bounded memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from raidtui.model.event import WorkloadSampled
+from raidtui.model.measure import Direction, Sample
+
+MOST_SAMPLES = 14_400
+"""Above that, neighbours in the older half become one."""
+
+
+class Point(NamedTuple):
+    """One sample as the charts draw it. Nothing is known in a direction in which nothing happened."""
+
+    at_s: float
+    """Of the run."""
+    seq: int
+    cell: str
+    span_s: float
+    read_iops: float | None
+    write_iops: float | None
+    read_bytes_per_s: float | None
+    write_bytes_per_s: float | None
+    mean_us: float | None
+    p99_us: float | None
+    max_us: float | None
+    prefill: bool
+    sample: Sample
+    """The last one, in a point that stands for several."""
+
+
+Line = list[tuple[float, float | None]]
+"""Second of the run and value; None between two cells, where a chart's line ends."""
+
+FIGURES = ("read_iops", "write_iops", "read_bytes_per_s", "write_bytes_per_s", "mean_us", "p99_us", "max_us")
+
+
+class SampleTrack:
+    """Takes samples in order."""
+
+    def __init__(self, most: int = MOST_SAMPLES) -> None:
+        self._most = most
+        self._points: list[Point] = []
+        self.lines: dict[str, Line] = {figure: [] for figure in FIGURES}
+        """By the name of a point's figure, what the charts draw."""
+
+    def take(self, at_s: float, seq: int, event: WorkloadSampled) -> None:
+        """The next sample, at a second of the run."""
+        self._points.append(_point(at_s, seq, event))
+        if len(self._points) > self._most:
+            half = len(self._points) // 2
+            self._points = [*_merged(self._points[:half]), *self._points[half:]]
+            self.lines = {figure: [] for figure in FIGURES}
+            for index in range(len(self._points)):
+                self._draw(index)
+        else:
+            self._draw(len(self._points) - 1)
+
+    def latest(self, at_s: float) -> Point | None:
+        """The last one at or before a second of the run."""
+        index = bisect_right(self._points, at_s, key=_at_s)
+        return self._points[index - 1] if index else None
+
+    def _draw(self, index: int) -> None:
+        point = self._points[index]
+        before = self._points[index - 1] if index else None
+        parted = before is not None and (before.cell != point.cell or before.prefill != point.prefill)
+        for figure, line in self.lines.items():
+            if before is not None and parted:
+                line.append((before.at_s, None))
+            value = getattr(point, figure)
+            if value is not None or (line and line[-1][1] is not None):
+                line.append((point.at_s, value))
+
+
+def _at_s(point: Point) -> float:
+    return point.at_s
+
+
+def _point(at_s: float, seq: int, event: WorkloadSampled) -> Point:
+    sample = event.sample
+    moved = [direction for direction in (sample.read, sample.write, sample.trim) if direction is not None]
+    written = [direction for direction in (sample.write, sample.trim) if direction is not None]
+    means = [(d.latency.mean_us, d.iops) for d in moved if d.latency.mean_us is not None]
+    weight = sum(iops for _, iops in means)
+    return Point(
+        at_s,
+        seq,
+        event.cell,
+        sample.span_s,
+        sample.read.iops if sample.read else None,
+        sum(d.iops for d in written) if written else None,
+        sample.read.bytes_per_s if sample.read else None,
+        sum(d.bytes_per_s for d in written) if written else None,
+        sum(mean * iops for mean, iops in means) / weight if weight else None,
+        _worst(d.latency.p99_us for d in moved),
+        _worst(_slowest(d) for d in moved),
+        event.prefill,
+        sample,
+    )
+
+
+def _slowest(direction: Direction) -> float | None:
+    return direction.latency.max_us
+
+
+def _worst(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _merged(points: list[Point]) -> Iterable[Point]:
+    """Pairs of neighbours of one cell as one point each: means of what is a rate, the worst of what is a tail."""
+    index = 0
+    while index < len(points):
+        one = points[index]
+        two = points[index + 1] if index + 1 < len(points) else None
+        if two is None or two.cell != one.cell or two.prefill != one.prefill:
+            yield one
+            index += 1
+        else:
+            yield _sum(one, two)
+            index += 2
+
+
+def _sum(a: Point, b: Point) -> Point:
+    span_s = a.span_s + b.span_s
+
+    def mean(x: float | None, y: float | None) -> float | None:
+        if x is None or y is None or span_s <= 0:
+            return y if x is None else x
+        return (x * a.span_s + y * b.span_s) / span_s
+
+    return b._replace(
+        span_s=span_s,
+        read_iops=mean(a.read_iops, b.read_iops),
+        write_iops=mean(a.write_iops, b.write_iops),
+        read_bytes_per_s=mean(a.read_bytes_per_s, b.read_bytes_per_s),
+        write_bytes_per_s=mean(a.write_bytes_per_s, b.write_bytes_per_s),
+        mean_us=mean(a.mean_us, b.mean_us),
+        p99_us=_worst((a.p99_us, b.p99_us)),
+        max_us=_worst((a.max_us, b.max_us)),
+    )

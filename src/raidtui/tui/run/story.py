@@ -1,0 +1,136 @@
+"""A run as the screen shows it: a fold over its records that can be asked for any moment of the run."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from raidtui.front.progress import RunView, advance
+from raidtui.model.event import CellDone, CellStarted, FrameTaken, Record, StepProgressed, WorkloadSampled
+from raidtui.model.frame import Frames
+from raidtui.model.result import Cell
+from raidtui.tui.run.frame_track import FrameTrack
+from raidtui.tui.run.sample_track import SampleTrack
+from raidtui.tui.run.step_log import LogLine, StepLog
+
+MOST_PROGRESS = 4000
+"""Reports of steps that are kept; above that, every second one of the older half goes."""
+
+
+class Moment(NamedTuple):
+    """A run at one second of it: what all panes are drawn from."""
+
+    at_s: float
+    view: RunView
+    frames: Frames
+    cell: CellStarted | None
+    """The cell that is measured; between two cells the one before."""
+    past: bool
+    """Whether it is asked for by the playhead, not the newest."""
+
+
+class _Mark(NamedTuple):
+    at_s: float
+    view: RunView
+    cell: CellStarted | None
+    """The latest that was started."""
+
+
+class _Report(NamedTuple):
+    at_s: float
+    seq: int
+    event: StepProgressed
+
+
+class Story:
+    """Takes records in order; one that was already seen changes nothing."""
+
+    def __init__(self, run: str = "") -> None:
+        self.view = RunView(run=run)
+        self.samples = SampleTrack()
+        self.frames = FrameTrack()
+        self.log = StepLog()
+        self._cell: CellStarted | None = None
+        self._marks: list[_Mark] = [_Mark(0.0, self.view, None)]
+        """The view after each record that is not one of many."""
+        self._reports: list[_Report] = []
+
+    def take(self, records: Iterable[Record]) -> bool:
+        """Whether any of them was new."""
+        before = self.view.seq
+        for record in records:
+            if record.seq > self.view.seq:
+                self._take(record)
+        return self.view.seq > before
+
+    @property
+    def end_s(self) -> float:
+        """The run's latest second."""
+        return self.view.at_s
+
+    def now(self) -> Moment:
+        """The newest moment."""
+        return Moment(self.view.at_s, self.view, self.frames.now, self._cell, past=False)
+
+    def at(self, at_s: float) -> Moment:
+        """The run as it was after the records up to this second."""
+        mark = self._marks[bisect_right(self._marks, at_s, key=lambda mark: mark.at_s) - 1]
+        view = mark.view
+        frames, frame_s, frame_seq = self.frames.at(at_s)
+        index = bisect_right(self._reports, at_s, key=lambda report: report.at_s) - 1
+        seen = [(mark.view.seq, mark.at_s), (frame_seq, frame_s)]
+        if index >= 0 and (report := self._reports[index]).seq > view.seq:
+            seen.append((report.seq, report.at_s))
+            view = replace(view, step_text=report.event.text, step_fraction=report.event.fraction)
+        point = self.samples.latest(at_s)
+        if point is not None and point.seq > mark.view.seq:
+            seen.append((point.seq, point.at_s))
+            view = replace(view, sample=point.sample, prefill=point.prefill)
+        seq, latest_s = max(seen)
+        view = replace(view, seq=seq, at_s=latest_s)
+        return Moment(at_s, view, frames, mark.cell, past=True)
+
+    def cell_edges(self) -> list[float]:
+        """When cells began, in seconds of the run."""
+        edges: list[float] = []
+        before: CellStarted | None = None
+        for mark in self._marks:
+            if mark.cell is not before:
+                before = mark.cell
+                edges.append(mark.at_s)
+        return edges
+
+    def log_at(self, moment: Moment) -> list[LogLine]:
+        """The lines of the step log that were there at that moment, oldest first."""
+        return self.log.until(moment.at_s) if moment.past else self.log.lines
+
+    def _take(self, record: Record) -> None:
+        event = record.event
+        if isinstance(event, CellDone):
+            record = replace(record, event=CellDone(_slim(event)))
+        elif isinstance(event, CellStarted):
+            self._cell = event
+        self.view = advance(self.view, record)
+        if isinstance(event, FrameTaken):
+            self.frames.take(self.view.at_s, record.seq, event.frame)
+        elif isinstance(event, WorkloadSampled):
+            self.samples.take(self.view.at_s, record.seq, event)
+        elif isinstance(event, StepProgressed):
+            self._report(_Report(self.view.at_s, record.seq, event))
+        else:
+            self._marks.append(_Mark(self.view.at_s, self.view, self._cell))
+        self.log.take(self.view.at_s, record, self.view)
+
+    def _report(self, report: _Report) -> None:
+        self._reports.append(report)
+        if len(self._reports) > MOST_PROGRESS:
+            half = len(self._reports) // 2
+            self._reports = [*self._reports[1:half:2], *self._reports[half:]]
+
+
+def _slim(done: CellDone) -> Cell:
+    """The cell without what only its result file needs: a run of days has many."""
+    return replace(done.cell, samples=(), devices={}, device_at_s=(), report=None)
