@@ -56,14 +56,15 @@ class Link:
         self._thread.start()
 
     def close(self) -> None:
-        """End the connection. Runs go on without it."""
+        """End the connection, without waiting for its end. Runs go on without it."""
         self._closing.set()
         self._hurry.set()
         if (client := self._client) is not None:
-            client.close()
+            threading.Thread(target=client.close, name="link-close", daemon=True).start()
 
-    def retry(self) -> None:
-        """Try again now, not when the pause is over."""
+    def retry(self, opened: EngineClient | None = None) -> None:
+        """Try again now, not when the pause is over; with a connection that somebody has opened in the meantime."""
+        self._first = opened
         self._hurry.set()
 
     def connect(self) -> EngineClient:

@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.timer import Timer
 from textual.widgets import Static
 
-from raidtui.base.text import clean
+from raidtui.base.text import clean_lines
 from raidtui.tui.link import LinkState
 
 if TYPE_CHECKING:
@@ -52,5 +52,5 @@ class Banner(Static):
             return
         left_s = max(0.0, (self._state.retry_at or 0.0) - time.monotonic())
         when = f"trying again in {left_s:.0f} s" if left_s >= 1 else "trying again …"
-        first = (clean(problem.message, 2000).splitlines() or [""])[0]
-        self.update(Text(f"! {first} · {when} (ctrl+r: now) · nothing is lost, runs go on", overflow="ellipsis"))
+        said = " ".join(clean_lines(problem.message, 2000).split())
+        self.update(Text(f"! {said}\n  {when} (ctrl+r: now) · nothing is lost, runs go on", overflow="ellipsis"))
