@@ -1,17 +1,306 @@
-"""The screen `Disks`."""
+"""The screen `Disks`: every disk of the server, why it is not free, and which role of the draft it belongs to."""
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
-from textual.widgets import Static
+from typing import ClassVar
 
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Input, Static
+
+from raidtui.base.text import clean, plural
+from raidtui.tui.disks.detail import detail
+from raidtui.tui.disks.role_dialog import ask_role, given, taken
+from raidtui.tui.disks.rows import Entry, Shelf, alike, fitting, ids_by_name, ordered
+from raidtui.tui.disks.table import DiskTable
+from raidtui.tui.disks.words import used_by
 from raidtui.tui.screens.base import ModeScreen
 
 
+class Detail(VerticalScroll):
+    """All that is known of the disk under the cursor."""
+
+    HELP = """\
+## One disk
+
+All that the server tells of this disk, every reason why it is not free, and what would free it. **tab** goes back.
+"""
+
+
 class DisksScreen(ModeScreen):
-    """The screen `Disks`."""
+    """A live table beside the details of one disk. Free disks are selected and given to roles of the draft."""
 
     MODE = "disks"
+    DEFAULT_CSS = """
+    DisksScreen #disk-panes { height: 1fr; }
+    DisksScreen #disk-list { width: 1fr; padding: 0; }
+    DisksScreen #disk-detail { width: 46; scrollbar-size-vertical: 1; }
+    DisksScreen.-very-wide #disk-detail { width: 58; }
+    DisksScreen.-narrow #disk-detail { display: none; width: 1fr; }
+    DisksScreen.-narrow.-detail #disk-detail { display: block; }
+    DisksScreen.-narrow.-detail #disk-list { display: none; }
+    DisksScreen #disk-filter { display: none; height: 1; background: $panel; padding: 0 1; }
+    DisksScreen #disk-filter.-open { display: block; }
+    DisksScreen #disk-filter > Static { width: 9; color: $text-muted; }
+    DisksScreen #disk-filter > Input { width: 1fr; background: $panel; }
+    DisksScreen DiskTable { background: $background; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "all_alike", "All alike", id="disks.alike", tooltip="Select all free disks of this model and size"),
+        Binding("r", "give_role", "Role", id="disks.role", tooltip="Give the selected disks to a role of the draft"),
+        Binding("x,delete", "take_out", "No role", id="disks.no_role", tooltip="Take the disks out of their role"),
+        Binding("slash", "filter", "Filter", id="disks.filter", tooltip="Filter by serial, model, kind, size, use"),
+        Binding("tab", "other_pane", "Pane", id="disks.pane", tooltip="From the table to the details and back"),
+        Binding("escape", "back", "Back", id="disks.back", show=False,
+                tooltip="Close the details, clear the filter, select nothing"),
+        Binding("ctrl+z", "undo", "Undo", id="disks.undo", tooltip="Undo the last change of the draft", show=False),
+        Binding("ctrl+y", "redo", "Redo", id="disks.redo", tooltip="Do again what was undone", show=False),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shelf = Shelf()
+        self._entries: dict[str, Entry] = {}
+        """All of them, by id, filtered out or not."""
+        self._shown: list[Entry] = []
+        self._sort: str | None = None
+        self._descending = False
+        self._picked: frozenset[str] = frozenset()
+        """Selected disks, those that the filter hides included."""
 
     def body(self) -> ComposeResult:
-        yield Static("Disks", classes="pane")
+        with Horizontal(id="disk-panes"):
+            with Vertical(id="disk-list", classes="pane"):
+                with Horizontal(id="disk-filter"):
+                    yield Static("filter /")
+                    yield Input(id="disk-filter-text", compact=True)
+                yield DiskTable(self._selectable, id="disk-table", empty="")
+            with Detail(id="disk-detail", classes="pane"):
+                yield Static(id="disk-words")
+
+    def on_mount(self) -> None:
+        app = self.raidtui
+        app.disks_changed.subscribe(self, lambda _: self._show())
+        app.draft_changed.subscribe(self, lambda _: self._show())
+        app.link_changed.subscribe(self, lambda _: self._show())
+        self.query_one("#disk-detail").border_title = "Details"
+        self._table.focus()
+        self._show()
+
+    @property
+    def _table(self) -> DiskTable:
+        return self.query_one(DiskTable)
+
+    @property
+    def _filter(self) -> Input:
+        return self.query_one("#disk-filter-text", Input)
+
+    @property
+    def _here(self) -> Entry | None:
+        """Under the cursor."""
+        key = self._table.cursor_key
+        return None if key is None else self._entries.get(key)
+
+    # What is shown.
+
+    def _show(self) -> None:
+        """Everything anew: the table draws only what changed."""
+        found = self.raidtui.disks
+        entries = self._shelf.entries(found.disks if found else (), self.raidtui.draft)
+        self._entries = {entry.id: entry for entry in entries}
+        self._picked = frozenset(key for key in self._picked if self._selectable(key))
+        self._shown = ordered(fitting(entries, self._filter.value), self._sort, self._descending)
+        table = self._table
+        if (empty := self._empty_words()) != table.empty:
+            table.empty = empty
+            table.redraw()
+        table.present(self._shown)
+        self._mark()
+        self._show_detail()
+
+    def _empty_words(self) -> str:
+        app = self.raidtui
+        if app.disks is None:
+            there = clean(app.place, 60)
+            return f"connecting to {there} …" if app.link_state.problem is None else f"{there} does not answer yet"
+        if not self._entries:
+            host = clean(app.disks.host, 60)
+            return f"No disks were found on {host}.\nThey appear here as soon as they are plugged in."
+        return f"No disk fits the filter: {clean(self._filter.value, 40)}\nesc clears it"
+
+    def _mark(self) -> None:
+        """The table's selection as it is kept here, and the title that counts it."""
+        table = self._table
+        visible = self._picked.intersection(entry.id for entry in self._shown)
+        if table.selected != visible:
+            table.selected = visible
+        self._show_title()
+        self.refresh_bindings()
+
+    def _show_title(self) -> None:
+        there = [entry for entry in self._entries.values() if not entry.facts.gone]
+        parts = ["Disks"]
+        if there:
+            parts += [f"{len(there)}", f"{sum(entry.facts.free for entry in there)} free"]
+        if gone := len(self._entries) - len(there):
+            parts.append(f"{gone} gone")
+        if self._picked:
+            parts.append(f"{len(self._picked)} selected")
+        if self._filter.value:
+            parts.append(f"{len(self._shown)} shown")
+        dot = f" {self._table.signs.dot} "
+        pane = self.query_one("#disk-list")
+        pane.border_title = dot.join(parts)
+        pane.border_subtitle = dot.join(Text(words).markup for words in self._role_words())
+
+    def _role_words(self) -> list[str]:
+        return [f"{clean(role, 31)} {len(disks)}" for role, disks in self.raidtui.draft.bind.items()][:6]
+
+    def _show_detail(self) -> None:
+        self.query_one("#disk-words", Static).update(detail(self._here, self._table.signs))
+
+    # Selecting.
+
+    def _selectable(self, key: str) -> bool:
+        entry = self._entries.get(key)
+        return entry is not None and entry.facts.free
+
+    @on(DiskTable.SelectionChanged)
+    def _selected(self) -> None:
+        table = self._table
+        visible = frozenset(entry.id for entry in self._shown)
+        self._picked = self._picked - visible | table.selected & visible
+        self._show_title()
+        self.refresh_bindings()
+
+    @on(DiskTable.Unselectable)
+    def _refused(self, event: DiskTable.Unselectable) -> None:
+        if (entry := self._entries.get(event.key)) is not None:
+            self._say_why_not(entry)
+
+    def _say_why_not(self, entry: Entry) -> None:
+        facts = entry.facts
+        words = [f"{facts.serial} cannot be selected: {facts.used or 'it is not there'}"]
+        if facts.disk is not None and not facts.gone:
+            first = facts.disk.reasons[0]
+            words = [f"{facts.serial} is not free: {used_by(facts.disk)}"]
+            words += [clean(first.remedy)] if first.remedy else ["Nothing frees it."] if first.system else []
+        self.notify("\n".join(words), severity="warning", markup=False, timeout=8)
+
+    def action_all_alike(self) -> None:
+        """Select every shown free disk of the model and size of the one under the cursor."""
+        if (here := self._here) is None:
+            return
+        found = alike(self._shown, here)
+        if not found:
+            self.notify(f"no disk like {here.facts.serial} is free", severity="warning", markup=False)
+        self._picked |= found
+        self._mark()
+
+    # Roles.
+
+    def _meant(self) -> list[Entry]:
+        """The selected disks in the order of the table, else the one under the cursor."""
+        if self._picked:
+            order = {entry.id: index for index, entry in enumerate(self._shown)}
+            return sorted((self._entries[key] for key in self._picked), key=lambda e: order.get(e.id, len(order)))
+        return [self._here] if self._here is not None else []
+
+    def action_give_role(self) -> None:
+        meant = self._meant()
+        if not meant:
+            return
+        if not meant[0].facts.free:
+            self._say_why_not(meant[0])
+            return
+        self.app.push_screen(ask_role(self.raidtui.draft, meant), lambda role: self._give(role, meant))
+
+    def _give(self, role: str | None, entries: list[Entry]) -> None:
+        """The draft's ids are those that the engine has now: disks that went meanwhile are left out."""
+        still = [entry for entry in entries if self._selectable(entry.id)]
+        if role and still:
+            self._picked = frozenset()
+            self._mark()
+            self.raidtui.change_draft(given(self.raidtui.draft, role, still, self._bound_ids()),
+                                      f"{plural(len(still), 'disk')} for {role}")  # fmt: skip
+
+    def action_take_out(self) -> None:
+        entries = [entry for entry in self._meant() if entry.role]
+        if entries:
+            words = f"{plural(len(entries), 'disk')} without a role"
+            self.raidtui.change_draft(taken(self.raidtui.draft, entries, self._bound_ids()), words)
+
+    def _bound_ids(self) -> dict[str, str]:
+        found = self.raidtui.disks
+        return ids_by_name(found.disks if found else ())
+
+    def action_undo(self) -> None:
+        self.raidtui.undo()
+
+    def action_redo(self) -> None:
+        self.raidtui.redo()
+
+    # Filter, order, panes.
+
+    def action_filter(self) -> None:
+        self.remove_class("-detail")
+        self.query_one("#disk-filter").add_class("-open")
+        self._filter.focus()
+
+    @on(Input.Changed, "#disk-filter-text")
+    def _filtered(self) -> None:
+        self._show()
+
+    @on(Input.Submitted, "#disk-filter-text")
+    def _keep_filter(self) -> None:
+        if not self._filter.value:
+            self.query_one("#disk-filter").remove_class("-open")
+        self._table.focus()
+
+    @on(DiskTable.HeaderPressed)
+    def _sorted(self, event: DiskTable.HeaderPressed) -> None:
+        self._descending = not self._descending if event.key == self._sort else False
+        self._sort = event.key
+        self._table.sort_key, self._table.sort_descending = self._sort, self._descending
+        self._show()
+
+    @on(DiskTable.Highlighted)
+    def _moved(self) -> None:
+        self._show_detail()
+        self.query_one(Detail).scroll_home(animate=False)
+        self.refresh_bindings()
+
+    @on(DiskTable.Chosen)
+    def _opened(self) -> None:
+        self.add_class("-detail")
+        self.query_one(Detail).focus()
+
+    def action_other_pane(self) -> None:
+        if self._table.has_focus:
+            self._opened()
+        else:
+            self.remove_class("-detail")
+            self._table.focus()
+
+    def action_back(self) -> None:
+        """One step: out of the details, then the filter, then the selection."""
+        if self.focused is self.query_one(Detail):
+            self.action_other_pane()
+        elif self.query_one("#disk-filter").has_class("-open"):
+            self.query_one("#disk-filter").remove_class("-open")
+            self._filter.value = ""
+            self._table.focus()
+        elif self._picked:
+            self._picked = frozenset()
+            self._mark()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Greyed is what has no disk to work on."""
+        if action in ("all_alike", "give_role"):
+            return True if self._entries else None
+        if action == "take_out":
+            return True if any(entry.role for entry in self._meant()) else None
+        return True

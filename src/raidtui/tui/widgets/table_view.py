@@ -75,6 +75,8 @@ class TableView(ScrollView):
         self._margin = margin
         self._sort: tuple[str | None, bool] = (None, False)
         self._places: list[Place] = []
+        self._used = 0
+        """Cells that all columns take; `_wide` is as much, or the width of the view."""
         self._wide = 0
         self._fitted_to = -1
         """The width that the columns' places are for."""
@@ -130,8 +132,13 @@ class TableView(ScrollView):
 
     def _place(self) -> None:
         self._fitted_to = self.size.width
-        self._places, wide = place_columns(self._table_columns, self.size.width, self._margin + GAP)
-        self._wide = max(wide, self.size.width)
+        self._places, self._used = place_columns(self._table_columns, self.size.width, self._margin + GAP)
+        self._wide = max(self._used, self.size.width)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows are in view."""
+        self._drawn.clear()
+        super().watch_scroll_y(old_value, new_value)
 
     def on_resize(self, event: events.Resize) -> None:
         """Flexible columns follow the width."""
@@ -154,8 +161,9 @@ class TableView(ScrollView):
     def refresh_changed(self) -> None:
         """Draws lines in view whose cells or looks are not those drawn, each up to its last column that changed."""
         dirty: list[Region] = []
-        for y in range(1, self.size.height):
-            line, before = self._line(y), self._drawn.get(y)
+        top, height = self.scroll_offset.y, self.size.height
+        for y in range(1, min(height, max(len(self.row_keys) - top + 1, max(self._drawn, default=0) + 1))):
+            line, before = self._line(top + y - 1), self._drawn.get(y)
             if before is None or line != before:
                 self._drawn[y] = line
                 dirty.append(self._changed_part(y, before, line))
@@ -173,8 +181,7 @@ class TableView(ScrollView):
         place = self._places[last]
         return Region(0, y, min(width, place.x + place.width - (self.scroll_offset.x if last else 0)), 1)
 
-    def _line(self, y: int) -> Line:
-        row = y - 1 + self.scroll_offset.y
+    def _line(self, row: int) -> Line:
         if row >= len(self.row_keys):
             return NO_LINE
         key = self.row_keys[row]
@@ -201,8 +208,9 @@ class TableView(ScrollView):
             return self._crop(self._header(), self._look(("header",)), width)
         if not self.row_keys:
             return self._empty_line(y, width)
-        line = self._drawn[y] = self._line(y)
-        if not line.cells and not line.look:
+        if (line := self._drawn.get(y)) is None:
+            line = self._drawn[y] = self._line(self.scroll_offset.y + y - 1)
+        if line is NO_LINE:
             return Strip.blank(width, self._look(("row",)))
         return self._crop(self._body(line), self._look(line.look), width)
 
@@ -211,7 +219,7 @@ class TableView(ScrollView):
         if (style := self._looks.get(names)) is None:
             style = self.get_component_rich_style(f"livetable--{names[0]}")
             for name in names[1:]:
-                style += self.get_component_rich_style(f"livetable--{name}", partial=True)
+                style += self._layer(name)
             if "odd" in names and "cursor" not in names:
                 style += Style(bgcolor=self.get_component_rich_style("livetable--odd").bgcolor)
             if "cursor" in names:
@@ -219,11 +227,18 @@ class TableView(ScrollView):
             self._looks[names] = style
         return style
 
+    def _layer(self, name: str) -> Style:
+        """What a component class says itself, its colour blended into the background that it has."""
+        own = self.get_component_rich_style(f"livetable--{name}", partial=True)
+        if own.color is None:
+            return own
+        return own + Style(color=self.get_component_rich_style(f"livetable--{name}").color)
+
     def _resolve(self, style: str | Style) -> Style:
         if isinstance(style, Style):
             return style
         if style in STATES:
-            return self.get_component_rich_style(f"livetable--{style}", partial=True)
+            return self._layer(style)
         try:
             return Style.parse(style)
         except Exception:  # a style that nobody knows is no reason to show nothing
@@ -264,11 +279,11 @@ class TableView(ScrollView):
 
     def _crop(self, segments: list[Segment], style: Style, width: int) -> Strip:
         """What is in view of a whole line: its first column, and as much of the others as there is room for."""
-        strip = Strip(segments)
+        strip = Strip(segments, self._used)
         if (x := self.scroll_offset.x) and len(self._places) > 1:
             frozen = min(self._places[1].x, width)
             strip = Strip.join([strip.crop(0, frozen), strip.crop(frozen + x, x + width)])
-        return strip.adjust_cell_length(width, style)
+        return strip if strip.cell_length == width else strip.adjust_cell_length(width, style)
 
     def _empty_line(self, y: int, width: int) -> Strip:
         style = self._look(("row", "empty"))

@@ -1,0 +1,184 @@
+"""The table of disks: columns that fit its width, each with what it says of a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+
+from raidtui.tui.disks.rows import Entry
+from raidtui.tui.disks.words import (
+    ASCII,
+    UNICODE,
+    WORN_PERCENT,
+    Signs,
+    link_words,
+    state_words,
+    temperature_words,
+    used_by,
+    wear_words,
+)
+from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.live_table import Column, LiveTable
+from raidtui.tui.widgets.table_line import GAP
+from raidtui.tui.widgets.table_view import MARK_WIDTH
+
+
+class Field(NamedTuple):
+    """A column that there may be room for."""
+
+    key: str
+    title: str
+    least: int
+    """Narrowest width in cells at which it is worth its room."""
+    most: int
+    help: str
+    words: Callable[[Entry, Signs], str | Text]
+    right: bool = False
+
+
+def _state(entry: Entry, signs: Signs) -> Text:
+    facts = entry.facts
+    style = "alert" if facts.gone else "good" if facts.free else "dim"
+    return Text(state_words(facts, signs), style=style)
+
+
+def _link(entry: Entry, signs: Signs) -> str | Text:
+    link = entry.facts.disk.link if entry.facts.disk else None
+    words = link_words(link, signs)
+    return Text(words, style="warn") if link is not None and link.below_maximum else words
+
+
+def _wear(entry: Entry, signs: Signs) -> str | Text:
+    disk = entry.facts.disk
+    words = wear_words(disk, signs)
+    return Text(words, style="warn") if disk and (disk.wear_percent or 0) >= WORN_PERCENT else words
+
+
+FIELDS = (
+    Field("state", "state", 8, 8, "Whether raidtui may use it", _state),
+    Field("model", "model", 12, 30, "As the disk calls itself", lambda e, s: e.facts.model or s.none),
+    Field("serial", "serial", 8, 24, "What names it everywhere: its serial, or its WWN", lambda e, s: e.facts.serial),
+    Field("size", "size", 8, 8, "In binary units", lambda e, s: e.facts.size or s.none, right=True),
+    Field("kind", "kind", 6, 10, "How it is attached, and its medium", lambda e, s: e.facts.kind or s.none),
+    Field("name", "now", 7, 10, "The kernel's name at this moment", lambda e, s: e.facts.name or s.none),
+    Field("link", "PCIe", 8, 10, "PCIe generation and lanes; a sign where it could do more", _link),
+    Field("temperature", "temp", 5, 5, "Temperature", lambda e, s: temperature_words(e.facts.disk, s), right=True),
+    Field("wear", "wear", 5, 7, "Share of the rated endurance that is used up", _wear, right=True),
+    Field("role", "role", 7, 16, "The role of the draft that it belongs to", lambda e, s: Text(e.role, style="accent")),
+    Field("used", "used by", 16, 16, "Why it is not free", lambda e, s: e.facts.used),
+)  # fmt: skip
+_IMPORTANCE = ("state", "serial", "size", "model", "role", "used", "kind", "link", "name", "temperature", "wear")
+"""Which columns are there first as the room grows."""
+
+
+def fit_columns(entries: Sequence[Entry], width: int, signs: Signs) -> tuple[Column, ...]:
+    """The columns for a table of so many cells; what width is left goes to serial and model, then to the last of them."""
+    wanted = {field.key: _wanted(field, entries, signs) for field in FIELDS}
+    left = width - MARK_WIDTH - GAP
+    widths: dict[str, int] = {}
+    for key in _IMPORTANCE:
+        least = _least(key, wanted[key])
+        if left < least + GAP and widths:
+            continue
+        widths[key] = least
+        left -= least + GAP
+    for key in ("kind", "link", "wear", "name", "role", "serial", "model"):
+        if key in widths and left > 0:
+            more = min(left, max(0, wanted[key] - widths[key]))
+            widths[key] += more
+            left -= more
+    stretch = "used" if "used" in widths else "model"
+    return tuple(
+        Column(f.key, f.title, widths[f.key], "right" if f.right else "left", f.help, flexible=f.key == stretch)
+        for f in FIELDS
+        if f.key in widths
+    )
+
+
+def _least(key: str, wanted: int) -> int:
+    """What names a disk is cut last."""
+    least = _field(key).least
+    if key == "used":
+        return least
+    return min(wanted, 16) if key == "serial" else min(least, wanted)
+
+
+def _field(key: str) -> Field:
+    return next(field for field in FIELDS if field.key == key)
+
+
+def _wanted(field: Field, entries: Sequence[Entry], signs: Signs) -> int:
+    """The width at which nothing is cut, as far as the field allows."""
+    if field.least == field.most:
+        return field.most
+    longest = max((len(field.words(entry, signs)) for entry in entries), default=0)
+    return min(field.most, max(len(field.title) + 1, longest))
+
+
+class DiskRows:
+    """Entries under the columns that there is room for."""
+
+    def __init__(self, entries: Sequence[Entry], columns: Sequence[Column], signs: Signs, used_room: int) -> None:
+        self.keys = [entry.id for entry in entries]
+        self._entries = {entry.id: entry for entry in entries}
+        self._fields = [_field(column.key) for column in columns]
+        self._signs = signs
+        self._used_room = used_room
+
+    def cells(self, key: str) -> Sequence[str | Text]:
+        entry = self._entries[key]
+        return [self._used(entry) if field.key == "used" else field.words(entry, self._signs) for field in self._fields]
+
+    def state(self, key: str) -> str:
+        facts = self._entries[key].facts
+        return "alert" if facts.gone else "" if facts.free else "dim"
+
+    def _used(self, entry: Entry) -> str:
+        """How many more reasons there are is never what is cut off."""
+        facts = entry.facts
+        return facts.used if facts.gone or facts.disk is None else used_by(facts.disk, self._used_room)
+
+
+class DiskTable(LiveTable):
+    """Disks with a cursor; free ones can be selected."""
+
+    HELP = """\
+## Disks
+
+A disk is free when every check says so; only free disks can be selected. **space** selects the disk under the cursor,
+**shift** and up or down a range, **a** all free disks of the same model and size. **r** gives the selected disks to a role
+of the draft, **x** takes them out of theirs. **enter** tells all that is known of the disk, and what would free it.
+
+`/` filters by what you type: serial, model, kind, size, name, role, state, and what uses the disk.
+`<`, `>` and a click on a title sort.
+"""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "space", "select", "Select", id="table.select", tooltip="Select the disk, or no longer; says why it cannot be"
+        ),
+        Binding("enter", "choose", "Details", id="table.open", tooltip="All that is known of the disk under the cursor"),
+    ]
+
+    def __init__(self, selectable: Callable[[str], bool], *, id: str, empty: str) -> None:
+        super().__init__((), id=id, empty=empty, multi=True, selectable=selectable)
+        self.signs = UNICODE if glyphs().unicode else ASCII
+        self._entries: Sequence[Entry] = ()
+
+    def present(self, entries: Sequence[Entry]) -> None:
+        """Show these, in this order."""
+        self._entries = entries
+        columns = fit_columns(entries, self.size.width, self.signs)
+        if columns != self.columns:
+            self.columns = columns
+        taken = sum(column.width + GAP for column in columns if column.key != "used")
+        used_room = self.size.width - MARK_WIDTH - GAP - taken - GAP
+        self.show(DiskRows(entries, columns, self.signs, used_room))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Other columns fit now."""
+        self.present(self._entries)

@@ -1,0 +1,136 @@
+"""A disk in words, as short as a table's cell. Pure; all that came from hardware is made harmless here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from raidtui.base.text import clean
+from raidtui.model.disk import Disk, Link
+from raidtui.model.units import size_text
+
+_GENERATIONS = {2.5: "1.0", 5.0: "2.0", 8.0: "3.0", 16.0: "4.0", 32.0: "5.0", 64.0: "6.0"}
+"""PCIe generation by its speed in GT/s."""
+
+WORN_PERCENT = 90.0
+"""From here on, wear is flagged."""
+
+
+class Signs(NamedTuple):
+    """Signs that stand beside a word, so that nothing is said by colour alone."""
+
+    free: str
+    used: str
+    gone: str
+    below: str
+    """A link that runs below its maximum."""
+    remedy: str
+    dot: str
+    celsius: str
+    none: str
+
+
+UNICODE = Signs("✓", "✗", "!", "↓", "→", "·", "°C", "–")
+ASCII = Signs("+", "x", "!", "!", "->", "-", "C", "-")
+
+
+class Facts(NamedTuple):
+    """One disk, known or gone, in harmless words."""
+
+    id: str
+    """As the engine and the draft have it: not harmless."""
+    disk: Disk | None
+    """None when only its id is known."""
+    gone: bool
+    serial: str
+    model: str
+    size: str
+    kind: str
+    name: str
+    used: str
+    hay: str
+    """All that a filter looks into, in small letters."""
+
+    @property
+    def free(self) -> bool:
+        return not self.gone and self.disk is not None and self.disk.free
+
+    @property
+    def system(self) -> bool:
+        """Whether nothing could free it."""
+        return self.disk is not None and any(reason.system for reason in self.disk.reasons)
+
+
+def facts_of(disk: Disk) -> Facts:
+    """Of a disk that is there."""
+    kind, size = kind_words(disk), size_text(disk.size_bytes)
+    used = used_by(disk)
+    reasons = " ".join(clean(reason.message) for reason in disk.reasons)
+    words = (clean(disk.id), clean(disk.serial), clean(disk.wwid), clean(disk.model), size, kind, clean(disk.name), reasons)
+    return Facts(disk.id, disk, False, clean(disk.id), clean(disk.model), size, kind, clean(disk.name), used,
+                 " ".join(dict.fromkeys(words)).casefold())  # fmt: skip
+
+
+def gone_facts(id_: str, last: Facts | None) -> Facts:
+    """Of a disk that was chosen and is not there; `last` is what it was, where it was seen."""
+    words = f"gone: {clean(id_)}"
+    if last is None:
+        return Facts(id_, None, True, clean(id_), "", "", "", "", words, words.casefold())
+    return last._replace(gone=True, name="", used=words, hay=f"{last.hay} {words.casefold()}")
+
+
+def kind_words(disk: Disk) -> str:
+    """`nvme`, `sas/hdd`, `virtio/ssd`: how it is attached, and whether it rotates where that is known."""
+    if disk.transport == "nvme":
+        return "nvme"
+    medium = "" if disk.rotational is None else "hdd" if disk.rotational else "ssd"
+    return "/".join(word for word in (clean(disk.transport, 20), medium) if word)
+
+
+def used_by(disk: Disk, room: int | None = None) -> str:
+    """The first reason why it is not free, and how many more there are: that always fits into `room` cells."""
+    if not disk.reasons:
+        return ""
+    first, more = clean(disk.reasons[0].message), len(disk.reasons) - 1
+    tail = f" +{more} more" if more else ""
+    if room is not None and len(first) + len(tail) > room > len(tail) + 4:
+        first = first[: room - len(tail) - 1].rstrip() + "…"
+    return first + tail
+
+
+def link_words(link: Link | None, signs: Signs) -> str:
+    """`4.0 x4`, with a sign where it is below its maximum."""
+    if link is None or link.speed_gts is None or link.width is None:
+        return signs.none
+    return f"{_speed(link.speed_gts)} x{link.width}{' ' + signs.below if link.below_maximum else ''}"
+
+
+def best_link_words(link: Link) -> str:
+    """What both ends could: `4.0 x4`."""
+    speed = "?" if link.max_speed_gts is None else _speed(link.max_speed_gts)
+    return f"{speed} x{'?' if link.max_width is None else link.max_width}"
+
+
+def _speed(gts: float) -> str:
+    return _GENERATIONS.get(gts, f"{gts:g} GT/s")
+
+
+def temperature_words(disk: Disk | None, signs: Signs) -> str:
+    if disk is None or disk.temperature_c is None:
+        return signs.none
+    return f"{disk.temperature_c:.0f} {signs.celsius}"
+
+
+def wear_words(disk: Disk | None, signs: Signs) -> str:
+    """`3 %`, with a sign where little is left."""
+    if disk is None or disk.wear_percent is None:
+        return signs.none
+    return f"{disk.wear_percent:.0f} %{' ' + signs.gone if disk.wear_percent >= WORN_PERCENT else ''}"
+
+
+def state_words(facts: Facts, signs: Signs) -> str:
+    """`✓ free`, `✗ used`, `✗ system`, `! gone`."""
+    if facts.gone:
+        return f"{signs.gone} gone"
+    if facts.free:
+        return f"{signs.free} free"
+    return f"{signs.used} {'system' if facts.system else 'used'}"
