@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from math import ceil, isfinite
 
 from rich.style import Style
 from rich.text import Text
@@ -19,7 +19,7 @@ def absent(signs: Glyphs | None = None) -> str:
 def bar(percent: float | None, width: int, style: str | Style = "", signs: Glyphs | None = None) -> Text:
     """`percent` of 100 as a bar over `width` cells, in eighths of a cell where the terminal can."""
     signs = signs or glyphs()
-    if percent is None or not math.isfinite(percent):
+    if percent is None or not isfinite(percent):
         return Text(signs.absent.ljust(width)[:width], style="dim")
     steps = len(signs.bar)
     filled = round(min(max(percent, 0.0), 100.0) / 100 * width * steps)
@@ -42,15 +42,10 @@ def spark(
     """
     signs = signs or glyphs()
     newest = values[-width:] if width > 0 else ()
-    recent = [value if value is not None and math.isfinite(value) else None for value in newest]
+    recent = [value if value is not None and isfinite(value) else None for value in newest]
     highest = max((value for value in recent if value is not None), default=0.0) if top is None else top
-    levels = signs.spark
-    drawn = "".join(" " if value is None else levels[_level(value, highest, len(levels))] for value in recent)
-    return Text(drawn.rjust(width), style=style)
-
-
-def _level(value: float, highest: float, levels: int) -> int:
-    """Level 0 is kept for what is next to nothing, so that a busy second can be told from an idle one."""
-    if highest <= 0 or value <= 0:
-        return 0
-    return min(levels - 1, math.ceil(min(1.0, value / highest) * (levels - 1)))
+    levels, last = signs.spark, len(signs.spark) - 1
+    # Level 0 is kept for what is next to nothing, so that a busy second can be told from an idle one.
+    steps = last / highest if highest > 0 else 0.0
+    drawn = [" " if value is None else levels[max(0, min(last, ceil(value * steps)))] for value in recent]
+    return Text("".join(drawn).rjust(width), style=style)

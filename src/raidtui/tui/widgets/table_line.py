@@ -111,6 +111,9 @@ class LineBuilder:
         """A cell in exactly `width` cells of the terminal. A style may name one of the table's own (`alert`)."""
         ellipsis = self._glyphs.ellipsis
         if isinstance(cell, str):
+            if len(cell) <= width and cell.isascii() and cell.isprintable():  # as nearly all are
+                self.add(cell.rjust(width) if align == "right" else cell.ljust(width))
+                return
             text = cell if cell.isprintable() else clean(cell)
             self.add(fit(text, width, align, ellipsis)[0])
             return

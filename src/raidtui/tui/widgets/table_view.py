@@ -162,11 +162,12 @@ class TableView(ScrollView):
         """Draws lines in view whose cells or looks are not those drawn, each up to its last column that changed."""
         dirty: list[Region] = []
         top, height = self.scroll_offset.y, self.size.height
-        for y in range(1, min(height, max(len(self.row_keys) - top + 1, max(self._drawn, default=0) + 1))):
+        last = max(len(self.row_keys) - top, max(self._drawn, default=0))
+        for y in range(1, min(height, last + 1)):
             line, before = self._line(top + y - 1), self._drawn.get(y)
             if before is None or line != before:
-                self._drawn[y] = line
                 dirty.append(self._changed_part(y, before, line))
+                self._remember(y, line)
         if dirty:
             self.refresh(*dirty)
 
@@ -180,6 +181,12 @@ class TableView(ScrollView):
             return Region(0, y, width, 1)
         place = self._places[last]
         return Region(0, y, min(width, place.x + place.width - (self.scroll_offset.x if last else 0)), 1)
+
+    def _remember(self, y: int, line: Line) -> None:
+        if line is NO_LINE:
+            self._drawn.pop(y, None)
+        else:
+            self._drawn[y] = line
 
     def _line(self, row: int) -> Line:
         if row >= len(self.row_keys):
@@ -209,7 +216,8 @@ class TableView(ScrollView):
         if not self.row_keys:
             return self._empty_line(y, width)
         if (line := self._drawn.get(y)) is None:
-            line = self._drawn[y] = self._line(self.scroll_offset.y + y - 1)
+            line = self._line(self.scroll_offset.y + y - 1)
+            self._remember(y, line)
         if line is NO_LINE:
             return Strip.blank(width, self._look(("row",)))
         return self._crop(self._body(line), self._look(line.look), width)
