@@ -15,6 +15,8 @@ from textual.signal import Signal
 from raidtui.base.paths import config_folder
 from raidtui.base.text import clean
 from raidtui.client.engine_client import EngineClient
+from raidtui.front.words import sentence
+from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import DiskList
 from raidtui.tui.cheat_sheet import CheatSheet
 from raidtui.tui.commands import Everything
@@ -82,11 +84,13 @@ class RaidtuiApp(App[int]):
         place: str,
         on: str = "",
         first: EngineClient | None = None,
+        ask: Callable[[], EngineClient] | None = None,
         folder: Path | None = None,
         begin: Callable[[RaidtuiApp], None] | None = None,
     ) -> None:
         """`connect` opens a connection to the engine at `place`, which `--on {on}` names on the command line.
 
+        `first` is a connection that is open already. `ask` opens one that may ask for a password on a plain terminal.
         `folder` is where settings and themes are read (default: the config folder); `begin` is called when the first
         screen is there.
         """
@@ -112,6 +116,7 @@ class RaidtuiApp(App[int]):
         """Result files that were named, beside those in the results folder."""
         self._folder = folder or config_folder()
         self._begin = begin
+        self._ask = ask
 
     def on_mount(self) -> None:
         config, wrong = read_config(self._folder)
@@ -185,7 +190,16 @@ class RaidtuiApp(App[int]):
         self.push_screen(CheatSheet(self.screen))
 
     def action_reconnect(self) -> None:
-        self.link.retry()
+        if self._ask is None or self.link_state.up:
+            self.link.retry()
+            return
+        try:
+            with self.suspend():
+                opened = self._ask()
+        except ProblemError as error:
+            self.notify(sentence(error.problems[0]), severity="error", timeout=15, markup=False)
+        else:
+            self.link.retry(opened)
 
     def action_leave(self) -> None:
         self.exit(0)

@@ -21,12 +21,15 @@ def start(args: Namespace) -> int:
         raise fail("no-terminal", "the screens need a terminal on stdin and stdout",
                    remedy="`raidtui --help` lists the commands that need none.", exit=Exit.USAGE)  # fmt: skip
     where = place(args.on)
-    first = EngineClient(where) if _may_ask(where) else None
+    ask = (lambda: EngineClient(where)) if _may_ask(where) else None
+    first = ask() if ask is not None else None
     later = _silent(where)
 
     from raidtui.tui.app import RaidtuiApp
 
-    app = RaidtuiApp(lambda: EngineClient(later), place=where.name, on=args.on, first=first, begin=_opened(args))
+    app = RaidtuiApp(
+        lambda: EngineClient(later), place=where.name, on=args.on, first=first, ask=ask, begin=_opened(args)
+    )
     code = app.run()
     return int(code or app.return_code or 0)
 
