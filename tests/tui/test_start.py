@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 from pilot import drive, until
@@ -37,7 +38,7 @@ def test_the_key_to_reconnect_asks_on_the_plain_terminal_where_that_is_needed(st
     asked = []
     app = stage.app()
     app._ask = lambda: asked.append(1) or (_ for _ in ()).throw(fail("engine-lost", "sudo: a password is required"))
-    monkeypatch.setattr(type(app), "suspend", lambda self: open(os.devnull))
+    monkeypatch.setattr(type(app), "suspend", lambda self: nullcontext())
 
     async def talk(pilot):
         await until(pilot, lambda: app.link_state.up)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -35,7 +36,7 @@ class CheatSheet(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll() as sheet:
             sheet.border_title = "Keys"
-            sheet.border_subtitle = "[keys] in config.toml changes them by id"
+            sheet.border_subtitle = "the table keys of config.toml changes them, by id"
             yield Static(_table(self._of))
 
 
@@ -69,4 +70,6 @@ def _groups(screen: Screen[Any]) -> Iterator[tuple[str, list[tuple[str, Binding]
 def _name(node: Any) -> str:
     if isinstance(node, Screen):
         return "This screen"
-    return "Everywhere" if node is node.app else type(node).__name__
+    if node is node.app:
+        return "Everywhere"
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).capitalize()

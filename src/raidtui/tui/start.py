@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 def start(args: Namespace) -> int:
     """Show the screens until they are left. Raises ProblemError: `no-terminal`, and what the first connection refuses."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise fail("no-terminal", "the screens need a terminal on stdin and stdout",
+    # Textual reads from stdin and draws on stderr; without a terminal it would spin for ever.
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        raise fail("no-terminal", "the screens need a terminal on stdin, stdout and stderr",
                    remedy="`raidtui --help` lists the commands that need none.", exit=Exit.USAGE)  # fmt: skip
     where = place(args.on)
     ask = (lambda: EngineClient(where)) if _may_ask(where) else None
