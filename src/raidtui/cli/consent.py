@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from raidtui.base.text import clean
-from raidtui.front.consent import erased_disks, writable_name
+from raidtui.front import command_line
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import fail
 
@@ -49,16 +47,8 @@ def split_ids(words: Sequence[str]) -> tuple[str, ...]:
 
 def replay_line(plan: Plan, args: Namespace) -> str:
     """The exact command line that runs this plan and consents to what it erases."""
-    words = ["raidtui", *(["--on", args.on] if args.on else []), "replay", args.scenario]
-    for role, disks in plan.binding.items():
-        words += ["--bind", f"{role}={','.join(writable_name(disk) for disk in disks)}"]
-    for flag, names in (("--layout", args.layout), ("--workload", args.workload)):
-        for name in names:
-            words += [flag, name]
-    words += ["--quick"] if args.quick else []
-    words += ["--json"] if args.json and args.command == "replay" else []
-    words += ["--detach"] if getattr(args, "detach", False) else []
-    words += ["-o", args.output] if getattr(args, "output", None) else []
-    if plan.erases:
-        words += ["--erase", ",".join(writable_name(disk) for disk in erased_disks(plan))]
-    return clean(shlex.join(words), limit=65536)
+    more = ["--json"] if args.json and args.command == "replay" else []
+    more += ["--detach"] if getattr(args, "detach", False) else []
+    more += ["-o", args.output] if getattr(args, "output", None) else []
+    on = ["--on", args.on] if args.on else []
+    return command_line.replay_line(plan, args.scenario, options_of(args), on=on, more=more)
