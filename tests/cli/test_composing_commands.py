@@ -14,8 +14,8 @@ from typing import Any
 import made
 import msgspec
 import pytest
-from conftest import Engine
 
+from conftest import Engine
 from raidtui.cli import kinds
 from raidtui.cli.preview import preview_lines
 from raidtui.cli.screen import console

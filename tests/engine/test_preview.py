@@ -28,7 +28,10 @@ FIO: dict[str, Any] = {"rw": "randread", "bs": "4KiB", "runtime": "60s"}
 
 
 def see(
-    disks: list[Disk] = DISKS, bind: dict[str, tuple[str, ...]] = BOUND, options: Options = Options(), **changes: Any  # noqa: B008
+    disks: list[Disk] = DISKS,
+    bind: dict[str, tuple[str, ...]] = BOUND,
+    options: Options = Options(),
+    **changes: Any,  # noqa: B008
 ) -> Preview:
     return preview(PreviewRequest(json.dumps({**SCENARIO, **changes}), bind, options), disks)
 
@@ -232,7 +235,8 @@ def test_what_is_no_scenario_yet_is_a_problem_and_nothing_worse(text: str) -> No
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=5) | st.sampled_from(["@data", "raid5", "4KiB", "60s"]),
+    st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=5)
+    | st.sampled_from(["@data", "raid5", "4KiB", "60s"]),
     lambda inner: st.lists(inner, max_size=3)
     | st.dictionaries(st.sampled_from(["md", "disk", "fio", "on", "level", "journal", "chunk", "rw", "bs", "x"]), inner,
                       max_size=4),

@@ -66,9 +66,9 @@ def _layout_lines(layout: LayoutView) -> Iterator[str]:
     if layout.stripe_bytes is not None:
         yield f"  Stripe    {size_text(layout.stripe_bytes)}"
     if (ceiling := layout.ceiling) is not None:
-        rates = [f"{name} {rate / 1e9:.1f} GB/s" for name, rate in
-                 (("read", ceiling.read_bytes_per_s), ("write", ceiling.write_bytes_per_s)) if rate is not None]  # fmt: skip
-        yield f"  Ceiling   {', '.join(rates)} ({clean(ceiling.source)})"
+        rates = (("read", ceiling.read_bytes_per_s), ("write", ceiling.write_bytes_per_s))
+        words = ", ".join(f"{name} {rate / 1e9:.1f} GB/s" for name, rate in rates if rate is not None)
+        yield f"  Ceiling   {words} ({clean(ceiling.source)})"
     for warning in layout.warnings:
         yield f"  Warning   {clean(warning)}"
     for problem in layout.problems:

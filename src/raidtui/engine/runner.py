@@ -14,6 +14,7 @@ from pathlib import Path
 from raidtui import __version__
 from raidtui.base.files import write_atomic
 from raidtui.engine import measuring, runs
+from raidtui.engine.family import Family, family_of
 from raidtui.engine.journal import Journal
 from raidtui.engine.machine import describe
 from raidtui.engine.tally import Tally
@@ -46,6 +47,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Outcome
 from raidtui.watch.sampler import Sampler
 from raidtui.watch.temperature import Thermometer
+from raidtui.watch.threads import Threads
 
 _PROGRESS_EVERY_S = 0.5
 _GONE = ("disk-gone", "disk-changed", "disk-lost")
@@ -164,7 +166,7 @@ class Runner:
         self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
         self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
         names = [permit.disk.name for permit in self._permits.values()]
-        self.sampler = Sampler(self._frame, thermometer=Thermometer(names))
+        self.sampler = Sampler(self._frame, thermometer=Thermometer(names), threads=Threads())
         self.watchdog.start()
         self.sampler.start()
         try:
@@ -206,7 +208,7 @@ class Runner:
         try:
             for step in phases["build"]:
                 self._do(step)
-                self.sampler.watch_md(name for name in self._devices(step) if name.startswith("md"))
+                self.sampler.watch_md(name for name in self._family(step).devices if name.startswith("md"))
         except ProblemError as error:
             self._failed(self._kind(error, Exit.BUILD_FAILED), error.problems)
         else:
@@ -225,8 +227,8 @@ class Runner:
     def _measure(self, cell: str, steps: list[Step]) -> None:
         plan = self._cells[cell]
         number = self.plan.cells.index(plan) + 1
-        devices = self._devices(steps[-1])
-        self._emit(CellStarted(cell, number, len(self.plan.cells), devices))
+        family = self._family(steps[-1])
+        self._emit(CellStarted(cell, number, len(self.plan.cells), family.devices, family.parents))
         trouble: tuple[str, ...] = ()
         try:
             for step in steps:
@@ -330,23 +332,19 @@ class Runner:
             health=lambda: tuple(
                 reason for action, done in self._done_builds for reason in action.health(self.context, done.args)
             ),
-            devices=self._devices(step),
+            devices=self._family(step).devices,
             disks={permit.disk.name: id_ for id_, permit in self._permits.items()},
             lost=self.watchdog.look,
             out_of_space=lambda: self.journal.ran_out_of_space,
         )
 
-    def _devices(self, step: Step) -> dict[str, str]:
-        """Kernel names of everything in the block, and what each is."""
-        found: dict[str, str] = {}
-        for ref in step.args.get("refs", ()):
-            if ref.startswith("disk:"):
-                found[self._permits[ref.removeprefix("disk:")].disk.name] = "target"
-        for action, done in self._done_builds:
-            # Disks that are measured one by one have nothing to do with each other.
-            below = action.members(self.context, done.args) if not step.args.get("part") else {}
-            found = {**below, **found}
-        return found
+    def _family(self, step: Step) -> Family:
+        """Everything in the block: what each is, and what it is a member of."""
+        disks = [ref.removeprefix("disk:") for ref in step.args.get("refs", ()) if ref.startswith("disk:")]
+        measured = {self._permits[disk].disk.name: "target" for disk in disks}
+        # Disks that are measured one by one have nothing to do with each other.
+        built = self._done_builds if not step.args.get("part") else []
+        return family_of([measured, *(action.members(self.context, done.args) for action, done in built)])
 
     # Live
 

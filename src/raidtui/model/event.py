@@ -75,6 +75,8 @@ class CellStarted(Event, frozen=True, tag="cell-started"):
     of: int
     devices: dict[str, str]
     """Kernel names measured and below (`md127`, `nvme0n1`), and what each is: `target`, `member`, `journal`, …"""
+    parents: dict[str, str] = {}
+    """By kernel name: the kernel name of what it is a member (journal, spare) of. Empty in journals of older versions."""
 
 
 class WorkloadSampled(Event, frozen=True, tag="sampled"):

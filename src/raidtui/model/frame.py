@@ -94,6 +94,8 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     """The arrays that the sampler was told to watch, all of them every time."""
     temperatures_c: dict[str, float] = {}
     """Readings that are new since the frame before, by device."""
+    threads: dict[str, int] = {}
+    """Milliseconds of CPU that kernel threads used while they were watched, summed by name (`md127_raid5`, `others`)."""
 
 
 _counters_decoder = msgspec.json.Decoder(Counters)
@@ -248,6 +250,10 @@ class Frames:
         self.devices: dict[str, str] = {}
         """As `Frame.devices`, but all of them."""
         self.cpus: dict[str, str] = {}
+        self.threads: dict[str, int] = {}
+        """As `Frame.threads`, but all of them."""
+        self._threads_before: dict[str, int] | None = None
+        """The same one frame earlier; None where there was none."""
         self._before: dict[str, str] = {}
         """The text before this frame of what changed in it, devices and cores alike."""
         self._new: frozenset[str] = frozenset()
@@ -255,7 +261,9 @@ class Frames:
     def apply(self, frame: Frame) -> None:
         """Take the next frame. One without `span_s` begins anew; whole ones may be taken at any time."""
         if frame.span_s is None:
-            self.devices, self.cpus, self.temperatures_c = {}, {}, {}
+            self.devices, self.cpus, self.temperatures_c, self.threads = {}, {}, {}, {}
+        self._threads_before = None if self.at_s is None or frame.span_s is None else self.threads
+        self.threads = {**({} if frame.whole else self.threads), **frame.threads}
         known = self.devices | self.cpus
         changed = [*frame.devices, *frame.cpus]
         self._before = {name: known[name] for name in changed if name in known}
@@ -290,6 +298,13 @@ class Frames:
             return None
         before, after = read_cpu_times(self._before[name]), read_cpu_times(self.cpus[name])
         return None if before is None or after is None else cpu_rates(before, after)
+
+    def thread_rates(self) -> dict[str, float]:
+        """Kernel threads by name, in percent of one core since the frame before; empty for the first frame."""
+        before, span_s = self._threads_before, self.span_s
+        if before is None or not span_s:
+            return {}
+        return {name: max(0.0, (ms - before.get(name, 0)) / (10 * span_s)) for name, ms in self.threads.items()}
 
     def cores_used(self) -> float | None:
         """Cores that were busy since the frame before, in whole cores (1.5 is one and a half)."""

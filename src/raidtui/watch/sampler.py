@@ -11,6 +11,7 @@ from raidtui.model.frame import Frame
 from raidtui.watch.md import md_state
 from raidtui.watch.table import cpu_table, disk_table
 from raidtui.watch.temperature import Thermometer
+from raidtui.watch.threads import Threads
 
 Sink = Callable[[Frame], None]
 STOP_GRACE_S = 5.0
@@ -30,6 +31,7 @@ class Sampler:
         interval_s: float = 1.0,
         md: Iterable[str] = (),
         thermometer: Thermometer | None = None,
+        threads: Threads | None = None,
         procfs: Path = Path("/proc"),
         sys_block: Path = Path("/sys/block"),
     ) -> None:
@@ -41,6 +43,7 @@ class Sampler:
         self._interval_s = interval_s
         self._md = tuple(md)
         self._thermometer = thermometer
+        self._threads = threads
         self._sys_block = sys_block
         self._disks = disk_table(procfs / "diskstats")
         try:
@@ -58,6 +61,8 @@ class Sampler:
     def watch_md(self, names: Iterable[str]) -> None:
         """From the next frame on watch these arrays and no others."""
         self._md = tuple(names)
+        if self._threads:
+            self._threads.list_soon()
 
     def tick(self, *, whole: bool = False) -> Frame:
         """Take a frame now and give it to the sink. With `whole`, a reader may begin with it. Raises OSError."""
@@ -76,6 +81,7 @@ class Sampler:
                 cpus=cpus.rows,
                 md={name: md_state(name, self._sys_block) for name in self._md},
                 temperatures_c=self._thermometer.news() if self._thermometer else {},
+                threads=self._threads.news(whole=whole) if self._threads else {},
             )
             self._last_s = at_s
             self._sink(frame)
@@ -112,6 +118,8 @@ class Sampler:
         """Let go of the tables without another frame."""
         for table in (self._disks, self._cpus):
             table.close()
+        if self._threads:
+            self._threads.close()
 
     def _run(self) -> None:
         next_s = time.monotonic()

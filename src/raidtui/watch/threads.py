@@ -1,0 +1,163 @@
+"""CPU time of the kernel's own threads, by name: what md, ZFS, device-mapper and the filesystems cost beside the workload.
+
+All threads are looked at seldom; every second only those that matter for storage, or that were found to be busy.
+The format is that of the kernel's Documentation/filesystems/proc.rst, /proc/PID/stat.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+OTHERS: Final = "others"
+LIST_EVERY_S: Final = 10.0
+MOST_WATCHED: Final = 128
+"""Read every second: with more than these, busy ones go first (ZFS has hundreds, most of them idle)."""
+_BUSY_TICKS: Final = 5
+_KERNEL_THREAD: Final = 0x00200000
+"""PF_KTHREAD of include/linux/sched.h."""
+_STORAGE: Final = re.compile(
+    r"md\d|md_|mdX|z_|zvol|zfs|txg_|spa_|dbu_|dp_|arc_|l2arc|bcache|dm[-_]|kdm|kcryptd|raid|xfs|jbd2|ext4|btrfs|f2fs"
+    r"|nvme|scsi|loop|kblockd|flush-|writeback|blk"
+)
+_WORKER: Final = re.compile(r"kworker/(?:R|[^-+]*)(?:[-+](.*))?")
+
+
+class _Stat(NamedTuple):
+    name: str
+    flags: int
+    ticks: int
+
+
+class Threads:
+    """Reads the kernel's threads; what one used stays in the sum of its name when it ends."""
+
+    def __init__(self, procfs: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic) -> None:
+        self._procfs = str(procfs)
+        self._clock = clock
+        self._ms_per_tick = 1000 / os.sysconf("SC_CLK_TCK")
+        self._ticks: dict[str, int] = {}
+        """By the number of each kernel thread: what it had used when last looked at."""
+        self._strangers: set[str] = set()
+        """Numbers of processes that are no kernel threads."""
+        self._watched: dict[str, int] = {}
+        """Open stat files."""
+        self._sums: dict[str, float] = {}
+        self._told: dict[str, int] = {}
+        self._labels: dict[str, str] = {}
+        self._listed_s: float | None = None
+
+    def news(self, *, whole: bool = False) -> dict[str, int]:
+        """Milliseconds of CPU by name while watched, where that changed since the last call; with `whole`, all of them."""
+        now_s = self._clock()
+        if self._listed_s is None or now_s - self._listed_s >= LIST_EVERY_S:
+            self._list()
+            self._listed_s = now_s
+        else:
+            for pid, fd in list(self._watched.items()):
+                self._look(pid, fd)
+        sums = {name: round(ms) for name, ms in self._sums.items() if ms}
+        changed = {name: ms for name, ms in sums.items() if whole or self._told.get(name) != ms}
+        self._told = sums
+        return changed
+
+    def list_soon(self) -> None:
+        """Something was built: look for its threads at the next call of `news`."""
+        self._listed_s = None
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for fd in self._watched.values():
+            os.close(fd)
+        self._watched.clear()
+
+    def _list(self) -> None:
+        """Look at every kernel thread once, and choose which of them to look at until the next time."""
+        try:
+            with os.scandir(self._procfs) as entries:
+                pids = {entry.name for entry in entries if entry.name.isdigit()}
+        except OSError:
+            return
+        self._strangers &= pids
+        for pid in self._ticks.keys() - pids:
+            self._forget(pid)
+        ranked = sorted(self._rank(pids), reverse=True)[:MOST_WATCHED]
+        wanted = {pid for _, pid in ranked}
+        for pid in self._watched.keys() - wanted:
+            os.close(self._watched.pop(pid))
+        for pid in wanted - self._watched.keys():
+            try:
+                self._watched[pid] = os.open(f"{self._procfs}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                self._forget(pid)
+
+    def _rank(self, pids: set[str]) -> Iterator[tuple[int, str]]:
+        """The threads worth looking at every second, with what they used since the last listing."""
+        for pid in pids - self._strangers:
+            before = self._ticks.get(pid)
+            found = self._look(pid, None)
+            if found is None:
+                continue
+            used = found.ticks - before if before is not None else 0
+            if used >= _BUSY_TICKS or (self._label(found.name) != OTHERS and not found.name.startswith("kworker/")):
+                yield used, pid
+
+    def _look(self, pid: str, fd: int | None) -> _Stat | None:
+        """Read one thread and add what it used to its name's sum; None where it is gone, or no kernel thread."""
+        try:
+            found = _read(f"{self._procfs}/{pid}/stat", fd)
+        except (OSError, ValueError, IndexError):
+            self._forget(pid)
+            return None
+        if not found.flags & _KERNEL_THREAD:
+            self._strangers.add(pid)
+            self._forget(pid)
+            return None
+        used = found.ticks - self._ticks.get(pid, found.ticks)
+        self._ticks[pid] = found.ticks
+        # What a thread used while nobody watched it belongs to no second in particular.
+        if used > 0 and pid in self._watched:
+            label = self._label(found.name)
+            self._sums[label] = self._sums.get(label, 0.0) + used * self._ms_per_tick
+        return found
+
+    def _forget(self, pid: str) -> None:
+        self._ticks.pop(pid, None)
+        if (fd := self._watched.pop(pid, None)) is not None:
+            os.close(fd)
+
+    def _label(self, name: str) -> str:
+        if name not in self._labels:
+            if len(self._labels) > 4096:
+                self._labels.clear()
+            self._labels[name] = label_of(name)
+        return self._labels[name]
+
+
+def label_of(name: str) -> str:
+    """The name under which a thread is summed: a worker by its queue, what is not about storage under `others`."""
+    worker = _WORKER.fullmatch(name)
+    what = (worker.group(1) or "") if worker else name
+    if not _STORAGE.match(what):
+        return OTHERS
+    return f"kworker/{what}" if worker else name
+
+
+def _read(path: str, fd: int | None) -> _Stat:
+    """Raises OSError, ValueError or IndexError."""
+    if fd is None:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            text = os.pread(fd, 1024, 0)
+        finally:
+            os.close(fd)
+    else:
+        text = os.pread(fd, 1024, 0)
+    head, _, tail = text.rpartition(b")")
+    fields = tail.split()
+    name = head.partition(b"(")[2].decode("utf-8", "backslashreplace")
+    return _Stat(name, int(fields[6]), int(fields[11]) + int(fields[12]))
