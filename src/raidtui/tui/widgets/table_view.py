@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -83,6 +83,8 @@ class TableView(ScrollView):
         self._drawn: dict[int, Line] = {}
         """By the line's number in view, from 1: the header is line 0."""
         self._looks: dict[tuple[str, ...], Style] = {}
+        self._strips: dict[int, Strip] = {}
+        """Lines as the terminal has them, by their number in view."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -148,6 +150,7 @@ class TableView(ScrollView):
     def notify_style_update(self) -> None:
         """Another theme, or the focus came or went."""
         self._looks.clear()
+        self._strips.clear()
         super().notify_style_update()
 
     def watch_has_focus(self, has_focus: bool) -> None:
@@ -205,6 +208,33 @@ class TableView(ScrollView):
         return Line(tuple(map(freeze, self.rows.cells(key))), tuple(look))
 
     # Drawing.
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """As every widget's; lines that are to be drawn anew are forgotten."""
+        if not regions:
+            self._strips.clear()
+        for region in regions:
+            for y in region.line_range:
+                self._strips.pop(y, None)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """As every widget's, for less: without borders and the like there is nothing to add to the lines."""
+        styles = self.styles
+        if styles.gutter.totals != (0, 0) or styles.tint.a or self.opacity != 1 or styles.outline.top[0]:
+            return super().render_lines(crop)
+        filters, (_, background) = self.get_line_filters(), self.background_colors
+        strips = []
+        for y in crop.line_range:
+            if (strip := self._strips.get(y)) is None:
+                strip = self.render_line(y)
+                for line_filter in filters:
+                    strip = strip.apply_filter(line_filter, background)
+                self._strips[y] = strip
+            strips.append(strip)
+        if crop.column_span != (0, self.size.width):
+            strips = [strip.crop_extend(*crop.column_span, self._look(("row",))) for strip in strips]
+        return strips
 
     def render_line(self, y: int) -> Strip:
         """One line of what is in view, as wide as the view."""
