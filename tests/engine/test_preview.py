@@ -30,8 +30,8 @@ FIO: dict[str, Any] = {"rw": "randread", "bs": "4KiB", "runtime": "60s"}
 def see(
     disks: list[Disk] = DISKS,
     bind: dict[str, tuple[str, ...]] = BOUND,
-    options: Options = Options(),
-    **changes: Any,  # noqa: B008
+    options: Options = Options(),  # noqa: B008
+    **changes: Any,
 ) -> Preview:
     return preview(PreviewRequest(json.dumps({**SCENARIO, **changes}), bind, options), disks)
 
