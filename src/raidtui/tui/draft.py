@@ -131,6 +131,14 @@ class History:
     def unsaved(self) -> bool:
         return not _same(self.draft, self.saved)
 
+    @property
+    def can_undo(self) -> bool:
+        return bool(self._past)
+
+    @property
+    def can_redo(self) -> bool:
+        return bool(self._future)
+
     def change(self, draft: Draft, what: str) -> bool:
         """Take the next draft; `what` names the change, as in `undo: add raid5`. False when nothing changed."""
         if _same(draft, self.draft):

@@ -40,7 +40,8 @@ class FormRow(NamedTuple):
 
     @property
     def refused(self) -> str:
-        return self.setting.refused if self.setting else ""
+        """Why it cannot be given here; empty where it can be, or where it was given all the same."""
+        return self.setting.refused if self.setting and self.value is MISSING else ""
 
     @property
     def shown(self) -> str:
@@ -138,7 +139,8 @@ def _marked(rows: tuple[FormRow, ...], document: Mapping[str, Any], preview: Pre
     for row in rows:
         found = [clean(p.message) for place, p in places if place == row.path and not row.heading and not row.renames]
         missing = row.field.required and row.value is MISSING and not row.heading
-        wrong = found[0] if found else "it has to be given" if missing and not row.refused else ""
+        refused = clean(row.setting.refused) if row.setting and row.value is not MISSING else ""
+        wrong = found[0] if found else refused or ("it has to be given" if missing and not row.refused else "")
         yield row._replace(wrong=wrong)
 
 

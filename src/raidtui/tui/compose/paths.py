@@ -96,8 +96,11 @@ def place_of(path: Path) -> str:
 def path_of(document: Any, place: str) -> Path:
     """The path that a place names, as far as the document has it; names may have dots, the longest that fits is taken.
 
-    A last key that the document lacks is kept: it may be the name of a field that is left out.
+    A last key that the document lacks is kept: it may be the name of a field that is left out. What is wrong with the
+    disks chosen for a role (`--bind data`) is at the role.
     """
+    if place.startswith("--bind "):
+        return ("roles", place.removeprefix("--bind "))
     found: list[str | int] = []
     rest, here = place.removeprefix("$"), document
     while rest:

@@ -1,17 +1,290 @@
-"""The screen `Compose`."""
+"""The screen Compose: what can be done with the scenario that is being composed."""
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
-from textual.widgets import Static
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path as FilePath
+from typing import Any, ClassVar
 
-from raidtui.tui.screens.base import ModeScreen
+from textual.binding import Binding, BindingType
+
+from raidtui.base.text import clean
+from raidtui.front.words import sentence
+from raidtui.model.describe import Kinds, Preset
+from raidtui.model.problem import ProblemError
+from raidtui.tui.compose import edit, files
+from raidtui.tui.compose.composer import PANES, Composer
+from raidtui.tui.compose.edit import Change
+from raidtui.tui.compose.editor import Editor
+from raidtui.tui.compose.layers import device_fields, kind_of, layer_at
+from raidtui.tui.compose.offers import KindOffer, layer_offers, load_entry, load_offers, offers_block, takes_layer
+from raidtui.tui.compose.paths import Path, at
+from raidtui.tui.compose.pick import Entry, Pick
+from raidtui.tui.compose.saving import may_lose, save
+from raidtui.tui.draft import next_role
+from raidtui.tui.widgets.dialog import AskText, Offer
+
+_ENTRY = ("role", "layout", "workload")
+_IN_STACK = ("layout", "layer", "input")
 
 
-class ComposeScreen(ModeScreen):
-    """The screen `Compose`."""
+class ComposeScreen(Composer):
+    """Outline, form and preview of one scenario, and every way to change it."""
 
-    MODE = "compose"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "new", "New", id="compose.new", tooltip="Begin anew: empty, a shipped scenario, or a result"),
+        Binding("r", "add_role", "Role", id="compose.role", tooltip="Add a role: a name that stands for some disks"),
+        Binding("l", "add_layout", "Layout", id="compose.layout", tooltip="Add a layout by its lowest layer"),
+        Binding("w", "add_workload", "Load", id="compose.workload", tooltip="Add a workload, from a preset or free"),
+        Binding("d", "duplicate", "Copy", id="compose.duplicate", tooltip="Duplicate what is here, to change it"),
+        Binding("x", "remove", "Remove", id="compose.remove", tooltip="Take away what is under the cursor"),
+        Binding("u,ctrl+z", "undo", "Undo", id="compose.undo", tooltip="Undo the last change"),
+        Binding("s,ctrl+s", "save", "Save", id="compose.save", tooltip="Save the scenario as a JSON file"),
+        Binding("p", "plan", "Plan", id="compose.plan", tooltip="Go on to the plan"),
+        Binding("t", "on_top", "Layer on top", id="compose.top", tooltip="Put a layer on the one here", show=False),
+        Binding("b", "below", "Layer below", id="compose.below", tooltip="Put a layer below the one here", show=False),
+        Binding("R", "rename", "Rename", id="compose.rename", tooltip="Give it another name", show=False),
+        Binding("shift+up,K", "move(-1)", "Move up", id="compose.up", tooltip="Move it up", show=False),
+        Binding("shift+down,J", "move(1)", "Move down", id="compose.down", tooltip="Move it down", show=False),
+        Binding("ctrl+y,U", "redo", "Redo", id="compose.redo", tooltip="Do again what was undone", show=False),
+        Binding("o", "open", "Open", id="compose.open", tooltip="Open a scenario or result file", show=False),
+        Binding("c", "copy", "Copy commands", id="compose.copy", tooltip="Copy the commands to the clipboard", show=False),
+        Binding("g", "disks", "Choose disks", id="compose.disks", tooltip="Go to Disks and choose some", show=False),
+        Binding("tab", "pane(1)", "Next pane", id="compose.next", tooltip="To the next pane", show=False),
+        Binding("shift+tab", "pane(-1)", "Pane before", id="compose.before", tooltip="To the pane before", show=False),
+    ]  # fmt: skip
 
-    def body(self) -> ComposeResult:
-        yield Static("Compose", classes="pane")
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Grey what cannot be done with the line under the cursor."""
+        what = self.line.what if self.line else "scenario"
+        history = self.raidtui.history
+        allowed = {
+            "duplicate": what in _ENTRY,
+            "rename": what in _ENTRY,
+            "move": what in _ENTRY,
+            "remove": what not in ("scenario", "section", "policy"),
+            "on_top": what in _IN_STACK,
+            "below": what in _IN_STACK,
+            "undo": history.can_undo,
+            "redo": history.can_redo,
+            "add_layout": self.kinds is not None,
+            "add_workload": self.kinds is not None,
+        }
+        return True if allowed.get(action, True) else None
+
+    # Panes.
+
+    def action_pane(self, by: int) -> None:
+        """Round the panes: scenario, form, preview."""
+        self.focus_pane(PANES[(PANES.index(self.pane) + by) % len(PANES)])
+
+    async def action_plan(self) -> None:
+        await self.app.switch_mode("plan")
+
+    async def action_disks(self) -> None:
+        await self.app.switch_mode("disks")
+
+    def action_copy(self) -> None:
+        self.query_one("PreviewPane").action_copy()  # type: ignore[attr-defined]
+
+    # Adding.
+
+    def action_add_role(self) -> None:
+        self._talk(self._add_role())
+
+    async def _add_role(self) -> None:
+        draft = self.raidtui.draft
+        name = edit.free_name(draft, "roles", next_role(draft))
+        wanted = await self.app.push_screen_wait(
+            AskText("New role", "What the disks are for. Its disks are chosen on the screen Disks.", value=name,
+                    check=lambda text: _wrong_name(draft, ("roles", text)))
+        )  # fmt: skip
+        if wanted:
+            self._change(lambda: edit.add_role(self.raidtui.draft, wanted))
+
+    def action_add_layout(self) -> None:
+        self._talk(self._add_layer("New layout: its lowest layer", takes_layer,
+                                   lambda offer: edit.add_layout(self.raidtui.draft, offer.kind, offer.given)))  # fmt: skip
+
+    def action_on_top(self) -> None:
+        path = self._layer_here()
+        if path is not None:
+            self._talk(
+                self._add_layer(
+                    f"On top of {path[-1]}",
+                    takes_layer,
+                    lambda offer: edit.put_on_top(self.raidtui.draft, path, offer.kind, offer.given),
+                )
+            )
+
+    def action_below(self) -> None:
+        path, line = self._layer_here(), self.line
+        if path is None or line is None:
+            return
+        field = next((str(step) for step in line.path[len(path) :]), "") if line.what == "input" else ""
+        self._below(path, field or self._main_field(path))
+
+    def _below(self, path: Path, field: str) -> None:
+        self._talk(
+            self._add_layer(
+                f"Below {path[-1]}, as {field}",
+                offers_block,
+                lambda offer: edit.put_below(self.raidtui.draft, path, field, offer.kind, offer.given),
+            )
+        )
+
+    def on_editor_layer_wanted(self, message: Editor.LayerWanted) -> None:
+        self._below(message.row.path[:-1], str(message.row.path[-1]))
+
+    async def _add_layer(self, title: str, fits: Callable[[Any], bool], change: Callable[[KindOffer], Change]) -> None:
+        offers = layer_offers(self._known, fits)
+        taken = await self.app.push_screen_wait(Pick(title, [offer.entry for offer in offers]))
+        if taken is not None:
+            self._change(lambda: change(offers[taken]))
+
+    def action_add_workload(self) -> None:
+        self._talk(self._add_workload())
+
+    async def _add_workload(self) -> None:
+        offers = load_offers(self._known)
+        taken = await self.app.push_screen_wait(Pick("New workload", [load_entry(offer) for offer in offers]))
+        if taken is None:
+            return
+        offer, draft = offers[taken], self.raidtui.draft
+        if isinstance(offer, Preset):
+            self._change(lambda: edit.add_preset(draft, offer))
+        else:
+            self._change(lambda: edit.add_workload(draft, offer.kind, offer.given))
+
+    # Changing what is there.
+
+    def action_duplicate(self) -> None:
+        self._change(lambda: edit.duplicate(self.raidtui.draft, self.here))
+        self.focus_pane("form")
+
+    def action_move(self, by: int) -> None:
+        self._change(lambda: edit.move(self.raidtui.draft, self.here, by))
+
+    def action_rename(self) -> None:
+        self._talk(self._rename(self.here))
+
+    async def _rename(self, path: Path) -> None:
+        draft, old = self.raidtui.draft, str(path[1])
+        new = await self.app.push_screen_wait(
+            AskText(f"Rename {old}", "Its new name. Where it is used, it is changed as well.", value=old,
+                    check=lambda text: "" if text == old else _wrong_name(draft, (path[0], text)))
+        )  # fmt: skip
+        if new:
+            self._change(lambda: edit.rename(draft, path, new))
+
+    def action_remove(self) -> None:
+        line, draft = self.line, self.raidtui.draft
+        if line is None:
+            return
+        if line.what == "disk":
+            self._change(lambda: edit.take_disk_out(draft, str(line.path[1]), str(line.path[2])))
+        elif line.what == "layer":
+            self._change(lambda: edit.remove_layer(draft, self.kinds, line.path))
+        elif line.what == "layout" and self._stands_on_layer(line.form):
+            self._talk(self._remove_some(line.path, line.form))
+        else:
+            self._change(lambda: edit.remove(draft, line.path))
+
+    async def _remove_some(self, layout: Path, top: Path) -> None:
+        entries = [Entry(f"only {top[-1]}", "what it stands on becomes the layout"), Entry("the whole layout")]
+        taken = await self.app.push_screen_wait(Pick(f"Remove from {layout[-1]}", entries, yes="Remove"))
+        draft = self.raidtui.draft
+        if taken == 0:
+            self._change(lambda: edit.remove_layer(draft, self.kinds, top))
+        elif taken == 1:
+            self._change(lambda: edit.remove(draft, layout))
+
+    def action_undo(self) -> None:
+        self.pending = None
+        self.raidtui.undo()
+
+    def action_redo(self) -> None:
+        self.pending = None
+        self.raidtui.redo()
+
+    # Files.
+
+    def action_new(self) -> None:
+        self._talk(self._new())
+
+    async def _new(self) -> None:
+        found = await asyncio.to_thread(lambda: list(files.beginnings()))
+        taken = await self.app.push_screen_wait(Pick("Begin from", [Entry(each.words, each.note) for each in found]))
+        if taken is not None:
+            await self._load(found[taken].name, f"begin from {found[taken].words}")
+
+    def action_open(self) -> None:
+        self._talk(self._open())
+
+    async def _open(self) -> None:
+        near = [Offer(path.name) for path in sorted(FilePath().glob("*.json"))[:20]]
+        name = await self.app.push_screen_wait(AskText("Open", "A scenario or result file, by its path.", offers=near))
+        if name:
+            await self._load(str(FilePath(name).expanduser()), f"open {FilePath(name).name}")
+
+    async def _load(self, name: str, what: str) -> None:
+        """Replace the draft by what a file holds, once what is not saved has been asked about."""
+        app = self.raidtui
+        try:
+            draft = await asyncio.to_thread(files.read, name)
+        except ProblemError as error:
+            self.notify(sentence(error.problems[0]), severity="error", timeout=12, markup=False)
+            return
+        if await may_lose(app, "Begin anew"):
+            first = next(iter(draft.document.get("layouts", {})), None)
+            self.take(Change(draft, what, ("layouts", first) if first else ()))
+            app.history.saved = app.draft
+            self.show_all()
+
+    def action_save(self) -> None:
+        self.query_one(Editor).settle()
+        self._talk(self._save())
+
+    async def _save(self) -> None:
+        await save(self.raidtui)
+        self.show_all()
+
+    # Helpers.
+
+    @property
+    def _known(self) -> Kinds:
+        assert self.kinds is not None
+        return self.kinds
+
+    def _talk(self, talk: Coroutine[Any, Any, None]) -> None:
+        """A conversation over dialogs; one at a time."""
+        self.run_worker(talk, group="talk", exclusive=True)
+
+    def _change(self, make: Callable[[], Change]) -> None:
+        try:
+            self.take(make())
+        except ValueError as error:
+            self.notify(clean(error, 200), severity="warning", timeout=6, markup=False)
+
+    def _layer_here(self) -> Path | None:
+        """Options of the layer under the cursor."""
+        path = self.line.form if self.line else ()
+        return path if len(path) > 2 and path[0] == "layouts" else None
+
+    def _main_field(self, path: Path) -> str:
+        kind = kind_of(self.kinds, str(path[-1]))
+        fields = device_fields(kind) if kind else ()
+        return fields[0].name if fields else "on"
+
+    def _stands_on_layer(self, path: Path) -> bool:
+        below = at(self.raidtui.draft.document, (*path, self._main_field(path)), None)
+        return layer_at(below, ()) is not None
+
+
+def _wrong_name(draft: Any, path: Path) -> str:
+    try:
+        edit.check_name(draft, path)
+    except ValueError as error:
+        return str(error)
+    return ""

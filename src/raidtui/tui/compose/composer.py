@@ -1,0 +1,345 @@
+"""The panes of the screen Compose and what connects them: cursor, draft, engine, preview."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList
+
+from raidtui.base.text import clean, plural
+from raidtui.model.describe import Kinds, Preview
+from raidtui.model.disk import Disk
+from raidtui.model.problem import Problem, ProblemError
+from raidtui.tui.compose import edit
+from raidtui.tui.compose.edit import Change
+from raidtui.tui.compose.editor import Editor
+from raidtui.tui.compose.form_lines import outline_line
+from raidtui.tui.compose.form_list import FormList
+from raidtui.tui.compose.form_rows import Form, FormRow, form
+from raidtui.tui.compose.line_list import LineList
+from raidtui.tui.compose.outline import Line, outline
+from raidtui.tui.compose.paths import Path, at, common, path_of
+from raidtui.tui.compose.preview_pane import PreviewPane, Shown
+from raidtui.tui.compose.previewer import Previewer
+from raidtui.tui.compose.summary import short
+from raidtui.tui.draft import EMPTY, Draft
+from raidtui.tui.screens.base import ModeScreen
+from raidtui.tui.widgets.glyphs import glyphs
+
+PANES = ("outline", "form", "preview")
+_EMPTY = """\
+There is nothing in this scenario yet.
+
+  1  go to Disks, choose disks there and press r:
+     they become a role
+  l  then add a layout over it, such as raid5
+  w  and a workload to measure it with
+
+or
+
+  n  start from a shipped scenario or a result
+  o  open a scenario file\
+"""
+
+
+class OutlineList(LineList):
+    """The scenario's lines."""
+
+    HELP = """\
+## The scenario
+
+Roles stand for disks, layouts are layers over roles, workloads are what every layout is measured with. The cursor decides
+what the form and the preview show. **r**, **l** and **w** add; **t** and **b** put a layer on top of the one under the
+cursor or below it; **d** makes a copy to change; **x** takes away; **u** undoes.
+"""
+
+
+class Composer(ModeScreen):
+    """State and panes. What can be done with them is in the subclass."""
+
+    MODE = "compose"
+    DEFAULT_CSS = """
+    #compose-panes { height: 1fr; }
+    #compose-panes > .pane { width: 1fr; height: 1fr; }
+    #compose-panes > #outline-pane { width: 5fr; }
+    #compose-panes > #form-pane { width: 6fr; }
+    #compose-panes > #preview { width: 7fr; }
+    .-narrow #compose-panes > .pane { display: none; width: 1fr; }
+    .-narrow #compose-panes > .-here { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds: Kinds | None = None
+        self.preview: Preview | None = None
+        self.lost: tuple[Problem, ...] = ()
+        """Why there is no newer preview."""
+        self.pending: Draft | None = None
+        """The draft as it would be with what is being typed."""
+        self.here: Path = ()
+        """Of the outline's line under the cursor."""
+        self.pane = "outline"
+        self._lines: list[Line] = []
+        self._previewer: Previewer | None = None
+
+    def body(self) -> ComposeResult:
+        with Horizontal(id="compose-panes"):
+            with Vertical(id="outline-pane", classes="pane"):
+                yield OutlineList(id="outline")
+            with Vertical(id="form-pane", classes="pane"):
+                yield FormList(id="form")
+                yield Editor(self._wrong_name)
+            yield PreviewPane(id="preview")
+
+    def on_mount(self) -> None:
+        app = self.raidtui
+        self._previewer = Previewer(app.link, self._answered, self._not_answered)
+        app.draft_changed.subscribe(self, lambda _: self._draft_changed())
+        app.disks_changed.subscribe(self, lambda _: self._draft_changed())
+        app.link_changed.subscribe(self, lambda _: self._ask_kinds())
+        self.show_pane("outline")
+        self.query_one("#outline").focus()
+        self._ask_kinds()
+        self._draft_changed()
+
+    @property
+    def working(self) -> Draft:
+        """The draft, with what is being typed."""
+        return self.pending or self.raidtui.draft
+
+    @property
+    def disks(self) -> Mapping[str, Disk] | None:
+        """Those that are there, by id; None where that is not known yet."""
+        found = self.raidtui.disks
+        return None if found is None else {disk.id: disk for disk in found.disks}
+
+    @property
+    def line(self) -> Line | None:
+        """The line of the outline under the cursor."""
+        return next((line for line in self._lines if line.path == self.here), None)
+
+    # What the engine says.
+
+    def _ask_kinds(self) -> None:
+        if self.raidtui.link_state.up:
+            self.run_worker(self._take_kinds(), group="kinds", exclusive=True)
+
+    async def _take_kinds(self) -> None:
+        try:
+            self.kinds = await self.raidtui.link.call("describe", None, Kinds)
+        except ProblemError as error:
+            self._not_answered(error.problems)
+        else:
+            self._draft_changed()
+
+    def _want_preview(self) -> None:
+        if self._previewer is not None and self.kinds is not None and self._previewer.want(self.working):
+            self.run_worker(self._previewer.work(), group="preview", exclusive=True)
+
+    def _answered(self, preview: Preview) -> None:
+        self.preview, self.lost = preview, ()
+        self.show_all()
+
+    def _not_answered(self, problems: tuple[Problem, ...]) -> None:
+        self.lost = problems
+        self.show_all()
+
+    # What is shown.
+
+    def _draft_changed(self) -> None:
+        self.show_all()
+        self._want_preview()
+
+    def show_all(self) -> None:
+        """Draw what there is. Only what changed is drawn anew."""
+        if not self.is_mounted:
+            return
+        self._show_outline()
+        self._show_form()
+        self._show_preview()
+        self.refresh_bindings()
+
+    def _show_outline(self) -> None:
+        listed = self.query_one("#outline", OutlineList)
+        self._lines = outline(self.working, self.kinds, self.preview, self.disks)
+        width, signs = max(20, listed.scrollable_content_region.width or 76), glyphs()
+        paths = [line.path for line in self._lines]
+        if self.here not in paths:
+            self.here = max(paths, key=lambda path: (common(path, self.here), -len(path)))
+        with listed.prevent(OptionList.OptionHighlighted):
+            listed.show(paths, [outline_line(line, width, signs) for line in self._lines])
+            listed.go(self.here)
+        pane = self.query_one("#outline-pane")
+        unsaved = " · not saved" if self.raidtui.history.unsaved else ""
+        pane.border_title = Content(f"Scenario{unsaved}")
+        pane.border_subtitle = self._where_words("outline")
+
+    def _show_form(self) -> None:
+        made = self.form
+        pane, listed = self.query_one("#form-pane"), self.query_one("#form", FormList)
+        pane.border_title = Content(made.title)
+        listed.show_form(made)
+        self._show_option()
+        layout = self._layout_words()
+        pane.border_subtitle = Content(layout) if layout else self._where_words("form")
+
+    def _show_option(self) -> None:
+        self.query_one(Editor).show(self.query_one("#form", FormList).row, self._role_notes())
+
+    def _show_preview(self) -> None:
+        document = self.working.document
+        nothing = not any(document.get(section) for section in ("roles", "layouts", "workloads"))
+        shown = Shown(self.preview, self.here, self.disks, self.lost, _EMPTY if nothing else "")
+        self.query_one(PreviewPane).show(shown)
+        self.query_one(PreviewPane).border_subtitle = self._where_words("preview")
+
+    @property
+    def form(self) -> Form:
+        line = self.line
+        return form(self.working.document, line.form if line else (), self.kinds, self.preview)
+
+    def _layout_words(self) -> str:
+        """The layout under the cursor in a few words, where its preview is on another pane."""
+        if not self.has_class("-narrow") or self.preview is None or self.here[:1] != ("layouts",) or len(self.here) < 2:
+            return ""
+        view = next((view for view in self.preview.layouts if view.name == self.here[1]), None)
+        return short(view, glyphs()) if view else ""
+
+    def _where_words(self, pane: str) -> Content | None:
+        if not self.has_class("-narrow"):
+            return None
+        return Content(f"{PANES.index(pane) + 1} of 3 · tab: next")
+
+    def _role_notes(self) -> dict[str, str]:
+        found = at(self.working.document, ("roles",), {})
+        notes = {}
+        for name, role in found.items():
+            count = at(role, ("count",), None)
+            chosen = len(self.working.bind.get(name, ()))
+            notes[str(name)] = f"{plural(count, 'disk') if isinstance(count, int) else '? disks'}" + (
+                f", {chosen} chosen" if chosen else ", not chosen"
+            )
+        return notes
+
+    # The cursor.
+
+    def go(self, path: Path) -> None:
+        """Put the outline's cursor on `path`, or on the nearest line above it."""
+        self.here = path
+        self.show_all()
+
+    def show_pane(self, name: str) -> None:
+        """Where there is room for one pane only: this one."""
+        self.pane = name
+        for pane, widget in (("outline", "#outline-pane"), ("form", "#form-pane"), ("preview", "#preview")):
+            self.query_one(widget).set_class(pane == name, "-here")
+
+    def focus_pane(self, name: str) -> None:
+        self.show_pane(name)
+        self.query_one({"outline": "#outline", "form": "#form", "preview": "#preview"}[name]).focus()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        widget: Widget = event.widget
+        for name, pane in (("outline", "#outline-pane"), ("form", "#form-pane"), ("preview", "#preview")):
+            if self.query_one(pane) in widget.ancestors_with_self and name != self.pane:
+                self.show_pane(name)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self.show_all)
+
+    @on(OptionList.OptionHighlighted, "#outline")
+    def _moved(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        path = self.query_one("#outline", OutlineList).key
+        if path is not None and path != self.here:
+            self.here = path
+            self.query_one("#form", FormList).go(None)
+            self._show_form()
+            self._show_preview()
+            self.refresh_bindings()
+
+    @on(OptionList.OptionSelected, "#outline")
+    def _entered(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.focus_pane("form" if self.form.rows else "outline")
+
+    @on(OptionList.OptionHighlighted, "#form")
+    def _form_moved(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self._show_option()
+
+    @on(PreviewPane.Asked)
+    def _asked(self, message: PreviewPane.Asked) -> None:
+        place = path_of(self.working.document, message.problem.place)
+        fitting = [line.path for line in self._lines if place[: len(line.path)] == line.path]
+        self.go(max(fitting, key=len, default=()))
+        self.query_one("#form", FormList).go_to(place)
+        self.focus_pane("form" if self.form.rows else "outline")
+
+    # Changes.
+
+    def take(self, change: Change) -> None:
+        """Make a change the draft, and go where it was made."""
+        self.pending = None
+        self.here = change.path
+        self.raidtui.change_draft(change.draft, change.what)
+        self.show_all()
+
+    def _wrong_name(self, row: FormRow, name: str) -> str:
+        try:
+            edit.check_name(self.raidtui.draft, (*row.path[:1], name))
+        except ValueError as error:
+            return clean(error, 200)
+        return ""
+
+    @on(Editor.Typed)
+    def _typed(self, message: Editor.Typed) -> None:
+        if type(message) is Editor.Typed:
+            self.pending = edit.set_value(self.raidtui.draft, message.row.path, message.value).draft
+            self._show_form()
+            self._want_preview()
+
+    @on(Editor.Taken)
+    def _taken(self, message: Editor.Taken) -> None:
+        row, here = message.row, self.here
+        self.pending = None
+        if row.renames:
+            self.take(edit.rename(self.raidtui.draft, row.path, message.value))
+        else:
+            self.take(edit.set_value(self.raidtui.draft, row.path, message.value)._replace(path=here))
+        if row.field.type in ("choice", "switch", "devices") and not message.stay and not row.field.many:
+            self.query_one("#form").focus()
+
+    @on(Editor.Abandoned)
+    def _abandoned(self) -> None:
+        self.pending = None
+        self.query_one("#form").focus()
+        self._draft_changed()
+
+    @on(Editor.Stepped)
+    def _stepped(self, message: Editor.Stepped) -> None:
+        listed = self.query_one("#form", FormList)
+        listed.focus()
+        listed.step(message.by)
+
+    @on(FormList.Begun)
+    def _begun(self) -> None:
+        self.query_one(Editor).begin()
+
+    @on(FormList.Set)
+    def _set(self, message: FormList.Set) -> None:
+        self.take(edit.set_value(self.raidtui.draft, message.row.path, message.value)._replace(path=self.here))
+
+    @on(FormList.Left)
+    def _left(self) -> None:
+        self.focus_pane("outline")
+
+
+def is_empty(draft: Draft) -> bool:
+    """Whether there is nothing in it that could be lost."""
+    return all(not draft.document.get(key) for key in ("roles", "layouts", "workloads")) or draft == EMPTY

@@ -1,0 +1,274 @@
+"""Below a form: what the option under its cursor means, and where it gets another value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList, Static
+
+from raidtui.base.text import clean
+from raidtui.tui.compose.devices import NEW_LAYER, alone, entries, toggled
+from raidtui.tui.compose.fields import as_text, parse, takes
+from raidtui.tui.compose.form_lines import about_lines, choice_lines
+from raidtui.tui.compose.form_rows import FormRow
+from raidtui.tui.compose.line_list import LineList
+from raidtui.tui.compose.lines import BAD
+from raidtui.tui.compose.paths import MISSING
+from raidtui.tui.widgets.glyphs import glyphs
+
+LEFT_OUT: Final = "left out"
+
+
+class Editor(Vertical):
+    """One option at a time. Text is judged as it is typed; choices and devices are lists."""
+
+    HELP = """\
+## An option
+
+Type a value, or choose one. **Enter** takes it, **escape** leaves it as it was, **up** and **down** take it and go on.
+What cannot be chosen here is greyed, with the reason beside it. In a list of devices **space** adds one or takes it out.
+"""
+    DEFAULT_CSS = """
+    Editor {
+        height: 9; border-top: solid $panel; border-title-color: $primary; border-subtitle-color: $text-muted;
+        border-title-style: bold;
+        &:focus-within { border-top: solid $primary; }
+    }
+    .-tall Editor { height: 16; }
+    Editor > VerticalScroll { height: auto; max-height: 4; scrollbar-size-vertical: 1; }
+    .-tall Editor > VerticalScroll { max-height: 7; }
+    Editor Static { height: auto; }
+    Editor Input { background: $surface; padding: 0 1; }
+    Editor Input:focus { background: $panel; }
+    Editor LineList { height: 1fr; min-height: 3; }
+    Editor .gone { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "abandon", "As it was", id="option.abandon", tooltip="Leave the option as it was"),
+        Binding("up", "step(-1)", "Take, up", id="option.up", tooltip="Take the value and go up", show=False),
+        Binding("down", "step(1)", "Take, down", id="option.down", tooltip="Take the value and go down", show=False),
+        Binding(
+            "space", "toggle", "Add or take out", id="option.toggle", tooltip="Add a device or take it out", show=False
+        ),
+    ]
+
+    class Typed(Message):
+        """A value that would be taken as it stands, while it is being typed."""
+
+        def __init__(self, row: FormRow, value: Any) -> None:
+            self.row, self.value = row, value
+            super().__init__()
+
+    class Taken(Typed):
+        """A value was taken. `stay`: the editor goes on."""
+
+        def __init__(self, row: FormRow, value: Any, *, stay: bool = False) -> None:
+            self.stay = stay
+            super().__init__(row, value)
+
+    class Abandoned(Message):
+        """The option stays as it was."""
+
+    class LayerWanted(Message):
+        """A new layer is to go into this input."""
+
+        def __init__(self, row: FormRow) -> None:
+            self.row = row
+            super().__init__()
+
+    class Stepped(Message):
+        """On to the next option."""
+
+        def __init__(self, by: int) -> None:
+            self.by = by
+            super().__init__()
+
+    def __init__(self, check_name: Callable[[FormRow, str], str]) -> None:
+        """`check_name` says what is wrong with a new name for a row's entry; nothing, where it is empty."""
+        super().__init__()
+        self.row: FormRow | None = None
+        self._check_name = check_name
+        self._roles: Mapping[str, str] = {}
+        self._choices: list[tuple[str, Any]] = []
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(can_focus=False):
+            yield Static(id="about")
+        yield Input(id="typed", compact=True, select_on_focus=True)
+        yield Static(id="wrong")
+        yield LineList(id="choices")
+
+    @property
+    def typing(self) -> bool:
+        """Whether a text is being typed that was not taken yet."""
+        line = self.query_one("#typed", Input)
+        return line.has_focus and self.row is not None and line.value != self._text(self.row)
+
+    def show(self, row: FormRow | None, roles: Mapping[str, str]) -> None:
+        """Show an option. `roles` are those that there are, with a note each. What is being typed is not disturbed."""
+        same = row is not None and self.row is not None and row.path == self.row.path and row.renames == self.row.renames
+        typing = same and self.typing
+        if self.typing and not same:
+            self._take_text()
+        self._roles = roles
+        if not typing:
+            self.row = row
+        self.border_title = Content(clean(row.field.name, 60)) if row else ""
+        self.query_one("#about", Static).update(self._about(row) if row else "")
+        by_line = row is not None and not row.heading and not row.refused and not self._is_list(row)
+        self.query_one("#typed").set_class(not by_line, "gone")
+        self.query_one("#wrong").set_class(not by_line, "gone")
+        by_list = row is not None and self._is_list(row) and not row.refused
+        self.query_one("#choices").set_class(not by_list, "gone")
+        if row is not None and by_list:
+            self._show_choices(row)
+        if row is not None and by_line and not typing:
+            self._show_text(row)
+
+    def begin(self) -> None:
+        """Start changing the option that is shown."""
+        if self.row is None or self.row.heading or self.row.refused:
+            return
+        if self._is_list(self.row):
+            self.query_one("#choices").focus()
+            return
+        self.query_one("#typed", Input).focus()
+
+    def settle(self) -> None:
+        """Take what is being typed, if it can be taken."""
+        self._take_text()
+
+    def action_abandon(self) -> None:
+        if self.row is not None:
+            self._show_text(self.row)
+        self.post_message(self.Abandoned())
+
+    def action_step(self, by: int) -> None:
+        if self._take_text():
+            self.post_message(self.Stepped(by))
+
+    def action_toggle_device(self) -> None:
+        self._choose(whole=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Up, down and space have a meaning of their own in a text and in a list."""
+        in_list = self.query_one("#choices").has_focus
+        if action == "toggle_device":
+            return in_list
+        return not in_list if action == "step" else True
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        row = self.row
+        if row is None or not self.query_one("#typed").has_focus:
+            return
+        value, wrong = self._judge(row, event.value)
+        self.query_one("#wrong", Static).update(Content.styled(f"! {wrong}", BAD) if wrong else "")
+        self.query_one("#typed").set_class(bool(wrong), "-invalid")
+        if not wrong and not row.renames:
+            self.post_message(self.Typed(row, value))
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self._take_text():
+            self.post_message(self.Stepped(0))
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        if event.widget is self.query_one("#typed") and not self._take_text() and self.row is not None:
+            self.notify(f"{clean(self.row.field.name)} is as it was", timeout=3, markup=False)
+            self._show_text(self.row)
+            self.post_message(self.Abandoned())
+
+    @on(OptionList.OptionSelected, "#choices")
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._choose(whole=True)
+
+    def _take_text(self) -> bool:
+        """Take what was typed, where it differs. False where it cannot be taken."""
+        row, text = self.row, self.query_one("#typed", Input).value
+        if row is None or self._is_list(row) or text == self._text(row):
+            return True
+        value, wrong = self._judge(row, text)
+        if wrong:
+            return False
+        self.row = row._replace(value=value)
+        self.post_message(self.Taken(row, value))
+        return True
+
+    def _choose(self, *, whole: bool) -> None:
+        row, number = self.row, self.query_one("#choices", LineList).highlighted
+        if row is None or number is None or number >= len(self._choices):
+            return
+        word, value = self._choices[number]
+        if row.field.type != "devices":
+            self.post_message(self.Taken(row, value))
+        elif word == NEW_LAYER:
+            self.post_message(self.LayerWanted(row))
+        elif whole:
+            self.post_message(self.Taken(row, alone(row.value, value)))
+        else:
+            self.post_message(self.Taken(row, toggled(row.value, value), stay=True))
+
+    def _judge(self, row: FormRow, text: str) -> tuple[Any, str]:
+        """The value of a text, and what is wrong with it."""
+        if row.renames:
+            return text.strip(), self._check_name(row, text.strip()) if text.strip() != row.value else ""
+        try:
+            value = parse(row.field, text)
+        except ValueError as error:
+            return MISSING, clean(error, 200)
+        return value, "it has to be given" if value is MISSING and row.field.required else ""
+
+    def _about(self, row: FormRow) -> Content:
+        return about_lines(row, "" if self._is_list(row) or row.heading or row.renames else takes(row.field))
+
+    def _text(self, row: FormRow) -> str:
+        return as_text(row.field, row.value)
+
+    def _is_list(self, row: FormRow) -> bool:
+        return not row.field.many and row.field.type in ("choice", "switch", "devices") and not row.renames
+
+    def _show_text(self, row: FormRow) -> None:
+        line = self.query_one("#typed", Input)
+        line.placeholder = clean(row.fallback, 60) or ("" if row.field.required else LEFT_OUT)
+        with line.prevent(Input.Changed):
+            line.value = self._text(row)
+        line.remove_class("-invalid")
+        self.query_one("#wrong", Static).update("")
+
+    def _show_choices(self, row: FormRow) -> None:
+        refused = dict(row.setting.refused_choices) if row.setting else {}
+        notes: dict[str, str] = {}
+        if row.field.type == "devices":
+            self._choices, chosen, notes = entries(row.value, self._roles)
+        else:
+            self._choices, chosen = _plain_choices(row)
+            if not row.field.required:
+                notes[LEFT_OUT] = " · ".join(filter(None, (row.fallback, row.setting.why if row.setting else "")))
+        names = [word for word, _ in self._choices]
+        lines = choice_lines(names, chosen, refused, notes, glyphs())
+        choices = self.query_one("#choices", LineList)
+        before = list(choices.keys)
+        choices.show(names, lines, [name in refused for name in names])
+        if before != choices.keys and chosen:
+            choices.go(chosen[0])
+
+
+def _plain_choices(row: FormRow) -> tuple[list[tuple[str, Any]], list[str]]:
+    """The choices of an option, each with its value, and which of them is taken."""
+    found: list[tuple[str, Any]] = [] if row.field.required else [(LEFT_OUT, MISSING)]
+    if row.field.type == "switch":
+        found += [("yes", True), ("no", False)]
+    else:
+        found += [(choice, choice) for choice in row.field.choices]
+    return found, [word for word, value in found if value is row.value or (value == row.value and value is not MISSING)]

@@ -1,0 +1,109 @@
+"""Scenarios as files: what a text holds, what is written, and what there is to begin from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from raidtui.base.files import write_atomic
+from raidtui.front.inputs import document, shipped
+from raidtui.front.results_files import results_folder
+from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
+from raidtui.model.problem import fail
+from raidtui.model.result import RESULT_SCHEMA
+from raidtui.model.scenario import SCHEMA
+from raidtui.tui.draft import EMPTY, Draft
+
+
+class Beginning(NamedTuple):
+    """Something to begin a scenario from. `name` is empty for an empty one, else what `read` takes."""
+
+    words: str
+    note: str
+    name: str = ""
+
+
+def beginnings() -> Iterator[Beginning]:
+    """An empty scenario, those that are shipped, and the results that were kept, the newest first."""
+    yield Beginning("empty", "no roles, no layouts, no workloads")
+    for name, path in shipped():
+        yield Beginning(name, f"shipped · {_title(path)}", str(path))
+    try:
+        results = sorted(results_folder().glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    except OSError:
+        return
+    for path in results[:200]:
+        when = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
+        yield Beginning(path.name.removesuffix(".json").removesuffix(".result"), f"result · {when}", str(path))
+
+
+def read(name: str) -> Draft:
+    """The draft that a scenario or result file holds. Raises ProblemError. May take seconds for a large result."""
+    if not name:
+        return EMPTY
+    data = document(name).encode()
+    value = read_json(data, max_bytes=MAX_RESULT_BYTES)
+    found = _mapping(value)
+    if found.get("schema") == RESULT_SCHEMA:
+        found = _mapping(found.get("scenario"))
+    elif len(data) > MAX_SCENARIO_BYTES:
+        raise fail("file", "it is too large for a scenario", place=name)
+    return Draft(_sound(found, name))
+
+
+def text_of(document: Mapping[str, Any]) -> str:
+    """A scenario as its file has it: one line for each role, layout and workload."""
+    parts = []
+    for key, value in document.items():
+        if key in ("roles", "layouts", "workloads") and isinstance(value, Mapping) and value:
+            entries = ",\n".join(f"    {_line(name)}: {_line(entry)}" for name, entry in value.items())
+            parts.append(f"  {_line(key)}: {{\n{entries}\n  }}")
+        else:
+            parts.append(f"  {_line(key)}: {_line(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def write(path: str, document: Mapping[str, Any]) -> None:
+    """Raises ProblemError where it cannot be written. Whether a file may be replaced has been asked before."""
+    try:
+        write_atomic(Path(path).expanduser(), text_of(document).encode(), 0o644)
+    except OSError as error:
+        raise fail("file", f"it cannot be written: {error.strerror or error}", place=path) from None
+
+
+def wrong_target(text: str) -> str:
+    """Why a scenario cannot be saved there; empty where it can."""
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return "that is a folder"
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    return ""
+
+
+def _sound(found: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A scenario document with all its sections. Raises ProblemError for what is none."""
+    if found.get("schema") != SCHEMA:
+        raise fail("schema", f"it is no scenario: its schema is not {SCHEMA!r}", place=name)
+    for section in ("roles", "layouts", "workloads", "policy"):
+        if not isinstance(found.get(section, {}), Mapping):
+            raise fail("schema", f"its {section} are not an object", place=name)
+    return {**found, **{section: found.get(section, {}) for section in ("roles", "layouts", "workloads", "policy")}}
+
+
+def _title(path: Path) -> str:
+    try:
+        return str(_mapping(json.loads(path.read_text())).get("title", ""))
+    except (OSError, ValueError):
+        return "it cannot be read"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

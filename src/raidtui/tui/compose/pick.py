@@ -1,0 +1,115 @@
+"""A dialog that offers a list: typing narrows it, enter takes what the cursor is on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
+
+from raidtui.base.text import clean
+from raidtui.tui.compose.line_list import LineList
+from raidtui.tui.compose.lines import DIM, cut
+from raidtui.tui.widgets.dialog import Dialog
+from raidtui.tui.widgets.glyphs import glyphs
+
+
+class Entry(NamedTuple):
+    """One line of the list."""
+
+    words: str
+    note: str = ""
+
+
+class Pick(Dialog[int]):
+    """Answers the number of the entry that was taken, or None."""
+
+    HELP = """\
+## A list to choose from
+
+Type a part of what you look for; **up** and **down** go through what is left, **enter** takes it, **escape** leaves.
+"""
+    DEFAULT_CSS = """
+    Pick LineList { height: auto; max-height: 14; margin: 1 0 0 0; }
+    Pick .none { height: 1; color: $text-muted; }
+    Pick .gone { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "step(-1)", "Up", id="pick.up", tooltip="The line above", show=False),
+        Binding("down", "step(1)", "Down", id="pick.down", tooltip="The line below", show=False),
+        Binding("pageup", "step(-10)", "Up", id="pick.page-up", tooltip="Ten lines up", show=False),
+        Binding("pagedown", "step(10)", "Down", id="pick.page-down", tooltip="Ten lines down", show=False),
+    ]
+
+    def __init__(self, title_words: str, entries: Sequence[Entry], *, asked: str = "", yes: str = "Take") -> None:
+        super().__init__(title_words, yes=yes, hint="enter: take it · esc: leave")
+        self._entries = list(entries)
+        self._asked = asked
+        self._searching = len(entries) > 5
+
+    def questions(self) -> ComposeResult:
+        if self._asked:
+            yield Static(Content(self._asked), classes="asked")
+        search = Input(placeholder="type to narrow the list", id="search", compact=True)
+        search.set_class(not self._searching, "gone")
+        yield search
+        yield LineList(id="entries")
+        yield Static("nothing matches", classes="none gone")
+
+    def on_mount(self) -> None:
+        self._narrow("")
+        self.query_one("#search" if self._searching else "#entries").focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self._narrow, self.query_one("#search", Input).value)
+
+    def agree(self) -> None:
+        key = self.query_one("#entries", LineList).key
+        if isinstance(key, int):
+            self.dismiss(key)
+
+    def action_step(self, by: int) -> None:
+        entries = self.query_one("#entries", LineList)
+        if entries.keys:
+            entries.highlighted = min(max((entries.highlighted or 0) + by, 0), len(entries.keys) - 1)
+
+    @on(Input.Changed, "#search")
+    def _searched(self, event: Input.Changed) -> None:
+        event.stop()
+        self._narrow(event.value)
+
+    @on(Input.Submitted, "#search")
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.agree()
+
+    @on(OptionList.OptionSelected, "#entries")
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.agree()
+
+    def _narrow(self, text: str) -> None:
+        """Show the entries that have every word of `text`."""
+        wanted = text.lower().split()
+        kept = [
+            number
+            for number, entry in enumerate(self._entries)
+            if all(word in f"{entry.words} {entry.note}".lower() for word in wanted)
+        ]
+        entries = self.query_one("#entries", LineList)
+        widest = max([0, *(min(34, len(clean(self._entries[number].words, 60))) for number in kept)])
+        room = max(30, (entries.size.width or 66) - 2)
+        entries.show(kept, [_line(self._entries[number], widest, room) for number in kept])
+        entries.set_class(not kept, "gone")
+        self.query_one(".none").set_class(bool(kept), "gone")
+
+
+def _line(entry: Entry, widest: int, room: int) -> Content:
+    ellipsis = glyphs().ellipsis
+    words = cut(clean(entry.words, 200), room if not entry.note else max(34, widest), ellipsis)
+    note = cut(clean(entry.note, 200), max(0, room - widest - 2), ellipsis)
+    return Content.assemble(words.ljust(widest), "  ", (note, DIM))

@@ -1,0 +1,170 @@
+"""What is being composed, drawn: the stack, its figures, what is wrong with it, and the commands that would build it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+
+from raidtui.front.words import sentence
+from raidtui.model.describe import LayoutView, Preview, WorkloadView
+from raidtui.model.disk import Disk
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Problem
+from raidtui.tui.compose.drawing import drawing
+from raidtui.tui.compose.form_lines import problem_line
+from raidtui.tui.compose.line_list import LineList
+from raidtui.tui.compose.lines import BAD, DIM
+from raidtui.tui.compose.paths import Path
+from raidtui.tui.compose.summary import (
+    command_lines,
+    commands_text,
+    figures,
+    heading,
+    load_lines,
+    overview,
+    warning_lines,
+)
+from raidtui.tui.widgets.glyphs import glyphs
+
+
+class Shown(NamedTuple):
+    """What the pane has to show."""
+
+    preview: Preview | None
+    path: Path
+    """Of what is under the cursor: decides which layout or workload it is about."""
+    disks: Mapping[str, Disk] | None
+    lost: tuple[Problem, ...] = ()
+    """Why there is no newer preview."""
+    empty: str = ""
+    """What to do first, where there is nothing yet."""
+
+
+class PreviewPane(VerticalScroll):
+    """Follows the cursor of the outline: a layout, a workload, or the whole scenario."""
+
+    HELP = """\
+## What it comes to
+
+The stack as it would be built, from its target down to the disks, and what arithmetic tells of it before anything is built.
+**Enter** on a problem goes to the option that it is about. **c** copies the commands to the clipboard.
+"""
+    DEFAULT_CSS = """
+    PreviewPane { scrollbar-size-vertical: 1; }
+    PreviewPane Static { height: auto; text-wrap: nowrap; }
+    PreviewPane #said { text-wrap: wrap; }
+    PreviewPane LineList { height: auto; max-height: 12; }
+    PreviewPane .gone { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "copy", "Copy commands", id="preview.copy", tooltip="Copy the commands to the clipboard"),
+    ]
+
+    class Asked(Message):
+        """A problem was chosen: go to its place."""
+
+        def __init__(self, problem: Problem) -> None:
+            self.problem = problem
+            super().__init__()
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id, classes="pane")
+        self.border_title = "Preview"
+        self._shown = Shown(None, (), None)
+        self._problems: list[Problem] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="said", markup=False)
+        yield Static(id="stack", markup=False)
+        yield LineList(id="problems")
+        yield Static(id="after", markup=False)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.draw()
+
+    def show(self, shown: Shown) -> None:
+        self._shown = shown
+        self.draw()
+
+    @property
+    def commands(self) -> tuple[Argv, ...]:
+        """Of what is shown: those that build a layout, or the one that is a workload."""
+        layout, load = self._about()
+        return layout.build if layout else (load.command,) if load and load.command else ()
+
+    def draw(self) -> None:
+        """Draw everything anew for the width that there is."""
+        shown, width, signs = self._shown, max(20, self.scrollable_content_region.width), glyphs()
+        layout, load = self._about()
+        self.border_title = Content(f"Preview · {layout.name if layout else load.name if load else 'all layouts'}")
+        said = [Content.styled(sentence(problem), BAD) for problem in shown.lost]
+        if shown.empty:
+            said.append(Content(shown.empty))
+        elif shown.preview is None and not shown.lost:
+            said.append(Content.styled("asking the engine …", DIM))
+        self._put("#said", said)
+        self._put("#stack", self._first(layout, load, width))
+        self._show_problems(layout, load)
+        after = [] if layout is None else warning_lines(layout.warnings, width)
+        after += [] if load is None else warning_lines(load.warnings, width)
+        if self.commands:
+            after += [*([Content("")] if after else []), heading("commands", width, "c: copy", signs)]
+            after += command_lines(self.commands, width)
+        if layout is not None and layout.teardown:
+            after += [Content(""), heading("and to take it down", width, "", signs), *command_lines(layout.teardown, width)]
+        self._put("#after", [Content(""), *after] if after else [])
+
+    def action_copy(self) -> None:
+        commands = self.commands
+        if not commands:
+            self.notify("there are no commands yet", timeout=3)
+            return
+        self.app.copy_to_clipboard(commands_text(commands))
+        self.notify(f"{len(commands)} command{'s' if len(commands) != 1 else ''} copied", timeout=3)
+
+    @on(OptionList.OptionSelected, "#problems")
+    def _asked(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Asked(self._problems[event.option_index]))
+
+    def _first(self, layout: LayoutView | None, load: WorkloadView | None, width: int) -> list[Content]:
+        signs, preview = glyphs(), self._shown.preview
+        if layout is not None:
+            stack = drawing(layout, self._shown.disks, width, signs)
+            return [*stack, *([Content("")] if stack else []), *figures(layout, width, signs)]
+        if load is not None:
+            return load_lines(load, width)
+        return overview(preview, width, signs) if preview is not None and not self._shown.empty else []
+
+    def _show_problems(self, layout: LayoutView | None, load: WorkloadView | None) -> None:
+        preview = self._shown.preview
+        own = layout.problems if layout else load.problems if load else ()
+        others = [problem for problem in (preview.problems if preview else ()) if problem not in own]
+        self._problems = [*own, *others] if not self._shown.empty else []
+        problems = self.query_one("#problems", LineList)
+        problems.set_class(not self._problems, "gone")
+        lines = [problem_line(problem.place.removeprefix("$."), problem.message, glyphs()) for problem in self._problems]
+        problems.show(list(range(len(lines))), lines)
+
+    def _about(self) -> tuple[LayoutView | None, WorkloadView | None]:
+        preview, path = self._shown.preview, self._shown.path
+        if preview is None or len(path) < 2:
+            return None, None
+        if path[0] == "layouts":
+            return next((view for view in preview.layouts if view.name == path[1]), None), None
+        if path[0] == "workloads":
+            return None, next((view for view in preview.workloads if view.name == path[1]), None)
+        return None, None
+
+    def _put(self, where: str, lines: Sequence[Content]) -> None:
+        part = self.query_one(where, Static)
+        part.set_class(not lines, "gone")
+        part.update(Content("\n").join(lines))

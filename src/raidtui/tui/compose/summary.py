@@ -1,0 +1,168 @@
+"""What a layout, a workload or the whole scenario comes to, as lines of text. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from raidtui.base.text import clean, plural
+from raidtui.model.describe import Ceiling, LayoutView, Preview, WorkloadView
+from raidtui.model.plan import Argv
+from raidtui.model.units import duration_text, size_text
+from raidtui.results.numbers import mb_s_text
+from raidtui.tui.compose.lines import ACCENT, BAD, DIM, WARN, cut, ends
+from raidtui.tui.widgets.glyphs import Glyphs
+
+_LABEL = 14
+
+
+def figures(view: LayoutView, width: int, signs: Glyphs) -> list[Content]:
+    """Capacity, what may fail, what writes cost, the stripe and the ceiling: one line each, wrapped where it is long."""
+    lines: list[Content] = []
+    none = Content.styled(signs.absent, DIM)
+    lines += _fact("usable", _usable(view) or none, width)
+    lines += _fact("may fail", _may_fail(view) or none, width)
+    penalty = view.write_penalty
+    writes = f"{penalty:g} × device writes for one small random write" if penalty is not None else ""
+    lines += _fact("write penalty", Content(writes) if writes else none, width)
+    lines += _fact("full stripe", Content(size_text(view.stripe_bytes)) if view.stripe_bytes is not None else none, width)
+    return lines + _fact("ceiling", Content(_ceiling(view.ceiling)) if view.ceiling else none, width)
+
+
+def short(view: LayoutView, signs: Glyphs) -> str:
+    """A layout in a few words, for a border: `5.2 TiB · 1 may fail · 4× writes`."""
+    parts = []
+    if view.size_bytes is not None:
+        parts.append(size_text(view.size_bytes))
+    if view.may_fail is not None:
+        parts.append(f"{view.may_fail} may fail")
+    if view.write_penalty is not None:
+        parts.append(f"{view.write_penalty:g}× writes")
+    if view.problems:
+        parts.append(plural(len(view.problems), "problem"))
+    elif view.warnings:
+        parts.append(plural(len(view.warnings), "warning"))
+    return " · ".join(parts) if signs.unicode else ", ".join(parts).replace("×", "x")
+
+
+def warning_lines(warnings: Sequence[str], width: int) -> list[Content]:
+    lines: list[Content] = []
+    for warning in warnings:
+        lines += _hanging(Content.styled("! ", f"bold {WARN}"), Content.styled(clean(warning, 400), WARN), width)
+    return lines
+
+
+def load_lines(view: WorkloadView, width: int) -> list[Content]:
+    """One workload: what it is and how long it takes."""
+    return [*_fact("load", Content(clean(view.words)), width), *_fact("takes", Content(duration_text(view.seconds)), width)]
+
+
+def overview(preview: Preview, width: int, signs: Glyphs) -> list[Content]:
+    """All layouts below each other, and what the whole run takes."""
+    lines = []
+    if preview.layouts:
+        name_width = min(28, max(8, *(cell_len(clean(view.name)) for view in preview.layouts)))
+        lines.append(Content.styled(_row("layout", "usable", "of raw", "may fail", "writes", name_width, signs), DIM))
+        lines += [_layout_line(view, name_width, signs) for view in preview.layouts]
+        lines.append(Content(""))
+    cells = plural(preview.cells, "cell") if preview.cells else signs.absent
+    lines += _fact("to measure", Content(cells), width)
+    if preview.seconds is not None:
+        lines += _fact("takes about", Content(duration_text(preview.seconds)), width)
+        writes = size_text(preview.writes_bytes) if preview.writes_bytes is not None else "as much as the disks take"
+        lines += _fact("writes", Content(f"at most {writes}" if preview.writes_bytes is not None else writes), width)
+    if preview.erases:
+        lines += _fact("erases", Content(plural(len(preview.erases), "disk")), width)
+    return lines
+
+
+def command_lines(commands: Sequence[Argv], width: int) -> list[Content]:
+    """Commands as a shell would take them, wrapped at blanks with a backslash."""
+    lines: list[Content] = []
+    for argv in commands:
+        lines += [Content(line) for line in _wrapped([clean(shlex.quote(word), 300) for word in argv], width)]
+    return lines
+
+
+def commands_text(commands: Sequence[Argv]) -> str:
+    """The same for the clipboard: one command a line."""
+    return "".join(f"{shlex.join(argv)}\n" for argv in commands)
+
+
+def heading(text: str, width: int, hint: str = "", signs: Glyphs | None = None) -> Content:
+    line = signs.horizontal if signs else "─"
+    left = Content.assemble((text, f"bold {ACCENT}"), " ")
+    right = Content.styled(f" {hint}" if hint else "", DIM)
+    return left + Content.styled(line * max(0, width - left.cell_length - right.cell_length), "$panel") + right
+
+
+def _usable(view: LayoutView) -> Content | None:
+    if view.size_bytes is None:
+        return None
+    if not view.raw_bytes:
+        return Content.styled(size_text(view.size_bytes), "bold")
+    share = f"  {view.size_bytes / view.raw_bytes * 100:.0f} % of {size_text(view.raw_bytes)} raw"
+    return Content.assemble((size_text(view.size_bytes), "bold"), (share, DIM))
+
+
+def _may_fail(view: LayoutView) -> Content | None:
+    if view.may_fail is None:
+        return None
+    count = str(view.may_fail) if view.may_fail else "none"
+    style = f"bold {BAD}" if not view.may_fail else "bold"
+    return Content.assemble((count, style), (f"  {clean(view.may_fail_words, 300)}", DIM))
+
+
+def _ceiling(ceiling: Ceiling) -> str:
+    parts = [
+        f"{name} {mb_s_text(rate)} MB/s"
+        for name, rate in (("read", ceiling.read_bytes_per_s), ("write", ceiling.write_bytes_per_s))
+        if rate is not None
+    ]
+    return f"{', '.join(parts)} ({clean(ceiling.source, 120)})"
+
+
+def _fact(label: str, value: Content, width: int) -> list[Content]:
+    return _hanging(Content.styled(label.ljust(_LABEL), DIM), value, width)
+
+
+def _hanging(label: Content, value: Content, width: int) -> list[Content]:
+    """`value` beside its label, its further lines below its first."""
+    first, *more = value.wrap(max(10, width - label.cell_length)) or [Content("")]
+    return [label + first, *(Content(" " * label.cell_length) + line for line in more)]
+
+
+def _row(name: str, usable: str, share: str, fail: str, writes: str, name_width: int, signs: Glyphs) -> str:
+    return f"{cut(name, name_width, signs.ellipsis):<{name_width}} {usable:>9} {share:>7} {fail:>9} {writes:>7}"
+
+
+def _layout_line(view: LayoutView, name_width: int, signs: Glyphs) -> Content:
+    absent = signs.absent
+    usable = size_text(view.size_bytes) if view.size_bytes is not None else absent
+    share = f"{view.size_bytes / view.raw_bytes * 100:.0f} %" if view.size_bytes is not None and view.raw_bytes else absent
+    fail = str(view.may_fail) if view.may_fail is not None else absent
+    writes = f"{view.write_penalty:g} ×" if view.write_penalty is not None else absent
+    line = Content(_row(clean(view.name), usable, share, fail, writes, name_width, signs))
+    if view.problems:
+        return line + Content.styled(
+            f"  ✗ {plural(len(view.problems), 'problem')}" if signs.unicode else "  ! problem", BAD
+        )
+    return line + Content.styled(f"  ! {plural(len(view.warnings), 'warning')}", WARN) if view.warnings else line
+
+
+def _wrapped(words: list[str], width: int) -> Iterator[str]:
+    line = ""
+    for word in words:
+        if line and len(line) + 1 + len(word) + 2 > width:
+            yield f"{line} \\"
+            line = f"  {word}"
+        else:
+            line = f"{line} {word}" if line else word
+    yield line
+
+
+__all__ = ["command_lines", "commands_text", "ends", "figures", "heading", "load_lines", "overview", "short",
+           "warning_lines"]  # fmt: skip
