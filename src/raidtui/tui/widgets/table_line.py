@@ -108,16 +108,15 @@ class LineBuilder:
         self._text.append(text)
 
     def cell(self, cell: str | Cell, width: int, align: Align) -> None:
-        """A cell in exactly `width` cells of the terminal. A style may name one of the table's own (`alert`)."""
-        ellipsis = self._glyphs.ellipsis
+        """A cell in exactly `width` cells of the terminal, and the gap after it. A style may be one of the table's own."""
         if isinstance(cell, str):
             if len(cell) <= width and cell.isascii() and cell.isprintable():  # as nearly all are
-                self.add(cell.rjust(width) if align == "right" else cell.ljust(width))
-                return
-            text = cell if cell.isprintable() else clean(cell)
-            self.add(fit(text, width, align, ellipsis)[0])
+                self.add(f"{cell:>{width}} " if align == "right" else f"{cell:<{width}} ")
+            else:
+                shown = cell if cell.isprintable() else clean(cell)
+                self.add(fit(shown, width, align, self._glyphs.ellipsis)[0] + " " * GAP)
             return
-        text, moved = fit(printable(cell.text), width, align, ellipsis)
+        text, moved = fit(printable(cell.text), width, align, self._glyphs.ellipsis)
         own = self._base + self._resolve(cell.style) if cell.style else self._base
         at = 0
         for start, end, style in pieces(cell.spans, moved, len(text)):
@@ -125,6 +124,7 @@ class LineBuilder:
             self.add(text[start:end], own + self._resolve(style))
             at = end
         self.add(text[at:], own)
+        self.add(" " * GAP)
 
     def segments(self) -> list[Segment]:
         """The line so far."""

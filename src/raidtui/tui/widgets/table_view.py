@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, Self
 
 from rich.cells import cell_len
+from rich.errors import StyleSyntaxError
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -23,6 +24,10 @@ STATES = ("dim", "alert", "warn", "good", "accent")
 
 MARK_WIDTH = 2
 """Cells before the first column, where rows can be selected."""
+
+
+CHEAP_TAIL = 16
+"""So many cells at a line's end cost less to send than to cut off."""
 
 
 class Rows(Protocol):
@@ -83,6 +88,7 @@ class TableView(ScrollView):
         self._drawn: dict[int, Line] = {}
         """By the line's number in view, from 1: the header is line 0."""
         self._looks: dict[tuple[str, ...], Style] = {}
+        self._inks: dict[str, Style] = {}
         self._strips: dict[int, Strip] = {}
         """Lines as the terminal has them, by their number in view."""
 
@@ -150,6 +156,7 @@ class TableView(ScrollView):
     def notify_style_update(self) -> None:
         """Another theme, or the focus came or went."""
         self._looks.clear()
+        self._inks.clear()
         self._strips.clear()
         super().notify_style_update()
 
@@ -169,21 +176,26 @@ class TableView(ScrollView):
         for y in range(1, min(height, last + 1)):
             line, before = self._line(top + y - 1), self._drawn.get(y)
             if before is None or line != before:
-                dirty.append(self._changed_part(y, before, line))
+                width = self._changed_width(before, line)
+                if dirty and dirty[-1].bottom == y and dirty[-1].width == width:
+                    dirty[-1] = dirty[-1].grow((0, 0, 1, 0))
+                else:
+                    dirty.append(Region(0, y, width, 1))
                 self._remember(y, line)
         if dirty:
             self.refresh(*dirty)
 
-    def _changed_part(self, y: int, before: Line | None, line: Line) -> Region:
+    def _changed_width(self, before: Line | None, line: Line) -> int:
         """From the left edge to the last column that changed: terminals are sent lines from the left edge on."""
         width = self.size.width
         if before is None or before.look != line.look or len(before.cells) != len(line.cells):
-            return Region(0, y, width, 1)
+            return width
         last = max(index for index, (old, new) in enumerate(zip(before.cells, line.cells, strict=True)) if old != new)
         if last >= len(self._places):
-            return Region(0, y, width, 1)
+            return width
         place = self._places[last]
-        return Region(0, y, min(width, place.x + place.width - (self.scroll_offset.x if last else 0)), 1)
+        end = place.x + place.width - (self.scroll_offset.x if last else 0)
+        return end if end < width - CHEAP_TAIL else width
 
     def _remember(self, y: int, line: Line) -> None:
         if line is NO_LINE:
@@ -229,7 +241,7 @@ class TableView(ScrollView):
             if (strip := self._strips.get(y)) is None:
                 strip = self.render_line(y)
                 for line_filter in filters:
-                    strip = strip.apply_filter(line_filter, background)
+                    strip = Strip(line_filter.apply(list(strip), background), strip.cell_length)
                 self._strips[y] = strip
             strips.append(strip)
         if crop.column_span != (0, self.size.width):
@@ -273,14 +285,12 @@ class TableView(ScrollView):
         return own + Style(color=self.get_component_rich_style(f"livetable--{name}").color)
 
     def _resolve(self, style: str | Style) -> Style:
+        """The style that a cell's `Text` asks for: remembered, since Textual works it out anew after every refresh."""
         if isinstance(style, Style):
             return style
-        if style in STATES:
-            return self._layer(style)
-        try:
-            return Style.parse(style)
-        except Exception:  # a style that nobody knows is no reason to show nothing
-            return Style.null()
+        if (found := self._inks.get(style)) is None:
+            found = self._inks[style] = self._layer(style) if style in STATES else parsed(style)
+        return found
 
     def _header(self) -> list[Segment]:
         builder = LineBuilder(self._look(("header",)), self._resolve, self.glyphs)
@@ -293,7 +303,6 @@ class TableView(ScrollView):
             long = cell_len(column.title) > room
             title = fit(column.title, room, "left", self.glyphs.ellipsis)[0] if long else column.title
             builder.cell(title + arrow, place.width, column.align)
-            builder.add(" " * GAP)
         return builder.segments()
 
     def _body(self, line: Line) -> list[Segment]:
@@ -307,7 +316,6 @@ class TableView(ScrollView):
         cells = iter(line.cells)
         for column, place in zip(self._table_columns, self._places, strict=True):
             builder.cell(next(cells, ""), place.width, column.align)
-            builder.add(" " * GAP)
         return builder.segments()
 
     @staticmethod
@@ -347,3 +355,11 @@ class TableView(ScrollView):
         """The row at a line of the view."""
         row = y - 1 + self.scroll_offset.y
         return row if y > 0 and row < len(self.row_keys) else None
+
+
+def parsed(style: str) -> Style:
+    """A style by Rich's words; one that nobody knows is no reason to show nothing."""
+    try:
+        return Style.parse(style)
+    except StyleSyntaxError:
+        return Style.null()
