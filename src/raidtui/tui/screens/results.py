@@ -1,17 +1,375 @@
-"""The screen `Results`."""
+"""The screen `Results`: runs and result files, one of them opened, several compared and exported."""
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
-from textual.widgets import Static
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
 
+from rich.text import Text
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.timer import Timer
+from textual.widgets import ContentSwitcher, Static
+
+from raidtui.base.text import clean, plural
+from raidtui.front.exporting import export
+from raidtui.front.words import sentence
+from raidtui.model.problem import ProblemError
+from raidtui.model.result import Result
+from raidtui.results.formats import FORMATS
+from raidtui.tui.draft import Draft
+from raidtui.tui.results.compare_view import CompareView, baseline_words
+from raidtui.tui.results.dialogs import ConfirmDelete, ExportDialog, Target, file_check
+from raidtui.tui.results.library import Entry
+from raidtui.tui.results.library_pane import LibraryPane
+from raidtui.tui.results.opening import Opener
+from raidtui.tui.results.pages import commands_text
+from raidtui.tui.results.view import OF_A_CELL, ResultView
 from raidtui.tui.screens.base import ModeScreen
+from raidtui.tui.widgets.dialog import AskText
+from raidtui.tui.widgets.live_table import LiveTable
+
+_PREVIEW_S = 0.2
+"""The cursor rests for so long before what it is on is read."""
 
 
 class ResultsScreen(ModeScreen):
-    """The screen `Results`."""
+    """A list of runs and results beside the one that is opened, or those that are compared."""
 
     MODE = "results"
+    DEFAULT_CSS = """
+    ResultsScreen #results-panes { height: 1fr; }
+    ResultsScreen #results-list { width: 1fr; padding: 0; }
+    ResultsScreen.-wide #results-list { width: 52; }
+    ResultsScreen.-very-wide #results-list { width: 84; }
+    ResultsScreen #results-right { width: 1fr; height: 1fr; }
+    ResultsScreen.-narrow #results-right { display: none; }
+    ResultsScreen.-narrow.-opened #results-right { display: block; }
+    ResultsScreen.-narrow.-opened #results-list { display: none; }
+    ResultsScreen.-wide.-comparing #results-list { display: none; }
+    ResultsScreen.-very-wide.-comparing #results-list { display: block; }
+    ResultsScreen #results-message { padding: 1 2; color: $text-muted; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Back", id="results.back", tooltip="Back to the list; clear search and marks"),
+        Binding("slash", "search", "Search", id="results.search", tooltip="Search by name, title, server, date, state"),
+        Binding("c", "compare", "Compare", id="results.compare", tooltip="Compare the marked results"),
+        Binding("e", "export", "Export", id="results.export", tooltip="Write the comparison to a file"),
+        Binding("t", "timeline", "Timeline", id="results.timeline", tooltip="Show its timeline on the screen Run"),
+        Binding("n", "use", "Use", id="results.use", tooltip="Its scenario and disks become a new draft on Compose"),
+        Binding("right_square_bracket", "page(1)", "Page", id="results.page", tooltip="The next page of the result"),
+        Binding("left_square_bracket", "page(-1)", "Page", id="results.page_back", tooltip="The page before", show=False),
+        Binding("full_stop", "cell(1)", "Cell", id="results.cell", tooltip="The next cell's charts and devices"),
+        Binding("comma", "cell(-1)", "Cell", id="results.cell_back", tooltip="The cell before", show=False),
+        Binding("tab", "other_pane", "Pane", id="results.pane", tooltip="From the list to the result and back", show=False),
+        Binding("y", "copy", "Copy", id="results.copy", show=False,
+                tooltip="Copy the path of the file; on the page Commands, the commands"),
+        Binding("o", "add_file", "Open file", id="results.file", tooltip="Open a result file by its path", show=False),
+        Binding("d,delete", "delete", "Delete", id="results.delete", show=False,
+                tooltip="Delete a file of the results folder"),
+        Binding("r", "reload", "Reload", id="results.reload", tooltip="Read the list anew", show=False),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._opener = Opener(lambda run, type_: self.raidtui.link.call("result", {"run": run}, type_))
+        self._opened: Entry | None = None
+        self._waiting: Timer | None = None
 
     def body(self) -> ComposeResult:
-        yield Static("Results", classes="pane")
+        with Horizontal(id="results-panes"):
+            yield LibraryPane(id="results-list")
+            with ContentSwitcher(initial="results-message", id="results-right"):
+                yield Static(id="results-message", classes="pane")
+                yield ResultView(id="result-view")
+                yield CompareView(id="compare-view")
+
+    def on_mount(self) -> None:
+        self._list.table.focus()
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        self.action_reload()
+
+    @property
+    def _list(self) -> LibraryPane:
+        return self.query_one(LibraryPane)
+
+    @property
+    def _right(self) -> ContentSwitcher:
+        return self.query_one("#results-right", ContentSwitcher)
+
+    @property
+    def _view(self) -> ResultView:
+        return self.query_one(ResultView)
+
+    @property
+    def _compare(self) -> CompareView:
+        return self.query_one(CompareView)
+
+    @property
+    def _here(self) -> Entry | None:
+        """What a key acts on: what is opened, where the focus is on it, else what is under the cursor."""
+        if self.has_class("-opened") and self._opened is not None and not self.has_class("-comparing"):
+            return self._opened
+        return self._list.here
+
+    # The list.
+
+    def action_reload(self) -> None:
+        self._list.reload()
+
+    @on(LibraryPane.Changed)
+    def _list_changed(self) -> None:
+        self.refresh_bindings()
+
+    @on(LiveTable.Highlighted, "#results-table")
+    def _reached(self, event: LiveTable.Highlighted) -> None:
+        """Beside the list, what the cursor rests on is opened."""
+        if self._waiting is not None:
+            self._waiting.stop()
+        if not self.has_class("-narrow") and not self.has_class("-comparing"):
+            self._waiting = self.set_timer(_PREVIEW_S, partial(self._open, event.key, focus=False))
+
+    @on(LiveTable.Chosen, "#results-table")
+    def _chosen(self, event: LiveTable.Chosen) -> None:
+        self._open(event.key, focus=True)
+
+    # One result.
+
+    def _open(self, key: str, focus: bool) -> None:
+        entry = self._list.entries.get(key)
+        if entry is not None:
+            self._load(entry, focus)
+
+    @work(exclusive=True, group="open")
+    async def _load(self, entry: Entry, focus: bool) -> None:
+        if (found := await self._read([entry])) is None:
+            if focus:
+                self._switch("results-message", opened=True)
+            return
+        self._opened = entry
+        if self._view.result is not found[0]:
+            self._view.show(found[0])
+        self._switch("result-view", opened=focus)
+        if focus:
+            self._view.take_focus()
+
+    async def _read(self, entries: list[Entry]) -> list[Result] | None:
+        """Their results; None when one could not be read, which is then said on the right."""
+        found = []
+        for entry in entries:
+            if entry.problem:
+                self._tell(f"{entry.scenario} cannot be read: {entry.problem}")
+                return None
+            try:
+                found.append(await self._opener.result(entry))
+            except ProblemError as error:
+                self._tell(sentence(error.problems[0]))
+                return None
+        return found
+
+    def _tell(self, words: str) -> None:
+        """What is wrong, in the place where the result would be."""
+        self.query_one("#results-message", Static).update(Text(f"! {words}"))
+        self._switch("results-message", opened=self.has_class("-narrow"))
+
+    def _say(self, words: str) -> None:
+        self.notify(words, severity="warning", markup=False)
+
+    def _switch(self, name: str, *, opened: bool) -> None:
+        self._right.current = name
+        self.set_class(name == "compare-view", "-comparing")
+        self.set_class(opened, "-opened")
+        self.refresh_bindings()
+
+    def action_page(self, way: int) -> None:
+        self._view.step_page(way)
+        self.refresh_bindings()
+
+    def action_cell(self, way: int) -> None:
+        self._view.step_cell(way)
+
+    def action_other_pane(self) -> None:
+        if self._list.table.has_focus and self.has_class("-narrow"):
+            self._list.table.action_choose()
+        elif self._list.table.has_focus:
+            self.set_class(True, "-opened")
+            (self._compare.table.focus if self.has_class("-comparing") else self._view.take_focus)()
+        else:
+            self._to_list()
+
+    def action_back(self) -> None:
+        """One step: out of the result, then out of the search, then without marks."""
+        if self.has_class("-opened") or self.has_class("-comparing"):
+            self._to_list()
+        elif not self._list.clear_search() and self._list.marked:
+            self._list.clear_marks()
+
+    def _to_list(self) -> None:
+        if self.has_class("-comparing"):
+            self._switch("result-view" if self._view.result else "results-message", opened=False)
+        self.remove_class("-opened")
+        self._list.table.focus()
+        self.refresh_bindings()
+
+    def action_search(self) -> None:
+        self._to_list()
+        self._list.begin_search()
+
+    # Several results.
+
+    def action_compare(self) -> None:
+        self._load_many()
+
+    @work(exclusive=True, group="open")
+    async def _load_many(self, export: bool = False) -> None:
+        entries = self._list.marked or ([self._here] if self._here else [])
+        if entries and (found := await self._read(entries)) is not None:
+            self._compare.show(found)
+            self._switch("compare-view", opened=True)
+            self._compare.table.focus()
+            if export:
+                self._ask_export()
+
+    def action_baseline(self) -> None:
+        if label := self._compare.set_baseline():
+            self.notify(baseline_words(label), timeout=2, markup=False)
+
+    def action_turn(self) -> None:
+        self._compare.turn()
+
+    def action_export(self) -> None:
+        if self.has_class("-comparing"):
+            self._ask_export()
+        else:
+            self._load_many(export=True)
+
+    def _ask_export(self) -> None:
+        comparison = self._compare.comparison
+        if comparison is not None:
+            name = comparison.sources[0].scenario if len(comparison.sources) == 1 else "comparison"
+            self.app.push_screen(ExportDialog(_file_name(name)), self._export)
+
+    def _export(self, target: Target | None) -> None:
+        if target is not None:
+            self._write(target)
+
+    @work(group="export")
+    async def _write(self, target: Target) -> None:
+        comparison = self._compare.comparison
+        assert comparison is not None
+        path = str(Path(target.path).expanduser())
+        try:
+            await asyncio.to_thread(export, comparison, FORMATS[target.format], path)
+        except ProblemError as error:
+            self._say(sentence(error.problems[0]))
+        else:
+            self.notify(f"written: {clean(Path(path).absolute(), 300)}", markup=False)
+
+    # What else is done with one.
+
+    def action_timeline(self) -> None:
+        entry = self._here
+        if entry is None:
+            return
+        if entry.state == "running":
+            self.raidtui.follow_run(entry.run)
+        elif entry.on_server:
+            self.raidtui.open_run(entry.run)
+        elif entry.path is not None:
+            self.raidtui.open_result(entry.path)
+
+    def action_use(self) -> None:
+        if self._here is not None:
+            self._use(self._here)
+
+    @work(exclusive=True, group="open")
+    async def _use(self, entry: Entry) -> None:
+        if (found := await self._read([entry])) is None:
+            return
+        result = found[0]
+        bind = {role: tuple(disk.id for disk in disks) for role, disks in result.binding.items()}
+        self.raidtui.change_draft(Draft(result.scenario, bind), f"scenario of {entry.scenario or entry.run}")
+        await self.raidtui.action_mode("compose")
+
+    def action_copy(self) -> None:
+        entry, result = self._here, self._view.result
+        if entry is None:
+            return
+        if self.has_class("-opened") and self._view.page == "commands" and result is not None:
+            self.app.copy_to_clipboard(commands_text(result))
+            self.notify("the commands were copied", timeout=3)
+        elif entry.path is not None:
+            self.app.copy_to_clipboard(str(entry.path.absolute()))
+            self.notify(f"copied: {clean(entry.path, 300)}", timeout=3, markup=False)
+
+    def action_add_file(self) -> None:
+        check = file_check(lambda path: str(path) in self._list.entries)
+        self.app.push_screen(AskText("Open a result file", "Path of the file", check=check, yes="Open"), self._add_file)
+
+    def _add_file(self, text: str | None) -> None:
+        if text:
+            entry = self._list.add(Path(text).expanduser().absolute())
+            self._open(entry.key, focus=True)
+
+    def action_delete(self) -> None:
+        entry = self._here
+        if entry is not None and entry.path is not None and self._may_delete(entry):
+            words = f"{entry.scenario or 'It'}, {plural(entry.cells, 'cell')}, began {entry.started[:16]}"
+            self.app.push_screen(ConfirmDelete(entry.path, words), partial(self._delete, entry))
+
+    def _may_delete(self, entry: Entry) -> bool:
+        """Only plain files of the results folder itself."""
+        path, folder = entry.path, self._list.folder
+        return path is not None and path.parent == folder and path.suffix == ".json"
+
+    def _delete(self, entry: Entry, agreed: bool | None) -> None:
+        if not agreed or entry.path is None:
+            return
+        try:
+            entry.path.unlink()
+        except OSError as error:
+            self._say(f"it was not deleted: {error.strerror or error}")
+            return
+        self._to_list()
+        if self._opened is not None and self._opened.key == entry.key:
+            self._opened = None
+            self._view.show(None)
+            self._tell("the file was deleted")
+            self.remove_class("-opened")
+        self._list.forget(entry)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done now is grey; what does not belong to what is seen is not there."""
+        if not self.is_mounted:
+            return True
+        comparing, opened = self.has_class("-comparing"), self.has_class("-opened") and not self.has_class("-comparing")
+        if action in ("page", "cell"):
+            if self._view.result is None or comparing or not (opened or not self.has_class("-narrow")):
+                return False
+            return action == "page" or self._view.page in OF_A_CELL
+        if action in ("baseline", "turn"):
+            return comparing
+        if action == "search":
+            return not opened
+        here = self._here
+        if action in ("timeline", "use", "copy", "delete", "compare", "export"):
+            if comparing:
+                return action == "export"
+            if action in ("compare", "export") and self._list.marked:
+                return True
+            if here is None or (here.problem and action not in ("copy", "delete")):
+                return None
+            if action == "delete":
+                return True if self._may_delete(here) else None
+            return None if action == "copy" and here.path is None and not opened else True
+        return True
+
+
+def _file_name(text: str) -> str:
+    kept = "".join(char if char.isalnum() or char in "._+-" else "-" for char in text)
+    return kept.strip("-.")[:60] or "comparison"

@@ -1,0 +1,60 @@
+"""Series of one cell, for charts: what the workload saw, and what one device did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from raidtui.model.measure import Direction, Sample
+from raidtui.model.result import Cell
+from raidtui.tui.widgets.chart import Series
+
+_DIRECTIONS = ("read", "write", "trim")
+
+
+def iops_series(cell: Cell) -> list[Series]:
+    """Operations per second, a line for each direction."""
+    return _by_direction(cell, lambda found: found.iops)
+
+
+def throughput_series(cell: Cell) -> list[Series]:
+    """MB/s, a line for each direction."""
+    return _by_direction(cell, lambda found: found.bytes_per_s / 1e6)
+
+
+def latency_series(cell: Cell) -> list[Series]:
+    """Mean, p99 and longest completion latency in ms, of the slowest direction."""
+    return [
+        Series(name, [(sample.at_s, _slowest(sample, field)) for sample in cell.samples])
+        for name, field in (("mean", "mean_us"), ("p99", "p99_us"), ("max", "max_us"))
+        if cell.samples
+    ]
+
+
+def device_series(cell: Cell, name: str) -> list[Series]:
+    """MB/s read and written by one device."""
+    use = cell.devices.get(name)
+    found = []
+    for words, key in (("read", "read_bytes_per_s"), ("write", "written_bytes_per_s")):
+        values = use.series.get(key, []) if use else []
+        points = [(at, None if v is None else v / 1e6) for at, v in zip(cell.device_at_s, values, strict=False)]
+        if points:
+            found.append(Series(words, points))
+    return found
+
+
+def _by_direction(cell: Cell, value: Callable[[Direction], float]) -> list[Series]:
+    found = []
+    for name in _DIRECTIONS:
+        given: list[tuple[float, Direction | None]] = [(sample.at_s, getattr(sample, name)) for sample in cell.samples]
+        if any(direction is not None for _, direction in given):
+            found.append(Series(name, [(at, None if d is None else value(d)) for at, d in given]))
+    return found
+
+
+def _slowest(sample: Sample, field: str) -> float | None:
+    values = [
+        us / 1000
+        for direction in (sample.read, sample.write, sample.trim)
+        if direction is not None and (us := getattr(direction.latency, field)) is not None
+    ]
+    return max(values, default=None)

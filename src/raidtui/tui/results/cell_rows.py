@@ -1,0 +1,90 @@
+"""The cells of a result, and the devices of one cell, as rows of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from raidtui.model.result import Cell, DeviceUse, Result
+from raidtui.results.compare import directions, rate, unit_of
+from raidtui.results.numbers import latency_text, mb_s_text, rate_text, ratio_text
+from raidtui.tui.widgets.cells import spark
+from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.table_line import Column
+
+CELL_COLUMNS = (
+    Column("mark", "", 1, help="Whether the cell is valid"),
+    Column("layout", "Layout", 10, help="Layout, and the disk where it is measured disk by disk", flexible=True),
+    Column("workload", "Workload", 10, flexible=True),
+    Column("round", "Rnd", 3, "right", "Round"),
+    Column("rate", "Rate", 12, "right", "Operations or megabytes per second, all directions together"),
+    Column("mean", "Mean", 8, "right", "Mean completion latency"),
+    Column("p99", "p99", 8, "right", "99 of 100 operations were faster"),
+    Column("amplification", "W.amp", 5, "right", "Bytes written to members, per byte that the workload wrote"),
+    Column("cores", "Cores", 5, "right", "CPU cores used"),
+)
+
+DEVICE_COLUMNS = (
+    Column("name", "Device", 9, help="The kernel's name at that time"),
+    Column("role", "Role", 8, help="What it was in the layout"),
+    Column("disk", "Disk", 8, help="The disk's id", flexible=True),
+    Column("read", "Read MB", 8, "right", "Read during the cell"),
+    Column("written", "Write MB", 8, "right", "Written during the cell"),
+    Column("r_await", "r_await", 8, "right", "Mean time of a read"),
+    Column("w_await", "w_await", 8, "right", "Mean time of a write"),
+    Column("util", "%util", 5, "right", "Mean utilisation"),
+    Column("history", "Utilisation", 12, help="Over the cell; a full block is 100 %"),
+)
+
+
+class CellRows:
+    """Every cell of a result, by its id."""
+
+    def __init__(self, result: Result | None) -> None:
+        self._cells = {cell.id: cell for cell in result.cells} if result else {}
+        self.keys = list(self._cells)
+
+    def cells(self, key: str) -> Sequence[str | Text]:
+        """An invalid cell's number is no result: it is not shown as one."""
+        cell = self._cells[key]
+        unit = unit_of([cell])
+        moved = directions(cell.summary)
+        tails = [d.latency.p99_us for d in moved if d.latency.p99_us is not None]
+        mean = moved[0].latency.mean_us if len(moved) == 1 else None
+        name = f"{cell.layout} {cell.part}" if cell.part else cell.layout
+        mark = Text("✓", "good") if cell.valid else Text("✗", "alert")
+        head: list[str | Text] = [mark, name, cell.workload, str(cell.round)]
+        if not cell.valid:
+            return [*head, Text("invalid", "alert"), "", "", "", ""]
+        return [
+            *head, f"{rate_text(rate(cell, unit), unit)} {unit}", latency_text(mean),
+            latency_text(max(tails, default=None)), ratio_text(cell.write_amplification),
+            glyphs().absent if cell.cpu_cores_used is None else f"{cell.cpu_cores_used:.2f}",
+        ]  # fmt: skip
+
+
+class DeviceRows:
+    """The devices of a cell: the target first, then what is below it."""
+
+    def __init__(self, cell: Cell | None) -> None:
+        self._devices = cell.devices if cell else {}
+        self.keys = sorted(self._devices, key=lambda name: (self._devices[name].role != "target", name))
+
+    def cells(self, key: str) -> Sequence[str | Text]:
+        """One device."""
+        use = self._devices[key]
+        return [
+            key, use.role, use.disk or glyphs().absent, mb_s_text(use.read_bytes), mb_s_text(use.written_bytes),
+            _await(use.mean_read_await_ms), _await(use.mean_write_await_ms), _percent(use),
+            spark(use.series.get("util_percent", ()), 12, top=100.0),
+        ]  # fmt: skip
+
+
+def _await(ms: float | None) -> str:
+    return latency_text(None if ms is None else ms * 1000)
+
+
+def _percent(use: DeviceUse) -> str:
+    value = use.mean_utilisation_percent
+    return glyphs().absent if value is None else f"{value:.0f}"

@@ -1,0 +1,146 @@
+"""What the screen Results asks: where to export to and how, and whether a file may go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Button, Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from raidtui.base.text import clean
+from raidtui.front.results_files import check_output
+from raidtui.model.problem import ProblemError
+from raidtui.results.formats import FORMATS
+from raidtui.tui.widgets.dialog import Dialog
+
+
+class Target(NamedTuple):
+    """A format by its name, and a new file."""
+
+    format: str
+    path: str
+
+
+def output_problem(path: str) -> str:
+    """Why nothing can be written there; empty where it can."""
+    try:
+        check_output(path or None)
+    except ProblemError as error:
+        return error.problems[0].message
+    return "" if path else "a file needs a name"
+
+
+class ExportDialog(Dialog[Target]):
+    """Format and file name. The name's ending follows the format."""
+
+    HELP = """\
+## Export
+
+Up and down choose the format, tab goes to the file's name, enter writes it. A file that exists is never replaced.
+"""
+    DEFAULT_CSS = """
+    ExportDialog OptionList { height: auto; max-height: 10; border: none; padding: 0; margin: 0 0 1 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "agree", "Write", id="export.write", tooltip="Write the file", priority=True),
+    ]
+
+    def __init__(self, name: str) -> None:
+        """`name` is the file's name without its ending."""
+        super().__init__("Export the comparison", yes="Write", hint="enter: write it · esc: leave")
+        self._names = list(FORMATS)
+        self._base_name = name
+
+    def questions(self) -> ComposeResult:
+        wide = max(map(len, self._names))
+        yield OptionList(*(
+            Option(Text.assemble((name.ljust(wide), "bold"), f"  {FORMATS[name].about}", no_wrap=True), id=name)
+            for name in self._names
+        ), id="formats")  # fmt: skip
+        yield Static("File, in the folder where raidtui was started or with its path", classes="asked")
+        yield Input(self._base_name + FORMATS[self._names[0]].suffix, id="file", compact=True, select_on_focus=False)
+        yield Static(classes="wrong")
+
+    def on_mount(self) -> None:
+        self.query_one(OptionList).focus()
+        self._judge()
+
+    def agree(self) -> None:
+        if self._judge():
+            self.dismiss(Target(self._format, self._file.value.strip()))
+
+    def action_agree(self) -> None:
+        """Enter writes, wherever the focus is but on the other button."""
+        if isinstance(self.focused, Button) and self.focused.id == "no":
+            self.action_leave()
+        else:
+            self.agree()
+
+    @property
+    def _file(self) -> Input:
+        return self.query_one("#file", Input)
+
+    @property
+    def _format(self) -> str:
+        return self._names[self.query_one(OptionList).highlighted or 0]
+
+    @on(OptionList.OptionHighlighted)
+    def _other_format(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        value = self._file.value
+        ending = next((f.suffix for f in FORMATS.values() if value.endswith(f.suffix)), "")
+        self._file.value = value[: len(value) - len(ending)] + FORMATS[self._format].suffix
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._judge()
+
+    def _judge(self) -> bool:
+        wrong = output_problem(self._file.value.strip())
+        self.query_one(".wrong", Static).update(Text(f"! {wrong}" if wrong else ""))
+        return not wrong
+
+
+class ConfirmDelete(Dialog[bool]):
+    """Whether a result file is to be deleted. The answer is no unless yes was chosen."""
+
+    HELP = """\
+## Delete a result file
+
+Only the file goes; a run that the server keeps stays there. Escape leaves it.
+"""
+
+    def __init__(self, path: Path, words: str) -> None:
+        super().__init__("Delete a result file", yes="Delete", no="Keep", hint="esc: keep it")
+        self._path = path
+        self._words = words
+
+    def questions(self) -> ComposeResult:
+        yield Static(Text(self._words), classes="asked")
+        yield Static(Text(clean(self._path, 400)), classes="asked")
+        yield Static(Text("It cannot be brought back."))
+
+    def on_mount(self) -> None:
+        self.query_one("#no", Button).focus()
+
+    def agree(self) -> None:
+        self.dismiss(True)
+
+
+def file_check(known: Callable[[Path], bool]) -> Callable[[str], str]:
+    """What is wrong with the path of a file that is to be opened; nothing where it can be."""
+
+    def check(text: str) -> str:
+        path = Path(text).expanduser()
+        if known(path.absolute()):
+            return "it is in the list already"
+        return "" if path.is_file() else "there is no such file"
+
+    return check

@@ -1,0 +1,216 @@
+"""Runs of the server and result files as one list: read quickly, a header at a time, and never failing over a bad file."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from raidtui.base.text import clean
+from raidtui.model.jsonio import MAX_RESULT_BYTES
+from raidtui.model.problem import Exit
+from raidtui.model.protocol import RunInfo
+from raidtui.model.result import RESULT_SCHEMA
+
+BATCH = 100
+"""Files that are read before they are shown."""
+
+
+class _Scenario(msgspec.Struct, frozen=True):
+    name: str = ""
+    title: str = ""
+
+
+class _Machine(msgspec.Struct, frozen=True):
+    host: str = ""
+
+
+class _Cell(msgspec.Struct, frozen=True):
+    valid: bool
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What the list shows of a result file; all else in it is skipped while it is read."""
+
+    schema: str
+    run: str
+    rehearsal: bool
+    complete: bool
+    started: str
+    exit: int | None
+    outcome: str
+    scenario: _Scenario
+    machine: _Machine
+    cells: tuple[_Cell, ...] = ()
+
+
+class Entry(NamedTuple):
+    """One line of the library: a file, a run, or a run with the file that was kept of it."""
+
+    key: str
+    run: str = ""
+    path: Path | None = None
+    scenario: str = ""
+    title: str = ""
+    host: str = ""
+    started: str = ""
+    cells: int = 0
+    """Measured so far."""
+    planned: int | None = None
+    """Known of a run that its server lists."""
+    valid: int | None = None
+    """Known of a file."""
+    exit: int | None = None
+    rehearsal: bool = False
+    complete: bool = False
+    state: str = ""
+    problem: str = ""
+    """Why the file cannot be read."""
+    on_server: bool = False
+    """The server has this run's records."""
+
+    @property
+    def words(self) -> str:
+        """All that a search looks through, in lower case."""
+        name = self.path.name if self.path else ""
+        kind = "rehearsal" if self.rehearsal else ""
+        return " ".join((self.scenario, self.title, self.host, self.started, self.run, self.state, name, kind)).casefold()
+
+
+_BY_EXIT = {
+    Exit.DONE: "done",
+    Exit.BUG: "failed",
+    Exit.REFUSED: "refused",
+    Exit.BUILD_FAILED: "not built",
+    Exit.INVALID: "invalid",
+    Exit.LEFT_BEHIND: "left behind",
+    Exit.CANCELLED: "cancelled",
+}
+STATE_LOOKS = {
+    "unreadable": "alert", "interrupted": "alert", "left behind": "alert", "failed": "alert", "not built": "warn",
+    "invalid": "warn", "cancelled": "warn", "not ended": "warn", "running": "accent",
+}  # fmt: skip
+
+
+def state_word(exit_code: int | None) -> str:
+    """How a run ended, in one or two words."""
+    if exit_code is None:
+        return "not ended"
+    return _BY_EXIT.get(Exit(exit_code), "ended") if exit_code in set(Exit) else "ended"
+
+
+def files_in(folder: Path, given: Iterable[Path] = ()) -> list[Path]:
+    """Result files of the folder, the newest first, after those that were named."""
+    try:
+        with os.scandir(folder) as found:
+            names = [entry.name for entry in found if entry.name.endswith(".json")]
+    except OSError:
+        names = []
+    kept = sorted((folder / name for name in names), key=lambda path: path.name.rpartition("-")[0][-15:], reverse=True)
+    return list(dict.fromkeys([*(path.absolute() for path in given), *kept]))
+
+
+class Shelf:
+    """Heads of files, each read once for as long as the file stays as it is."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[tuple[int, int], Entry]] = {}
+
+    def read(self, paths: Sequence[Path]) -> Iterator[list[Entry]]:
+        """Entries in batches, so that the first ones are seen before the last ones are read."""
+        batch: list[Entry] = []
+        for path in paths:
+            batch.append(self._entry(path))
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+        yield batch
+
+    def _entry(self, path: Path) -> Entry:
+        try:
+            info = path.stat()
+            stamp = (info.st_mtime_ns, info.st_size)
+            known = self._known.get(path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            entry = entry_of(path, _read(path, info))
+            self._known[path] = stamp, entry
+        except (OSError, ValueError) as error:
+            entry = unreadable(path, error)
+        return entry
+
+
+def _read(path: Path, info: os.stat_result) -> bytes:
+    if not stat.S_ISREG(info.st_mode):
+        raise ValueError("it is not a file")
+    if info.st_size > MAX_RESULT_BYTES:
+        raise ValueError(f"it has more than {MAX_RESULT_BYTES >> 20} MiB")
+    return path.read_bytes()
+
+
+def entry_of(path: Path, data: bytes) -> Entry:
+    """The entry of a result file. Raises ValueError for what is none."""
+    head = _DECODER.decode(data)
+    if head.schema != RESULT_SCHEMA:
+        raise ValueError(f"it is of schema {clean(head.schema, 60)}, not {RESULT_SCHEMA}")
+    return Entry(
+        str(path), head.run, path, clean(head.scenario.name, 80), clean(head.scenario.title, 200),
+        clean(head.machine.host, 60), clean(head.started, 30), len(head.cells), None, sum(c.valid for c in head.cells),
+        head.exit, head.rehearsal, head.complete, state_word(head.exit),
+    )  # fmt: skip
+
+
+_DECODER = msgspec.json.Decoder(Head)
+
+
+def unreadable(path: Path, error: Exception) -> Entry:
+    """A file that says why it is not shown."""
+    reason = getattr(error, "strerror", None) or error
+    try:
+        started = _stamp(path.stat().st_mtime)
+    except OSError:
+        started = ""
+    return Entry(str(path), path=path, scenario=clean(path.name, 80), started=started, state="unreadable",
+                 problem=clean(reason, 300))  # fmt: skip
+
+
+def _stamp(unix_s: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_s))
+
+
+def entry_of_run(info: RunInfo, host: str) -> Entry:
+    """A run that the server lists."""
+    state = state_word(info.exit) if info.state == "finished" else clean(info.state, 20)
+    return Entry(
+        f"run:{info.run}", info.run, None, clean(info.scenario, 80), "", clean(host, 60), clean(info.started, 30),
+        info.cells_done, info.cells, None, info.exit, info.rehearsal, info.cells_done == info.cells, state, on_server=True,
+    )  # fmt: skip
+
+
+def together(files: Iterable[Entry], runs: Iterable[Entry]) -> list[Entry]:
+    """All of them, the newest first. A run whose file is there is one entry: the file, with what the server knows of it."""
+    by_run = {entry.run: entry for entry in runs}
+    found: list[Entry] = []
+    kept: set[str] = set()
+    for entry in files:
+        run = by_run.get(entry.run) if entry.run else None
+        if run is not None:
+            kept.add(entry.run)
+            changes: dict[str, Any] = {"on_server": True, "planned": run.planned}
+            if run.state in ("running", "interrupted", "recovered"):
+                changes["state"] = run.state
+            entry = entry._replace(**changes)
+        found.append(entry)
+    found += [entry for run, entry in by_run.items() if run not in kept]
+    return sorted(found, key=lambda entry: (entry.started, entry.key), reverse=True)
+
+
+def matching(entries: Iterable[Entry], words: str) -> list[Entry]:
+    """Entries in which every one of the words is found."""
+    wanted = words.casefold().split()
+    return [entry for entry in entries if all(word in entry.words for word in wanted)] if wanted else list(entries)

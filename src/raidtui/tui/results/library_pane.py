@@ -1,0 +1,250 @@
+"""The pane with the list: reads it in the background, searches, sorts, and keeps what is marked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+from textual.worker import get_current_worker
+
+from raidtui.base.text import clean
+from raidtui.front.results_files import results_folder
+from raidtui.front.words import sentence
+from raidtui.model.problem import ProblemError
+from raidtui.model.protocol import RunList
+from raidtui.tui.results.library import Entry, Shelf, entry_of_run, files_in, matching, together
+from raidtui.tui.results.list_table import LibraryTable
+from raidtui.tui.results.rows import SORTS
+from raidtui.tui.widgets.live_table import LiveTable
+
+if TYPE_CHECKING:
+    from raidtui.tui.app import RaidtuiApp
+
+_EMPTY = "no runs and no results yet\n\n2  compose layouts\n3  plan and start a run\no  open a result file"
+_NEWEST = ("started", True)
+
+
+class FilesRead(Message):
+    """Some more files are known; `last` comes with all of them."""
+
+    bubble = False
+
+    def __init__(self, entries: list[Entry], last: bool, problem: str = "") -> None:
+        super().__init__()
+        self.entries = entries
+        self.last = last
+        self.problem = problem
+
+
+class LibraryPane(Vertical):
+    """Runs of the server and result files. The table's messages go on to the screen."""
+
+    DEFAULT_CSS = """
+    LibraryPane #results-search { display: none; height: 1; background: $panel; padding: 0 1; }
+    LibraryPane #results-search.-open { display: block; }
+    LibraryPane #results-search > Static { width: 9; color: $text-muted; }
+    LibraryPane #results-search > Input { width: 1fr; background: $panel; }
+    LibraryPane LibraryTable { background: $background; }
+    """
+
+    class Changed(Message):
+        """Other entries, or other marks."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id, classes="pane")
+        self.entries: dict[str, Entry] = {}
+        """All that is listed, by key, found by the search or not."""
+        self.folder: Path | None = None
+        """The results folder, once it was read."""
+        self._shelf = Shelf()
+        self._files: dict[str, Entry] = {}
+        self._runs: list[Entry] = []
+        self._marked: dict[str, None] = {}
+        """Keys in the order in which they were marked, those that the search hides included."""
+        self._sort = _NEWEST
+        self._loading = True
+        self._told = ""
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="results-search"):
+            yield Static("search /")
+            yield Input(id="results-search-text", compact=True)
+        yield LibraryTable(id="results-table", empty="reading …")
+
+    def on_mount(self) -> None:
+        self.border_title = "Runs and results"
+        self._app.link_changed.subscribe(self, lambda state: self._read_runs() if state.up else None)
+
+    @property
+    def _app(self) -> RaidtuiApp:
+        return cast("RaidtuiApp", self.app)
+
+    @property
+    def table(self) -> LibraryTable:
+        return self.query_one(LibraryTable)
+
+    @property
+    def search(self) -> Input:
+        return self.query_one(Input)
+
+    @property
+    def here(self) -> Entry | None:
+        """Under the cursor."""
+        key = self.table.cursor_key
+        return None if key is None else self.entries.get(key)
+
+    @property
+    def marked(self) -> list[Entry]:
+        """In the order in which they were marked."""
+        return [self.entries[key] for key in self._marked]
+
+    # Reading.
+
+    def reload(self) -> None:
+        """Read the list anew, in the background."""
+        self._read_files()
+        self._read_runs()
+
+    @work(thread=True, exclusive=True, group="files")
+    def _read_files(self) -> None:
+        """Read heads of files, and tell of them in batches."""
+        worker, found, problem = get_current_worker(), [], ""
+        try:
+            self.folder = results_folder()
+            for batch in self._shelf.read(files_in(self.folder, self._app.result_files)):
+                found += batch
+                if worker.is_cancelled:
+                    return
+                self.post_message(FilesRead(batch, last=False))
+        except OSError as error:
+            problem = f"the results folder cannot be read: {clean(error, 300)}"
+        self.post_message(FilesRead(found, last=True, problem=problem))
+
+    def on_files_read(self, message: FilesRead) -> None:
+        if message.last:
+            self._files, self._loading = {}, False
+        self._files.update((entry.key, entry) for entry in message.entries)
+        self._told = message.problem
+        self._show()
+
+    def _read_runs(self) -> None:
+        # Only when somebody looks: listing runs makes the server read every journal.
+        if self._app.link_state.up:
+            self._ask_runs()
+
+    @work(exclusive=True, group="runs")
+    async def _ask_runs(self) -> None:
+        try:
+            found: RunList = await self._app.link.call("runs", None, RunList)
+        except ProblemError as error:
+            if error.problems[0].code != "engine-lost":  # the banner says that one
+                self.notify(sentence(error.problems[0]), severity="warning", markup=False)
+            return
+        hello = self._app.link_state.hello
+        self._runs = [entry_of_run(info, hello.host if hello else "") for info in found.runs]
+        self._show()
+
+    def add(self, path: Path) -> Entry:
+        """One more file, and the cursor on it."""
+        if path not in self._app.result_files:
+            self._app.result_files.append(path)
+        entry = next(self._shelf.read([path]))[0]
+        self._files[entry.key] = entry
+        self.clear_search()
+        self._show()
+        self.table.cursor_key = entry.key
+        return entry
+
+    def forget(self, entry: Entry) -> None:
+        """The file is gone."""
+        self._files.pop(entry.key, None)
+        self._show()
+
+    # What is shown.
+
+    def _show(self) -> None:
+        """The list anew: the table draws only what changed."""
+        entries = together(self._files.values(), self._runs)
+        self.entries = {entry.key: entry for entry in entries}
+        self._marked = {key: None for key in self._marked if key in self.entries}
+        shown = matching(entries, self.search.value)
+        key, descending = self._sort
+        if self._sort != _NEWEST:
+            shown.sort(key=SORTS[key], reverse=descending)
+        table = self.table
+        if table.empty != (empty := self._empty_words(bool(entries))):
+            table.empty = empty
+            table.redraw()
+        table.sort_key, table.sort_descending = key, descending
+        table.present(shown)
+        if (visible := frozenset(self._marked) & frozenset(table.row_keys)) != table.selected:
+            table.selected = visible
+        self._count(len(shown), len(entries))
+        self.post_message(self.Changed())
+
+    def _count(self, shown: int, there: int) -> None:
+        count = f"{shown} of {there}" if shown < there else str(there)
+        marked = f", {len(self._marked)} marked" if self._marked else ""
+        self.border_subtitle = Text(f"! {self._told}" if self._told else count + marked)
+
+    def _empty_words(self, some: bool) -> str:
+        if self._loading:
+            return "reading …"
+        if some:
+            return f"nothing is called {clean(self.search.value, 40)!r}\n\nescape clears the search"
+        return _EMPTY
+
+    # Search, marks, order.
+
+    def begin_search(self) -> None:
+        """To the line where it is typed."""
+        self.query_one("#results-search").add_class("-open")
+        self.search.focus()
+
+    def clear_search(self) -> bool:
+        """All is listed again. Whether there was a search."""
+        was = bool(self.search.value) or self.search.has_focus
+        self.search.value = ""
+        self.query_one("#results-search").remove_class("-open")
+        if was:
+            self.table.focus()
+        return was
+
+    def clear_marks(self) -> None:
+        """Nothing is marked."""
+        self._marked = {}
+        self._show()
+
+    @on(Input.Changed)
+    def _search_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._show()
+
+    @on(Input.Submitted)
+    def _search_done(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.table.focus()
+
+    @on(LiveTable.SelectionChanged)
+    def _marks_changed(self, event: LiveTable.SelectionChanged) -> None:
+        event.stop()
+        visible = self.table.row_keys
+        hidden = set(self._marked) - set(visible)
+        kept = {key: None for key in self._marked if key in hidden or key in event.keys}
+        wanted = {**kept, **{key: None for key in visible if key in event.keys and key not in kept}}
+        if list(wanted) != list(self._marked):
+            self._marked = wanted
+            self._show()
+
+    @on(LiveTable.HeaderPressed)
+    def _sorted(self, event: LiveTable.HeaderPressed) -> None:
+        event.stop()
+        again = self._sort[0] == event.key
+        self._sort = (event.key, not self._sort[1] if again else event.key == "started")
+        self._show()

@@ -1,0 +1,188 @@
+"""What is said of one result, as pages of text: its cells at a glance, what was built, on what, and with which commands."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from textual.content import Content
+
+from raidtui.base.text import clean, plural
+from raidtui.model.result import Built, Result
+from raidtui.model.units import duration_text, size_text
+from raidtui.results.compare import Comparison, Row, compare
+from raidtui.results.lines import INVALID, MARKS, NOT_BUILT, PARTLY, VALID, Footnotes, spread_text, state_of, why
+from raidtui.results.numbers import percent_text, rate_text
+from raidtui.tui.results.library import state_word
+from raidtui.tui.results.sheet import BAD, GOOD, MUTED, WARN, Sheet, cut
+from raidtui.tui.widgets.cells import bar
+
+_LOOK = {VALID: GOOD, PARTLY: WARN, INVALID: BAD, NOT_BUILT: BAD}
+_NOT_SHOWN = ("initial_sync", "path", "size_bytes", "sync_seconds", "kernel_name")
+
+
+def summary(result: Result, width: int) -> Content:
+    """How it ended, and every layout under every workload: number, mark, share of the baseline, reasons."""
+    sheet = Sheet(width)
+    title = result.scenario.get("title", "")
+    sheet.para(title or result.scenario.get("name", ""), style="bold")
+    if reason := result.scenario.get("why"):
+        sheet.para(reason, style=MUTED, limit=600)
+    sheet.row("")
+    valid = sum(cell.valid for cell in result.cells)
+    ended = state_word(result.exit)
+    sheet.fact("Ended", ended if result.exit in (0, None) else f"{ended} (exit {result.exit})",
+               style={0: GOOD, None: WARN}.get(result.exit, BAD))  # fmt: skip
+    sheet.fact("Cells", f"{len(result.cells)}, {valid} valid", style="" if valid == len(result.cells) else WARN)
+    sheet.fact("Run", result.run)
+    sheet.fact("Time", f"{_moment(result.started)} to {_moment(result.finished) if result.finished else 'no end'} UTC")
+    sheet.fact("Server", f"{result.machine.host}, kernel {result.machine.kernel}")
+    comparison = compare(result)
+    for note in comparison.notes:
+        sheet.para(note, mark="⚠", style=WARN)
+    for problem in result.problems:
+        sheet.para(f"{problem.message} [{problem.code}]", mark="✗", style=BAD)
+    _matrix(sheet, comparison)
+    return sheet.content()
+
+
+def _matrix(sheet: Sheet, comparison: Comparison) -> None:
+    """A block for each workload, a line for each layout."""
+    if not comparison.workloads:
+        sheet.head("Cells")
+        sheet.para("Nothing was measured.", style=MUTED)
+    label = max((len(clean(row.label)) for row in comparison.rows), default=0)
+    label = max(8, min(label, sheet.width - 36))
+    notes = Footnotes()
+    for index, workload in enumerate(comparison.workloads):
+        unit = comparison.units[index]
+        sheet.head(workload, f"{unit}, % of {comparison.baseline}" if comparison.baseline else unit)
+        best = max((entry.median or 0 for row in comparison.rows if (entry := row.entries[index])), default=0)
+        for row in comparison.rows:
+            _entry_line(sheet, row, index, label, best, comparison, notes)
+    if notes.numbers:
+        sheet.row("")
+    for sentence, number in notes.numbers.items():
+        sheet.para(sentence, mark=f"[{number}]", style=WARN)
+
+
+def _entry_line(
+    sheet: Sheet, row: Row, index: int, label: int, best: float, comparison: Comparison, notes: Footnotes
+) -> None:
+    state, entry = state_of(row, index), row.entries[index]
+    name = (f" {cut(row.label, label)} ", "bold" if row.label == comparison.baseline else "")
+    mark = (MARKS[state], _LOOK.get(state, MUTED))
+    note = notes.mark(why(row, index))
+    if entry is None or entry.median is None:
+        sheet.row(mark, name, (f"{state}{note}", _LOOK.get(state, MUTED)))
+        return
+    number = rate_text(entry.median, comparison.units[index])
+    share = percent_text(entry.of_baseline) if entry.of_baseline is not None else ""
+    room = sheet.width - label - 3 - 9 - 8 - 7 - (len(note) if note else 0) - 1
+    drawn = bar(100 * entry.median / best if best else 0, min(30, room)).plain if room >= 4 else ""
+    words = f"{number:>9} {spread_text(entry):>7} {share:>6} "
+    sheet.row(mark, name, words, (drawn, "$primary"), (note, WARN))
+
+
+def built(result: Result, width: int) -> Content:
+    """Each layout in each round: what was asked, and what was read back."""
+    sheet = Sheet(width)
+    if not result.layouts:
+        sheet.para("Nothing was built.", style=MUTED)
+    for one in result.layouts:
+        _built(sheet, one)
+    return sheet.content()
+
+
+def _built(sheet: Sheet, one: Built) -> None:
+    ok = one.status == "built"
+    sheet.head(f"{one.layout}, round {one.round}", "" if ok else "not built")
+    sheet.fact("Built", f"in {duration_text(one.seconds)}" if ok else "no", style="" if ok else BAD)
+    if one.problem:
+        sheet.para(f"{one.problem.message} [{one.problem.code}]", mark="✗", style=BAD)
+    if one.size_bytes:
+        sheet.fact("Size", size_text(one.size_bytes))
+    if one.initial_sync:
+        sheet.fact("Initial sync", one.initial_sync)
+    if ok:
+        sheet.fact("Taken down", "yes" if one.taken_down else "NO", style="" if one.taken_down else BAD)
+    if one.asked is not None:
+        sheet.fact("Asked", _flat(one.asked))
+    for name, facts in one.read_back.items():
+        if words := _flat(facts):
+            sheet.fact("Read back", f"{clean(name)}: {words}")
+
+
+def _flat(value: Any) -> str:
+    """What a person compares with what was asked; the whole of it is in the file."""
+    if not isinstance(value, dict):
+        return clean(value)
+    found = []
+    for key, one in value.items():
+        if isinstance(one, dict) and len(value) == 1:
+            return f"{clean(key, 40)}: {_flat(one)}"
+        if isinstance(one, (str, int, float)) and key not in _NOT_SHOWN:
+            found.append(f"{clean(key, 40)} {clean(one, 60)}")
+    return ", ".join(found)
+
+
+def machine(result: Result, width: int) -> Content:
+    """The server and its disks as they were."""
+    sheet, here = Sheet(width), result.machine
+    sheet.head("Server")
+    sheet.fact("Name", here.host)
+    sheet.fact("System", f"{here.distribution or 'unknown'}, kernel {here.kernel}")
+    sheet.fact("CPU", f"{here.cpu_model or 'unknown'}, {plural(here.cpus, 'CPU')}, {plural(here.numa_nodes, 'NUMA node')}")
+    sheet.fact("Memory", size_text(here.memory_bytes))
+    sheet.fact("Governor", here.governor or "")
+    sheet.fact("Tools", ", ".join(f"{tool} {version}" for tool, version in here.tools.items()))
+    weak = [f"{name}: {state}" for name, state in here.mitigations.items() if not state.startswith("Not affected")]
+    sheet.fact("Mitigations", "; ".join(weak) or "none needed")
+    known = {disk.id: disk for disk in result.disks}
+    for role, prints in result.binding.items():
+        sheet.head(f"@{role}", plural(len(prints), "disk"))
+        for found in prints:
+            _disk(sheet, found.id, found.model, found.size_bytes, known.get(found.id))
+    return sheet.content()
+
+
+def _disk(sheet: Sheet, id_: str, model: str, size_bytes: int, disk: Any) -> None:
+    sheet.row((cut(id_, min(32, sheet.width - 12)), "bold"), f"  {size_text(size_bytes):>10}")
+    words = [model]
+    if disk is not None:
+        link = disk.link
+        words += [
+            f"firmware {disk.firmware}" if disk.firmware else "",
+            disk.kind,
+            f"x{link.width} {link.speed_gts:g} GT/s" if link and link.width and link.speed_gts else "",
+            f"sectors {disk.logical_sector_bytes}/{disk.physical_sector_bytes}",
+            f"scheduler {disk.scheduler}" if disk.scheduler else "",
+            f"cache {disk.write_cache}" if disk.write_cache else "",
+        ]
+    sheet.para(", ".join(filter(None, map(clean, words))), indent=2, style=MUTED)
+
+
+def commands(result: Result, width: int) -> Content:
+    """Everything that was executed, in order."""
+    sheet = Sheet(width)
+    for one in result.layouts:
+        sheet.head(f"{one.layout}, round {one.round}", "build and teardown")
+        for argv in one.commands:
+            sheet.para(shlex.join(argv), mark="$", limit=20000)
+        for cell in result.cells:
+            if (cell.layout, cell.round) == (one.layout, one.round) and cell.command:
+                sheet.para(f"{cell.workload}{' ' + cell.part if cell.part else ''}", style=MUTED, indent=2)
+                sheet.para(shlex.join(cell.command), mark="$", limit=20000)
+    if not result.layouts:
+        sheet.para("No command was executed.", style=MUTED)
+    return sheet.content()
+
+
+def commands_text(result: Result) -> str:
+    """As `commands`, to be copied: one command a line."""
+    built_by = [shlex.join(argv) for one in result.layouts for argv in one.commands]
+    return "\n".join([*built_by, *(shlex.join(cell.command) for cell in result.cells if cell.command)])
+
+
+def _moment(text: str) -> str:
+    return clean(text, 19).replace("T", " ").removesuffix("…")

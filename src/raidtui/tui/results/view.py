@@ -1,0 +1,256 @@
+"""One result on the screen: pages of text, its cells, charts of one cell, and what each device did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher, Static
+
+from raidtui.base.text import clean
+from raidtui.model.result import Cell, Result
+from raidtui.tui.results import cell_charts, pages
+from raidtui.tui.results.cell_rows import CELL_COLUMNS, DEVICE_COLUMNS, CellRows, DeviceRows
+from raidtui.tui.widgets.chart import Chart, SharedTime
+from raidtui.tui.widgets.live_table import LiveTable
+
+PAGES = {
+    "summary": "Summary",
+    "cells": "Cells",
+    "charts": "Charts",
+    "devices": "Devices",
+    "built": "Built",
+    "machine": "Machine",
+    "commands": "Commands",
+}
+OF_A_CELL = ("charts", "devices")
+"""Pages that show one cell."""
+
+Making = Callable[[Result, int], Content]
+
+
+class Page(VerticalScroll):
+    """Text made anew for every width."""
+
+    HELP = """\
+## A page of a result
+
+Up, down, page up and page down scroll. `[` and `]` go to the other pages, **escape** back to the list.
+"""
+    DEFAULT_CSS = """
+    Page { scrollbar-size-vertical: 1; scrollbar-gutter: stable; padding: 0; background: $background; }
+    Page > Static { height: auto; }
+    """
+
+    def __init__(self, make: Making, *, id: str) -> None:
+        super().__init__(id=id)
+        self._make = make
+        self._result: Result | None = None
+        self._for_width = 0
+
+    def compose(self) -> ComposeResult:
+        yield Static()
+
+    def show(self, result: Result | None) -> None:
+        """Another result; at its top."""
+        self._result, self._for_width = result, 0
+        self.scroll_home(animate=False)
+        self._draw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        width = self.scrollable_content_region.width
+        if width > 0 and width != self._for_width:
+            self._for_width = width
+            self.query_one(Static).update(self._make(self._result, width) if self._result else Content(""))
+
+
+class PageTab(Static):
+    """The name of a page. A click goes there."""
+
+    class Picked(Message):
+        """The page was asked for."""
+
+        def __init__(self, page: str) -> None:
+            super().__init__()
+            self.page = page
+
+    DEFAULT_CSS = """
+    PageTab { width: auto; padding: 0 1; color: $text-muted; }
+    PageTab:hover { color: $foreground; text-style: underline; }
+    PageTab.-here { background: $primary; color: $background; text-style: bold; }
+    PageTab.-here:ansi, PageTab.-here:nocolor { text-style: bold reverse; }
+    """
+
+    def __init__(self, page: str, words: str) -> None:
+        super().__init__(Text(words), id=f"tab-{page}")
+        self._page = page
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        self.post_message(self.Picked(self._page))
+
+
+class ResultView(Vertical):
+    """Pages of one result. `show` gives it one; `page` says which page is seen."""
+
+    DEFAULT_CSS = """
+    ResultView > #page-bar { height: 1; margin: 0 0 1 0; }
+    ResultView > #result-pages { height: 1fr; }
+    ResultView LiveTable { background: $background; }
+    ResultView .cell-name { height: 1; color: $foreground; text-style: bold; }
+    ResultView #cell-reasons { height: auto; max-height: 5; margin: 1 0 0 0; color: $text-warning; }
+    ResultView #device-table { height: 2fr; }
+    ResultView #device-chart { height: 1fr; margin: 1 0 0 0; background: $background; }
+    ResultView SharedTime Chart { background: $background; }
+    """
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id, classes="pane")
+        self.result: Result | None = None
+        self._cell_id: str | None = None
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="page-bar"):
+            for page, words in PAGES.items():
+                yield PageTab(page, words)
+        with ContentSwitcher(initial="summary", id="result-pages"):
+            yield Page(pages.summary, id="summary")
+            with Vertical(id="cells"):
+                yield LiveTable(CELL_COLUMNS, id="cell-table", empty="nothing was measured")
+                yield Static(id="cell-reasons")
+            with Vertical(id="charts"):
+                yield Static(classes="cell-name")
+                with SharedTime():
+                    yield Chart("Throughput", id="chart-rate", unit=" MB/s", window_s=None, empty="no series was kept")
+                    yield Chart("IOPS", id="chart-iops", window_s=None, empty="no series was kept")
+                    yield Chart("Latency", id="chart-latency", unit=" ms", window_s=None, empty="no series was kept")
+            with Vertical(id="devices"):
+                yield Static(classes="cell-name")
+                yield LiveTable(DEVICE_COLUMNS, id="device-table", empty="no device was watched")
+                yield Chart("Device", id="device-chart", unit=" MB/s", window_s=None, empty="no series was kept")
+            yield Page(pages.built, id="built")
+            yield Page(pages.machine, id="machine")
+            yield Page(pages.commands, id="commands")
+
+    def on_mount(self) -> None:
+        self._mark_tab()
+
+    # What it shows.
+
+    @property
+    def page(self) -> str:
+        """The name of the page that is seen."""
+        return self.query_one(ContentSwitcher).current or "summary"
+
+    @page.setter
+    def page(self, name: str) -> None:
+        """The focus goes along, where it was on a page."""
+        focused = self.screen.focused
+        inside = focused is not None and self in focused.ancestors
+        self.query_one(ContentSwitcher).current = name
+        self._mark_tab()
+        if inside:
+            self.take_focus()
+
+    def step_page(self, way: int) -> None:
+        """The next page, or the one before."""
+        names = list(PAGES)
+        self.page = names[(names.index(self.page) + way) % len(names)]
+
+    def take_focus(self) -> None:
+        """To what can be moved in on this page."""
+        target: Widget = self.query_one(f"#{self.page}")
+        if not target.can_focus:
+            target = next(child for child in target.query("*") if child.can_focus)
+        target.focus()
+
+    def show(self, result: Result | None) -> None:
+        """Another result, or none."""
+        self.result = result
+        name = clean(result.scenario.get("name", "")) if result else ""
+        self.border_title = Text(name or "Result")
+        self.border_subtitle = Text("a rehearsal: not for comparing") if result and result.rehearsal else ""
+        for page in self.query(Page):
+            page.show(result)
+        self.query_one("#cell-table", LiveTable).show(CellRows(result))
+        first = result.cells[0].id if result and result.cells else None
+        self._show_cell(first)
+
+    @property
+    def cell(self) -> Cell | None:
+        """The cell whose charts and devices are shown."""
+        cells = self.result.cells if self.result else ()
+        return next((cell for cell in cells if cell.id == self._cell_id), None)
+
+    def step_cell(self, way: int) -> None:
+        """The charts and devices of the next cell, or of the one before."""
+        ids = [cell.id for cell in self.result.cells] if self.result else []
+        if self._cell_id in ids:
+            self._show_cell(ids[(ids.index(self._cell_id) + way) % len(ids)])
+
+    def _show_cell(self, id_: str | None) -> None:
+        self._cell_id = id_
+        cell = self.cell
+        if id_ is not None:
+            self.query_one("#cell-table", LiveTable).cursor_key = id_
+        for line in self.query(".cell-name").results(Static):
+            line.update(self._cell_words(cell))
+        reasons = "; ".join(map(clean, cell.reasons)) if cell else ""
+        self.query_one("#cell-reasons", Static).update(Text(f"✗ {reasons}" if reasons else ""))
+        for name, series in (("rate", cell_charts.throughput_series), ("iops", cell_charts.iops_series),
+                             ("latency", cell_charts.latency_series)):  # fmt: skip
+            self.query_one(f"#chart-{name}", Chart).show(series(cell) if cell else [], begin_s=0.0)
+        devices = DeviceRows(cell)
+        self.query_one("#device-table", LiveTable).show(devices)
+        self._show_device(devices.keys[0] if devices.keys else None)
+
+    def _cell_words(self, cell: Cell | None) -> Text:
+        words = Text(no_wrap=True, overflow="ellipsis")
+        if cell is None or self.result is None:
+            return words.append("no cell was measured")
+        number = next(i for i, one in enumerate(self.result.cells, 1) if one is cell)
+        words.append("✓ " if cell.valid else "✗ INVALID ")
+        words.append(" ".join(filter(None, (clean(cell.layout), clean(cell.part), clean(cell.workload)))))
+        return words.append(f"  round {cell.round} · cell {number} of {len(self.result.cells)} (, and . for others)", "dim")
+
+    def _show_device(self, name: str | None) -> None:
+        chart, cell = self.query_one("#device-chart", Chart), self.cell
+        chart.title = clean(name) if name else "Device"
+        chart.show(cell_charts.device_series(cell, name) if cell and name else [], begin_s=0.0)
+
+    def _mark_tab(self) -> None:
+        for tab in self.query(PageTab):
+            tab.set_class(tab.id == f"tab-{self.page}", "-here")
+
+    # What is done in it.
+
+    @on(PageTab.Picked)
+    def _picked(self, event: PageTab.Picked) -> None:
+        event.stop()
+        self.page = event.page
+        self.take_focus()
+
+    @on(LiveTable.Highlighted, "#cell-table")
+    def _cell_reached(self, event: LiveTable.Highlighted) -> None:
+        event.stop()
+        if event.key != self._cell_id:
+            self._show_cell(event.key)
+
+    @on(LiveTable.Chosen, "#cell-table")
+    def _cell_chosen(self, event: LiveTable.Chosen) -> None:
+        event.stop()
+        self.page = "charts"
+
+    @on(LiveTable.Highlighted, "#device-table")
+    def _device_reached(self, event: LiveTable.Highlighted) -> None:
+        event.stop()
+        self._show_device(event.key)
