@@ -17,6 +17,9 @@ WHOLE_EVERY = 60
 HISTORY = 120
 """Frames that a device's recent past goes back."""
 
+STRETCH = 5
+"""Frames over which members of an array are compared."""
+
 
 class Use(NamedTuple):
     """What one device did in one frame, in the two numbers that are drawn as a history."""
@@ -58,11 +61,21 @@ class FrameTrack:
         self._taken = 0
         self._since_whole = 0
         self._recent: dict[str, _Recent] = {}
+        self.stretch = 0
+        """Counts up whenever `lately` has news: every few frames."""
+        self._stretch_s = self._lately_s = 0.0
+        self._ends: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        """Every device's counters at the beginning and at the end of the latest stretch."""
 
     def take(self, at_s: float, seq: int, frame: Frame) -> None:
         """The next frame, at a second of the run."""
         self.now.apply(frame)
         self._taken += 1
+        self._stretch_s = self._stretch_s + frame.span_s if frame.span_s is not None else 0.0
+        if self._taken % STRETCH == 0:
+            self._ends = (self._ends[1], dict(self.now.devices))
+            self._lately_s, self._stretch_s = self._stretch_s, 0.0
+            self.stretch += 1
         self._since_whole = 0 if _begins(frame) else self._since_whole + 1
         if self._since_whole >= WHOLE_EVERY:
             frame = _completed(frame, self.now)
@@ -89,6 +102,13 @@ class FrameTrack:
         self._catch_up(name, recent)
         uses = recent.uses
         return list(uses) if len(uses) <= count else [uses[index] for index in range(len(uses) - count, len(uses))]
+
+    def lately(self, name: str) -> Use | None:
+        """What a device did in the latest stretch of a few frames, as one."""
+        before, after = self._ends[0].get(name), self._ends[1].get(name)
+        if before is None or after is None:
+            return None
+        return _IDLE if before is after else _use(before, after, self._lately_s)
 
     def forget_recent(self, names: Iterable[str]) -> None:
         """Keep the read histories of these devices only."""
@@ -134,7 +154,12 @@ def _begins(frame: Frame) -> bool:
 def _completed(frame: Frame, state: Frames) -> Frame:
     """The same frame with every device in it. `state` is that after the frame."""
     return msgspec.structs.replace(
-        frame, whole=True, devices=dict(state.devices), cpus=dict(state.cpus), temperatures_c=dict(state.temperatures_c)
+        frame,
+        whole=True,
+        devices=dict(state.devices),
+        cpus=dict(state.cpus),
+        temperatures_c=dict(state.temperatures_c),
+        threads=dict(state.threads),
     )
 
 
@@ -161,6 +186,7 @@ def _sum(a: Frame, b: Frame) -> Frame:
         devices=b.devices if b.whole else a.devices | b.devices,
         cpus=b.cpus if b.whole else a.cpus | b.cpus,
         temperatures_c=a.temperatures_c | b.temperatures_c,
+        threads=b.threads if b.whole else a.threads | b.threads,
     )
 
 

@@ -45,11 +45,13 @@ class SampleTrack:
     def __init__(self, most: int = MOST_SAMPLES) -> None:
         self._most = most
         self._points: list[Point] = []
+        self._count = 0
         self.lines: dict[str, Line] = {figure: [] for figure in FIGURES}
         """By the name of a point's figure, what the charts draw."""
 
     def take(self, at_s: float, seq: int, event: WorkloadSampled) -> None:
         """The next sample, at a second of the run."""
+        self._count += 1
         self._points.append(_point(at_s, seq, event))
         if len(self._points) > self._most:
             half = len(self._points) // 2
@@ -59,6 +61,11 @@ class SampleTrack:
                 self._draw(index)
         else:
             self._draw(len(self._points) - 1)
+
+    @property
+    def count(self) -> int:
+        """How many were taken."""
+        return self._count
 
     def latest(self, at_s: float) -> Point | None:
         """The last one at or before a second of the run."""

@@ -50,6 +50,8 @@ class StepLog:
 
     def __init__(self) -> None:
         self.lines: list[LogLine] = []
+        self.version = 0
+        """Counts up with every change."""
         self._open: dict[str, LogLine] = {}
 
     def take(self, at_s: float, record: Record, view: RunView) -> None:
@@ -86,12 +88,14 @@ class StepLog:
     def _add(self, at_s: float, kind: Kind, text: str, step: str = "") -> LogLine:
         line = LogLine(at_s, kind, text, step)
         self.lines.append(line)
+        self.version += 1
         if len(self.lines) > MOST_LINES:
             del self.lines[: MOST_LINES // 4]
         return line
 
     def _end(self, step: str, at_s: float, outcome: str, *, failed: bool) -> None:
         line = self._open.pop(step, None)
+        self.version += 1
         if line is not None:
             line.ended_s, line.outcome, line.failed = at_s, outcome, failed
 

@@ -1,17 +1,397 @@
-"""The screen `Run`."""
+"""The screen `Run`: how far it is, what it does, and every figure of it, live or at any moment of it."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 
+from raidtui.base.text import clean
+from raidtui.front.words import sentence
+from raidtui.model.problem import ProblemError
+from raidtui.model.protocol import RunInfo
+from raidtui.tui.run.charts import RunCharts
+from raidtui.tui.run.desk import RunDesk
+from raidtui.tui.run.device_table import DevicePane
+from raidtui.tui.run.dialogs import ChooseColumns, ChooseRun, Confirm
+from raidtui.tui.run.lines import Lines
+from raidtui.tui.run.log_lines import LogText
+from raidtui.tui.run.machine_lines import machine_lines
+from raidtui.tui.run.matrix import matrix_lines, squares
+from raidtui.tui.run.pane_bar import PaneBar
+from raidtui.tui.run.story import Moment
+from raidtui.tui.run.top import top_lines
 from raidtui.tui.screens.base import ModeScreen
+from raidtui.tui.widgets.chart import Chart
+
+_PANES = {"charts": "Charts", "devices": "Devices", "cells": "Cells", "steps": "Steps", "machine": "Machine"}
+_WIDE = 110
+_GATHER_S = 0.1
+"""Records that come together are drawn together."""
 
 
 class RunScreen(ModeScreen):
-    """The screen `Run`."""
+    """One run. What it shows is the desk's story, at the newest moment or at the playhead's."""
 
     MODE = "run"
+    HELP = """\
+## Run
+
+Leaving this screen, or raidtui, leaves the run running; coming back attaches again.
+
+Tab shows the next pane, `z` the one in focus alone. Space holds the view while the run goes on; left and right move the
+playhead, home is the run's beginning, end or escape the newest, `[` and `]` the cell before and after. `+` and `-` show
+less or more time.
+
+`x` cancels: it asks once, and everything that was built is taken down. `w` saves the result, which happens by itself when a
+run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
+"""
+
+    CSS = """
+    RunScreen #top { height: 3; padding: 0 1; background: $background; }
+    RunScreen #none { display: none; height: 1fr; content-align: center middle; color: $text-muted; }
+    RunScreen.-none #none { display: block; }
+    RunScreen.-none #top, RunScreen.-none #panes, RunScreen.-none PaneBar { display: none; }
+    RunScreen #panes { height: 1fr; }
+    RunScreen #panes .pane { background: $surface; }
+    RunScreen #charts { height: 30%; min-height: 7; max-height: 18; }
+    RunScreen #left { width: 2fr; }
+    RunScreen #right { width: 1fr; }
+    RunScreen.-very-wide #left { width: 70%; }
+    RunScreen.-very-wide #right { width: 30%; }
+    RunScreen #devices { height: 2fr; }
+    RunScreen #steps { height: 1fr; }
+    RunScreen #cells { height: 2fr; }
+    RunScreen #machine { height: 3fr; }
+    RunScreen PaneBar { display: none; }
+    RunScreen.-one PaneBar { display: block; }
+    RunScreen.-one #panes .pane { height: 1fr; max-height: 100%; border: none; padding: 0 1; }
+    RunScreen.-one #left, RunScreen.-one #right { width: 1fr; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "hold", "Hold", id="run.pause", tooltip="Hold the view, or go on; the run goes on either way"),
+        Binding("tab", "pane(1)", "Pane", id="run.pane", tooltip="The next pane"),
+        Binding("shift+tab", "pane(-1)", "Pane back", id="run.pane_back", tooltip="The pane before", show=False),
+        Binding("z", "alone", "Alone", id="run.maximise", tooltip="The pane in focus alone, or all again"),
+        Binding("o", "columns", "Columns", id="run.columns", tooltip="Choose columns of the device table"),
+        Binding("s", "sort", "Sort", id="run.sort", tooltip="Sort devices by the next column"),
+        Binding("S", "turn_round", "Turn round", id="run.sort_order", tooltip="Smallest or largest first", show=False),
+        Binding("slash", "filter", "Filter", id="run.filter", tooltip="Show only devices with these words"),
+        Binding("a", "every_device", "All", id="run.all", tooltip="Devices outside the cell, too", show=False),
+        Binding("x", "cancel", "Cancel", id="run.cancel", tooltip="End the run and take down what it built"),
+        Binding("r", "recover", "Recover", id="run.recover", tooltip="Undo what an interrupted run left behind"),
+        Binding("w", "save", "Save", id="run.save", tooltip="Save the result"),
+        Binding("l", "runs", "Runs", id="run.list", tooltip="Runs of the server: attach to one, or open one"),
+        Binding("left", "step(-1)", "Back", id="run.back", tooltip="Playhead back", show=False),
+        Binding("right", "step(1)", "Forward", id="run.forward", tooltip="Playhead forward", show=False),
+        Binding("home", "to_begin", "Begin", id="run.begin", tooltip="Playhead to the run's beginning", show=False),
+        Binding("end,escape", "newest", "Newest", id="run.newest", tooltip="Follow the newest", show=False),
+        Binding("left_square_bracket", "cell(-1)", "Cell before", id="run.cell_back", tooltip="Playhead to the cell before",
+                show=False),
+        Binding("right_square_bracket", "cell(1)", "Next cell", id="run.cell_next", tooltip="Playhead to the next cell",
+                show=False),
+        Binding("plus,equals_sign", "zoom(-1)", "Zoom in", id="run.zoom_in", tooltip="Show less time", show=False),
+        Binding("minus", "zoom(1)", "Zoom out", id="run.zoom_out", tooltip="Show more time", show=False),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.playhead_s: float | None = None
+        """None: the newest is shown."""
+        self._held_until_s = 0.0
+        """The newest second when the playhead was set: the charts stay at it."""
+        self._pane = "charts"
+        self._alone = False
+        self._waiting: Timer | None = None
+        self._drawn: dict[str, object] = {}
+        """By pane, what it was drawn from."""
+        self._could: tuple[object, ...] = ()
 
     def body(self) -> ComposeResult:
-        yield Static("Run", classes="pane")
+        top = Lines(id="top")
+        top.can_focus = False
+        yield top
+        yield Static(_nothing(), id="none")
+        yield PaneBar(_PANES)
+        with Vertical(id="panes"):
+            yield RunCharts(id="charts", classes="pane")
+            with Horizontal(id="below"):
+                with Vertical(id="left"):
+                    yield DevicePane(id="devices", classes="pane")
+                    yield Lines(id="steps", classes="pane", tail=True)
+                with Vertical(id="right"):
+                    yield Lines(id="cells", classes="pane")
+                    yield Lines(id="machine", classes="pane")
+
+    def on_mount(self) -> None:
+        for pane, words in _PANES.items():
+            self.query_one(f"#{pane}").border_title = words
+        self.desk.changed.subscribe(self, self._heard)
+        self.desk.shown.subscribe(self, self._another)
+        self.set_interval(1.0, self._tick)
+        self._another(self.desk)
+
+    def on_screen_resume(self) -> None:
+        """What happened meanwhile is drawn."""
+        self._arrange()
+        self._draw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """One pane at a time where there is no room for more."""
+        self._arrange()
+        self.call_after_refresh(self._draw)
+
+    @property
+    def desk(self) -> RunDesk:
+        return self.raidtui.desk
+
+    def moment(self) -> Moment:
+        """What the panes show."""
+        return self.desk.story.now() if self.playhead_s is None else self.desk.story.at(self.playhead_s)
+
+    # Drawing.
+
+    def _heard(self, desk: RunDesk) -> None:
+        if self._waiting is None and self._in_view:
+            self._waiting = self.set_timer(_GATHER_S, self._draw)
+
+    def _another(self, desk: RunDesk) -> None:
+        self.playhead_s = None
+        self._drawn.clear()
+        self.set_class(desk.source == "nothing", "-none")
+        self.query_one(RunCharts).look_at(60.0 if desk.source in ("followed", "nothing") else None)
+        self._draw()
+
+    @property
+    def _in_view(self) -> bool:
+        return self.app.current_mode == self.MODE
+
+    def _tick(self) -> None:
+        """Time goes on between records, too."""
+        if self._in_view and self.desk.running and self._waiting is None:
+            self._draw_top(self.moment())
+
+    def _draw(self) -> None:
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+        if not self._in_view or not self.is_mounted:
+            return
+        desk, moment = self.desk, self.moment()
+        self._draw_top(moment)
+        view, past = moment.view, moment.at_s if moment.past else None
+        until_s = desk.story.end_s if self.playhead_s is None else self._held_until_s
+        sampled = desk.story.samples.count
+        if self._news("charts", (sampled, until_s if sampled else None)):
+            self.query_one(RunCharts).take(desk.story, until_s)
+        if self._news("devices", (moment.frames.at_s, moment.cell, view.cell, past)):
+            self.query_one(DevicePane).take(desk.story.frames, moment)
+        if self._news("machine", (moment.frames.at_s, moment.cell, past)):
+            self.query_one("#machine", Lines).show(lambda width: machine_lines(moment, width))
+        if self._news("cells", (view.plan, view.cells, view.cell)):
+            found = squares(view)
+            self.query_one("#cells", Lines).show(lambda width: matrix_lines(found, width))
+        if self._news("steps", (desk.story.log.version, past)):
+            lines = desk.story.log_at(moment)
+            self.query_one("#steps", Lines).show(lambda width: LogText(lines, moment.at_s))
+        self._offer()
+
+    def _draw_top(self, moment: Moment) -> None:
+        self.query_one("#top", Lines).show(lambda width: top_lines(self.desk, moment, width))
+
+    def _news(self, pane: str, state: object) -> bool:
+        """Whether a pane in view is to be drawn anew, since it was drawn from something else."""
+        if not self.query_one(f"#{pane}").is_on_screen or self._drawn.get(pane) == state:
+            return False
+        self._drawn[pane] = state
+        return True
+
+    def _offer(self) -> None:
+        """Keys that can be used now; the foot is drawn anew only when that changes."""
+        view, desk = self.desk.story.view, self.desk
+        could = (desk.source, desk.running, desk.interrupted, view.cancel_asked, bool(view.cells), view.plan is None)
+        if could != self._could:
+            self._could = could
+            self.refresh_bindings()
+
+    # Panes.
+
+    @property
+    def _one(self) -> bool:
+        return self._alone or self.size.width < _WIDE
+
+    def _arrange(self) -> None:
+        """All panes, or the one alone."""
+        one, here = self._one, self._pane
+        self.set_class(one, "-one")
+        for pane in _PANES:
+            self.query_one(f"#{pane}").display = not one or pane == here
+        self.query_one("#below").display = not one or here != "charts"
+        self.query_one("#left").display = not one or here in ("devices", "steps")
+        self.query_one("#right").display = not one or here in ("cells", "machine")
+        self.query_one(PaneBar).mark(here, "z: all panes" if self._alone and self.size.width >= _WIDE else "tab: next pane")
+
+    def show_pane(self, pane: str) -> None:
+        """Bring a pane into view and give it the focus."""
+        self._pane = pane
+        self._arrange()
+        self._focus_of(pane).focus(scroll_visible=False)
+        self.call_after_refresh(self._draw)
+
+    def _focus_of(self, pane: str) -> Widget:
+        if pane == "charts":
+            return self.query_one(RunCharts).leading
+        return self.query_one(DevicePane).table if pane == "devices" else self.query_one(f"#{pane}")
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """The pane that has the focus is the one that `z` shows alone."""
+        pane = next((node.id for node in event.widget.ancestors_with_self if node.id in _PANES), None)
+        if pane is not None and pane != self._pane:
+            self._pane = pane
+            self._arrange()
+
+    @on(PaneBar.Chosen)
+    def _tab_clicked(self, event: PaneBar.Chosen) -> None:
+        self.show_pane(event.pane)
+
+    def action_pane(self, by: int) -> None:
+        panes = list(_PANES)
+        inside = self.focused is not None and any(node.id in _PANES for node in self.focused.ancestors_with_self)
+        step = by if inside else 0
+        self.show_pane(panes[(panes.index(self._pane) + step) % len(panes)])
+
+    def action_alone(self) -> None:
+        self._alone = not self._alone
+        self.show_pane(self._pane)
+
+    # Time.
+
+    @on(Chart.Moved)
+    def _moved(self, event: Chart.Moved) -> None:
+        self._go_to(event.at_s)
+
+    def _go_to(self, at_s: float | None) -> None:
+        if at_s is not None and self.playhead_s is None:
+            self._held_until_s = self.desk.story.end_s
+        self.playhead_s = at_s
+        for chart in self.query(Chart):
+            if chart.cursor_s != at_s:
+                chart.cursor_s = at_s
+        self._draw()
+
+    def action_hold(self) -> None:
+        self._go_to(self.desk.story.end_s if self.playhead_s is None else None)
+
+    def action_step(self, steps: int) -> None:
+        self.query_one(RunCharts).leading.action_step(steps)
+
+    def action_to_begin(self) -> None:
+        self._go_to(0.0)
+
+    def action_newest(self) -> None:
+        self._go_to(None)
+
+    def action_cell(self, by: int) -> None:
+        edges = self.desk.story.cell_edges()
+        at_s = self.desk.story.end_s if self.playhead_s is None else self.playhead_s
+        wanted = [edge for edge in edges if (edge > at_s if by > 0 else edge < at_s)]
+        if wanted:
+            self._go_to(wanted[0] if by > 0 else wanted[-1])
+
+    def action_zoom(self, way: int) -> None:
+        self.query_one(RunCharts).leading.action_zoom(way)
+
+    # Devices.
+
+    def action_columns(self) -> None:
+        def chosen(columns: tuple[str, ...] | None) -> None:
+            if columns is not None:
+                self.query_one(DevicePane).choose(columns)
+
+        self.app.push_screen(ChooseColumns(self.query_one(DevicePane).columns), chosen)
+
+    def action_sort(self) -> None:
+        self.query_one(DevicePane).sort_next()
+
+    def action_turn_round(self) -> None:
+        self.query_one(DevicePane).turn_round()
+
+    def action_filter(self) -> None:
+        self.show_pane("devices")
+        self.query_one(DevicePane).ask_filter()
+
+    def action_every_device(self) -> None:
+        self.query_one(DevicePane).every_device()
+
+    # The run.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done now is greyed; recovery is shown only where there is something to recover."""
+        desk = self.desk
+        if action == "runs":
+            return True
+        if action == "recover":
+            return desk.interrupted
+        if action == "cancel":
+            return True if desk.running and not desk.story.view.cancel_asked else None
+        if action == "save":
+            return True if desk.story.view.cells else None
+        if action in ("hold", "pane", "alone", "columns", "sort", "turn_round", "filter", "every_device"):
+            return True if desk.source != "nothing" else None
+        return True
+
+    def action_cancel(self) -> None:
+        asked = (
+            f"Run {clean(self.desk.run)} ends now. What it built is taken down and its disks are made blank, which takes a "
+            "moment; cells that were measured stay in the result."
+        )
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.run_worker(self.desk.cancel(), group="run-cancel")
+
+        self.app.push_screen(Confirm("Cancel the run?", asked, yes="Cancel the run", no="Let it go on"), answered)
+
+    def action_recover(self) -> None:
+        asked = f"What run {clean(self.desk.run)} created and did not take down is undone, and nothing else."
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.run_worker(self.desk.recover(), group="run-recover")
+
+        self.app.push_screen(Confirm("Recover the run?", asked, yes="Recover", no="Not now"), answered)
+
+    def action_save(self) -> None:
+        self.run_worker(self.desk.save(), group="run-save")
+
+    def action_runs(self) -> None:
+        self.run_worker(self._list_runs(), group="run-list", exclusive=True)
+
+    async def _list_runs(self) -> None:
+        try:
+            runs = await self.desk.runs()
+        except ProblemError as error:
+            self.notify("\n".join(map(sentence, error.problems)), severity="error", markup=False)
+            return
+
+        def chosen(info: RunInfo | None) -> None:
+            if info is not None:
+                (self.desk.follow if info.state == "running" else self.desk.open)(info.run)
+
+        self.app.push_screen(ChooseRun(runs), chosen)
+
+
+def _nothing() -> Text:
+    return Text.assemble(
+        ("No run", "bold"), "\n\n",
+        ("3", "bold"), " Plan starts one\n", ("l", "bold"), " lists earlier ones",
+        justify="center",
+    )  # fmt: skip

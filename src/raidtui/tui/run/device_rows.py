@@ -1,0 +1,176 @@
+"""The device table's rows: figures are worked out only for rows that are in view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from rich.text import Text
+
+from raidtui.base.text import clean
+from raidtui.model.frame import DeviceRates
+from raidtui.tui.run.device_columns import CHOICES, DEVICE, HISTORY, ROLE, TEMPERATURE, UTIL, number_text
+from raidtui.tui.run.device_tree import Place, odd_ones, places, plain_places
+from raidtui.tui.run.frame_track import STRETCH, FrameTrack, Use
+from raidtui.tui.run.signs import signs
+from raidtui.tui.run.story import Moment
+from raidtui.tui.widgets.cells import absent, bar, spark
+
+_BAR_WIDTH = 7
+_NOT_A_DISK = ("loop", "ram", "zram", "sr", "fd")
+
+
+class DeviceRows:
+    """`Rows` of a live table; `take` says which moment of which run it shows."""
+
+    def __init__(self) -> None:
+        self.columns: tuple[str, ...] = ()
+        self.history_width = 0
+        """Cells of the column with each device's past."""
+        self.sort: str | None = None
+        self.descending = True
+        self.filter = ""
+        self.every_device = False
+        """Whether devices that the cell has nothing to do with are listed, too."""
+        self.keys: Sequence[str] = ()
+        self._track = FrameTrack()
+        self._moment: Moment | None = None
+        self._places: dict[str, Place] = {}
+        self._members: dict[str, list[str]] = {}
+        self._ordered_by: object = None
+        self._odd: dict[str, frozenset[str]] = {}
+        self._odd_of: object = None
+        self._rates: dict[str, DeviceRates | None] = {}
+        self._cells: dict[str, list[str | Text]] = {}
+
+    def take(self, track: FrameTrack, moment: Moment) -> None:
+        """Show this moment. What was worked out for another one is forgotten."""
+        self._track, self._moment = track, moment
+        self._rates, self._cells = {}, {}
+        odd_of = (id(track), moment.at_s if moment.past else track.stretch)
+        if odd_of != self._odd_of:
+            self._odd, self._odd_of = {}, odd_of
+        self._order(moment)
+
+    def cells(self, key: str) -> Sequence[str | Text]:
+        """One device, in the order of the columns."""
+        if (known := self._cells.get(key)) is None:
+            known = self._cells[key] = [self._cell(key, column) for column in self.columns]
+        return known
+
+    def state(self, key: str) -> str:
+        """How the row looks: lost, apart from its siblings, or not of this cell any more."""
+        if self._lost(key):
+            return "alert"
+        if self._moment is not None and key not in self._moment.frames.devices:
+            return "dim"
+        return "warn" if self._apart(key) else ""
+
+    # Order.
+
+    def _order(self, moment: Moment) -> None:
+        """The rows anew, where what they are ordered by is not what it was."""
+        cell = moment.cell
+        others = cell is None or self.every_device
+        by = (cell, self.sort, self.descending, self.filter, self.every_device,
+              tuple(moment.frames.devices) if others else None)  # fmt: skip
+        if self.sort is None and by == self._ordered_by:
+            return
+        sort = self._value if self.sort is not None else None
+        wanted = self._wanted if self.filter else None
+        found = [] if cell is None else places(cell, sort, wanted)
+        if others:
+            listed = {place.name for place in found}
+            rest = [name for name in moment.frames.devices if name not in listed and not name.startswith(_NOT_A_DISK)]
+            found += plain_places(rest, sort, wanted)
+        self._places = {place.name: place for place in found}
+        self._members = {}
+        for place in found:
+            if place.parent and place.role == "member":
+                self._members.setdefault(place.parent, []).append(place.name)
+        self.keys = [place.name for place in found]
+        self._ordered_by = by
+
+    def _wanted(self, name: str, role: str) -> bool:
+        return all(word in f"{name} {role}".lower() for word in self.filter.lower().split())
+
+    def _value(self, name: str) -> tuple[float, str]:
+        """What a device is sorted by; devices without a value come last."""
+        sign = -1.0 if self.descending else 1.0
+        value = self._figure(name, self.sort or "")
+        return (float("inf"), name) if value is None else (sign * value, name)
+
+    # Figures.
+
+    def _figure(self, name: str, column: str) -> float | None:
+        if column == TEMPERATURE:
+            return self._moment.frames.temperatures_c.get(name) if self._moment else None
+        rates = self._rates_of(name)
+        if rates is None:
+            return None
+        if column in (UTIL, HISTORY):
+            return rates.util_percent
+        choice = CHOICES.get(column)
+        return None if choice is None or choice.figure is None else choice.figure(rates)
+
+    def _rates_of(self, name: str) -> DeviceRates | None:
+        if name not in self._rates:
+            self._rates[name] = self._moment.frames.rates(name) if self._moment else None
+        return self._rates[name]
+
+    def _cell(self, name: str, column: str) -> str | Text:
+        if column == DEVICE:
+            return self._name(name)
+        if column == ROLE:
+            return "gone" if self._lost(name) else clean(self._places[name].role, 20)
+        if column == TEMPERATURE:
+            celsius = self._figure(name, TEMPERATURE)
+            return absent() if celsius is None else f"{celsius:.0f}"
+        if column == HISTORY:
+            return self._spark(name)
+        value = self._figure(name, column)
+        if column == UTIL:
+            drawn = bar(value, _BAR_WIDTH)
+            return drawn if value is None else drawn.append(f"{min(value, 100):4.0f}")
+        return number_text(value)
+
+    def _name(self, name: str) -> str:
+        place, known = self._places[name], signs()
+        indent = "  " * (place.depth - 1) + (known.last_branch if place.last else known.branch) if place.depth else ""
+        mark = f" {known.bad}" if self._lost(name) else f" {known.odd}" if self._apart(name) else ""
+        return f"{indent}{clean(name, 60)}{mark}"
+
+    def _spark(self, name: str) -> Text:
+        moment = self._moment
+        until_s = moment.at_s if moment is not None and moment.past else None
+        uses = self._track.history(name, self.history_width, until_s)
+        return spark([None if use is None else use.util_percent for use in uses], self.history_width, top=100.0)
+
+    # What is wrong.
+
+    def _lost(self, name: str) -> bool:
+        """Whether a device of the cell that is being measured is not there."""
+        moment = self._moment
+        if moment is None or moment.view.cell is None or name not in moment.view.cell.devices or not moment.frames.devices:
+            return False
+        return name not in moment.frames.devices
+
+    def _apart(self, name: str) -> bool:
+        """Whether a member does clearly more or less than its siblings."""
+        place = self._places[name]
+        if place.role != "member" or not place.parent or self._moment is None or self._moment.view.cell is None:
+            return False
+        if place.parent not in self._odd:
+            members = self._members.get(place.parent, ())
+            self._odd[place.parent] = odd_ones({member: self._lately(member) for member in members})
+        return name in self._odd[place.parent]
+
+    def _lately(self, name: str) -> Use | None:
+        moment = self._moment
+        if moment is None or not moment.past:
+            return self._track.lately(name)
+        known = [use for use in self._track.history(name, STRETCH, moment.at_s) if use is not None]
+        utils = [use.util_percent for use in known if use.util_percent is not None]
+        if not known:
+            return None
+        return Use(fmean(utils) if utils else None, fmean(use.bytes_per_s for use in known))

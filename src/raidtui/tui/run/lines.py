@@ -1,0 +1,127 @@
+"""A pane of lines of text that draws only those lines that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.table_line import Cell, LineBuilder, freeze
+
+STATES = ("dim", "alert", "warn", "good", "accent", "strong")
+"""Names that a `Text` may take as its style: the theme says how they look."""
+
+Line = str | Text
+
+
+class Lines(ScrollView, can_focus=True, inherit_bindings=False):
+    """Lines, made anew for the width there is. With `tail` it stays at the end until it is scrolled away from it."""
+
+    HELP = """\
+## Lines
+
+Up, down, page up and page down scroll.
+"""
+
+    ALLOW_SELECT = False
+
+    DEFAULT_CSS = """
+    Lines {
+        height: 1fr; background: $surface; color: $foreground; overflow-x: hidden; overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        & > .lines--dim { color: $foreground-muted; }
+        & > .lines--alert { color: $text-error; text-style: bold; }
+        & > .lines--warn { color: $text-warning; }
+        & > .lines--good { color: $text-success; }
+        & > .lines--accent { color: $text-accent; }
+        & > .lines--strong { text-style: bold; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{state}" for state in STATES}
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "lines(-1)", "Up", show=False, id="lines.up", tooltip="One line up"),
+        Binding("down,j", "lines(1)", "Down", show=False, id="lines.down", tooltip="One line down"),
+        Binding("pageup", "pages(-1)", "Page up", show=False, id="lines.page_up", tooltip="One page up"),
+        Binding("pagedown", "pages(1)", "Page down", show=False, id="lines.page_down", tooltip="One page down"),
+    ]
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None, tail: bool = False) -> None:
+        super().__init__(id=id, classes=classes)
+        self._tail = tail
+        self._make: Callable[[int], Sequence[Line]] = lambda width: ()
+        self._lines: Sequence[Line] = ()
+        self._drawn: dict[int, str | Cell | None] = {}
+        """By line in view, what was drawn there."""
+        self._styles: dict[str, Style] = {}
+
+    def show(self, make: Callable[[int], Sequence[Line]]) -> None:
+        """What `make` makes for a width in cells; only lines in view are read. It is asked again for another width."""
+        self._make = make
+        self._remake()
+
+    def _remake(self) -> None:
+        width = self.size.width
+        if not width:
+            return
+        at_end = self.scroll_offset.y >= self.max_scroll_y
+        self._lines = self._make(width)
+        size = Size(width, len(self._lines))
+        if size != self.virtual_size:
+            self.virtual_size = size
+        dirty = [Region(0, y, width, 1) for y in range(self.size.height) if self._drawn.get(y, "") != self._line(y)]
+        if dirty:
+            self.refresh(*dirty)
+        if self._tail and at_end and len(self._lines) > self.size.height:
+            self.call_after_refresh(self.scroll_end, animate=False)
+
+    def _line(self, y: int) -> str | Cell | None:
+        index = self.scroll_offset.y + y
+        return freeze(self._lines[index]) if index < len(self._lines) else None
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lines are made for the width."""
+        self._remake()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Another theme."""
+        self._styles.clear()
+        super().notify_style_update()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is in view."""
+        width, base = self.size.width, self.rich_style
+        line = self._drawn[y] = self._line(y)
+        if line is None:
+            return Strip.blank(width, base)
+        builder = LineBuilder(base, self._resolve, glyphs())
+        builder.cell(line, width, "left")
+        segments: list[Segment] = builder.segments()
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def _resolve(self, style: str | Style) -> Style:
+        if isinstance(style, Style):
+            return style
+        if (known := self._styles.get(style)) is None:
+            known = self.get_component_rich_style(f"lines--{style}", partial=True) if style in STATES else Style.null()
+            self._styles[style] = known
+        return known
+
+    def action_lines(self, count: int) -> None:
+        """Scroll by lines."""
+        self.scroll_to(y=self.scroll_offset.y + count, animate=False)
+
+    def action_pages(self, count: int) -> None:
+        """Scroll by what is in view."""
+        self.scroll_to(y=self.scroll_offset.y + count * max(1, self.size.height - 1), animate=False)
