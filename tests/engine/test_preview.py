@@ -181,7 +181,7 @@ def test_old_links_are_encoded_with_ten_bits_a_byte() -> None:
     [
         ({"model": "other"}, "are of different models"),
         ({"size_bytes": 9 * GIB}, "differ in size"),
-        ({"transport": "sata", "rotational": True}, "has rotating disks and flash"),
+        ({"transport": "sata", "rotational": True}, "rotating ones and flash"),
         ({"link": Link(8.0, 4, 16.0, 4)}, "below its maximum"),
         ({"logical_sector_bytes": 4096}, "differ in their logical sectors"),
     ],
@@ -190,6 +190,16 @@ def test_disks_that_do_not_go_together_are_a_warning(changes: dict[str, Any], wo
     found = see([disk(1, **{"link": LINK, **changes}), *DISKS[1:]])
     assert any(words in warning for warning in layout(found, "raid5").warnings)
     assert all(warning.endswith(".") for view in found.layouts for warning in view.warnings)
+
+
+def test_roles_that_do_not_go_together_in_one_layer_are_a_warning() -> None:
+    disks = [*DISKS[:2], disk(3, transport="sata", rotational=True), disk(4, transport="sata", rotational=True)]
+    found = see(disks, {"a": ("S1", "S2"), "b": ("S3", "S4")}, roles={"a": {"count": 2}, "b": {"count": 2}},
+                layouts={"it": {"md": {"level": "raid5", "on": ["@a", "@b"]}}})  # fmt: skip
+    assert (
+        "The disks of roles a and b are rotating ones and flash: the rotating ones set the pace."
+        in layout(found, "it").warnings
+    )
 
 
 def test_a_journal_slower_than_its_members_is_a_warning() -> None:

@@ -47,7 +47,8 @@ def preview_lines(found: Preview) -> Iterator[str]:
         yield f"Whole run: {plural(found.cells, 'cell')}, about {duration_text(found.seconds)}"
         yield f"Writes {writes_text(found.writes_bytes)}; erases {plural(len(found.erases), 'disk')}."
         return
-    shown = {problem for view in (*found.layouts, *found.workloads) for problem in view.problems}
+    shown = {problem for layout in found.layouts for problem in layout.problems}
+    shown |= {problem for workload in found.workloads for problem in workload.problems}
     yield "There is no plan yet:"
     yield from (line for problem in found.problems for line in _problem_lines(problem, with_remedy=problem not in shown))
 

@@ -23,23 +23,38 @@ class Shaped(NamedTuple):
 
 def of_role(role: str, disks: Sequence[Disk]) -> Iterator[str]:
     """Differences within one role that make its figures those of the slowest or smallest disk."""
-    if len({disk.model for disk in disks}) > 1:
-        yield f"The disks of role {role} are of different models: the slowest of them sets the pace."
-    if len({disk.size_bytes for disk in disks}) > 1:
-        least = size_text(min(disk.size_bytes for disk in disks))
-        yield f"The disks of role {role} differ in size: only {least} of each is used where they are striped or mirrored."
-    if len({disk.rotational for disk in disks if disk.rotational is not None}) > 1:
-        yield f"Role {role} has rotating disks and flash: the rotating ones set the pace."
-    if len({disk.logical_sector_bytes for disk in disks}) > 1:
-        yield f"The disks of role {role} differ in their logical sectors: what stands on them takes the larger ones."
+    yield from _differences(f"The disks of role {role}", disks)
     if slow := [disk.id for disk in disks if disk.link and disk.link.below_maximum]:
         yield f"The PCIe link of {', '.join(slow)} is below its maximum: sequential figures will be lower than they could."
 
 
-def between_roles(inputs: Mapping[str, tuple[Disk, ...]]) -> Iterator[str]:
-    """Of one layer: a device that every write passes, and that is slower by nature than those behind it."""
+def of_layer(inputs: Mapping[str, tuple[Disk, ...]], roles: Mapping[str, tuple[Disk, ...]]) -> Iterator[str]:
+    """Of one layer: inputs with disks of several roles that differ, and a device that slows down those behind it."""
+    for disks in inputs.values():
+        ids = {disk.id for disk in disks}
+        mixed = {role: found for role, found in roles.items() if found and ids & {disk.id for disk in found}}
+        if len(mixed) > 1:
+            # What differs within a role is said of that role: here one disk stands for each.
+            yield from _differences(f"The disks of roles {' and '.join(mixed)}", [found[0] for found in mixed.values()])
+    yield from _slowed(inputs)
+
+
+def _differences(what: str, disks: Sequence[Disk]) -> Iterator[str]:
+    if len({disk.model for disk in disks}) > 1:
+        yield f"{what} are of different models: the slowest of them sets the pace."
+    if len({disk.size_bytes for disk in disks}) > 1:
+        least = size_text(min(disk.size_bytes for disk in disks))
+        yield f"{what} differ in size: only {least} of each is used where they are striped or mirrored."
+    if len({disk.rotational for disk in disks if disk.rotational is not None}) > 1:
+        yield f"{what} are rotating ones and flash: the rotating ones set the pace."
+    if len({disk.logical_sector_bytes for disk in disks}) > 1:
+        yield f"{what} differ in their logical sectors: what stands on them takes the larger ones."
+
+
+def _slowed(inputs: Mapping[str, tuple[Disk, ...]]) -> Iterator[str]:
+    """A device that every write passes, and that is slower than those behind it."""
     behind = [disk for name, disks in inputs.items() if name not in PASSED_BY_EVERY_WRITE for disk in disks]
-    for name in PASSED_BY_EVERY_WRITE & inputs.keys():
+    for name in sorted(PASSED_BY_EVERY_WRITE & inputs.keys()):
         if not behind or not inputs[name]:
             continue
         if min(map(_rank, inputs[name])) < max(map(_rank, behind)):

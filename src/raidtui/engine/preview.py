@@ -120,7 +120,7 @@ def _layout(name: str, raw: Any, given: Given, sketch: Sketch, ground: Ground, p
         LayoutView(
             name,
             stack,
-            warnings=tuple(_warnings(piece, ground, patterns)),
+            warnings=tuple(dict.fromkeys(_warnings(piece, ground, patterns))),
             size_bytes=piece.shape.size_bytes,
             raw_bytes=sum(disk.size_bytes for disk in piece.disks),
             may_fail=piece.may_fail,
@@ -154,7 +154,7 @@ def _warnings(piece: Piece, ground: Ground, patterns: Mapping[str, Pattern]) -> 
         if own & {disk.id for disk in disks}:
             yield from cautions.of_role(role, disks)
     for inputs in piece.inputs:
-        yield from cautions.between_roles(inputs)
+        yield from cautions.of_layer(inputs, ground.binding)
     for names, text in cautions.of_workloads(piece.shapes, patterns, _sector_bytes(piece)):
         yield f"{cautions.workloads_named(names)}: {text}"
 

@@ -1,0 +1,71 @@
+"""Previews at every keystroke do not look at every disk again, and still see soon what changed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from test_planning import disk
+
+from raidtui.engine import recent
+from raidtui.model.disk import Disk
+
+
+class Machine:
+    """Disks that count how often they were looked at, and a clock."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+        self.looks = 0
+        self.disks: tuple[Disk, ...] = (disk(1),)
+        self.looked = threading.Event()
+
+    def scan(self, held: object = None) -> tuple[Disk, ...]:
+        self.looks += 1
+        self.looked.set()
+        return self.disks
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+    made = Machine()
+    monkeypatch.setattr(recent.inventory, "scan", made.scan)
+    monkeypatch.setattr(recent.runs, "held_disks", dict)
+    monkeypatch.setattr(recent.time, "monotonic", lambda: made.now_s)
+    monkeypatch.setattr(recent, "_seen", None)
+    yield made
+    with recent._looking:
+        pass
+
+
+def test_disks_that_were_just_seen_are_not_looked_at_again(machine: Machine) -> None:
+    assert recent.recent() == (disk(1),)
+    machine.now_s += recent.FRESH_S / 2
+    recent.recent()
+    assert machine.looks == 1
+
+
+def test_a_list_that_somebody_asked_for_serves_previews_too(machine: Machine) -> None:
+    recent.look()
+    machine.disks = (disk(1), disk(2))
+    recent.look()
+    assert recent.recent() == (disk(1), disk(2))
+    assert machine.looks == 2
+
+
+def test_an_older_list_is_given_at_once_and_looked_at_again_meanwhile(machine: Machine) -> None:
+    recent.recent()
+    machine.disks, machine.now_s = (), machine.now_s + recent.FRESH_S
+    machine.looked.clear()
+    assert recent.recent() == (disk(1),)
+    assert machine.looked.wait(10)
+    with recent._looking:
+        pass
+    assert recent.recent() == ()
+
+
+def test_a_list_of_long_ago_is_not_given(machine: Machine) -> None:
+    recent.recent()
+    machine.disks, machine.now_s = (), machine.now_s + recent.STALE_S
+    assert recent.recent() == ()
