@@ -1,17 +1,257 @@
-"""The screen `Plan`."""
+"""The screen `Plan`: what will happen, what it costs, what it erases, and consent to it."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.console import Group, RenderableType
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
 
+from raidtui.base.text import clean, plural
+from raidtui.client.engine_client import EngineClient
+from raidtui.front import starting
+from raidtui.front.command_line import replay_line
+from raidtui.model.plan import Options, Plan
+from raidtui.model.problem import Problem, ProblemError
+from raidtui.model.protocol import DiskList, PlanRequest
+from raidtui.model.units import duration_text
+from raidtui.tui.disks.words import ASCII, UNICODE
+from raidtui.tui.draft import Draft
+from raidtui.tui.plan.asking import missing, names_in, request_of, standing
+from raidtui.tui.plan.choice_dialog import ChoiceDialog
+from raidtui.tui.plan.consent_dialog import ConsentDialog
+from raidtui.tui.plan.overview import nothing_yet, overview, planning, refused
+from raidtui.tui.plan.steps import StepTree, commands_text
 from raidtui.tui.screens.base import ModeScreen
+from raidtui.tui.widgets.glyphs import glyphs
+
+
+class Overview(VerticalScroll):
+    """Costs, disks, warnings: all of the plan but its steps."""
+
+    HELP = """\
+## The plan
+
+What the engine would do with the draft, and what it would cost. **tab** goes to the steps, **s** asks for your consent and
+starts, **e** makes it a rehearsal, **o** chooses layouts and workloads. **y** copies the command line that does the same.
+"""
 
 
 class PlanScreen(ModeScreen):
-    """The screen `Plan`."""
+    """Asks the engine for the plan of the draft whenever it is shown and something changed."""
 
     MODE = "plan"
+    DEFAULT_CSS = """
+    PlanScreen #plan-panes { height: 1fr; }
+    PlanScreen #plan-overview { width: 1fr; scrollbar-size-vertical: 1; }
+    PlanScreen #plan-steps { width: 1fr; padding: 0; display: none; }
+    PlanScreen.-planned #plan-steps { display: block; }
+    PlanScreen.-planned.-narrow #plan-steps { display: none; }
+    PlanScreen.-planned.-narrow.-steps #plan-steps { display: block; }
+    PlanScreen.-planned.-narrow.-steps #plan-overview { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "consent", "Start", id="plan.start", tooltip="Consent to what is erased, and start"),
+        Binding("e", "rehearse", "Rehearsal", id="plan.quick", tooltip="At most 3 s a workload, or in full"),
+        Binding("o", "choose", "Only", id="plan.only", tooltip="Choose layouts and workloads"),
+        Binding("tab", "other_pane", "Steps", id="plan.pane", tooltip="From the overview to the steps and back"),
+        Binding("c", "copy_commands", "Copy all", id="plan.copy", tooltip="Copy every command of the plan"),
+        Binding("y", "copy_line", "Copy line", id="plan.line", tooltip="Copy the command line that does the same"),
+        Binding("p", "again", "Again", id="plan.again", tooltip="Plan again"),
+        Binding("escape", "to_overview", "Back", id="plan.back", tooltip="Back to the overview", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._options = Options()
+        self._plan: Plan | None = None
+        self._request: PlanRequest | None = None
+        """What the plan, or the refusal to make one, is the answer to."""
+        self._disks = standing(None)
+        """The disks as they were when it was asked."""
+        self._problems: tuple[Problem, ...] = ()
+        self._not_started: tuple[Problem, ...] = ()
+        """Why the last start was refused."""
+        self._busy = ""
+        """What is being waited for."""
 
     def body(self) -> ComposeResult:
-        yield Static("Plan", classes="pane")
+        with Horizontal(id="plan-panes"):
+            with Overview(id="plan-overview", classes="pane"):
+                yield Static(id="plan-words")
+            with Vertical(id="plan-steps", classes="pane"):
+                yield StepTree(id="plan-tree")
+
+    def on_mount(self) -> None:
+        self.raidtui.disks_changed.subscribe(self, self._something_changed)
+        self.raidtui.draft_changed.subscribe(self, self._something_changed)
+        self.query_one("#plan-steps").border_title = "Steps"
+        self.query_one(Overview).focus()
+        self._show()
+
+    def on_screen_resume(self) -> None:
+        self._ask_if_changed()
+
+    # Asking the engine.
+
+    def _something_changed(self, _: DiskList | Draft) -> None:
+        if self.is_current:
+            self._ask_if_changed()
+
+    def _ask_if_changed(self) -> None:
+        """Ask where the draft, the options or the disks are not those of the last answer."""
+        request = request_of(self.raidtui.draft, self._options)
+        if request == self._request and self._disks == standing(self.raidtui.disks):
+            self._show()
+        elif self._busy != _STARTING:
+            self._ask(request)
+
+    def _ask(self, request: PlanRequest) -> None:
+        self._request, self._disks = request, standing(self.raidtui.disks)
+        self._problems = ()
+        if missing(self.raidtui.draft):
+            self._take(None)
+            return
+        self._busy = _PLANNING
+        self._show()
+        self.run_worker(self._planned(request), group="plan", exclusive=True)
+
+    async def _planned(self, request: PlanRequest) -> None:
+        try:
+            plan: Plan = await self.raidtui.link.call("plan", request, Plan)
+        except ProblemError as error:
+            self._problems = error.problems
+            self._take(None)
+            if error.problems[0].code == "engine-lost":
+                self._request = None
+        else:
+            self._take(plan)
+
+    def _take(self, plan: Plan | None) -> None:
+        self._busy = ""
+        self._plan = plan
+        self.query_one(StepTree).present(plan)
+        self._show()
+
+    # What is shown.
+
+    def _show(self) -> None:
+        self.set_class(self._plan is not None, "-planned")
+        self.query_one("#plan-words", Static).update(self._words())
+        pane = self.query_one(Overview)
+        pane.border_title, pane.border_subtitle = self._titles()
+        self.refresh_bindings()
+
+    def _words(self) -> RenderableType:
+        signs = UNICODE if glyphs().unicode else ASCII
+        above = [refused(self._not_started, signs, "Nothing was started")] if self._not_started else []
+        if self._problems:
+            return Group(*above, refused(self._problems, signs))
+        if self._plan is None or self._busy == _STARTING:
+            lacks = missing(self.raidtui.draft)
+            return nothing_yet(lacks) if lacks and not self._busy else planning(self._busy or _PLANNING)
+        found = self.raidtui.disks
+        shown = overview(self._plan, found.disks if found else (), self._line(self._plan), signs)
+        return Group(*above, shown)
+
+    def _titles(self) -> tuple[str, str]:
+        if self._plan is None:
+            return "Plan", ""
+        erased = f"erases {plural(len(self._plan.erases), 'disk')}" if self._plan.erases else "erases nothing"
+        words = f"Plan · {plural(len(self._plan.steps), 'step')} · about {duration_text(self._plan.seconds)} · {erased}"
+        return words, f"digest {clean(self._plan.digest, 12).rstrip('…')}"
+
+    def _line(self, plan: Plan) -> str:
+        name = clean(plan.scenario.get("name", "") or "scenario", 63)
+        return replay_line(plan, f"{name}.json", plan.options, on=self.raidtui.on_words)
+
+    # Keys.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Greyed is what needs a plan while there is none."""
+        if action in ("consent", "copy_commands", "copy_line", "other_pane"):
+            return True if self._plan is not None and not self._busy else None
+        if action in ("rehearse", "choose", "again"):
+            return True if not missing(self.raidtui.draft) and self._busy != _STARTING else None
+        return True
+
+    def action_again(self) -> None:
+        self._not_started = ()
+        self._ask(request_of(self.raidtui.draft, self._options))
+
+    def action_rehearse(self) -> None:
+        self._choose(Options(not self._options.quick, self._options.layouts, self._options.workloads))
+
+    def action_choose(self) -> None:
+        draft = self.raidtui.draft
+        options = request_of(draft, self._options).options
+        self.app.push_screen(ChoiceDialog(options, names_in(draft, "layouts"), names_in(draft, "workloads")), self._choose)
+
+    def _choose(self, options: Options | None) -> None:
+        if options is not None:
+            self._options = options
+            self._ask_if_changed()
+
+    def action_copy_commands(self) -> None:
+        if self._plan is not None:
+            self.app.copy_to_clipboard(commands_text(self._plan))
+            count = sum(len(step.commands) for step in self._plan.steps)
+            self.notify(f"{plural(count, 'command')} copied", timeout=3, markup=False)
+
+    def action_copy_line(self) -> None:
+        if self._plan is not None:
+            self.app.copy_to_clipboard(self._line(self._plan))
+            self.notify("the command line was copied", timeout=3, markup=False)
+
+    def action_other_pane(self) -> None:
+        if self.query_one(StepTree).has_focus:
+            self.action_to_overview()
+        else:
+            self.add_class("-steps")
+            self.query_one(StepTree).focus()
+
+    def action_to_overview(self) -> None:
+        self.remove_class("-steps")
+        self.query_one(Overview).focus()
+
+    # Consent and start.
+
+    def action_consent(self) -> None:
+        plan, request = self._plan, self._request
+        if plan is not None and request is not None:
+            signs = UNICODE if glyphs().unicode else ASCII
+            self.app.push_screen(ConsentDialog(plan, signs), lambda erase: self._start(request, plan, erase))
+
+    def _start(self, request: PlanRequest, plan: Plan, erase: tuple[str, ...] | None) -> None:
+        if erase is None:
+            return
+        self._not_started, self._busy = (), _STARTING
+        self._show()
+        self.run_worker(self._started(request, plan, erase), group="plan", exclusive=True)
+
+    async def _started(self, request: PlanRequest, plan: Plan, erase: tuple[str, ...]) -> None:
+        """The plan's digest and token go with it: the engine starts this plan or none."""
+        try:
+            run = await asyncio.to_thread(_begin, self.raidtui.link.connect, request, plan, erase)
+        except ProblemError as error:
+            self._not_started = error.problems
+            self._busy = ""
+            self._ask(request_of(self.raidtui.draft, self._options))
+            return
+        self._busy, self._plan, self._request = "", None, None
+        self.raidtui.follow_run(run)
+
+
+_PLANNING = "planning …"
+_STARTING = "starting …"
+
+
+def _begin(connect: Callable[[], EngineClient], request: PlanRequest, plan: Plan, erase: tuple[str, ...]) -> str:
+    """Over a connection of its own: it must not end with another one's trouble. Raises ProblemError. Blocks."""
+    with connect() as engine:
+        return starting.start(connect, engine, request, plan, erase)

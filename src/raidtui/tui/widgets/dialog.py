@@ -38,6 +38,7 @@ class Dialog(ModalScreen[Answer]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="dialog.leave", tooltip="Close the dialog; nothing changes"),
+        Binding("ctrl+s", "agree", "OK", id="dialog.agree", tooltip="Take what the dialog says", show=False),
     ]
 
     def __init__(self, title_words: str, *, yes: str = "OK", no: str = "Cancel", hint: str = "") -> None:
@@ -64,6 +65,9 @@ class Dialog(ModalScreen[Answer]):
     def agree(self) -> None:
         """The button for yes was pressed: check what was given, then `dismiss`."""
         raise NotImplementedError
+
+    def action_agree(self) -> None:
+        self.agree()
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -1,0 +1,1 @@
+"""What the screen `Plan` shows: steps, costs, disks to be erased, and the dialog of consent."""

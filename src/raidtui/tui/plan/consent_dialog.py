@@ -1,0 +1,198 @@
+"""Consent to a plan: typed disk by disk, never filled in, and no by default."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import Button, Input, Static
+
+from raidtui.base.text import clean, plural
+from raidtui.front.typed_consent import Line, consented, lines_to_type, matches
+from raidtui.model.disk import Fingerprint
+from raidtui.model.plan import Plan
+from raidtui.model.protocol import DiskList
+from raidtui.model.units import size_text
+from raidtui.tui.disks.words import Signs
+from raidtui.tui.plan.asking import disturbed
+from raidtui.tui.widgets.dialog import Dialog
+
+if TYPE_CHECKING:
+    from raidtui.tui.app import RaidtuiApp
+
+_NAME_LIMIT = 26
+
+
+class ConsentLine(Horizontal):
+    """What one line is for, where it is typed, and a tick once it is right."""
+
+    DEFAULT_CSS = """
+    ConsentLine { height: 1; }
+    ConsentLine > .what { width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
+    ConsentLine > Input { width: 18; }
+    ConsentLine > .tick { width: 3; padding: 0 0 0 1; color: $text-success; text-style: bold; }
+    """
+
+    def __init__(self, line: Line, what: Text, signs: Signs) -> None:
+        super().__init__()
+        self.line = line
+        self._what = what
+        self._signs = signs
+
+    def compose(self) -> ComposeResult:
+        yield Static(self._what, classes="what")
+        yield Input(compact=True, placeholder="type it here", max_length=len(self.line.expected) + 40)
+        yield Static(classes="tick")
+
+    @property
+    def typed(self) -> str:
+        return self.query_one(Input).value
+
+    @property
+    def right(self) -> bool:
+        return matches(self.line, self.typed)
+
+    def judge(self) -> None:
+        self.query_one(".tick", Static).update(Text(self._signs.free if self.right else ""))
+
+
+class ConsentDialog(Dialog[tuple[str, ...]]):
+    """Asks for consent to a plan. Answers the ids of the disks to erase, or None: nothing is to be touched."""
+
+    HELP = """\
+## Consent
+
+Each disk that will be erased is named by the end of its serial, which you type beside it; for many disks alike one code
+stands for all of them. Nothing starts before every line has its tick. **escape** leaves, and nothing was touched.
+"""
+
+    DEFAULT_CSS = """
+    ConsentDialog > .box { width: 100; border: round $error; border-title-color: $error; }
+    ConsentDialog .lines { height: auto; max-height: 12; scrollbar-size-vertical: 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "to_line(-1)", "Up", id="consent.up", tooltip="To the line above", show=False),
+        Binding("down", "to_line(1)", "Down", id="consent.down", tooltip="To the line below", show=False),
+    ]
+
+    def __init__(self, plan: Plan, signs: Signs) -> None:
+        count = len(plan.erases)
+        yes = f"Erase {plural(count, 'disk')} and start" if count else "Start"
+        super().__init__("Consent", yes=yes, no="No, leave", hint="esc: leave, nothing is touched")
+        self._plan = plan
+        self._signs = signs
+        self._lines = lines_to_type(plan)
+
+    def questions(self) -> ComposeResult:
+        yield Static(_asked(self._plan, self._lines), classes="asked")
+        roles = {disk.id: role for role, prints in self._plan.binding.items() for disk in prints}
+        width = max((len(_shown(line)) for line in self._lines), default=0)
+        with VerticalScroll(classes="lines", can_focus=False):
+            for line in self._lines:
+                role = clean(roles.get(line.disks[0].id, ""), 12)
+                yield ConsentLine(line, _what(line, role, width), self._signs)
+        yield Static(classes="wrong")
+
+    def on_mount(self) -> None:
+        app = cast("RaidtuiApp", self.app)
+        app.disks_changed.subscribe(self, self._disks_changed)
+        self.query_one("#yes", Button).variant = "error"
+        self._judge()
+        (self.query(Input).first() if self._lines else self.query_one("#no")).focus()
+        if app.disks is not None:
+            self._disks_changed(app.disks)
+
+    def _disks_changed(self, disks: DiskList) -> None:
+        """What was planned with is not there any more: this consent would be to something else."""
+        if self.is_current and (why := disturbed(self._plan, disks)):
+            self.app.notify(f"nothing was started: {why}", severity="warning", timeout=15, markup=False)
+            self.dismiss(None)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._judge()
+        self.query_one(".wrong", Static).update("")
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        """On to the next line that is not right yet, if this one is; at the end it is consent."""
+        event.stop()
+        line = event.input.parent
+        if isinstance(line, ConsentLine) and line.right and (waiting := self._waiting()):
+            waiting[0].query_one(Input).focus()
+        else:
+            self.agree()
+
+    def agree(self) -> None:
+        erase = consented(self._lines, [line.typed for line in self.query(ConsentLine)])
+        if erase is not None:
+            self.dismiss(erase)
+            return
+        left = len(self._waiting())
+        words = (
+            f"! nothing was started: {left} of {plural(len(self._lines), 'line')} {'is' if left == 1 else 'are'} not right"
+        )
+        self.query_one(".wrong", Static).update(Text(words))
+
+    def action_leave(self) -> None:
+        self.app.notify("nothing was started", timeout=3, markup=False)
+        self.dismiss(None)
+
+    def action_to_line(self, way: int) -> None:
+        inputs = list(self.query(Input))
+        at = next((index for index, one in enumerate(inputs) if one.has_focus), 0)
+        if inputs:
+            inputs[max(0, min(len(inputs) - 1, at + way))].focus()
+
+    def _waiting(self) -> list[ConsentLine]:
+        return [line for line in self.query(ConsentLine) if not line.right]
+
+    def _judge(self) -> None:
+        for line in self.query(ConsentLine):
+            line.judge()
+        self.query_one("#yes", Button).disabled = bool(self._waiting())
+
+
+def _asked(plan: Plan, lines: tuple[Line, ...]) -> Text:
+    if not lines:
+        return Text("This plan erases no disk. Start it?")
+    count = len(plan.erases)
+    text = Text.assemble((f"{plural(count, 'disk')} will be ERASED", "bold"), ". All that is on ",
+                         "it" if count == 1 else "them", " will be lost.\n")  # fmt: skip
+    codes = sum(not line.name for line in lines)
+    if codes:
+        text.append("Type the code that is shown for the disks that it stands for.")
+    if codes < len(lines):
+        text.append(f"{' ' if codes else ''}Type the underlined end of each disk's name.")
+    return text
+
+
+def _what(line: Line, role: str, width: int) -> Text:
+    """The disk and its name in `width` cells, or the disks and their code."""
+    disk = line.disks[0]
+    text = Text(no_wrap=True, overflow="ellipsis")
+    if not line.name:
+        text.append(line.expected, "bold underline")
+        text.append(f"  {_disks(line.disks)}, {role}" if role else f"  {_disks(line.disks)}")
+        return text
+    shown = _shown(line)
+    text.append(" " * (width - len(shown)))
+    text.append(shown[: -len(line.expected)]).append(line.expected, "bold underline")
+    return text.append(f"  {role:<7}  {size_text(disk.size_bytes)}  {clean(disk.model, 40)}", "dim")
+
+
+def _shown(line: Line) -> str:
+    """As much of the name's end as there is room for, and never less than what is to be typed."""
+    name = line.name
+    return name if len(name) <= _NAME_LIMIT else "…" + name[-max(_NAME_LIMIT - 1, len(line.expected)) :]
+
+
+def _disks(disks: tuple[Fingerprint, ...]) -> str:
+    first = disks[0]
+    count = "" if len(disks) == 1 else f"all {len(disks)} × "
+    return f"{count}{clean(first.model, 40)} of {size_text(first.size_bytes)}"

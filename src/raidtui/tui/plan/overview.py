@@ -1,0 +1,139 @@
+"""The plan in one pane: what it costs, which disks it erases, what to beware of, and the line that does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from raidtui.base.text import clean, plural
+from raidtui.front.consent import erased_disks
+from raidtui.front.words import sentence
+from raidtui.model.disk import Disk
+from raidtui.model.plan import Options, Plan
+from raidtui.model.problem import Problem
+from raidtui.model.units import duration_text, size_text
+from raidtui.tui.disks.words import Signs
+from raidtui.tui.plan.asking import Way, found_on, way_out
+
+_LABEL_WIDTH = 9
+
+
+def nothing_yet(lacks: Sequence[tuple[str, Way]]) -> RenderableType:
+    """For a draft that is not complete enough to ask the engine about it."""
+    lines: list[RenderableType] = [Text("Nothing to plan yet", style="bold"), Text()]
+    lines += [_hanging(Text(f" {way.key} ", style="bold reverse"), Text(f"{way.words}: {what}")) for what, way in lacks]
+    return Group(*lines)
+
+
+def planning(words: str) -> RenderableType:
+    """While the engine is busy with it."""
+    return Text(words, style="dim")
+
+
+def refused(problems: Sequence[Problem], signs: Signs, heading: str = "The engine made no plan") -> RenderableType:
+    """Problems whole, each with the key that leads to where it is put right."""
+    parts: list[RenderableType] = [Text(heading, style="bold"), Text()]
+    for problem in problems:
+        way = way_out(problem)
+        parts.append(_hanging(Text(signs.used, style="bold"), Text(sentence(problem))))
+        parts.append(_hanging(Text(" "), Text.assemble((f" {way.key} ", "bold reverse"), f" {way.words}")))
+        parts.append(Text())
+    return Group(*parts)
+
+
+def overview(plan: Plan, disks: Sequence[Disk], command: str, signs: Signs) -> RenderableType:
+    """All of a plan but its steps."""
+    name, title = clean(plan.scenario.get("name", ""), 70), clean(plan.scenario.get("title", ""), 200)
+    return Group(
+        Text.assemble((name, "bold"), f": {title}" if title else ""),
+        Text(),
+        _facts([*_costs(plan, signs), ("Endurance", _endurance(plan, disks)), ("Measured", _chosen(plan.options))]),
+        *_warnings(plan.warnings, signs),
+        Text(),
+        *_erased(plan, disks),
+        Text(),
+        Text("The same without screens, for the saved scenario", style="dim"),
+        Padding(Text(command, overflow="fold"), (0, 0, 0, 2)),
+    )
+
+
+def _costs(plan: Plan, signs: Signs) -> Iterator[tuple[str, str]]:
+    rounds = len({cell.round for cell in plan.cells})
+    layouts = len({cell.layout for cell in plan.cells})
+    workloads = len({cell.workload for cell in plan.cells})
+    yield "Time", f"about {duration_text(plan.seconds)}"
+    matrix = f"{plural(layouts, 'layout')}, {plural(workloads, 'workload')}, {plural(rounds, 'round')}"
+    yield "Cells", f"{len(plan.cells)} {signs.dot} {matrix}"
+    if plan.writes_bytes is None:
+        yield "Writes", "as much as the disks take in that time: some workloads are bounded by time alone"
+    else:
+        yield "Writes", f"at most {size_text(plan.writes_bytes)}"
+
+
+def _endurance(plan: Plan, disks: Sequence[Disk]) -> str:
+    """No disk says how many bytes it is rated for, so that the share cannot be known; what is used up is known of some."""
+    planned = set(plan.erases)
+    worn = [disk.wear_percent for disk in disks if disk.id in planned and disk.wear_percent is not None]
+    if not worn:
+        return "share unknown: the disks do not tell what they are rated for"
+    low, high = min(worn), max(worn)
+    used = f"{high:.0f} %" if round(low) == round(high) else f"{low:.0f} to {high:.0f} %"
+    return f"share unknown: the disks tell no rating; used up so far: {used}"
+
+
+def _chosen(options: Options) -> str:
+    what = "a rehearsal of at most 3 s a workload: good for trying, not for comparing" if options.quick else "in full"
+    parts = [what]
+    if options.layouts:
+        parts.append(f"only {', '.join(clean(name, 40) for name in options.layouts)}")
+    if options.workloads:
+        parts.append(f"only with {', '.join(clean(name, 40) for name in options.workloads)}")
+    return "; ".join(parts)
+
+
+def _warnings(warnings: Iterable[str], signs: Signs) -> Iterator[RenderableType]:
+    for index, warning in enumerate(warnings):
+        if index == 0:
+            yield Text()
+        yield _hanging(Text(signs.gone, style="bold"), Text(clean(warning, 1000)))
+
+
+def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:
+    if not plan.erases:
+        yield Text("No disk is erased.", style="bold")
+        return
+    count = len(plan.erases)
+    yield Text(f"{'This disk' if count == 1 else f'These {count} disks'} will be ERASED", style="bold")
+    roles = {disk.id: role for role, prints in plan.binding.items() for disk in prints}
+    here = {disk.id: disk for disk in disks}
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim", expand=True)
+    table.add_column("  role", no_wrap=True)
+    table.add_column("serial", no_wrap=True)
+    table.add_column("model", no_wrap=True, ratio=1, min_width=9)
+    table.add_column("size", no_wrap=True, justify="right")
+    table.add_column("found on it", ratio=1, min_width=15)
+    for disk in erased_disks(plan):
+        table.add_row(*map(Text, (f"  {clean(roles.get(disk.id, ''), 31)}", clean(disk.id, 40), clean(disk.model, 60),
+                                  size_text(disk.size_bytes), found_on(here.get(disk.id)))))  # fmt: skip
+    yield table
+
+
+def _facts(rows: Iterable[tuple[str, str]]) -> Table:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=_LABEL_WIDTH, style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, value in rows:
+        grid.add_row(Text(label), Text(value))
+    return grid
+
+
+def _hanging(sign: Text, words: Text) -> Table:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(sign, words)
+    return grid
