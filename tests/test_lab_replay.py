@@ -131,6 +131,9 @@ def test_the_executed_commands_are_the_planned_ones(lab: Lab, tmp_path: Path) ->
     for step in plan["steps"]:
         for command in step.get("commands", []):
             assert command in executed[step["id"]], step["title"]
+    began = next(event for event in records if event["kind"] == "cell-started")
+    (array,) = (name for name, what in began["devices"].items() if what == "target")
+    assert began["parents"] == {name: array for name in began["devices"] if name != array}
 
 
 def test_without_consent_nothing_is_touched(lab: Lab, tmp_path: Path) -> None:
