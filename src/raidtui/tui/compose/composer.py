@@ -69,8 +69,10 @@ class Composer(ModeScreen):
     #compose-panes > #outline-pane { width: 5fr; }
     #compose-panes > #form-pane { width: 6fr; }
     #compose-panes > #preview { width: 7fr; }
-    .-narrow #compose-panes > .pane { display: none; width: 1fr; }
-    .-narrow #compose-panes > .-here { display: block; }
+    Composer.-narrow #compose-panes > .pane { display: none; width: 1fr; }
+    Composer.-narrow #compose-panes > .-here { display: block; }
+    Composer.-tall Editor { height: 16; }
+    Composer.-tall Editor > VerticalScroll { max-height: 7; }
     """
 
     def __init__(self) -> None:

@@ -41,9 +41,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         border-title-style: bold;
         &:focus-within { border-top: solid $primary; }
     }
-    .-tall Editor { height: 16; }
     Editor > VerticalScroll { height: auto; max-height: 4; scrollbar-size-vertical: 1; }
-    .-tall Editor > VerticalScroll { max-height: 7; }
     Editor Static { height: auto; }
     Editor Input { background: $surface; padding: 0 1; }
     Editor Input:focus { background: $panel; }
@@ -51,7 +49,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
     Editor .gone { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "abandon", "As it was", id="option.abandon", tooltip="Leave the option as it was"),
+        Binding("escape", "abandon", "As it was", id="option.abandon", tooltip="Leave the option as it was", show=False),
         Binding("up", "step(-1)", "Take, up", id="option.up", tooltip="Take the value and go up", show=False),
         Binding("down", "step(1)", "Take, down", id="option.down", tooltip="Take the value and go down", show=False),
         Binding(
@@ -97,6 +95,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         self._check_name = check_name
         self._roles: Mapping[str, str] = {}
         self._choices: list[tuple[str, Any]] = []
+        self._chosen_word: str | None = None
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(can_focus=False):
@@ -137,7 +136,9 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         if self.row is None or self.row.heading or self.row.refused:
             return
         if self._is_list(self.row):
-            self.query_one("#choices").focus()
+            choices = self.query_one("#choices", LineList)
+            choices.go(self._chosen_word)
+            choices.focus()
             return
         self.query_one("#typed", Input).focus()
 
@@ -182,7 +183,13 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         if self._take_text():
             self.post_message(self.Stepped(0))
 
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        in_list = event.widget is self.query_one("#choices") and self.row is not None and self.row.field.type == "devices"
+        more = " · space: add or take out" if in_list else ""
+        self.border_subtitle = f"enter: take it · esc: as it was{more}"
+
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        self.border_subtitle = ""
         if event.widget is self.query_one("#typed") and not self._take_text() and self.row is not None:
             self.notify(f"{clean(self.row.field.name)} is as it was", timeout=3, markup=False)
             self._show_text(self.row)
@@ -258,10 +265,10 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         names = [word for word, _ in self._choices]
         lines = choice_lines(names, chosen, refused, notes, glyphs())
         choices = self.query_one("#choices", LineList)
-        before = list(choices.keys)
         choices.show(names, lines, [name in refused for name in names])
-        if before != choices.keys and chosen:
-            choices.go(chosen[0])
+        self._chosen_word = chosen[0] if chosen else None
+        if not choices.has_focus:
+            choices.go(self._chosen_word)
 
 
 def _plain_choices(row: FormRow) -> tuple[list[tuple[str, Any]], list[str]]:

@@ -29,7 +29,9 @@ What Linux would refuse here is greyed, with the reason.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "turn(-1)", "Choice before", id="form.before", tooltip="The choice before", show=False),
         Binding("right,space", "turn(1)", "Next choice", id="form.next", tooltip="The next choice", show=False),
-        Binding("delete,backspace", "leave_out", "Leave out", id="form.leave_out", tooltip="Leave the option out"),
+        Binding(
+            "delete,backspace", "leave_out", "Leave out", id="form.leave_out", tooltip="Leave the option out", show=False
+        ),
         Binding("escape", "back", "Scenario", id="form.back", tooltip="Back to the scenario", show=False),
     ]
 

@@ -65,7 +65,7 @@ The stack as it would be built, from its target down to the disks, and what arit
     PreviewPane .gone { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "copy", "Copy commands", id="preview.copy", tooltip="Copy the commands to the clipboard"),
+        Binding("c", "copy", "Copy commands", id="preview.copy", tooltip="Copy the commands to the clipboard", show=False),
     ]
 
     class Asked(Message):
@@ -84,6 +84,7 @@ The stack as it would be built, from its target down to the disks, and what arit
     def compose(self) -> ComposeResult:
         yield Static(id="said", markup=False)
         yield Static(id="stack", markup=False)
+        yield Static(id="wrong-head", markup=False)
         yield LineList(id="problems")
         yield Static(id="after", markup=False)
 
@@ -112,7 +113,7 @@ The stack as it would be built, from its target down to the disks, and what arit
             said.append(Content.styled("asking the engine …", DIM))
         self._put("#said", said)
         self._put("#stack", self._first(layout, load, width))
-        self._show_problems(layout, load)
+        self._show_problems(layout, load, width)
         after = [] if layout is None else warning_lines(layout.warnings, width)
         after += [] if load is None else warning_lines(load.warnings, width)
         if self.commands:
@@ -144,7 +145,7 @@ The stack as it would be built, from its target down to the disks, and what arit
             return load_lines(load, width)
         return overview(preview, width, signs) if preview is not None and not self._shown.empty else []
 
-    def _show_problems(self, layout: LayoutView | None, load: WorkloadView | None) -> None:
+    def _show_problems(self, layout: LayoutView | None, load: WorkloadView | None, width: int) -> None:
         preview = self._shown.preview
         own = layout.problems if layout else load.problems if load else ()
         others = [problem for problem in (preview.problems if preview else ()) if problem not in own]
@@ -153,6 +154,8 @@ The stack as it would be built, from its target down to the disks, and what arit
         problems.set_class(not self._problems, "gone")
         lines = [problem_line(problem.place.removeprefix("$."), problem.message, glyphs()) for problem in self._problems]
         problems.show(list(range(len(lines))), lines)
+        head = [Content(""), heading("problems", width, "enter: go there", glyphs())] if lines else []
+        self._put("#wrong-head", head)
 
     def _about(self) -> tuple[LayoutView | None, WorkloadView | None]:
         preview, path = self._shown.preview, self._shown.path

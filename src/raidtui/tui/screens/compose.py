@@ -51,7 +51,7 @@ class ComposeScreen(Composer):
         Binding("o", "open", "Open", id="compose.open", tooltip="Open a scenario or result file", show=False),
         Binding("c", "copy", "Copy commands", id="compose.copy", tooltip="Copy the commands to the clipboard", show=False),
         Binding("g", "disks", "Choose disks", id="compose.disks", tooltip="Go to Disks and choose some", show=False),
-        Binding("tab", "pane(1)", "Next pane", id="compose.next", tooltip="To the next pane", show=False),
+        Binding("tab", "pane(1)", "Pane", id="compose.next", tooltip="To the next pane"),
         Binding("shift+tab", "pane(-1)", "Pane before", id="compose.before", tooltip="To the pane before", show=False),
     ]  # fmt: skip
 
