@@ -75,14 +75,23 @@ def test_the_stack_is_drawn_from_disks_to_target() -> None:
     assert stack.stripe_bytes == 128 << 10
 
 
-def test_without_disks_there_are_problems_and_no_figures() -> None:
+def test_without_disks_there_are_only_the_figures_that_need_none() -> None:
     found = see([], {})
     assert {problem.code for problem in found.problems} == {"too-few-disks"}
     view = layout(found, "raid5")
-    assert (view.problems, view.size_bytes, view.build, found.seconds) == ((), None, (), None)
+    assert (view.problems, view.size_bytes, view.raw_bytes, view.ceiling) == ((), None, None, None)
+    assert (view.build, view.erases, found.seconds, found.erases) == ((), (), None, ())
+    assert (view.may_fail, view.write_penalty, view.stripe_bytes) == (1, 2.0, 128 << 10)
     assert view.stack is not None
-    assert view.stack.words == "raid5 of 3, chunk 64KiB"
+    assert (view.stack.words, view.stack.size_bytes) == ("raid5 of 3, chunk 64KiB", None)
     assert workload(found, "w").command
+
+
+def test_what_only_the_size_of_disks_could_forbid_is_no_problem_before_they_are_chosen() -> None:
+    bitmap = {"md": {"level": "raid5", "on": "@data", "bitmap": "internal", "bitmap_chunk": "4KiB"}}
+    assert layout(see([], {}, layouts={"it": bitmap}), "it").problems == ()
+    (problem,) = one(bitmap).problems
+    assert problem.place == "$.layouts.it.md.bitmap_chunk"
 
 
 def test_a_disk_that_was_chosen_and_is_not_free_still_has_figures() -> None:

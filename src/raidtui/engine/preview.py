@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from raidtui.engine import cautions
 from raidtui.engine.binding import bind_partly
 from raidtui.engine.ceiling import ceiling_of
@@ -114,27 +116,28 @@ def _layout(name: str, raw: Any, given: Given, sketch: Sketch, ground: Ground, p
             problems += error.problems
     stack = piece.view if piece is not None and isinstance(piece.view, LayerView) else None
     view = LayoutView(name, stack, tuple(problems))
-    if piece is None or planned is None or piece.shape is None:
+    if piece is None or piece.shape is None or problems:
         return _Layout(view, piece, None)
-    return _Layout(
-        LayoutView(
-            name,
-            stack,
-            warnings=tuple(dict.fromkeys(_warnings(piece, ground, patterns))),
-            size_bytes=piece.shape.size_bytes,
-            raw_bytes=sum(disk.size_bytes for disk in piece.disks),
-            may_fail=piece.may_fail,
-            may_fail_words=piece.words,
-            write_penalty=piece.penalty,
-            stripe_bytes=piece.shape.stripe_bytes,
-            ceiling=ceiling_of(piece, one_by_one=len(planned.targets) > 1),
-            build=_commands(planned.build),
-            teardown=_commands(planned.teardown),
-            erases=tuple(sorted(disk.id for disk in piece.disks)),
-        ),
-        piece,
-        planned,
+    view = msgspec.structs.replace(
+        view,
+        warnings=tuple(dict.fromkeys(_warnings(piece, ground, patterns))),
+        may_fail=piece.may_fail,
+        may_fail_words=piece.words,
+        write_penalty=piece.penalty,
+        stripe_bytes=piece.shape.stripe_bytes,
     )
+    if planned is None:
+        return _Layout(view, piece, None)
+    view = msgspec.structs.replace(
+        view,
+        size_bytes=piece.shape.size_bytes,
+        raw_bytes=sum(disk.size_bytes for disk in piece.disks),
+        ceiling=ceiling_of(piece, one_by_one=len(planned.targets) > 1),
+        build=_commands(planned.build),
+        teardown=_commands(planned.teardown),
+        erases=tuple(sorted(disk.id for disk in piece.disks)),
+    )
+    return _Layout(view, piece, planned)
 
 
 def _owner(place: str, sketch: Sketch, given: Given) -> str:

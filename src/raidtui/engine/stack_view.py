@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,8 @@ from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import MAX_NESTING, ROLE_PATTERN, Policy, Role, single
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Layer, Part, Shape
+
+_ANY_SIZE_BYTES: Final = 1 << 40
 
 
 class Ground(NamedTuple):
@@ -37,7 +39,9 @@ class Piece(NamedTuple):
     devices: int
     """Devices that it is for the layer above."""
     parts: tuple[Part, ...] | None
-    """The same, where they are known."""
+    """The same; None where there is nothing to stand on."""
+    known: bool = False
+    """False where disks are not chosen yet: then `parts` are only as many, and their sizes mean nothing."""
     disks: tuple[Disk, ...] = ()
     may_fail: int | None = None
     """Disks that may fail without loss of one of its devices, whichever they are."""
@@ -109,7 +113,14 @@ def _role(name: str, ground: Ground) -> Piece:
     disks, count = ground.binding.get(name, ()), ground.roles[name].count
     size_bytes = min((disk.size_bytes for disk in disks), default=None)
     view = RoleView(name, count, tuple(disk.id for disk in disks), size_bytes)
-    return Piece(view, count, tuple(map(disk_part, disks)) if disks else None, disks, may_fail=0, data=disks)
+    parts = tuple(map(disk_part, disks)) or tuple(_any_disk(name, number) for number in range(count))
+    return Piece(view, count, parts, bool(disks), disks, may_fail=0, data=disks)
+
+
+def _any_disk(role: str, number: int) -> Part:
+    """Stands for a disk that is not chosen yet, in arithmetic that does not depend on its size."""
+    name = f"{role}{number}"
+    return Part(f"disk:{name}", f"/dev/{name}", _ANY_SIZE_BYTES, 512, (name,))
 
 
 def _measured(
@@ -120,7 +131,7 @@ def _measured(
     policy: Policy,
     problems: tuple[Problem, ...],
 ) -> Piece:
-    """The layer with its figures, where it is sound (`spec`), and where the disks of all below are known."""
+    """The layer with its figures, where it is sound (`spec`) and all below it is."""
     found = [piece for pieces in below.values() for piece in pieces]
     every = (*problems, *(problem for piece in found for problem in piece.problems))
     disks = tuple(disk for piece in found for disk in piece.disks)
@@ -128,7 +139,8 @@ def _measured(
         *(known for piece in found for known in piece.inputs),
         {name: tuple(disk for piece in pieces for disk in piece.disks) for name, pieces in below.items()},
     )
-    bare = Piece(view, 1, None, disks, inputs=inputs, problems=every)
+    known = all(piece.known for piece in found)
+    bare = Piece(view, 1, None, known, disks, inputs=inputs, problems=every)
     parts = {name: tuple(p for piece in pieces for p in piece.parts or ()) for name, pieces in below.items()}
     if spec is None or not all(piece.parts for piece in found):
         return bare._replace(view=_with(view, problems=problems))
@@ -136,13 +148,16 @@ def _measured(
         shape = layer.shape(spec, parts)
         offers = layer.plan(spec, parts, Names("preview0"), policy).offers
     except ProblemError as error:
-        wrong = tuple(_at(problem, view) for problem in error.problems)
+        # Without disks it is not the disks that are too small.
+        wrong = tuple(_at(problem, view) for problem in error.problems) if known else ()
         return bare._replace(view=_with(view, problems=(*problems, *wrong)), problems=(*every, *wrong))
     may_fail, words = _tolerance(layer, spec, below)
     data = next(iter(below.values()))
     each = [part.size_bytes for part in next(iter(parts.values()))]
     return bare._replace(
-        view=_with(view, problems=problems, size_bytes=shape.size_bytes, stripe_bytes=shape.stripe_bytes),
+        view=_with(
+            view, problems=problems, size_bytes=shape.size_bytes if known else None, stripe_bytes=shape.stripe_bytes
+        ),
         parts=(offers,) if offers is not None else None,
         may_fail=may_fail,
         words=words,

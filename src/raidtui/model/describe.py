@@ -134,7 +134,10 @@ class Ceiling(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LayoutView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One layout, as far as arithmetic tells before anything is built. Figures are None until disks are chosen."""
+    """One layout, as far as arithmetic tells before anything is built.
+
+    What depends on the disks themselves is None or empty until they are chosen: sizes, ceiling, commands, `erases`.
+    """
 
     name: str
     stack: LayerView | None = None
