@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -110,16 +111,35 @@ def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:
     yield Text(f"{'This disk' if count == 1 else f'These {count} disks'} will be ERASED", style="bold")
     roles = {disk.id: role for role, prints in plan.binding.items() for disk in prints}
     here = {disk.id: disk for disk in disks}
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim", expand=True)
-    table.add_column("  role", no_wrap=True)
-    table.add_column("serial", no_wrap=True)
-    table.add_column("model", no_wrap=True, ratio=1, min_width=9)
-    table.add_column("size", no_wrap=True, justify="right")
-    table.add_column("found on it", ratio=1, min_width=15)
-    for disk in erased_disks(plan):
-        table.add_row(*map(Text, (f"  {clean(roles.get(disk.id, ''), 31)}", clean(disk.id, 40), clean(disk.model, 60),
-                                  size_text(disk.size_bytes), found_on(here.get(disk.id)))))  # fmt: skip
-    yield table
+    rows = [
+        (clean(roles.get(disk.id, ""), 31), clean(disk.id, 40), clean(disk.model, 60), size_text(disk.size_bytes),
+         found_on(here.get(disk.id)))
+        for disk in erased_disks(plan)
+    ]  # fmt: skip
+    yield DiskLines([("role", "serial", "model", "size", "found on it"), *rows])
+
+
+class DiskLines:
+    """One line a disk, the first one a heading. Where they are too long, the model gives way first, then what was found."""
+
+    def __init__(self, rows: Sequence[tuple[str, ...]]) -> None:
+        self._rows = rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = [max(cell_len(row[column]) for row in self._rows) for column in range(5)]
+        room = options.max_width - 2 - 4
+        for column, least in ((2, 6), (4, 14)):
+            excess = max(0, sum(widths) - room)
+            widths[column] = max(min(least, widths[column]), widths[column] - excess)
+        for index, row in enumerate(self._rows):
+            line = Text("  ", style="" if index else "dim", no_wrap=True, overflow="ellipsis")
+            for column, width in enumerate(widths):
+                cell = Text(row[column])
+                cell.truncate(width, overflow="ellipsis")
+                pad = " " * (width - cell.cell_len)
+                line.append_text(Text(pad) + cell if column == 3 else cell + Text(pad)).append(" ")
+            line.rstrip()
+            yield line
 
 
 def _facts(rows: Iterable[tuple[str, str]]) -> Table:
