@@ -18,6 +18,8 @@ from raidtui.front.inputs import shipped_folder
 DEFAULT = "raidtui-dark"
 FEW_COLOURS = "ansi-16"
 """For terminals that have the sixteen ANSI colours and no more."""
+_MANY_COLOURS = ("256color", "direct", "kitty", "alacritty", "ghostty", "foot", "wezterm", "contour", "rio")
+"""Parts of TERM that promise 256 colours or more."""
 _MAX_BYTES = 1 << 20
 
 
@@ -60,7 +62,8 @@ def choose(wanted: str, known: list[Theme], env: Mapping[str, str] = os.environ)
     if wanted in names:
         return wanted
     term = env.get("TERM", "")
-    few = "256color" not in term and env.get("COLORTERM", "") not in ("truecolor", "24bit")
+    # Over ssh COLORTERM is lost, but TERM is not.
+    few = not any(name in term for name in _MANY_COLOURS) and env.get("COLORTERM", "") not in ("truecolor", "24bit")
     return next((name for name in (FEW_COLOURS if few else DEFAULT, DEFAULT) if name in names), "textual-dark")
 
 

@@ -22,12 +22,14 @@ def throughput_series(cell: Cell) -> list[Series]:
 
 
 def latency_series(cell: Cell) -> list[Series]:
-    """Mean, p99 and longest completion latency in ms, of the slowest direction."""
-    return [
-        Series(name, [(sample.at_s, _slowest(sample, field)) for sample in cell.samples])
-        for name, field in (("mean", "mean_us"), ("p99", "p99_us"), ("max", "max_us"))
-        if cell.samples
-    ]
+    """Mean, p99 and, where it is known, longest completion latency in ms, of the slowest direction."""
+    found = []
+    for name, field in (("mean", "mean_us"), ("p99", "p99_us"), ("max", "max_us")):
+        points = [(sample.at_s, _slowest(sample, field)) for sample in cell.samples]
+        # The longest latency of an interval is known only where it was the longest so far: a few dots are no line.
+        if 2 * sum(value is not None for _, value in points) > len(points):
+            found.append(Series(name, points))
+    return found
 
 
 def device_series(cell: Cell, name: str) -> list[Series]:

@@ -19,22 +19,22 @@ CELL_COLUMNS = (
     Column("workload", "Workload", 10, flexible=True),
     Column("round", "Rnd", 3, "right", "Round"),
     Column("rate", "Rate", 12, "right", "Operations or megabytes per second, all directions together"),
-    Column("mean", "Mean", 8, "right", "Mean completion latency"),
-    Column("p99", "p99", 8, "right", "99 of 100 operations were faster"),
+    Column("mean", "Mean", 9, "right", "Mean completion latency"),
+    Column("p99", "p99", 9, "right", "99 of 100 operations were faster"),
     Column("amplification", "W.amp", 5, "right", "Bytes written to members, per byte that the workload wrote"),
     Column("cores", "Cores", 5, "right", "CPU cores used"),
 )
 
 DEVICE_COLUMNS = (
-    Column("name", "Device", 9, help="The kernel's name at that time"),
-    Column("role", "Role", 8, help="What it was in the layout"),
+    Column("name", "Device", 8, help="The kernel's name at that time"),
+    Column("role", "Role", 7, help="What it was in the layout"),
     Column("disk", "Disk", 8, help="The disk's id", flexible=True),
     Column("read", "Read MB", 8, "right", "Read during the cell"),
     Column("written", "Write MB", 8, "right", "Written during the cell"),
     Column("r_await", "r_await", 8, "right", "Mean time of a read"),
     Column("w_await", "w_await", 8, "right", "Mean time of a write"),
     Column("util", "%util", 5, "right", "Mean utilisation"),
-    Column("history", "Utilisation", 12, help="Over the cell; a full block is 100 %"),
+    Column("history", "History", 6, help="Utilisation at the end of the cell; a full block is 100 %"),
 )
 
 
@@ -77,7 +77,7 @@ class DeviceRows:
         return [
             key, use.role, use.disk or glyphs().absent, mb_s_text(use.read_bytes), mb_s_text(use.written_bytes),
             _await(use.mean_read_await_ms), _await(use.mean_write_await_ms), _percent(use),
-            spark(use.series.get("util_percent", ()), 12, top=100.0),
+            spark(use.series.get("util_percent", ()), 6, top=100.0),
         ]  # fmt: skip
 
 

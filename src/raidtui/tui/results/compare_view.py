@@ -14,7 +14,7 @@ from textual.widgets import Static
 from raidtui.base.text import clean
 from raidtui.model.result import Result
 from raidtui.results.compare import Comparison, compare_many
-from raidtui.results.lines import MARKS, source_lines, state_of, why
+from raidtui.results.lines import MARKS, state_of, why
 from raidtui.tui.results.grid import Grid, View
 from raidtui.tui.results.sheet import BAD, MUTED, WARN, Sheet
 from raidtui.tui.widgets.live_table import Column, LiveTable
@@ -107,6 +107,7 @@ class CompareView(Vertical):
         table.sort_descending = self._view.descending
         table.show(grid)
         table.redraw()
+        self.border_subtitle = "h and l: sideways" if grid.width > width else ""
         self._tell(table.cursor_key)
 
     def _tell(self, key: str | None) -> None:
@@ -125,8 +126,9 @@ class CompareView(Vertical):
                            style=BAD if MARKS[state] == "✗" else WARN)  # fmt: skip
         for note in comparison.notes:
             sheet.para(note, mark="⚠", style=WARN)
-        for line in source_lines(comparison):
-            sheet.para(line, style=MUTED)
+        for number, source in enumerate(comparison.sources, 1) if len(comparison.sources) > 1 else ():
+            words = f"{source.scenario}, {source.host}, {source.started[:16].replace('T', ' ')}"
+            sheet.para(f"{words}, {source.valid} of {source.cells} cells valid", mark=f"{number}:", style=MUTED)
         self.query_one("#compare-about > Static", Static).update(sheet.content())
 
     def _cells_of(self, comparison: Comparison, key: str | None) -> list[tuple[int, int]]:

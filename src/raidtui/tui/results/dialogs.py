@@ -46,6 +46,7 @@ Up and down choose the format, tab goes to the file's name, enter writes it. A f
 """
     DEFAULT_CSS = """
     ExportDialog OptionList { height: auto; max-height: 10; border: none; padding: 0; margin: 0 0 1 0; }
+    ExportDialog OptionList:focus { border: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "agree", "Write", id="export.write", tooltip="Write the file", priority=True),

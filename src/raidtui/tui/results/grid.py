@@ -44,6 +44,8 @@ class Grid:
         ]
         self._bar = 0
         self.columns = self._columns(width)
+        self.width = sum(column.width + 1 for column in self.columns) + 1
+        """Cells that all columns together need."""
         self.keys = self._sorted(view)
 
     def cells(self, key: str) -> Sequence[str | Text]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -99,6 +101,24 @@ class PageTab(Static):
         self.post_message(self.Picked(self._page))
 
 
+class CellChart(Chart):
+    """Escape leaves the playhead first, and then the result."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Back", id="results.chart_back", tooltip="No playhead; without one, back to the list"),
+    ]
+
+    def action_leave(self) -> None:
+        """One step back."""
+        if self.cursor_s is not None:
+            self.action_live()
+        else:
+            self.post_message(self.Left())
+
+    class Left(Message):
+        """The chart is to be left."""
+
+
 class ResultView(Vertical):
     """Pages of one result. `show` gives it one; `page` says which page is seen."""
 
@@ -130,13 +150,13 @@ class ResultView(Vertical):
             with Vertical(id="charts"):
                 yield Static(classes="cell-name")
                 with SharedTime():
-                    yield Chart("Throughput", id="chart-rate", unit=" MB/s", window_s=None, empty="no series was kept")
-                    yield Chart("IOPS", id="chart-iops", window_s=None, empty="no series was kept")
-                    yield Chart("Latency", id="chart-latency", unit=" ms", window_s=None, empty="no series was kept")
+                    yield CellChart("Throughput", id="chart-rate", unit=" MB/s", window_s=None, empty="no series was kept")
+                    yield CellChart("IOPS", id="chart-iops", window_s=None, empty="no series was kept")
+                    yield CellChart("Latency", id="chart-latency", unit=" ms", window_s=None, empty="no series was kept")
             with Vertical(id="devices"):
                 yield Static(classes="cell-name")
                 yield LiveTable(DEVICE_COLUMNS, id="device-table", empty="no device was watched")
-                yield Chart("Device", id="device-chart", unit=" MB/s", window_s=None, empty="no series was kept")
+                yield CellChart("Device", id="device-chart", unit=" MB/s", window_s=None, empty="no series was kept")
             yield Page(pages.built, id="built")
             yield Page(pages.machine, id="machine")
             yield Page(pages.commands, id="commands")
@@ -220,7 +240,7 @@ class ResultView(Vertical):
         number = next(i for i, one in enumerate(self.result.cells, 1) if one is cell)
         words.append("✓ " if cell.valid else "✗ INVALID ")
         words.append(" ".join(filter(None, (clean(cell.layout), clean(cell.part), clean(cell.workload)))))
-        return words.append(f"  round {cell.round} · cell {number} of {len(self.result.cells)} (, and . for others)", "dim")
+        return words.append(f"  round {cell.round} · {number} of {len(self.result.cells)}", "dim")
 
     def _show_device(self, name: str | None) -> None:
         chart, cell = self.query_one("#device-chart", Chart), self.cell

@@ -28,7 +28,7 @@ from raidtui.tui.results.library import Entry
 from raidtui.tui.results.library_pane import LibraryPane
 from raidtui.tui.results.opening import Opener
 from raidtui.tui.results.pages import commands_text
-from raidtui.tui.results.view import OF_A_CELL, ResultView
+from raidtui.tui.results.view import OF_A_CELL, CellChart, ResultView
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.dialog import AskText
 from raidtui.tui.widgets.live_table import LiveTable
@@ -50,8 +50,7 @@ class ResultsScreen(ModeScreen):
     ResultsScreen.-narrow #results-right { display: none; }
     ResultsScreen.-narrow.-opened #results-right { display: block; }
     ResultsScreen.-narrow.-opened #results-list { display: none; }
-    ResultsScreen.-wide.-comparing #results-list { display: none; }
-    ResultsScreen.-very-wide.-comparing #results-list { display: block; }
+    ResultsScreen.-comparing #results-list { display: none; }
     ResultsScreen #results-message { padding: 1 2; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -209,6 +208,10 @@ class ResultsScreen(ModeScreen):
         elif not self._list.clear_search() and self._list.marked:
             self._list.clear_marks()
 
+    @on(CellChart.Left)
+    def _chart_left(self) -> None:
+        self.action_back()
+
     def _to_list(self) -> None:
         if self.has_class("-comparing"):
             self._switch("result-view" if self._view.result else "results-message", opened=False)
@@ -355,7 +358,7 @@ class ResultsScreen(ModeScreen):
         if action in ("baseline", "turn"):
             return comparing
         if action == "search":
-            return not opened
+            return not (opened or comparing)
         here = self._here
         if action in ("timeline", "use", "copy", "delete", "compare", "export"):
             if comparing:
