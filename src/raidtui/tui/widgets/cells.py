@@ -46,6 +46,6 @@ def spark(
     highest = max((value for value in recent if value is not None), default=0.0) if top is None else top
     levels, last = signs.spark, len(signs.spark) - 1
     # Level 0 is kept for what is next to nothing, so that a busy second can be told from an idle one.
-    steps = last / highest if highest > 0 else 0.0
-    drawn = [" " if value is None else levels[max(0, min(last, ceil(value * steps)))] for value in recent]
+    steps = last / max(highest, 1e-300) if highest > 0 else 0.0
+    drawn = [" " if value is None else levels[ceil(max(0, min(last, value * steps)))] for value in recent]
     return Text("".join(drawn).rjust(width), style=style)
