@@ -20,6 +20,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import DiskList
 from raidtui.tui.cheat_sheet import CheatSheet
 from raidtui.tui.commands import Everything
+from raidtui.tui.compose.saving import may_lose
 from raidtui.tui.config import read_config
 from raidtui.tui.draft import Draft, History
 from raidtui.tui.link import Link, LinkState
@@ -202,7 +203,12 @@ class RaidtuiApp(App[int]):
             self.link.retry(opened)
 
     def action_leave(self) -> None:
-        self.exit(0)
+        self.run_worker(self._leave(), group="leave", exclusive=True)
+
+    async def _leave(self) -> None:
+        """End, once what was composed and not saved has been asked about."""
+        if await may_lose(self, "Quit"):
+            self.exit(0)
 
     def say(self, message: Message) -> None:
         """Post from any thread; once the application is going, nobody listens any more."""

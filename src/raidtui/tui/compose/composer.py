@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from raidtui.base.text import clean, plural
 from raidtui.model.describe import Kinds, Preview
@@ -35,15 +35,14 @@ PANES = ("outline", "form", "preview")
 _EMPTY = """\
 There is nothing in this scenario yet.
 
-  1  go to Disks, choose disks there and press r:
-     they become a role
-  l  then add a layout over it, such as raid5
-  w  and a workload to measure it with
+  1  to Disks: select some, press r for a role
+  l  a layout over them, such as raid5
+  w  a workload to measure it with
 
-or
+or begin from what there is:
 
-  n  start from a shipped scenario or a result
-  o  open a scenario file\
+  n  a shipped scenario, or a result
+  o  a file\
 """
 
 
@@ -67,6 +66,8 @@ class Composer(ModeScreen):
     #compose-panes { height: 1fr; }
     #compose-panes > .pane { width: 1fr; height: 1fr; }
     #compose-panes > #outline-pane { width: 5fr; }
+    #outline.-short { height: auto; }
+    #first { height: auto; margin: 1 0 1 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
     #compose-panes > #form-pane { width: 6fr; }
     #compose-panes > #preview { width: 7fr; }
     Composer.-narrow #compose-panes > .pane { display: none; width: 1fr; }
@@ -93,6 +94,7 @@ class Composer(ModeScreen):
         with Horizontal(id="compose-panes"):
             with Vertical(id="outline-pane", classes="pane"):
                 yield OutlineList(id="outline")
+                yield Static(_EMPTY, id="first", markup=False)
             with Vertical(id="form-pane", classes="pane"):
                 yield FormList(id="form")
                 yield Editor(self._wrong_name)
@@ -196,7 +198,9 @@ class Composer(ModeScreen):
     def _show_preview(self) -> None:
         document = self.working.document
         nothing = not any(document.get(section) for section in ("roles", "layouts", "workloads"))
-        shown = Shown(self.preview, self.here, self.disks, self.lost, _EMPTY if nothing else "")
+        shown = Shown(self.preview, self.here, self.disks, document, self.working.bind, self.lost, nothing)
+        self.query_one("#first").display = nothing
+        self.query_one("#outline").set_class(nothing, "-short")
         self.query_one(PreviewPane).show(shown)
         self.query_one(PreviewPane).border_subtitle = self._where_words("preview")
 

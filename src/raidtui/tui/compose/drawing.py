@@ -23,6 +23,9 @@ _MOST_ROWS: Final = 24
 """Of disks in one box; what is more is counted."""
 
 
+_UNBOUND: Final[Mapping[str, tuple[str, ...]]] = {}
+
+
 class Pen(NamedTuple):
     """What boxes are drawn with."""
 
@@ -46,6 +49,7 @@ class World(NamedTuple):
 
     disks: Mapping[str, Disk] | None
     """By id; None where it is not known which are there."""
+    bind: Mapping[str, tuple[str, ...]]
     pen: Pen
 
 
@@ -53,14 +57,21 @@ _UNICODE: Final = Pen("╭╮", "╰╯", "│", "─", "┬", "┴", "├", "�
 _ASCII: Final = Pen("++", "++", "|", "-", "+", "+", "+", "+", "!", "o", "~")
 
 
-def drawing(view: LayoutView, disks: Mapping[str, Disk] | None, width: int, signs: Glyphs) -> list[Content]:
+def drawing(
+    view: LayoutView,
+    disks: Mapping[str, Disk] | None,
+    width: int,
+    signs: Glyphs,
+    bind: Mapping[str, tuple[str, ...]] = _UNBOUND,
+) -> list[Content]:
     """The lines of the drawing, each `width` cells at most. Nothing where the layout could not be read.
 
-    `disks` are those that are there now: one that was chosen and is not among them is drawn as missing.
+    `disks` are those that are there now: one that was chosen and is not among them is drawn as missing. `bind` are those
+    that were chosen: the engine names none for a role of which one is missing.
     """
     if view.stack is None:
         return []
-    world = World(disks, _UNICODE if signs.unicode else _ASCII)
+    world = World(disks, bind, _UNICODE if signs.unicode else _ASCII)
     width = max(_LEAST, min(width, WIDEST))
     stack = _box_of(world, view.stack, width, width // 2)
     return [_target(world.pen, view, width), *stack]
@@ -82,7 +93,7 @@ def _box_of(world: World, part: LayerView | RoleView, width: int, joint: int | N
     if isinstance(part, RoleView):
         return _role(world, part, width, joint)
     below = [(name, source) for name, sources in part.inputs.items() for source in sources]
-    wants = [_wanted(source) for _, source in below]
+    wants = [_wanted(world, source) for _, source in below]
     if len(below) > 1 and sum(wants) + _GAP * (len(below) - 1) <= width:
         return _side_by_side(world, part, below, wants, width, joint)
     if len(below) > 1:
@@ -127,11 +138,11 @@ def _one_by_one(
     return lines
 
 
-def _wanted(part: LayerView | RoleView) -> int:
+def _wanted(world: World, part: LayerView | RoleView) -> int:
     """How wide a part has to be to say what it has to."""
     if isinstance(part, RoleView):
-        return max(_LEAST, len(part.role) + 14, *(cell_len(clean(disk, 60)) + 16 for disk in part.disks), 26)
-    inner = [[_wanted(source) for source in sources] for sources in part.inputs.values()]
+        return max(_LEAST, len(part.role) + 14, *(cell_len(clean(disk, 60)) + 16 for disk in _ids(world, part)), 26)
+    inner = [[_wanted(world, source) for source in sources] for sources in part.inputs.values()]
     beside_each_other = sum(map(sum, inner)) + _GAP * (sum(map(len, inner)) - 1)
     return max(_LEAST, cell_len(part.words) + 15, beside_each_other)
 
@@ -152,11 +163,16 @@ def _layer(world: World, part: LayerView, width: int, joint: int | None, joints:
 def _role(world: World, part: RoleView, width: int, joint: int | None) -> list[Content]:
     pen = world.pen
     title = Content.styled(cut(f"@{clean(part.role, 31)}", width - 6, pen.ellipsis), "bold " + ACCENT)
-    if not part.disks:
+    ids = _ids(world, part)
+    if not ids:
         lines = [Content.styled(cut(f"{pen.free} {plural(part.count, 'disk')}, not chosen", width - 4, pen.ellipsis), DIM)]
         return _framed(pen, title, Content(""), lines, width, joint, [])
-    count = Content.styled(f"{len(part.disks)}", DIM)
-    return _framed(pen, title, count, _disks(world, part.disks, width - 4), width, joint, [])
+    count = Content.styled(f"{len(ids)}", DIM)
+    return _framed(pen, title, count, _disks(world, ids, width - 4), width, joint, [])
+
+
+def _ids(world: World, part: RoleView) -> tuple[str, ...]:
+    return part.disks or world.bind.get(part.role, ())
 
 
 def _disks(world: World, ids: tuple[str, ...], width: int) -> list[Content]:

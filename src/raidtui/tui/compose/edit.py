@@ -13,6 +13,7 @@ from raidtui.tui.compose.layers import layer_at, main_input
 from raidtui.tui.compose.paths import MISSING, Path, at, drop, put, rekey, shift
 from raidtui.tui.draft import Draft, without_disks, without_role, wrong_role_name
 
+_USUAL_COUNT: Final = {"data": 4}
 _LEFT_OUT: Final[Mapping[str, Any]] = {}
 
 
@@ -24,8 +25,9 @@ class Change(NamedTuple):
     path: Path
 
 
-def add_role(draft: Draft, name: str, count: int = 1) -> Change:
-    """Raises ValueError where the name is taken or cannot be one."""
+def add_role(draft: Draft, name: str) -> Change:
+    """A role without disks: the usual number for its name. Raises ValueError where the name is taken or cannot be one."""
+    count = _USUAL_COUNT.get(name, 1)
     check_name(draft, ("roles", name))
     path: Path = ("roles", name)
     return _changed(draft, path, {"count": count, "where": {}}, f"add role {name}")

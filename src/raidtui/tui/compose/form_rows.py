@@ -54,7 +54,8 @@ class FormRow(NamedTuple):
     def fallback(self) -> str:
         """What is taken where it is left out; empty where nothing is."""
         if self.setting is not None and self.setting.value and self.setting.given is None:
-            return self.setting.value
+            words = {"true": "yes", "false": "no"} if self.field.type == "switch" else {}
+            return words.get(self.setting.value, self.setting.value)
         return "" if self.field.default is None else as_text(self.field, self.field.default)
 
 

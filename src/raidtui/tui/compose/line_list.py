@@ -16,7 +16,7 @@ class LineList(OptionList):
     DEFAULT_CSS = """
     LineList {
         height: 1fr; padding: 0; background: transparent; text-wrap: nowrap; text-overflow: ellipsis;
-        scrollbar-size-vertical: 1;
+        scrollbar-size-vertical: 1; scrollbar-gutter: stable;
         &:focus { background-tint: $foreground 0%; }
     }
     """

@@ -160,9 +160,13 @@ def _marked(lines: list[Line], document: Mapping[str, Any], preview: Preview | N
         fitting = [(len(line.path), number) for number, line in enumerate(lines) if _within(place, line)]
         if fitting and place:
             number = max(fitting, key=lambda found: (found[0], -found[1]))[1]
-            if not lines[number].wrong:
+            if not lines[number].wrong and not _says_what_to_do(lines[number]):
                 lines[number] = lines[number]._replace(wrong=clean(problem.message, 200))
     return lines
+
+
+def _says_what_to_do(line: Line) -> bool:
+    return line.what == "section" and bool(line.note)
 
 
 def _within(place: Path, line: Line) -> bool:

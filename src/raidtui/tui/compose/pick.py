@@ -35,6 +35,9 @@ Type a part of what you look for; **up** and **down** go through what is left, *
 """
     DEFAULT_CSS = """
     Pick LineList { height: auto; max-height: 14; margin: 1 0 0 0; }
+    Pick LineList > .option-list--option-highlighted {
+        color: $block-cursor-foreground; background: $block-cursor-background; text-style: $block-cursor-text-style;
+    }
     Pick .none { height: 1; color: $text-muted; }
     Pick .gone { display: none; }
     """

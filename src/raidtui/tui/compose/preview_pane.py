@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -22,7 +22,7 @@ from raidtui.tui.compose.drawing import drawing
 from raidtui.tui.compose.form_lines import problem_line
 from raidtui.tui.compose.line_list import LineList
 from raidtui.tui.compose.lines import BAD, DIM
-from raidtui.tui.compose.paths import Path
+from raidtui.tui.compose.paths import Path, path_of, place_of
 from raidtui.tui.compose.summary import (
     command_lines,
     commands_text,
@@ -42,10 +42,12 @@ class Shown(NamedTuple):
     path: Path
     """Of what is under the cursor: decides which layout or workload it is about."""
     disks: Mapping[str, Disk] | None
+    document: Mapping[str, Any]
+    bind: Mapping[str, tuple[str, ...]]
     lost: tuple[Problem, ...] = ()
     """Why there is no newer preview."""
-    empty: str = ""
-    """What to do first, where there is nothing yet."""
+    empty: bool = False
+    """There is nothing to show yet."""
 
 
 class PreviewPane(VerticalScroll):
@@ -58,10 +60,10 @@ The stack as it would be built, from its target down to the disks, and what arit
 **Enter** on a problem goes to the option that it is about. **c** copies the commands to the clipboard.
 """
     DEFAULT_CSS = """
-    PreviewPane { scrollbar-size-vertical: 1; }
+    PreviewPane { scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
     PreviewPane Static { height: auto; text-wrap: nowrap; }
     PreviewPane #said { text-wrap: wrap; }
-    PreviewPane LineList { height: auto; max-height: 12; }
+    PreviewPane LineList { height: auto; max-height: 12; scrollbar-gutter: auto; }
     PreviewPane .gone { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -78,7 +80,7 @@ The stack as it would be built, from its target down to the disks, and what arit
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, classes="pane")
         self.border_title = "Preview"
-        self._shown = Shown(None, (), None)
+        self._shown = Shown(None, (), None, {}, {})
         self._problems: list[Problem] = []
 
     def compose(self) -> ComposeResult:
@@ -108,7 +110,7 @@ The stack as it would be built, from its target down to the disks, and what arit
         self.border_title = Content(f"Preview · {layout.name if layout else load.name if load else 'all layouts'}")
         said = [Content.styled(sentence(problem), BAD) for problem in shown.lost]
         if shown.empty:
-            said.append(Content(shown.empty))
+            said.append(Content.styled("There is nothing to draw yet.", DIM))
         elif shown.preview is None and not shown.lost:
             said.append(Content.styled("asking the engine …", DIM))
         self._put("#said", said)
@@ -139,7 +141,7 @@ The stack as it would be built, from its target down to the disks, and what arit
     def _first(self, layout: LayoutView | None, load: WorkloadView | None, width: int) -> list[Content]:
         signs, preview = glyphs(), self._shown.preview
         if layout is not None:
-            stack = drawing(layout, self._shown.disks, width, signs)
+            stack = drawing(layout, self._shown.disks, width, signs, self._shown.bind)
             return [*stack, *([Content("")] if stack else []), *figures(layout, width, signs)]
         if load is not None:
             return load_lines(load, width)
@@ -152,10 +154,14 @@ The stack as it would be built, from its target down to the disks, and what arit
         self._problems = [*own, *others] if not self._shown.empty else []
         problems = self.query_one("#problems", LineList)
         problems.set_class(not self._problems, "gone")
-        lines = [problem_line(problem.place.removeprefix("$."), problem.message, glyphs()) for problem in self._problems]
+        lines = [problem_line(self._place_words(problem), problem.message, glyphs()) for problem in self._problems]
         problems.show(list(range(len(lines))), lines)
         head = [Content(""), heading("problems", width, "enter: go there", glyphs())] if lines else []
         self._put("#wrong-head", head)
+
+    def _place_words(self, problem: Problem) -> str:
+        path = path_of(self._shown.document, problem.place)
+        return place_of(path).removeprefix("$.") if path else problem.place.removeprefix("$")
 
     def _about(self) -> tuple[LayoutView | None, WorkloadView | None]:
         preview, path = self._shown.preview, self._shown.path

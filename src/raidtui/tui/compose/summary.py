@@ -16,7 +16,7 @@ from raidtui.results.numbers import mb_s_text
 from raidtui.tui.compose.lines import ACCENT, BAD, DIM, WARN, cut, ends
 from raidtui.tui.widgets.glyphs import Glyphs
 
-_LABEL = 14
+_LABEL = 15
 
 
 def figures(view: LayoutView, width: int, signs: Glyphs) -> list[Content]:
