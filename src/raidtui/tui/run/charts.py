@@ -32,8 +32,6 @@ class RunCharts(SharedTime):
     RunCharts { layout: horizontal; }
     RunCharts > Chart { width: 1fr; margin: 0 1 0 0; }
     RunCharts > #latency { margin: 0; }
-    .-narrow RunCharts { layout: vertical; }
-    .-narrow RunCharts > Chart { margin: 0; }
     """
 
     def compose(self) -> ComposeResult:

@@ -130,8 +130,10 @@ class DeviceRows:
             return self._spark(name)
         value = self._figure(name, column)
         if column == UTIL:
-            drawn = bar(value, _BAR_WIDTH)
-            return drawn if value is None else drawn.append(f"{min(value, 100):4.0f}")
+            drawn = bar(value, _BAR_WIDTH, "accent")
+            if value is None:
+                return drawn
+            return Text.assemble(drawn, f"{min(value, 100):4.0f}")
         return number_text(value)
 
     def _name(self, name: str) -> str:
@@ -144,7 +146,8 @@ class DeviceRows:
         moment = self._moment
         until_s = moment.at_s if moment is not None and moment.past else None
         uses = self._track.history(name, self.history_width, until_s)
-        return spark([None if use is None else use.util_percent for use in uses], self.history_width, top=100.0)
+        utils = [None if use is None else use.util_percent for use in uses]
+        return spark(utils, self.history_width, top=100.0, style="accent")
 
     # What is wrong.
 

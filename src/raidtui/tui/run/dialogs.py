@@ -55,6 +55,7 @@ Space or a click shows a column or hides it; `o` takes what is chosen, escape le
 """
     DEFAULT_CSS = """
     ChooseColumns SelectionList { height: auto; max-height: 16; border: none; padding: 0; background: $surface; }
+    ChooseColumns SelectionList:focus { border: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "agree", "Take", id="columns.take", tooltip="Show the columns that are chosen"),
@@ -95,6 +96,7 @@ Enter or a click shows the run: one that goes on as it goes on, an earlier one w
     DEFAULT_CSS = """
     ChooseRun > .box { width: 100; }
     ChooseRun OptionList { height: auto; max-height: 16; border: none; padding: 0; background: $surface; }
+    ChooseRun OptionList:focus { border: none; }
     """
 
     def __init__(self, runs: Sequence[RunInfo]) -> None:

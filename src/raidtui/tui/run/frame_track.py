@@ -10,9 +10,10 @@ from typing import NamedTuple
 import msgspec
 
 from raidtui.model.frame import SECTOR_BYTES, Frame, Frames, ms_between
+from raidtui.tui.run.thinning import thinned
 
 MOST_FRAMES = 7200
-"""Above that, neighbours in the older half become one: what is long ago is kept in less detail."""
+"""Above that, neighbours of the older half become one: what is long ago is kept in less detail."""
 WHOLE_EVERY = 60
 HISTORY = 120
 """Frames that a device's recent past goes back."""
@@ -77,12 +78,13 @@ class FrameTrack:
             self._lately_s, self._stretch_s = self._stretch_s, 0.0
             self.stretch += 1
         self._since_whole = 0 if _begins(frame) else self._since_whole + 1
-        if self._since_whole >= WHOLE_EVERY:
+        if self._since_whole >= WHOLE_EVERY or frame.whole:
+            # A whole frame of the sampler has every counter, but only those temperatures that are new.
             frame = _completed(frame, self.now)
             self._since_whole = 0
         self._kept.append(Kept(at_s, seq, frame))
         if len(self._kept) > self._most:
-            self._thin()
+            self._kept = thinned(self._kept, _span_s, _joined)
 
     def at(self, at_s: float) -> tuple[Frames, float, int]:
         """The state at a second of the run, and of the record that it is from second and number (0: there is none)."""
@@ -141,11 +143,6 @@ class FrameTrack:
             first -= 1
         return first
 
-    def _thin(self) -> None:
-        half = len(self._kept) // 2
-        older, newer = self._kept[:half], self._kept[half:]
-        self._kept = [*_merged(older), *newer]
-
 
 def _begins(frame: Frame) -> bool:
     return frame.whole or frame.span_s is None
@@ -163,18 +160,15 @@ def _completed(frame: Frame, state: Frames) -> Frame:
     )
 
 
-def _merged(frames: list[Kept]) -> Iterator[Kept]:
-    """Pairs of neighbours as one frame each, where nothing came or went between them."""
-    index = 0
-    while index < len(frames):
-        kept = frames[index]
-        after = frames[index + 1] if index + 1 < len(frames) else None
-        if after is None or after.frame.span_s is None or kept.frame.span_s is None or kept.frame.gone or after.frame.gone:
-            yield kept
-            index += 1
-        else:
-            yield after._replace(frame=_sum(kept.frame, after.frame))
-            index += 2
+def _span_s(kept: Kept) -> float:
+    return kept.frame.span_s or 0.0
+
+
+def _joined(a: Kept, b: Kept) -> Kept | None:
+    """Two frames as one, where nothing began, came or went between them."""
+    if a.frame.span_s is None or b.frame.span_s is None or a.frame.gone or b.frame.gone:
+        return None
+    return b._replace(frame=_sum(a.frame, b.frame))
 
 
 def _sum(a: Frame, b: Frame) -> Frame:

@@ -71,7 +71,7 @@ Up, down, page up and page down scroll.
         self._remake()
 
     def _remake(self) -> None:
-        width = self.size.width
+        width = self.scrollable_size.width
         if not width:
             return
         at_end = self.scroll_offset.y >= self.max_scroll_y
@@ -101,7 +101,7 @@ Up, down, page up and page down scroll.
 
     def render_line(self, y: int) -> Strip:
         """One line of what is in view."""
-        width, base = self.size.width, self.rich_style
+        width, base = self.scrollable_size.width, self.rich_style
         line = self._drawn[y] = self._line(y)
         if line is None:
             return Strip.blank(width, base)
@@ -114,9 +114,13 @@ Up, down, page up and page down scroll.
         if isinstance(style, Style):
             return style
         if (known := self._styles.get(style)) is None:
-            known = self.get_component_rich_style(f"lines--{style}", partial=True) if style in STATES else Style.null()
-            self._styles[style] = known
+            known = self._styles[style] = self._look(f"lines--{style}") if style in STATES else Style.null()
         return known
+
+    def _look(self, name: str) -> Style:
+        """A component's own style; its colour as it comes out over the background, where it is a translucent one."""
+        blended = self.get_component_rich_style(name)
+        return self.get_component_rich_style(name, partial=True) + Style(color=blended.color)
 
     def action_lines(self, count: int) -> None:
         """Scroll by lines."""

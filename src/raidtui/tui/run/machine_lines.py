@@ -57,7 +57,7 @@ def _cores(frames: Frames, width: int) -> Iterator[Text]:
     busy = {name: rates.busy for name in frames.cpus if (rates := frames.cpu_rates(name)) is not None}
     if not busy:
         return
-    head = Text("CPU", style="strong", no_wrap=True)
+    head = Text.assemble(("CPU", "strong"), no_wrap=True)
     head.append(f"  {sum(busy.values()) / 100:.1f} of {len(frames.cpus)} cores busy", "dim")
     yield head
     if len(busy) > _MOST_BARS:
@@ -82,7 +82,7 @@ def _threads(frames: Frames, width: int) -> Iterator[Text]:
     rates = [(percent, name) for name, percent in frames.thread_rates().items() if percent >= 0.05]
     if not rates:
         return
-    yield Text("Kernel threads", style="strong").append("  % of a core", "dim")
+    yield Text.assemble(("Kernel threads", "strong"), ("  % of a core", "dim"))
     name_width = max(8, min(24, width - 20))
     for percent, name in sorted(rates, reverse=True)[:_MOST_THREADS]:
         line = Text(f"{clean(name, name_width):<{name_width}} ", no_wrap=True)
@@ -95,7 +95,7 @@ def _temperatures(moment: Moment, width: int) -> Iterator[Text]:
     known = {name: celsius for name, celsius in moment.frames.temperatures_c.items() if name in of}
     if not known:
         return
-    yield Text("Temperatures", style="strong").append(f"  {signs().degree}", "dim")
+    yield Text.assemble(("Temperatures", "strong"), (f"  {signs().degree}", "dim"))
     each = max(len(clean(name, 20)) for name in known) + 6
     columns = max(1, width // each)
     hottest = sorted(known, key=lambda name: (-known[name], name))

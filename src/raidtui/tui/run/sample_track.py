@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from raidtui.model.event import WorkloadSampled
 from raidtui.model.measure import Direction, Sample
+from raidtui.tui.run.thinning import thinned
 
 MOST_SAMPLES = 14_400
 """Above that, neighbours in the older half become one."""
@@ -54,8 +55,7 @@ class SampleTrack:
         self._count += 1
         self._points.append(_point(at_s, seq, event))
         if len(self._points) > self._most:
-            half = len(self._points) // 2
-            self._points = [*_merged(self._points[:half]), *self._points[half:]]
+            self._points = thinned(self._points, _span_s, _joined)
             self.lines = {figure: [] for figure in FIGURES}
             for index in range(len(self._points)):
                 self._draw(index)
@@ -119,18 +119,13 @@ def _worst(values: Iterable[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _merged(points: list[Point]) -> Iterable[Point]:
-    """Pairs of neighbours of one cell as one point each: means of what is a rate, the worst of what is a tail."""
-    index = 0
-    while index < len(points):
-        one = points[index]
-        two = points[index + 1] if index + 1 < len(points) else None
-        if two is None or two.cell != one.cell or two.prefill != one.prefill:
-            yield one
-            index += 1
-        else:
-            yield _sum(one, two)
-            index += 2
+def _span_s(point: Point) -> float:
+    return point.span_s
+
+
+def _joined(a: Point, b: Point) -> Point | None:
+    """Two points of one cell as one: means of what is a rate, the worst of what is a tail."""
+    return None if a.cell != b.cell or a.prefill != b.prefill else _sum(a, b)
 
 
 def _sum(a: Point, b: Point) -> Point:

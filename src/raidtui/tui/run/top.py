@@ -70,6 +70,8 @@ def _numbers(desk: RunDesk, moment: Moment) -> Text:
         line.append("filling: " if moment.view.prefill else "", "accent").append(sample_line(moment.view.sample))
     elif desk.saved and moment.view.finished is not None:
         line.append(f"result: {clean(desk.saved, 4096)}", "dim")
+    elif desk.source in ("opened", "file") and not moment.past:
+        line.append("left and right move through the run, [ and ] from cell to cell", "dim")
     elif moment.view.finished is None and moment.view.plan is not None:
         line.append("nothing is measured at this moment", "dim")
     return line

@@ -56,9 +56,8 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
 
     CSS = """
     RunScreen #top { height: 3; padding: 0 1; background: $background; }
-    RunScreen #none { display: none; height: 1fr; content-align: center middle; color: $text-muted; }
+    RunScreen #none { display: none; height: 1fr; content-align: center middle; text-align: center; color: $text-muted; }
     RunScreen.-none #none { display: block; }
-    RunScreen.-none #top, RunScreen.-none #panes, RunScreen.-none PaneBar { display: none; }
     RunScreen #panes { height: 1fr; }
     RunScreen #panes .pane { background: $surface; }
     RunScreen #charts { height: 30%; min-height: 7; max-height: 18; }
@@ -73,6 +72,9 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
     RunScreen PaneBar { display: none; }
     RunScreen.-one PaneBar { display: block; }
     RunScreen.-one #panes .pane { height: 1fr; max-height: 100%; border: none; padding: 0 1; }
+    RunScreen.-narrow RunCharts { layout: vertical; }
+    RunScreen.-narrow RunCharts > Chart { margin: 0; }
+    RunScreen.-none #top, RunScreen.-none #panes, RunScreen.-none PaneBar { display: none; }
     RunScreen.-one #left, RunScreen.-one #right { width: 1fr; }
     """
 
@@ -393,5 +395,4 @@ def _nothing() -> Text:
     return Text.assemble(
         ("No run", "bold"), "\n\n",
         ("3", "bold"), " Plan starts one\n", ("l", "bold"), " lists earlier ones",
-        justify="center",
     )  # fmt: skip
