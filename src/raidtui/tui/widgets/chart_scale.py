@@ -49,8 +49,8 @@ def scale_for(values: Iterable[float], log: bool = False) -> Scale:
     above = [value for value in found if value > 0]
     if not above:
         return Scale(1.0, 10.0, True)
-    low = math.floor(math.log10(min(above)))
-    top = max(low + 1, math.ceil(math.log10(max(above))))
+    low = min(max(math.floor(math.log10(min(above))), -300), 300)
+    top = min(max(low + 1, math.ceil(math.log10(max(above)))), 308)
     return Scale(10.0**low, 10.0**top, True)
 
 
