@@ -24,18 +24,23 @@ class Scale(NamedTuple):
         if self.log:
             if value <= self.low:
                 return 0.0
-            return min(1.0, math.log(value / self.low) / math.log(self.top / self.low))
+            return min(1.0, (math.log10(value) - math.log10(self.low)) / self.decades)
         return min(1.0, max(0.0, (value - self.low) / (self.top - self.low)))
 
     def at(self, fraction: float) -> float:
         """The value at a fraction of the height."""
         if self.log:
-            return float(self.low * (self.top / self.low) ** fraction)
+            return float(10 ** (math.log10(self.low) + fraction * self.decades))
         return self.low + fraction * (self.top - self.low)
+
+    @property
+    def decades(self) -> float:
+        """From low to top, of a logarithmic scale."""
+        return math.log10(self.top) - math.log10(self.low)
 
     def marks(self, lines: int) -> list[float]:
         """Fractions of the height that have a number on the axis: halves, quarters or decades, as there are lines."""
-        parts = round(math.log10(self.top / self.low)) if self.log else 4 if lines >= 13 else 2
+        parts = round(self.decades) if self.log else 4 if lines >= 13 else 2
         while parts > 1 and lines < 2 * parts + 1:
             parts = parts // 2 if parts % 2 == 0 else 1
         return [part / parts for part in range(parts + 1)]
