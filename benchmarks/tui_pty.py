@@ -36,8 +36,8 @@ class OnTerminal:
         )
         os.close(theirs)
         self.sent_bytes = 0
-        self.tail = b""
-        """The last of what it sent."""
+        self.everything = b""
+        """The last million bytes of what it sent."""
         self._wait_for_output = threading.Event()
         threading.Thread(target=self._drain, daemon=True).start()
 
@@ -60,7 +60,7 @@ class OnTerminal:
         time.sleep(seconds)
         took = time.monotonic() - began
         if self.process.poll() is not None:
-            raise SystemExit(f"{self.process.args} ended by itself: {self.tail[-2000:].decode(errors='replace')}")
+            raise SystemExit(f"{self.process.args} ended by itself: {self.everything[-2000:].decode(errors='replace')}")
         return 100 * (self.cpu_s() - cpu_s) / took, (self.sent_bytes - sent) / took
 
     def key_latency_ms(self, keys: Sequence[bytes], pause_s: float = 0.137) -> float:
@@ -89,8 +89,15 @@ class OnTerminal:
                     break
                 self._wait_for_output.set()
                 self.sent_bytes += len(data)
-                self.tail = (self.tail + data)[-4000:]
+                self.everything = (self.everything + data)[-1_000_000:]
         os.close(self._ours)
+
+
+def judge(what: str, ratio: float, budget: float | None) -> bool:
+    """Print a ratio, and whether it is within its budget."""
+    verdict = "" if budget is None else f"   at most {budget:g}: {'kept' if ratio <= budget else 'MISSED'}"
+    print(f"  raidtui: {what:34} {ratio:6.3f}{verdict}")
+    return budget is None or ratio <= budget
 
 
 @contextlib.contextmanager
