@@ -26,7 +26,9 @@ def columns_for(width: int) -> tuple[Column, ...]:
         return (SCENARIO, TITLE, STARTED, HOST, CELLS, EXIT, STATE, MARK)
     if width >= 92:
         return (SCENARIO, STARTED, HOST, CELLS, EXIT, STATE, MARK)
-    return (SCENARIO, STARTED, CELLS, STATE, MARK)
+    if width >= 66:
+        return (SCENARIO, STARTED, CELLS, STATE, MARK)
+    return (SCENARIO, STARTED, STATE)
 
 
 class LibraryRows:

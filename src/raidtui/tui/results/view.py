@@ -89,7 +89,7 @@ class PageTab(Static):
     PageTab { width: auto; padding: 0 1; color: $text-muted; }
     PageTab:hover { color: $foreground; text-style: underline; }
     PageTab.-here { background: $primary; color: $background; text-style: bold; }
-    PageTab.-here:ansi, PageTab.-here:nocolor { text-style: bold reverse; }
+    PageTab.-here:nocolor { text-style: bold reverse; }
     """
 
     def __init__(self, page: str, words: str) -> None:

@@ -52,10 +52,11 @@ moving select a range; escape ends it.
         &:focus > .livetable--cursor {
             background: $block-cursor-background; color: $block-cursor-foreground; text-style: $block-cursor-text-style;
         }
-        &:ansi > .livetable--odd { background: ansi_default; }
-        &:ansi > .livetable--header { background: ansi_default; text-style: bold underline; }
+        &:ansi > .livetable--odd { background: $background; }
+        &:ansi > .livetable--header { background: $background; text-style: bold underline; }
         &:ansi > .livetable--cursor, &:nocolor > .livetable--cursor { text-style: underline; }
-        &:ansi:focus > .livetable--cursor, &:nocolor:focus > .livetable--cursor { text-style: bold reverse; }
+        &:ansi:focus > .livetable--cursor { text-style: bold; }
+        &:nocolor:focus > .livetable--cursor { text-style: bold reverse; }
     }
     """
 
