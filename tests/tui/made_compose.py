@@ -18,7 +18,7 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 
-from made import disk
+from made import HOSTILE, disk
 
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import Place
@@ -127,6 +127,8 @@ def _watch(file: Path, number: int, say: Any) -> None:
             before = now
         time.sleep(0.03)
 
+
+__all__ = ["BOUND", "DISKS", "DOCUMENT", "HOSTILE", "IDS", "Workshop", "disk", "known", "previewed"]
 
 if __name__ == "__main__":
     serve()

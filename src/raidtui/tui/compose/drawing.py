@@ -80,7 +80,8 @@ def drawing(
 def _target(pen: Pen, view: LayoutView, width: int) -> Content:
     """`── target raid5 ────┬──── 5.2 TiB ──`"""
     size = f" {size_text(view.size_bytes)} {pen.line * 2}" if view.size_bytes is not None else pen.line * 2
-    name = cut(f"target {clean(view.name, 63)}", width // 2 - 6, pen.ellipsis)
+    whole, room = f"target {clean(view.name, 63)}", width // 2 - 4
+    name = whole if cell_len(whole) <= room else cut(clean(view.name, 63), room, pen.ellipsis)
     head = Content.assemble((pen.line * 2 + " ", DIM), (name, "bold"), " ")
     middle = width // 2
     before = pen.line * max(0, middle - head.cell_length)
