@@ -12,6 +12,7 @@ from pilot import LARGE, SMALL, drive, until
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 
 import made
+from textual.widgets import Input
 
 from raidtui.model.disk import Disk, Link, Reason
 from raidtui.model.protocol import DiskList
@@ -408,6 +409,8 @@ def test_disks_on_a_small_terminal_look_like_this(show):
 def test_disks_on_a_large_terminal_look_like_this(show):
     async def talk(pilot, app):
         await pilot.press("down", "down", "down", "space", "r")
+        app.screen.query_one(Input).cursor_blink = False
+        await pilot.press("home", "end")
         await pilot.pause()
         same_picture(app, "disks-200-role")
 

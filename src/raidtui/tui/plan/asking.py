@@ -28,14 +28,14 @@ AGAIN = Way("ctrl+r", "reconnect")
 
 
 def names_in(draft: Draft, part: str) -> tuple[str, ...]:
-    """Names of the draft's `layouts` or `workloads`."""
+    """Names of the draft's `roles`, `layouts` or `workloads`."""
     given = draft.document.get(part)
     return tuple(given) if isinstance(given, Mapping) else ()
 
 
 def request_of(draft: Draft, options: Options) -> PlanRequest:
     """The draft as it is. Names that are no longer in it are left out of the options, disks of roles that it lacks, too."""
-    bind = {role: ids for role, ids in draft.bind.items() if ids and role in role_names(draft)}
+    bind = {role: ids for role, ids in draft.bind.items() if ids and role in names_in(draft, "roles")}
     kept = Options(
         quick=options.quick,
         layouts=tuple(name for name in options.layouts if name in names_in(draft, "layouts")),

@@ -1,0 +1,388 @@
+"""The screen Plan: what it asks, shows and copies, and what it takes to start."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from pictures import same_picture
+from pilot import LARGE, SMALL, drive, until
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
+
+import made
+from rich.console import Console
+from textual.widgets import Button, Input
+
+from raidtui.front.typed_consent import lines_to_type
+from raidtui.model.disk import Reason
+from raidtui.model.plan import Options
+from raidtui.model.problem import Problem
+from raidtui.model.protocol import DiskList
+from raidtui.tui.app import DisksSeen
+from raidtui.tui.draft import EMPTY, with_role
+from raidtui.tui.plan.asking import disturbed, found_on, missing, request_of, way_out
+from raidtui.tui.plan.steps import StepTree, commands_text, groups
+
+ONE, TWO = "S64GNE0R100001", "S64GNE0R100002"
+DRAFT = with_role(EMPTY._replace(document=made.SCENARIO), "data", [ONE, TWO])
+BUSY = Problem("not-free.mounted", f"disk {TWO} is not free: mounted on /srv", TWO, "Unmount it.", 3)
+WRONG = Problem("members", "raid1 wants at least 2 members", "$.layouts.raid1.md.on", "Give the role more disks.", 2)
+
+
+def listed(*disks) -> DiskList:
+    return DiskList("raidtui.disks/1", "stor1", "boot", disks)
+
+
+BOTH = listed(made.disk(1, diskseq=1), made.disk(2, diskseq=2))
+
+
+@pytest.fixture
+def show(stage):
+    """Run a conversation with the screen that shows this plan of this draft."""
+
+    def run(talk, plan=None, size=SMALL, draft=DRAFT, disks=BOTH, start=None):
+        stage.answers(
+            watch_disks={"events": [disks], "until": "never", "then": []},
+            plan=plan or {"result": made.plan()},
+            start=start or {"result": {"run": made.RUN}},
+        )
+        app = stage.app()
+        app.notices, app.followed, app.copied = [], [], []
+        app.notify = lambda words, **options: app.notices.append(words)
+        app.follow_run = app.followed.append
+        app.copy_to_clipboard = app.copied.append
+
+        async def whole(pilot):
+            await until(pilot, lambda: app.disks is not None)
+            app.change_draft(draft, "a test")
+            await pilot.press("3")
+            await until(pilot, lambda: "planning" not in words(app))
+            await talk(pilot, app)
+
+        drive(app, whole, size)
+
+    return run
+
+
+def words(app) -> str:
+    """All of the overview, as text."""
+    plan = next(screen for screen in app.screen_stack if type(screen).__name__ == "PlanScreen")
+    out = io.StringIO()
+    Console(file=out, width=100).print(plan.query_one("#plan-words").content)
+    return out.getvalue()
+
+
+def dialog(app) -> str:
+    return type(app.screen).__name__
+
+
+# What is asked, and what is made of the answer.
+
+
+def test_the_engine_is_asked_for_the_draft_as_it_is(show, stage):
+    async def talk(pilot, app):
+        assert "tiny: One disk against a mirror" in words(app)
+
+    show(talk)
+    (asked,) = stage.requests("plan")
+    assert json.loads(asked["params"]["document"]) == DRAFT.document
+    assert asked["params"]["bind"] == {"data": [ONE, TWO]}
+
+
+def test_options_that_no_longer_fit_the_draft_are_left_out():
+    options = Options(True, ("raid1", "raid9"), ("gone",))
+    request = request_of(DRAFT._replace(bind={**DRAFT.bind, "nobody": ("S9",), "data": (ONE,)}), options)
+    assert request.options == Options(True, ("raid1",), ())
+    assert request.bind == {"data": (ONE,)}
+
+
+def test_what_a_draft_lacks_is_said_with_the_key_to_make_it(show, stage):
+    async def talk(pilot, app):
+        assert "Nothing to plan yet" in words(app)
+        await pilot.press("s", "e", "o", "c", "y", "p", "tab")
+        assert dialog(app) == "PlanScreen"
+        app.change_draft(DRAFT, "whole")
+        await until(pilot, lambda: "tiny" in words(app))
+
+    show(talk, draft=EMPTY)
+    assert [way.key for _, way in missing(EMPTY)] == ["1", "2", "2"]
+    assert missing(DRAFT) == ()
+
+
+def test_problems_are_whole_and_name_the_key_to_where_they_are_put_right(show):
+    async def talk(pilot, app):
+        for part in ("refused: ", "mounted on /srv", "Unmount it.", "[not-free.mounted]", "$.layouts.raid1.md.on"):
+            assert part in words(app)
+        assert not app.screen.query_one("#plan-steps").display
+        await pilot.press("s")
+        assert dialog(app) == "PlanScreen"
+
+    show(talk, plan={"failure": [BUSY, WRONG]})
+    assert [way_out(problem).key for problem in (BUSY, WRONG)] == ["1", "2"]
+    assert way_out(Problem("engine-lost", "lost")).key == "ctrl+r"
+    assert way_out(Problem("ambiguous-binding", "which", "$.roles.data")).key == "1"
+
+
+def test_the_overview_tells_costs_disks_and_what_is_not_known(show):
+    async def talk(pilot, app):
+        told = words(app)
+        for part in ("about 30 s", "as much as the disks take", "share unknown", "write cache that is on", "ERASED", ONE,
+                     "SAMSUNG", "1.7 TiB", "nothing: blank"):  # fmt: skip
+            assert part in told
+        assert f"raidtui --on stor1 replay tiny.json --bind data={ONE},{TWO} --erase {ONE},{TWO}" in " ".join(told.split())
+
+    show(talk)
+
+
+def test_what_was_found_on_a_disk_is_never_guessed():
+    assert found_on(made.disk(1)) == "nothing: blank"
+    assert found_on(made.disk(1, reasons=(Reason("content", "an ext4 filesystem"),))) == "an ext4 filesystem"
+    assert found_on(None).startswith("unknown")
+
+
+def test_a_plan_is_made_again_when_a_disk_came_or_went_but_not_when_it_got_warmer(show, stage):
+    async def talk(pilot, app):
+        app.say(DisksSeen(listed(made.disk(1, diskseq=1, temperature_c=70.0), made.disk(2, diskseq=2))))
+        await pilot.pause(0.1)
+        assert len(stage.requests("plan")) == 1
+        app.say(DisksSeen(listed(made.disk(1, diskseq=1))))
+        await until(pilot, lambda: len(stage.requests("plan")) == 2)
+        await pilot.press("1", "3", "p")
+        await until(pilot, lambda: len(stage.requests("plan")) == 3)
+
+    show(talk)
+
+
+def test_a_rehearsal_and_a_choice_of_layouts_are_asked_for_as_the_command_line_does(show, stage):
+    def options():
+        return stage.requests("plan")[-1]["params"].get("options", {})
+
+    async def talk(pilot, app):
+        await pilot.press("e")
+        await until(pilot, lambda: options() == {"quick": True})
+        await until(pilot, lambda: "planning" not in words(app))
+        await pilot.press("o", "down", "space", "ctrl+s")
+        await until(pilot, lambda: options() == {"quick": True, "layouts": ["raid1"]})
+        await until(pilot, lambda: "planning" not in words(app))
+        await pilot.press("o", "space", "down", "enter", "down", "down", "space", "down", "space", "ctrl+s")
+        assert dialog(app) == "ChoiceDialog"
+        await pilot.press("space", "ctrl+s")
+        await until(pilot, lambda: options() == {"workloads": ["seq-1m"]})
+        await pilot.press("o", "escape")
+        assert dialog(app) == "PlanScreen"
+
+    show(talk)
+
+
+# Steps.
+
+
+def test_steps_are_in_order_by_block_and_phase():
+    assert [(group.title, [number for number, _ in group.steps]) for group in groups(made.plan())] == [
+        ("whole run: prepare", [1]),
+        ("raid1#1: build", [2]),
+        ("raid1#1: measure", [3, 4]),
+        ("raid1#1: teardown", [5]),
+    ]
+
+
+def test_all_commands_are_copied_as_a_shell_would_take_them(show):
+    async def talk(pilot, app):
+        await pilot.press("c", "y")
+        assert app.copied[0] == commands_text(made.plan())
+        assert app.copied[1].startswith("raidtui --on stor1 replay tiny.json")
+
+    show(talk)
+    lines = commands_text(made.plan()).splitlines()
+    assert "mdadm --create /dev/md/rtabcd1234a --level=raid1 --raid-devices=2 disk:1 disk:2" in lines
+    assert all(line.startswith(("#", "mdadm ", "fio ")) or not line for line in lines)
+
+
+def test_a_step_opens_to_its_exact_commands(show):
+    async def talk(pilot, app):
+        await pilot.press("tab", "down", "down", "down", "enter")
+        await pilot.pause()
+        tree = app.screen.query_one(StepTree)
+        (command,) = tree.cursor_node.children
+        assert str(command.label).startswith("$ mdadm --create /dev/md/rtabcd1234a")
+        await pilot.press("right", "left", "j", "k", "h", "l")
+        await pilot.press("escape")
+        assert not app.screen.query_one("#plan-steps").display
+
+    show(talk)
+
+
+def test_a_long_plan_is_shown_closed_and_opens_group_by_group(show):
+    steps = tuple(step for _ in range(100) for step in made.plan().steps)
+
+    async def talk(pilot, app):
+        tree = app.screen.query_one(StepTree)
+        assert len(tree.root.children) == 400
+        assert not any(node.is_expanded or node.children for node in tree.root.children)
+        await pilot.press("tab", "enter")
+        await pilot.pause()
+        assert len(tree.root.children[0].children) == 1
+
+    show(talk, plan={"result": made.plan(steps=steps)})
+
+
+# Consent.
+
+
+def test_nothing_starts_without_what_must_be_typed(show, stage):
+    async def talk(pilot, app):
+        await pilot.press("s")
+        assert all(not line.value for line in app.screen.query(Input))
+        await pilot.press("enter", "enter")
+        assert dialog(app) == "ConsentDialog"
+        assert "nothing was started" in str(app.screen.query_one(".wrong").content)
+        await pilot.press(*"0001", "enter", *"0001", "enter", "ctrl+s")
+        assert dialog(app) == "ConsentDialog"
+        assert app.screen.query_one("#yes", Button).disabled
+        await pilot.press("escape")
+        assert dialog(app) == "PlanScreen"
+        assert "nothing was started" in app.notices
+        assert not app.followed
+
+    show(talk)
+    assert not stage.requests("start")
+
+
+def test_what_was_shown_is_what_is_started_and_followed(show, stage):
+    async def talk(pilot, app):
+        await pilot.press("s", *"0001", "enter", *"0002")
+        assert not app.screen.query_one("#yes", Button).disabled
+        await pilot.press("enter")
+        await until(pilot, lambda: app.followed)
+        assert app.followed == [made.RUN]
+
+    show(talk)
+    (asked,) = stage.requests("start")
+    plan = made.plan()
+    assert (asked["params"]["digest"], asked["params"]["token"]) == (plan.digest, plan.token)
+    assert asked["params"]["erase"] == [ONE, TWO]
+    assert asked["params"]["plan"] == stage.requests("plan")[0]["params"]
+
+
+def test_the_mouse_alone_gives_no_consent(show, stage):
+    async def talk(pilot, app):
+        await pilot.press("s")
+        await pilot.click("#yes")
+        assert dialog(app) == "ConsentDialog"
+        await pilot.press("down", "up", "down")
+        await pilot.click("#no")
+        assert dialog(app) == "PlanScreen"
+
+    show(talk)
+    assert not stage.requests("start")
+
+
+def test_the_dialog_closes_when_a_disk_of_the_plan_goes(show, stage):
+    async def talk(pilot, app):
+        await pilot.press("s", *"0001")
+        app.say(DisksSeen(listed(made.disk(1, diskseq=1))))
+        await until(pilot, lambda: dialog(app) == "PlanScreen")
+        assert any(f"disk {TWO} is gone" in notice for notice in app.notices)
+        await until(pilot, lambda: len(stage.requests("plan")) == 2)
+
+    show(talk)
+    assert not stage.requests("start")
+
+
+def test_a_disk_that_was_plugged_in_again_is_not_the_one_that_was_planned_with():
+    plan = made.plan()
+    assert disturbed(plan, BOTH) == ""
+    assert "plugged in again" in disturbed(plan, listed(made.disk(1, diskseq=9), made.disk(2, diskseq=2)))
+    assert "another disk" in disturbed(plan, listed(made.disk(1, wwid="eui.9"), made.disk(2)))
+    busy = made.disk(2, diskseq=2, reasons=(Reason("mounted", "mounted on /srv"),))
+    assert "not free any more: mounted on /srv" in disturbed(plan, listed(made.disk(1, diskseq=1), busy))
+    assert "is gone" in disturbed(plan, None)
+
+
+def test_a_refused_start_is_told_and_the_plan_is_made_again(show, stage):
+    async def talk(pilot, app):
+        await pilot.press("s", *"0001", "enter", *"0002", "enter")
+        await until(pilot, lambda: "Nothing was started" in words(app) and len(stage.requests("plan")) == 2)
+        await until(pilot, lambda: "planning" not in words(app))
+        assert "mounted on /srv" in words(app)
+        assert "ERASED" in words(app)
+        await pilot.press("p")
+        await until(pilot, lambda: "Nothing was started" not in words(app))
+
+    show(talk, start={"failure": [BUSY]})
+
+
+def test_one_code_is_typed_for_more_than_four_disks_alike(show, stage):
+    prints = tuple(made.print_of(number) for number in range(1, 8))
+    plan = made.plan(binding={"data": prints}, erases=tuple(one.id for one in prints))
+
+    async def talk(pilot, app):
+        await pilot.press("s")
+        assert len(app.screen.query(Input)) == 1
+        await pilot.press(*lines_to_type(plan)[0].expected, "enter")
+        await until(pilot, lambda: app.followed)
+
+    show(talk, plan={"result": plan}, disks=listed(*(made.disk(n, diskseq=n) for n in range(1, 8))))
+    assert len(stage.requests("start")[0]["params"]["erase"]) == 7
+
+
+def test_a_plan_that_erases_nothing_asks_with_no_as_the_default(show):
+    async def talk(pilot, app):
+        await pilot.press("s", "enter")
+        assert dialog(app) == "PlanScreen"
+        assert not app.followed
+        await pilot.press("s")
+        await pilot.click("#yes")
+        await until(pilot, lambda: app.followed)
+
+    show(talk, plan={"result": made.plan(erases=())})
+
+
+def test_hostile_names_neither_colour_nor_break_the_screen(show):
+    prints = (made.print_of(4, id=made.HOSTILE, serial=made.HOSTILE, model="[bold]\x9b2J"),)
+    scenario = {**made.SCENARIO, "name": "[red]x[/]", "title": made.HOSTILE}
+    plan = made.plan(binding={"[b]": prints}, erases=(made.HOSTILE,), scenario=scenario, warnings=(made.HOSTILE,))
+
+    async def talk(pilot, app):
+        assert "[red]x[/]" in words(app)
+        assert "\x1b" not in words(app)
+        await pilot.press("s", "escape", "tab", "c", "y")
+
+    show(talk, plan={"result": plan}, disks=listed(made.disk(4, id=made.HOSTILE, diskseq=4)))
+
+
+# Looks.
+
+
+def test_a_plan_on_a_small_terminal_looks_like_this(show):
+    async def talk(pilot, app):
+        same_picture(app, "plan-80")
+        await pilot.press("s")
+        await until(pilot, lambda: len(app.screen.query(Input)) == 2)
+        for line in app.screen.query(Input):
+            line.cursor_blink = False
+        await pilot.press(*"0001", "enter", *"00")
+        await pilot.pause()
+        same_picture(app, "plan-80-consent")
+
+    show(talk)
+
+
+def test_a_plan_on_a_large_terminal_looks_like_this(show):
+    async def talk(pilot, app):
+        await pilot.press("tab", "down", "down", "down", "enter")
+        await pilot.pause()
+        same_picture(app, "plan-200")
+
+    show(talk, size=LARGE)
+
+
+def test_problems_look_like_this(show):
+    async def talk(pilot, app):
+        same_picture(app, "plan-80-refused")
+
+    show(talk, plan={"failure": [BUSY, WRONG]})
