@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from raidtui.base.text import clean
-from raidtui.tui.widgets.chart_plot import NOBODY, Point, plot
+from raidtui.tui.widgets.chart_plot import Point, plot
 from raidtui.tui.widgets.chart_scale import Scale, scale_for, short_number, time_ticks
 from raidtui.tui.widgets.glyphs import UNICODE, Glyphs
 
@@ -17,6 +17,9 @@ AXIS, TITLE, SERIES = 0, 1, 8
 """Roles of a character: of the axes and what is blank; of the title; `SERIES + n` of the nth series."""
 CURSOR = 128
 """Added to a role below the playhead."""
+
+_ROLES = bytes([AXIS, *(SERIES + number for number in range(CURSOR - SERIES))]).ljust(256, bytes([SERIES]))
+"""The role of a cell by its owner."""
 
 LABEL_WIDTH = 6
 """Cells of the numbers on the left, the line beside them included."""
@@ -152,7 +155,7 @@ def _plot_rows(
     for y in range(height):
         text = f"{labels.get(y, '')[: LABEL_WIDTH - 1]:>{LABEL_WIDTH - 1}}{look.glyphs.vertical}"
         line = drawn.lines[y]
-        roles = bytearray(AXIS if who == NOBODY else SERIES + who for who in drawn.owners[y])
+        roles = bytearray(drawn.owners[y].translate(_ROLES))
         if at is not None:
             if line[at] == " ":
                 line = line[:at] + look.glyphs.vertical + line[at + 1 :]

@@ -11,20 +11,21 @@ from raidtui.tui.widgets.chart_scale import Scale
 Point = tuple[float, float | None]
 """Second and value. None breaks the line."""
 
-NOBODY = -1
+NOBODY = 0
+"""Owner of a cell that nothing was drawn in; the first series is 1."""
 
-_BRAILLE = 0x2800
 _BITS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 """By column and row of a cell."""
 
-_ASCII_SIGNS = "*+ox#@"
+_BRAILLE_SIGNS = {mask: chr(0x2800 + mask) if mask else " " for mask in range(256)}
+_ASCII_SIGNS = {owner: "*+ox#@"[(owner - 1) % 6] if owner else " " for owner in range(256)}
 
 
 class Plot(NamedTuple):
-    """A picture: lines from the top, and for each of their cells the series it belongs to, or `NOBODY`."""
+    """A picture: lines from the top, and for each of their cells the number of the series it belongs to, or `NOBODY`."""
 
     lines: list[str]
-    owners: list[list[int]]
+    owners: list[bytes]
 
 
 class Bin(NamedTuple):
@@ -73,8 +74,8 @@ def plot(
 ) -> Plot:
     """Every series in `width` × `height` cells. Where lines cross, the first series is in front. `fill` draws areas."""
     across, down = (2, 4) if braille else (1, 1)
-    masks = [[0] * width for _ in range(height)]
-    owners = [[NOBODY] * width for _ in range(height)]
+    masks = [bytearray(width) for _ in range(height)]
+    owners = [bytearray(width) for _ in range(height)]
     for index in reversed(range(len(series))):
         columns = bins(series[index], start_s, end_s, width * across)
         for column, top, bottom in strokes(columns, height * down, scale, fill):
@@ -82,13 +83,9 @@ def plot(
             for dot in range(top, bottom + 1):
                 y = dot // down
                 masks[y][x] |= bits[dot % down]
-                owners[y][x] = index
-    if braille:
-        lines = ["".join(chr(_BRAILLE + mask) if mask else " " for mask in row) for row in masks]
-    else:
-        signs = _ASCII_SIGNS
-        lines = ["".join(" " if who == NOBODY else signs[who % len(signs)] for who in row) for row in owners]
-    return Plot(lines, owners)
+                owners[y][x] = index + 1
+    cells, signs = (masks, _BRAILLE_SIGNS) if braille else (owners, _ASCII_SIGNS)
+    return Plot([row.decode("latin-1").translate(signs) for row in cells], list(map(bytes, owners)))
 
 
 def strokes(columns: dict[int, Bin], dots: int, scale: Scale, fill: bool) -> list[tuple[int, int, int]]:
