@@ -55,34 +55,25 @@ def child(kind: str) -> None:
     from rich.text import Text
     from textual.binding import Binding
 
-    from raidtui.model.frame import Frame, Frames
+    from raidtui.model.frame import Frame
+    from raidtui.tui.run.frame_track import FrameTrack
     from raidtui.tui.widgets.cells import bar, spark
-    from raidtui.tui.widgets.history import History
     from raidtui.tui.widgets.live_table import Column, LiveTable
     from raidtui.watch.sampler import Sampler
 
     class Devices:
-        """Rates of the devices in view; a history of all of them."""
+        """Rates and history of the devices in view, as the Run screen has them."""
 
         def __init__(self) -> None:
             self.keys: Sequence[str] = ()
-            self.frames = Frames()
-            self.history = History(60)
-            self.busy_ms: dict[str, int] = {}
+            self.track = FrameTrack()
 
         def take(self, frame: Frame) -> None:
-            self.frames.apply(frame)
-            if list(self.frames.devices) != self.keys:
-                self.keys = list(self.frames.devices)
-            push, busy_ms, at_s, span_s = self.history.push, self.busy_ms, frame.at_s, frame.span_s
-            for name, text in frame.devices.items():
-                busy = int(text.split(" ", 10)[9])
-                before = busy_ms.get(name)
-                busy_ms[name] = busy
-                push(name, None if before is None or not span_s else (busy - before) / 10 / span_s, at_s)
+            self.track.take(frame.at_s, 0, frame)
+            self.keys = list(self.track.now.devices)
 
         def cells(self, key: str) -> Sequence[str | Text]:
-            found = self.frames.rates(key)
+            found = self.track.now.rates(key)
             if found is None:
                 return (key,)
             read, write = found.read, found.write
@@ -99,7 +90,7 @@ def child(kind: str) -> None:
                 number(found.queue_length),
                 number(found.util_percent),
                 bar(found.util_percent, 10),
-                spark(self.history.values(key, 20), 20, top=100, style="accent"),
+                spark([use and use.util_percent for use in self.track.history(key, 20)], 20, top=100, style="accent"),
             )
 
     def number(value: float | None, unit: float = 1) -> str:

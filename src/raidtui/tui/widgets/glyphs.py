@@ -27,12 +27,10 @@ class Glyphs(NamedTuple):
     """From the lowest level to the highest."""
     vertical: str
     horizontal: str
-    corner: str
-    tick: str
 
 
-UNICODE = Glyphs(True, "…", "▲", "▼", "●", "–", "▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "│", "─", "└", "┬")
-ASCII = Glyphs(False, "~", "^", "v", "*", "-", "#", "_.:-=+*#", "|", "-", "+", "+")
+UNICODE = Glyphs(True, "…", "▲", "▼", "●", "–", "▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "│", "─")
+ASCII = Glyphs(False, "~", "^", "v", "*", "-", "#", "_.:-=+*#", "|", "-")
 
 
 def choose(environ: Mapping[str, str]) -> Glyphs:
