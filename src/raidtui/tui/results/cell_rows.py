@@ -9,6 +9,7 @@ from rich.text import Text
 from raidtui.model.result import Cell, DeviceUse, Result
 from raidtui.results.compare import directions, rate, unit_of
 from raidtui.results.numbers import latency_text, mb_s_text, rate_text, ratio_text
+from raidtui.tui.results.sheet import signs
 from raidtui.tui.widgets.cells import spark
 from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
@@ -53,7 +54,7 @@ class CellRows:
         tails = [d.latency.p99_us for d in moved if d.latency.p99_us is not None]
         mean = moved[0].latency.mean_us if len(moved) == 1 else None
         name = f"{cell.layout} {cell.part}" if cell.part else cell.layout
-        mark = Text("✓", "good") if cell.valid else Text("✗", "alert")
+        mark = Text(signs("✓"), "good") if cell.valid else Text(signs("✗"), "alert")
         head: list[str | Text] = [mark, name, cell.workload, str(cell.round)]
         if not cell.valid:
             return [*head, Text("invalid", "alert"), "", "", "", ""]

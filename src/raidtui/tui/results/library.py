@@ -140,7 +140,7 @@ class Shelf:
                 return known[1]
             entry = entry_of(path, _read(path, info))
             self._known[path] = stamp, entry
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             entry = unreadable(path, error)
         return entry
 

@@ -17,6 +17,14 @@ Piece = tuple[str, str]
 MUTED, GOOD, WARN, BAD, ACCENT = "$text-muted", "$text-success", "$text-warning", "$text-error", "$text-accent"
 
 
+_PLAIN = str.maketrans({"✓": "+", "✗": "x", "⚠": "!", "–": "-", "×": "x", "…": "~", "µ": "u"})
+
+
+def signs(text: str) -> str:
+    """Marks that this terminal can draw."""
+    return text if glyphs().unicode else text.translate(_PLAIN)
+
+
 class Sheet:
     """Lines so far. Nothing in it is markup."""
 
@@ -53,7 +61,7 @@ class Sheet:
         """All of it."""
         parts: list[Content] = []
         for line in self._lines:
-            parts.append(Content.assemble(*((text, style) for text, style in line if text)))
+            parts.append(Content.assemble(*((signs(text), style) for text, style in line if text)))
         return Content("\n").join(parts)
 
 

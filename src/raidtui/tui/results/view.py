@@ -19,6 +19,7 @@ from raidtui.base.text import clean
 from raidtui.model.result import Cell, Result
 from raidtui.tui.results import cell_charts, pages
 from raidtui.tui.results.cell_rows import CELL_COLUMNS, DEVICE_COLUMNS, CellRows, DeviceRows
+from raidtui.tui.results.sheet import signs
 from raidtui.tui.widgets.chart import Chart, SharedTime
 from raidtui.tui.widgets.live_table import LiveTable
 
@@ -225,7 +226,7 @@ class ResultView(Vertical):
         for line in self.query(".cell-name").results(Static):
             line.update(self._cell_words(cell))
         reasons = "; ".join(map(clean, cell.reasons)) if cell else ""
-        self.query_one("#cell-reasons", Static).update(Text(f"✗ {reasons}" if reasons else ""))
+        self.query_one("#cell-reasons", Static).update(Text(signs(f"✗ {reasons}") if reasons else ""))
         for name, series in (("rate", cell_charts.throughput_series), ("iops", cell_charts.iops_series),
                              ("latency", cell_charts.latency_series)):  # fmt: skip
             self.query_one(f"#chart-{name}", Chart).show(series(cell) if cell else [], begin_s=0.0)
@@ -238,7 +239,7 @@ class ResultView(Vertical):
         if cell is None or self.result is None:
             return words.append("no cell was measured")
         number = next(i for i, one in enumerate(self.result.cells, 1) if one is cell)
-        words.append("✓ " if cell.valid else "✗ INVALID ")
+        words.append(signs("✓ " if cell.valid else "✗ INVALID "))
         words.append(" ".join(filter(None, (clean(cell.layout), clean(cell.part), clean(cell.workload)))))
         return words.append(f"  round {cell.round} · {number} of {len(self.result.cells)}", "dim")
 

@@ -128,13 +128,18 @@ class ResultsScreen(ModeScreen):
     @on(LiveTable.Highlighted, "#results-table")
     def _reached(self, event: LiveTable.Highlighted) -> None:
         """Beside the list, what the cursor rests on is opened."""
-        if self._waiting is not None:
-            self._waiting.stop()
+        self._hold_preview()
         if not self.has_class("-narrow") and not self.has_class("-comparing"):
             self._waiting = self.set_timer(_PREVIEW_S, partial(self._open, event.key, focus=False))
 
+    def _hold_preview(self) -> None:
+        """What was asked for with a key is never overtaken by what the cursor rests on."""
+        if self._waiting is not None:
+            self._waiting.stop()
+
     @on(LiveTable.Chosen, "#results-table")
     def _chosen(self, event: LiveTable.Chosen) -> None:
+        self._hold_preview()
         self._open(event.key, focus=True)
 
     # One result.
@@ -226,6 +231,7 @@ class ResultsScreen(ModeScreen):
     # Several results.
 
     def action_compare(self) -> None:
+        self._hold_preview()
         self._load_many()
 
     @work(exclusive=True, group="open")
@@ -249,6 +255,7 @@ class ResultsScreen(ModeScreen):
         if self.has_class("-comparing"):
             self._ask_export()
         else:
+            self._hold_preview()
             self._load_many(export=True)
 
     def _ask_export(self) -> None:
@@ -288,6 +295,7 @@ class ResultsScreen(ModeScreen):
 
     def action_use(self) -> None:
         if self._here is not None:
+            self._hold_preview()
             self._use(self._here)
 
     @work(exclusive=True, group="open")
