@@ -304,6 +304,19 @@ def test_the_mouse_selects_with_control_and_shift() -> None:
     talk_to(talk, rows=devices(5), multi=True)
 
 
+def test_a_border_does_not_shift_what_is_clicked_on() -> None:
+    async def talk(host: Host, table: Table, pilot: Pilot[Any]) -> None:
+        table.styles.border = ("round", "red")
+        await pilot.pause()
+        await pilot.click(Table, offset=(8, 3))
+        assert table.cursor_key == "sd1"
+        await pilot.click(Table, offset=(2, 1))
+        assert host.heard[-1] == ("header", "name")
+        assert len(table.render_lines(Region(0, 0, 40, 10))) == 10
+
+    talk_to(talk, rows=devices(5))
+
+
 def test_what_cannot_be_selected_is_left_out_and_told() -> None:
     async def talk(host: Host, table: Table, pilot: Pilot[Any]) -> None:
         await pilot.press("space", "home", "shift+down")
@@ -399,6 +412,20 @@ def test_odd_names_neither_crash_nor_colour_the_screen(odd: str) -> None:
         assert all(cell_len(line) == 40 and line.isprintable() for line in table.text())
 
     talk_to(talk, rows=Made({odd: (odd, Text(odd), odd)}))
+
+
+def test_lines_are_filled_to_the_scroll_bar_and_the_wheel_moves_the_view() -> None:
+    async def talk(host: Host, table: Table, pilot: Pilot[Any]) -> None:
+        assert {cell_len(strip.text) for strip in table.render_lines(Region(0, 0, 40, 10))} == {40}
+        table.scroll_to(y=50, animate=False)
+        await pilot.pause()
+        assert table.text()[1].startswith(" sd50 ")
+        assert table.cursor_key == "sd0"
+        await pilot.press("down")
+        await pilot.pause()
+        assert table.text()[1].startswith(" sd1 ")
+
+    talk_to(talk, rows=devices(100))
 
 
 def test_every_binding_has_an_id_and_a_tooltip() -> None:

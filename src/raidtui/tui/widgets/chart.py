@@ -294,7 +294,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
     def _point_at(self, event: events.MouseEvent) -> None:
         start, end = self._window()
         width = self.size.width - LABEL_WIDTH - (len(self._series) > 1)
-        cell = event.x - LABEL_WIDTH
+        cell = event.get_content_offset_capture(self).x - LABEL_WIDTH
         if width > 0 and 0 <= cell < width:
             at = start + (cell + 0.5) / width * (end - start)
             self._move_to(max(self._begin_s, min(at, self._until_s)))

@@ -9,7 +9,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from raidtui.tui.widgets.table_line import Column
+from raidtui.tui.widgets.table_line import GAP, Column
 from raidtui.tui.widgets.table_selection import Selection
 from raidtui.tui.widgets.table_view import MARK_WIDTH, STATES, Rows, TableView
 
@@ -174,7 +174,7 @@ moving select a range; escape ends it.
 
     @property
     def selected(self) -> frozenset[str]:
-        """Keys of the selected rows."""
+        """Keys of the selected rows. What is not shown, or cannot be selected, is left out when they are set."""
         return self._picked.keys
 
     @selected.setter
@@ -314,9 +314,9 @@ moving select a range; escape ends it.
             if (column := self.column_at(offset.x)) is not None:
                 self.post_message(self.HeaderPressed(self, column.key))
         elif (row := self.row_at(offset.y)) is not None:
-            self._click_row(row, event)
+            self._click_row(row, event, on_mark=offset.x < MARK_WIDTH + GAP)
 
-    def _click_row(self, row: int, event: events.Click) -> None:
+    def _click_row(self, row: int, event: events.Click, on_mark: bool) -> None:
         key = self.row_keys[row]
         if self.multi and event.shift and self.cursor_key is not None:
             self._picked.begin_range(self.cursor_key)
@@ -326,7 +326,7 @@ moving select a range; escape ends it.
         if not self._picked.sticky:
             self._picked.end_range()
         self._move_to(row)
-        if self.multi and (event.ctrl or event.x < MARK_WIDTH + 1):
+        if self.multi and (event.ctrl or on_mark):
             self._toggle(key)
         elif self._picked.sticky:
             self._extend()
@@ -335,7 +335,8 @@ moving select a range; escape ends it.
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """The tooltip over a title says what the column is."""
-        column = self.column_at(event.x) if event.y == 0 else None
+        offset = event.get_content_offset(self)
+        column = self.column_at(offset.x) if offset is not None and offset.y == 0 else None
         tooltip = column.help if column is not None and column.help else None
         if tooltip != self.tooltip:
             self.tooltip = tooltip
