@@ -33,7 +33,7 @@ class ConsentLine(Horizontal):
     DEFAULT_CSS = """
     ConsentLine { height: 1; }
     ConsentLine > .what { width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
-    ConsentLine > Input { width: 18; }
+    ConsentLine > Input { width: 16; margin: 0 0 0 1; }
     ConsentLine > .tick { width: 3; padding: 0 0 0 1; color: $text-success; text-style: bold; }
     """
 

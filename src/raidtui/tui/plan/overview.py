@@ -40,7 +40,9 @@ def refused(problems: Sequence[Problem], signs: Signs, heading: str = "The engin
     parts: list[RenderableType] = [Text(heading, style="bold"), Text()]
     for problem in problems:
         way = way_out(problem)
-        parts.append(_hanging(Text(signs.used, style="bold"), Text(sentence(problem))))
+        first, *more = sentence(problem).splitlines()
+        parts.append(_hanging(Text(signs.used, style="bold"), Text(first)))
+        parts += [_hanging(Text(" " * (len(line) - len(line.lstrip()))), Text(line.lstrip())) for line in more]
         parts.append(_hanging(Text(" "), Text.assemble((f" {way.key} ", "bold reverse"), f" {way.words}")))
         parts.append(Text())
     return Group(*parts)

@@ -29,6 +29,9 @@ class Group(NamedTuple):
     steps: tuple[tuple[int, Step], ...]
     """Each with its number in the plan, from 1."""
 
+    first: frozenset[str] = frozenset()
+    """Ids of steps that erase a disk which no step before did."""
+
     @property
     def seconds(self) -> float:
         return sum(step.seconds for _, step in self.steps)
@@ -36,9 +39,14 @@ class Group(NamedTuple):
 
 def groups(plan: Plan) -> Iterator[Group]:
     """All steps, in order."""
+    first, erased = set(), set[str]()
+    for step in plan.steps:
+        if not erased.issuperset(step.erases):
+            first.add(step.id)
+        erased.update(step.erases)
     numbered = enumerate(plan.steps, 1)
     for (block, phase), steps in itertools.groupby(numbered, key=lambda pair: (pair[1].block, pair[1].phase)):
-        yield Group(f"{clean(block) or 'whole run'}: {phase}", tuple(steps))
+        yield Group(f"{clean(block) or 'whole run'}: {phase}", tuple(steps), frozenset(first))
 
 
 def commands_text(plan: Plan) -> str:
@@ -113,7 +121,7 @@ def _add_steps(node: TreeNode[Group | Step | None], group: Group) -> None:
     for number, step in group.steps:
         words = Text(f"{number:>3}  {clean(step.title, 200)}", no_wrap=True)
         words.append(_about(step.seconds), "dim")
-        if step.erases:
+        if step.id in group.first:
             words.append(f"  erases {plural(len(step.erases), 'disk')}", "bold")
         if step.commands:
             node.add(words, step)

@@ -160,8 +160,8 @@ class PlanScreen(ModeScreen):
         return Group(*above, shown)
 
     def _titles(self) -> tuple[str, str]:
-        if self._plan is None:
-            return "Plan", ""
+        if self._plan is None or self._busy:
+            return f"Plan · {self._busy}" if self._busy else "Plan", ""
         erased = f"erases {plural(len(self._plan.erases), 'disk')}" if self._plan.erases else "erases nothing"
         words = f"Plan · {plural(len(self._plan.steps), 'step')} · about {duration_text(self._plan.seconds)} · {erased}"
         return words, f"digest {clean(self._plan.digest, 12).rstrip('…')}"
