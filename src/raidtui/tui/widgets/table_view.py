@@ -91,6 +91,7 @@ class TableView(ScrollView):
         self._inks: dict[str, Style] = {}
         self._strips: dict[int, Strip] = {}
         """Lines as the terminal has them, by their number in view."""
+        self._strips_fit = Size(0, 0)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -236,6 +237,9 @@ class TableView(ScrollView):
         if styles.gutter.totals != (0, 0) or styles.tint.a or self.opacity != 1 or styles.outline.top[0]:
             return super().render_lines(crop)
         filters, (_, background) = self.get_line_filters(), self.background_colors
+        if self._strips_fit != self.size:
+            self._strips_fit = self.size
+            self._strips.clear()
         strips = []
         for y in crop.line_range:
             if (strip := self._strips.get(y)) is None:
