@@ -54,7 +54,7 @@ CHOICES: dict[str, Choice] = {
         _number("areq", "areq-sz", "Mean size of a request in KiB", request_kb),
         _number("aqu", "aqu-sz", "Mean number of requests waiting or served", lambda rates: rates.queue_length),
         Choice(Column(UTIL, "%util", 11, "left", "Share of the time with a request in flight")),
-        Choice(Column(HISTORY, "last %util", 12, "left", "%util, one second a cell, the newest on the right", True)),
+        Choice(Column(HISTORY, "%util lately", 24, "left", "%util, one second a cell, the newest on the right")),
         _number("rrqm", "rrqm/s", "Reads merged a second", lambda rates: rates.read.merged_per_s),
         _number("wrqm", "wrqm/s", "Writes merged a second", lambda rates: rates.write.merged_per_s),
         _number("rareq", "rareq-sz", "Mean size of a read in KiB", lambda rates: _kb(rates.read)),

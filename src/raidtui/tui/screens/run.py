@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import ClassVar
 
 from rich.text import Text
@@ -35,6 +36,8 @@ _PANES = {"charts": "Charts", "devices": "Devices", "cells": "Cells", "steps": "
 _WIDE = 110
 _GATHER_S = 0.1
 """Records that come together are drawn together."""
+_SILENCE_S = 1.5
+"""After so long without a record the clock goes on by itself."""
 
 
 class RunScreen(ModeScreen):
@@ -113,6 +116,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self._pane = "charts"
         self._alone = False
         self._waiting: Timer | None = None
+        self._drawn_at = 0.0
         self._drawn: dict[str, object] = {}
         """By pane, what it was drawn from."""
         self._could: tuple[object, ...] = ()
@@ -178,7 +182,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
 
     def _tick(self) -> None:
         """Time goes on between records, too."""
-        if self._in_view and self.desk.running and self._waiting is None:
+        if self._in_view and self.desk.running and time.monotonic() - self._drawn_at > _SILENCE_S:
             self._draw_top(self.moment())
 
     def _draw(self) -> None:
@@ -207,6 +211,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self._offer()
 
     def _draw_top(self, moment: Moment) -> None:
+        self._drawn_at = time.monotonic()
         self.query_one("#top", Lines).show(lambda width: top_lines(self.desk, moment, width))
 
     def _news(self, pane: str, state: object) -> bool:
