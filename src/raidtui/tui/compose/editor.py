@@ -53,7 +53,12 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         Binding("up", "step(-1)", "Take, up", id="option.up", tooltip="Take the value and go up", show=False),
         Binding("down", "step(1)", "Take, down", id="option.down", tooltip="Take the value and go down", show=False),
         Binding(
-            "space", "toggle", "Add or take out", id="option.toggle", tooltip="Add a device or take it out", show=False
+            "space",
+            "toggle_device",
+            "Add or take out",
+            id="option.toggle",
+            tooltip="Add a device or take it out",
+            show=False,
         ),
     ]
 

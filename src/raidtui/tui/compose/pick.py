@@ -84,6 +84,7 @@ Type a part of what you look for; **up** and **down** go through what is left, *
     def _searched(self, event: Input.Changed) -> None:
         event.stop()
         self._narrow(event.value)
+        self.query_one("#entries", LineList).go(None)
 
     @on(Input.Submitted, "#search")
     def _submitted(self, event: Input.Submitted) -> None:
@@ -96,13 +97,14 @@ Type a part of what you look for; **up** and **down** go through what is left, *
         self.agree()
 
     def _narrow(self, text: str) -> None:
-        """Show the entries that have every word of `text`."""
+        """Show the entries that have every word of `text`, those that begin with it first."""
         wanted = text.lower().split()
         kept = [
             number
             for number, entry in enumerate(self._entries)
             if all(word in f"{entry.words} {entry.note}".lower() for word in wanted)
         ]
+        kept.sort(key=lambda number: not self._entries[number].words.lower().startswith(text.lower().strip()))
         entries = self.query_one("#entries", LineList)
         widest = max([0, *(min(34, len(clean(self._entries[number].words, 60))) for number in kept)])
         room = max(30, (entries.size.width or 66) - 2)

@@ -22,7 +22,7 @@ from raidtui.tui.compose.offers import KindOffer, layer_offers, load_entry, load
 from raidtui.tui.compose.paths import Path, at
 from raidtui.tui.compose.pick import Entry, Pick
 from raidtui.tui.compose.saving import may_lose, save
-from raidtui.tui.draft import next_role
+from raidtui.tui.draft import USUAL_ROLES, role_names
 from raidtui.tui.widgets.dialog import AskText, Offer
 
 _ENTRY = ("role", "layout", "workload")
@@ -95,7 +95,8 @@ class ComposeScreen(Composer):
 
     async def _add_role(self) -> None:
         draft = self.raidtui.draft
-        name = edit.free_name(draft, "roles", next_role(draft))
+        usual = next((name for name in USUAL_ROLES if name not in role_names(draft)), "data")
+        name = edit.free_name(draft, "roles", usual)
         wanted = await self.app.push_screen_wait(
             AskText("New role", "What the disks are for. Its disks are chosen on the screen Disks.", value=name,
                     check=lambda text: _wrong_name(draft, ("roles", text)))
