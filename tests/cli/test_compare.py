@@ -68,15 +68,13 @@ def test_a_file_that_is_no_result_is_refused_by_name(engine, tmp_path):
     assert "x.json" in said.err
 
 
-def test_open_needs_a_terminal(engine, files):
+def test_open_needs_the_screens(engine, files):
     said = engine.run("open", files[0])
     assert (said.code, said.out) == (2, "")
-    assert "need a terminal" in said.err
+    assert "[no-terminal]" in said.err
 
 
-def test_open_checks_the_file_and_hands_it_to_the_screens(files, monkeypatch):
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+def test_open_checks_the_file_and_hands_it_to_the_screens(files):
     given = []
     screens = lambda args: given.append((str(args.open_file), args.open_run)) or 0  # noqa: E731
     assert main(["open", files[0]], screens) == 0
@@ -84,8 +82,6 @@ def test_open_checks_the_file_and_hands_it_to_the_screens(files, monkeypatch):
     assert given == [(files[0], ""), ("None", made.RUN)]
 
 
-def test_open_of_a_broken_file_never_reaches_the_screens(tmp_path, monkeypatch):
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+def test_open_of_a_broken_file_never_reaches_the_screens(tmp_path):
     (tmp_path / "x.json").write_text("{")
     assert main(["open", "x.json"], lambda args: pytest.fail("the screens were opened")) == 2
