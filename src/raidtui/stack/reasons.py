@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from raidtui.stack.lvm import reasons as lvm
+from raidtui.stack.zfs import reasons as zfs
+
 _ASK_KERNEL: Final = "Look at the kernel's messages (dmesg) for the devices that are named, then run it again."
 _RECOVER: Final = "When the cause is gone, `raidtui recover` takes away what is left. It may be run any number of times."
 
 REASONS: Final[dict[str, tuple[str, str, str]]] = {
+    **zfs.REASONS,
+    **lvm.REASONS,
     "md-too-few": (
         "Too few members",
         "The level needs more devices than its role has: two, or four for raid6. raidtui never forces mdadm to build less.",

@@ -1,0 +1,138 @@
+"""Creating the group and its volume: on exactly the intended devices, and checked to be so."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from raidtui.inventory.arrays import read_volumes as read_all_pvs
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack import blockdev
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.lvm import kernel, label, tool
+from raidtui.stack.lvm.command import VOLUME, pv_extra, vg_extra, volume_argv, volume_path
+from raidtui.stack.lvm.devices import Device, all_devices, paths_of
+from raidtui.stack.lvm.dismantle import dismantle
+from raidtui.stack.lvm.proof import group_differences, mismatch, read_group, read_volumes, volume_differences
+
+CREATE_TIMEOUT_S: Final = 120.0
+NODE_TIMEOUT_S: Final = 20.0
+
+
+def create_group(context: Context, args: dict[str, Any]) -> Outcome:
+    """Make the devices physical volumes of the planned UUIDs, and a group of them.
+
+    Raises ProblemError. When it came out otherwise, it is taken down again first.
+    """
+    context.stop_if_cancelled()
+    devices = all_devices(context, args)
+    paths = [device.path for device in devices]
+    if all(label.read(device.path) == device.uuid for device in devices):
+        group, pvs = read_group(args, paths)
+        if not (wrong := group_differences(args, devices, group, pvs)):
+            return Outcome("already there", {"group": group, "pvs": pvs})
+        raise mismatch(args["name"], wrong)
+    _refuse_taken_name(args["name"])
+    initial_sync = _initial_sync(context, args)
+    context.about_to_write(args["disks"])
+    commands: list[Argv] = []
+
+    def make() -> dict[str, Any]:
+        _make_group(args, devices, commands)
+        group, pvs = read_group(args, paths)
+        if wrong := group_differences(args, devices, group, pvs):
+            raise mismatch(args["name"], wrong)
+        return {"group": group, "pvs": pvs, "initial_sync": initial_sync}
+
+    return Outcome("created", or_dismantle(context, args, make), tuple(commands))
+
+
+def or_dismantle(context: Context, args: dict[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """`work()`; when it fails, everything is taken down first."""
+    try:
+        return work()
+    except ProblemError:
+        # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
+        with suppress(ProblemError):
+            dismantle(context, args)
+        raise
+
+
+def _make_group(args: dict[str, Any], devices: list[Device], commands: list[Argv]) -> None:
+    paths = [device.path for device in devices]
+    for device, pv in zip(devices, args["pvs"], strict=True):
+        called = blockdev.call("lvm", "lvm_pvcreate", device.path, pv["align_bytes"], 0, timeout_s=CREATE_TIMEOUT_S,
+                               extra=pv_extra(pv, paths))  # fmt: skip
+        commands += called.commands
+    called = blockdev.call("lvm", "lvm_vgcreate", args["name"], paths, args["extent_bytes"], timeout_s=CREATE_TIMEOUT_S,
+                           extra=vg_extra(paths))  # fmt: skip
+    commands += called.commands
+
+
+def _refuse_taken_name(name: str) -> None:
+    taken = os.path.lexists(f"/dev/{name}") or kernel.mappings(name)
+    if taken or any(volume.group == name for volume in read_all_pvs()):
+        raise fail("lvm-name-taken", f"there is a volume group {name} already, and it is not this run's", place=name,
+                   remedy="Replay again: every plan has names of its own.", exit=Exit.REFUSED)  # fmt: skip
+
+
+def _initial_sync(context: Context, args: dict[str, Any]) -> str:
+    """How the images get consistent. Raises ProblemError when the sync shall be skipped without a proof for each disk."""
+    if args["volume"]["redundant"] is False:
+        return "none needed"
+    if not args["volume"]["nosync"]:
+        return "not finished"
+    methods = set()
+    for pv in args["pvs"]:
+        if pv["role"] != "member":
+            continue
+        proof = context.zero_proof.get(pv["ref"].removeprefix("disk:"))
+        if proof is None:
+            raise fail("not-proven-zero", "the initial sync cannot be skipped: the disk was not proven to be zero",
+                       place=pv["ref"], remedy='Set "initial_sync" of the policy to "wait".',
+                       exit=Exit.BUILD_FAILED)  # fmt: skip
+        methods.add(str(proof.get("method", "read back")))
+    return f"skipped: all disks were proven zero ({', '.join(sorted(methods))})"
+
+
+def create_volume(context: Context, args: dict[str, Any]) -> Outcome:
+    """Create the volume that holds the data. Raises ProblemError."""
+    context.stop_if_cancelled()
+    devices = all_devices(context, args)
+    paths = [device.path for device in devices]
+    commands: list[Argv] = []
+
+    def make() -> dict[str, Any]:
+        on = paths_of(context, args, "member")
+        if VOLUME not in read_volumes(args, paths):
+            commands.append(tool.run(volume_argv(args, on, paths)))
+        facts = wait_for_node(context, args)
+        if wrong := volume_differences(args, read_volumes(args, paths), devices, VOLUME):
+            raise mismatch(args["name"], wrong)
+        return facts
+
+    facts = or_dismantle(context, args, make)
+    return Outcome("created" if commands else "already there", facts, tuple(commands))
+
+
+def wait_for_node(context: Context, args: dict[str, Any]) -> dict[str, Any]:
+    """Until the volume is active and udev shows it; it is `built` from then on."""
+    until = time.monotonic() + NODE_TIMEOUT_S
+    path = volume_path(args["name"])
+    while True:
+        node = kernel.volume_node(args["name"])
+        named = node is not None and os.path.realpath(path) == f"/dev/{node}"
+        # Without udev there are no names, but there is a node.
+        if node is not None and (named or time.monotonic() > until) and Path(f"/dev/{node}").exists():
+            context.built[args["ref"]] = path if named else f"/dev/{node}"
+            return {"kernel_name": node, "path": context.built[args["ref"]]}
+        if time.monotonic() > until:
+            raise fail("lvm-not-there", "LVM ended well, but no active volume came up", place=path,
+                       remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
+        time.sleep(0.05)

@@ -1,0 +1,208 @@
+"""Taking a group away: known by the UUIDs of its physical volumes, in whatever state it is, and proven gone.
+
+It may be run at any time and any number of times: after a creation that died half-way, with devices unplugged, with the
+volumes active, suspended or gone. What stands on any other physical volume is not touched.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack import blockdev
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.lvm import kernel, label, tool
+from raidtui.stack.lvm.command import flat, limits, volume_path
+from raidtui.stack.lvm.devices import Device, present_devices
+from raidtui.stack.md.dismantle import users_of
+
+BUSY_PATIENCE_S: Final = 15.0
+MAKER_PATIENCE_S: Final = 60.0
+GONE_PATIENCE_S: Final = 60.0
+NODE_PATIENCE_S: Final = 5.0
+_LOCKS: Final = Path("/run/lock/lvm")
+
+
+def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
+    """Deactivate the group's volumes, remove them and the group, and take the labels off its devices.
+
+    Facts: `removed` (device-mapper names), `erased` and `missing` (references). Raises ProblemError (exit 6): `lvm-busy`,
+    `lvm-foreign`, `left-behind`, `stuck`.
+    """
+    _wait_for_makers(args)
+    commands: list[Argv] = []
+    removed: list[str] = []
+    erased: list[str] = []
+    until = time.monotonic() + GONE_PATIENCE_S
+    pause_s = 0.1
+    while True:
+        devices, missing = present_devices(context, args)
+        marked = [device for device in devices if _carries(device)]
+        _refuse_shared_group(marked, args)
+        _deactivate(args, marked, removed, commands)
+        trouble = _remove(context, args, marked, erased, commands)
+        if not trouble and not _ours(args):
+            break
+        if time.monotonic() > until:
+            raise fail("left-behind", f"the volume group cannot be taken away: {trouble or 'it keeps coming back'}",
+                       place=args["name"], remedy="Look at dmesg, then: raidtui recover",
+                       exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, 2.0)
+    if removed:
+        _wait_for_links(args["name"])
+    for suffix in ("", ":aux"):
+        with suppress(OSError):  # a command that was killed leaves its lock's file behind
+            (_LOCKS / f"V_{args['name']}{suffix}").unlink()
+    context.built.pop(args["ref"], None)
+    facts = {"removed": removed, "erased": erased, "missing": missing}
+    return Outcome("undone" if removed or erased else "nothing to do", facts, tuple(commands))
+
+
+def _wait_for_makers(args: dict[str, Any]) -> None:
+    """A crash of the runner may leave a command behind that is still creating: it has to end first."""
+    words = [args["name"], *(pv["uuid"] for pv in args["pvs"])]
+    until = time.monotonic() + MAKER_PATIENCE_S
+    while makers := kernel.makers(words):
+        if time.monotonic() > until:
+            raise fail("lvm-busy", f"LVM (pid {makers[0]}) is still at work on the group", place=args["name"],
+                       remedy="Wait, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(0.1)
+
+
+def _carries(device: Device) -> bool:
+    """Whether the label on it is ours. Raises ProblemError (`stuck`)."""
+    try:
+        return label.read(device.path) == device.uuid
+    except OSError:
+        return False
+
+
+def _ours(args: dict[str, Any]) -> list[kernel.Mapping]:
+    uuids = {pv["uuid"] for pv in args["pvs"]}
+    return [one for one in kernel.mappings(args["name"]) if kernel.is_ours(one, uuids)]
+
+
+def _refuse_shared_group(marked: list[Device], args: dict[str, Any]) -> None:
+    """Somebody may have added a disk of his to our group, and its volumes may be his by now."""
+    if not marked:
+        return
+    try:
+        rows = tool.report("pvs", ("pv_uuid", "vg_name"), [device.path for device in marked])
+    except ProblemError:
+        return  # what LVM cannot read it cannot share
+    known = {pv["uuid"] for pv in args["pvs"]}
+    if strangers := [row["pv_uuid"] for row in rows if row["vg_name"] and row["pv_uuid"] not in known]:
+        raise fail("lvm-foreign", f"the group has a physical volume that is not this run's: {strangers[0]}",
+                   place=args["name"], remedy="Take it out (vgreduce), then: raidtui recover",
+                   exit=Exit.LEFT_BEHIND)  # fmt: skip
+
+
+def _deactivate(args: dict[str, Any], marked: list[Device], removed: list[str], commands: list[Argv]) -> None:
+    """Politely by LVM where it still knows the group, then whatever is left by device-mapper, from above.
+
+    Raises ProblemError (`lvm-busy`) for a volume that is in use.
+    """
+    if not (active := _ours(args)):
+        return
+    names = [one.name for one in active]
+    if marked:
+        common = flat(limits([device.path for device in marked]))
+        _try(("lvm", "vgchange", "--activate", "n", args["name"], *common), commands)
+    until = time.monotonic() + BUSY_PATIENCE_S
+    while left := _ours(args):
+        for one in left:
+            if not one.holders:
+                _try(("dmsetup", "remove", one.name), commands)
+        now = _ours(args)
+        if now and time.monotonic() > until:
+            top = next((one for one in now if not set(one.holders) & {other.node for other in now}), now[0])
+            raise fail("lvm-busy", f"the volume cannot be deactivated: {'; '.join(users_of(top.node)) or 'it is in use'}",
+                       place=f"/dev/mapper/{top.name}", remedy="End that use, then: raidtui recover",
+                       exit=Exit.LEFT_BEHIND)  # fmt: skip
+        if len(now) == len(left):
+            time.sleep(0.3)
+    removed += names
+
+
+def _remove(context: Context, args: dict[str, Any], marked: list[Device], erased: list[str], commands: list[Argv]) -> str:
+    """Volumes, group and labels by LVM; a label that is still there afterwards is written over. What is left, and why."""
+    if not marked:
+        return ""
+    paths = [device.path for device in marked]
+    common = flat(limits(paths))
+    for group in _groups_on(paths):
+        _try(("lvm", "lvremove", group, *common), commands)
+        _try(("lvm", "vgremove", group, *common), commands)
+    _try(("lvm", "pvremove", *paths, *common), commands)
+    trouble = []
+    for device in marked:
+        try:
+            if label.read(device.path) == device.uuid:
+                _erase(context, device)
+            if label.read(device.path) == device.uuid:
+                trouble.append(f"{device.path} still has its label")
+            else:
+                erased.append(device.ref)
+        except (ProblemError, OSError) as error:
+            if _is_there(context, device):
+                trouble.append(f"{device.path}: {error}")
+    return "; ".join(trouble)
+
+
+def _groups_on(paths: list[str]) -> list[str]:
+    """The group on these devices by the name that it has now."""
+    try:
+        rows = tool.report("pvs", ("vg_name",), paths)
+    except ProblemError:
+        return []
+    return sorted({row["vg_name"] for row in rows} - {""})
+
+
+def _try(argv: Argv, commands: list[Argv]) -> None:
+    """What one command could not do is seen afterwards; a device that does not answer ends it all."""
+    try:
+        commands.append(tool.run(argv))
+    except blockdev.CallFailed as error:
+        commands += error.commands
+        if error.problems[0].code == "stuck":
+            raise
+
+
+def _erase(context: Context, device: Device) -> None:
+    if device.ref.startswith("disk:"):
+        fd = context.permits[device.ref.removeprefix("disk:")].open_for_writing()
+    else:
+        fd = os.open(device.path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+    try:
+        label.erase(fd)
+    finally:
+        os.close(fd)
+
+
+def _is_there(context: Context, device: Device) -> bool:
+    if not device.ref.startswith("disk:"):
+        return Path(device.path).exists()
+    permit = context.permits.get(device.ref.removeprefix("disk:"))
+    return permit is not None and permit.alive()
+
+
+def _wait_for_links(group: str) -> None:
+    """Until udev has taken the names away; one that it forgot, and that leads nowhere, goes without it."""
+    until = time.monotonic() + NODE_PATIENCE_S
+    folder = Path(volume_path(group)).parent
+    while folder.is_dir() and not kernel.mappings(group) and time.monotonic() < until:
+        time.sleep(0.05)
+    if folder.is_dir() and not kernel.mappings(group):
+        for link in folder.iterdir():
+            if link.is_symlink() and not link.exists():
+                with suppress(OSError):
+                    link.unlink()
+        with suppress(OSError):
+            folder.rmdir()

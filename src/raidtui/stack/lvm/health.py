@@ -1,0 +1,59 @@
+"""Whether what is measured on a volume now is worth anything, and which kernel devices it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from raidtui.base import proc
+from raidtui.stack.context import Context
+from raidtui.stack.lvm import kernel
+from raidtui.stack.lvm.command import VOLUME
+from raidtui.stack.lvm.devices import present_devices
+from raidtui.stack.lvm.sync import of_status
+
+
+def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
+    """Why numbers would be wrong: one sentence each; empty when nothing is wrong."""
+    node = kernel.volume_node(args["name"])
+    if node is None:
+        return ("the volume is not there",)
+    try:
+        found = kernel.status(args["name"])
+    except proc.ToolError as error:
+        return (f"the volume's state is unknown: {error.reason}",)
+    devices, missing = present_devices(context, args)
+    wrong = [f"{ref.partition(':')[2]} is not there any more" for ref in missing]
+    below = {kernel.devno(name) for name in kernel.leaves(node)}
+    members = [device for device in devices if device.role == "member" and device.devno in below]
+    if args["volume"]["allocation"] != "anywhere" and not missing and len(members) < args["volume"]["areas"]:
+        wrong.append("the volume lost a device")
+    wrong += [f"{one.volume} is suspended" for one in kernel.mappings(args["name"]) if kernel.is_suspended(one)]
+    return tuple(wrong + [sentence for one in found for sentence in of_target(one)])
+
+
+def of_target(status: kernel.Status) -> list[str]:
+    """What is wrong with one volume, by its target's own words."""
+    progress = of_status(status)
+    if progress is not None:
+        wrong = [f"{status.volume} has a dead image"] if "D" in progress.health else []
+        if progress.action not in ("idle", ""):
+            wrong.append(f"{status.volume} is busy with {progress.action}")
+        elif not wrong and not progress.finished:
+            wrong.append(f"{status.volume} is not in sync")
+        return wrong
+    if status.target in ("raid", "mirror"):
+        return [f"{status.volume} says what is not understood: {' '.join(status.words)}"]
+    if status.words[:1] in (("Fail",), ("Error",)):
+        return [f"{status.volume} failed"]
+    return []
+
+
+def members(context: Context, args: dict[str, Any]) -> Mapping[str, str]:
+    """Kernel names of the volume and what it stands on, with their roles; nothing where it is not there."""
+    node = kernel.volume_node(args["name"], VOLUME)
+    if node is None:
+        return {}
+    devices, _ = present_devices(context, args)
+    return {node: "target"} | {Path(device.path).resolve().name: device.role for device in devices}

@@ -1,0 +1,85 @@
+"""What the options of a volume come to, in words: what it is, what is taken where nothing is said, what may fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from raidtui.stack.lvm.spec import (
+    DEFAULT_STRIPE_BYTES,
+    MIRRORED,
+    PARITY,
+    REDUNDANT,
+    STRIPED,
+    LvmSpec,
+    geometry,
+    stripe_size_bytes,
+)
+
+_LVM: Final = "LVM's default"
+
+
+def words(spec: LvmSpec, devices: int) -> str:
+    """`raid5 of 4, stripe 64KiB`."""
+    found = [f"{spec.type} of {devices}"]
+    shape = geometry(spec, devices)
+    if spec.type in STRIPED and shape.areas != devices:
+        found.append(f"{shape.stripes} stripes")
+    if spec.mirrors is not None and shape.areas != devices:
+        found.append(f"{spec.mirrors} mirrors")
+    if (size := stripe_size_bytes(spec)) is not None:
+        found.append(f"stripe {spec.stripe_size.text if spec.stripe_size else f'{size >> 10}KiB'}")
+    if spec.size.text != "100%":
+        found.append(spec.size.text)
+    if spec.allocation != "normal":
+        found.append(f"allocation {spec.allocation}")
+    return ", ".join(found)
+
+
+def defaults(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
+    """By optional field: what it comes to where it is left out, and why."""
+    shape = geometry(msgspec.structs.replace(spec, stripes=None, mirrors=None), counts.get("on", 0))
+    stripes, mirrors = ("none", f"{spec.type} does not stripe"), ("none", f"{spec.type} keeps no copies")
+    stripe_size, region = stripes, ("none", f"{spec.type} has nothing to resync")
+    if spec.type in STRIPED:
+        stripes = (str(shape.stripes), "over all devices of the role")
+        stripe_size = (f"{DEFAULT_STRIPE_BYTES >> 10}KiB", _LVM)
+    if spec.type in MIRRORED:
+        why = "one copy beside the original" if spec.type == "raid10" else "a copy on every device of the role"
+        mirrors = (str(shape.copies - 1), why)
+    if spec.type in REDUNDANT:
+        region = ("2MiB", f"{_LVM}; more where the volume has too many regions")
+    return {
+        "type": ("linear", _LVM),
+        "stripes": stripes,
+        "mirrors": mirrors,
+        "stripe_size": stripe_size,
+        "size": ("100%", "all that the devices have room for"),
+        "allocation": ("normal", _LVM),
+        "extent_size": ("4MiB", _LVM),
+        "region_size": region,
+    }
+
+
+def may_fail(spec: LvmSpec, devices: int) -> int:
+    """How many devices may fail, whichever they are."""
+    if spec.allocation == "anywhere" or spec.type not in REDUNDANT:
+        return 0
+    return PARITY.get(spec.type, 0) or geometry(spec, devices).copies - 1
+
+
+def survives(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+    """By input: how many of its devices may fail without loss, whichever they are, and in words which and what then."""
+    devices = counts.get("on", 0)
+    count = may_fail(spec, devices)
+    if count == 0:
+        why = "no device"
+        if spec.type in REDUNDANT:
+            why += ": with allocation anywhere, two images may be on one"
+        return {"on": (0, why)}
+    which = f"any {count} of the {devices} devices"
+    if spec.type == "raid10":
+        which += ", and more while every block keeps a copy"
+    return {"on": (count, which)}

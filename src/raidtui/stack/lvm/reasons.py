@@ -1,0 +1,75 @@
+"""What the problem codes of the LVM layer mean: code → (title, meaning, way out)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+REASONS: Final[dict[str, tuple[str, str, str]]] = {
+    "lvm-too-few": (
+        "Too few devices",
+        "Stripes, copies and parity of one row each need a device of their own. LVM takes at least 2 devices for striped, "
+        "raid0, raid1 and mirror, 3 for raid4 and raid5, 5 for raid6, 4 for raid10.",
+        "Raise the count of the role, ask for fewer stripes or mirrors, or choose another type.",
+    ),
+    "lvm-too-many": (
+        "Too many devices",
+        "A volume with redundancy has at most 64 images, an old mirror at most 8.",
+        "Lower the count of the role, or say fewer stripes or mirrors.",
+    ),
+    "lvm-too-small": (
+        "No room for the volume",
+        "The devices have fewer extents than the volume would take, at the allocation that was asked for.",
+        "Bind larger disks, or ask for a smaller size. Allocation contiguous and cling use one device per stripe only.",
+    ),
+    "lvm-stripes": (
+        "Not a number of stripes",
+        "linear, raid1 and mirror do not stripe; raid6 needs at least 3 stripes beside its parity, the others 2.",
+        "Leave stripes out: then there are as many as the devices allow.",
+    ),
+    "lvm-stripe-size": (
+        "Not a stripe size",
+        "A stripe size is a power of two from 4KiB up to the size of an extent.",
+        'Write something like "64KiB", or leave stripe_size out.',
+    ),
+    "lvm-mirrors": (
+        "Mirrors where nothing is mirrored",
+        "Only raid1, raid10 and mirror keep copies.",
+        "Leave mirrors out, or choose one of these types.",
+    ),
+    "lvm-extent-size": (
+        "Not an extent size",
+        "An extent is a power of two from 1MiB to 1GiB.",
+        'Write something like "4MiB", or leave extent_size out.',
+    ),
+    "lvm-region-size": (
+        "Not a region size",
+        "A region is what one bit of the write-intent bitmap stands for: a power of two, not smaller than a stripe; types "
+        "without redundancy have none.",
+        'Write something like "2MiB", or leave region_size out.',
+    ),
+    "lvm-sectors": (
+        "Sectors of different sizes",
+        "LVM makes no volume group of devices whose logical sectors differ in size.",
+        "Bind disks with equal sectors; `raidtui disks` shows them.",
+    ),
+    "lvm-name-taken": (
+        "The group's name is taken",
+        "A volume group of the name that the plan chose is there already. It is not this run's and was not touched.",
+        "Run it again: every plan has names of its own.",
+    ),
+    "lvm-not-there": (
+        "The volume is not there",
+        "No active volume of the planned name came up.",
+        "Look at the kernel's messages (dmesg) for the devices that are named, then run it again.",
+    ),
+    "lvm-busy": (
+        "The volume is in use",
+        "Something still uses a volume of the group, so that it cannot be deactivated. The message says what.",
+        "End that use, then `raidtui recover`. It may be run any number of times.",
+    ),
+    "lvm-foreign": (
+        "Somebody else's disk in the group",
+        "The group has a physical volume that this run did not make: somebody added it. Nothing was removed.",
+        "Take that physical volume out of the group (vgreduce), then `raidtui recover`.",
+    ),
+}

@@ -1,0 +1,121 @@
+"""What Linux and LVM refuse, found when a scenario is read: each with its reason and a way out.
+
+Sources: lvcreate(8), lvmraid(7), lvmcache(7), lvmvdo(7), lvmthin(7), tools/lvcreate.c; tried with lvcreate 2.03.31.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from raidtui.model.problem import Exit, Problem
+from raidtui.stack.lvm.spec import (
+    KIB,
+    MIB,
+    MIRRORED,
+    PARITY,
+    REDUNDANT,
+    STRIPED,
+    LvmSpec,
+    extent_bytes,
+    geometry,
+    stripe_size_bytes,
+)
+
+LEAST_STRIPES: Final = {"striped": 2, "raid0": 2, "raid4": 2, "raid5": 2, "raid6": 3, "raid10": 2}
+"""LVM makes a linear volume of a stripe over one device, and refuses the others."""
+MOST_IMAGES: Final = 64
+"""allocation/raid_max_images, where lvm.conf does not say otherwise."""
+MOST_MIRROR_IMAGES: Final = 8
+SMALLEST_STRIPE: Final = 4 * KIB
+LARGEST_EXTENT: Final = 1 << 30
+
+
+def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
+    """Why this volume cannot be, given how many devices go into each input."""
+    return [
+        *_devices(spec, counts.get("on", 0), place),
+        *_stripes(spec, place),
+        *_mirrors(spec, place),
+        *_sizes(spec, place),
+    ]
+
+
+def refusal(code: str, message: str, place: str, remedy: str) -> Problem:
+    return Problem(code, message, place, remedy, int(Exit.USAGE))
+
+
+def _devices(spec: LvmSpec, count: int, place: str) -> Iterator[Problem]:
+    shape = geometry(spec, count)
+    least = LEAST_STRIPES.get(spec.type, 1)
+    copies = max(2, 1 + (spec.mirrors or 1)) if spec.type in MIRRORED else 1
+    needed = max(shape.areas, least * copies + PARITY.get(spec.type, 0))
+    if count < needed:
+        yield refusal(
+            "lvm-too-few",
+            f"{spec.type}{_as_asked(spec)} needs at least {needed} devices; there are {count}",
+            f"{place}.on",
+            "Give its role more disks, or choose another type.",
+        )
+    if spec.type in REDUNDANT | {"raid0"}:
+        most = MOST_MIRROR_IMAGES if spec.type == "mirror" else MOST_IMAGES
+        if shape.areas > most:
+            yield refusal(
+                "lvm-too-many",
+                f"{spec.type} takes at most {most} devices; this one would take {shape.areas}",
+                f"{place}.on",
+                "Give its role fewer disks, or say fewer stripes or mirrors.",
+            )
+
+
+def _as_asked(spec: LvmSpec) -> str:
+    asked = [f"{value} {name}" for name in ("stripes", "mirrors") if (value := getattr(spec, name)) is not None]
+    return f" with {' and '.join(asked)}" if asked else ""
+
+
+def _stripes(spec: LvmSpec, place: str) -> Iterator[Problem]:
+    if spec.type not in STRIPED:
+        for name in ("stripes", "stripe_size"):
+            if getattr(spec, name) is not None:
+                text = f"{spec.type} does not stripe and has no {name}"
+                yield refusal("lvm-stripes", text, f"{place}.{name}", f"Remove {name}, or choose a type that stripes.")
+        return
+    least = LEAST_STRIPES[spec.type]
+    if spec.stripes is not None and spec.stripes < least:
+        text = f"{spec.type} needs at least {least} stripes, not {spec.stripes}"
+        yield refusal("lvm-stripes", text, f"{place}.stripes", "Use linear or raid1 where there is nothing to stripe over.")
+    size = stripe_size_bytes(spec) or 0
+    at = f"{place}.stripe_size"
+    if spec.stripe_size is None:
+        return
+    if size < SMALLEST_STRIPE or size & (size - 1):
+        text = f"a stripe size of {spec.stripe_size.text} is not a power of two from 4KiB on"
+        yield refusal("lvm-stripe-size", text, at, "Such as 64KiB or 256KiB.")
+    elif size > extent_bytes(spec):
+        text = f"a stripe size of {spec.stripe_size.text} is larger than an extent"
+        yield refusal("lvm-stripe-size", text, at, "Choose a smaller one, or a larger extent_size.")
+
+
+def _mirrors(spec: LvmSpec, place: str) -> Iterator[Problem]:
+    if spec.mirrors is not None and spec.type not in MIRRORED:
+        text = f"{spec.type} keeps no copies and has no mirrors"
+        yield refusal("lvm-mirrors", text, f"{place}.mirrors", "Remove mirrors, or choose raid1, raid10 or mirror.")
+
+
+def _sizes(spec: LvmSpec, place: str) -> Iterator[Problem]:
+    extent = extent_bytes(spec)
+    if extent < MIB or extent & (extent - 1) or extent > LARGEST_EXTENT:
+        text = f"an extent size of {extent >> 10} KiB is not a power of two from 1MiB to 1GiB"
+        yield refusal("lvm-extent-size", text, f"{place}.extent_size", "Such as 4MiB.")
+    if spec.region_size is None:
+        return
+    region, at = spec.region_size.bytes, f"{place}.region_size"
+    if spec.type not in REDUNDANT:
+        text = f"{spec.type} has nothing to resync and no regions"
+        yield refusal("lvm-region-size", text, at, "Remove region_size.")
+    elif region < 4 * KIB or region & (region - 1) or region > LARGEST_EXTENT:
+        text = f"a region size of {spec.region_size.text} is not a power of two from 4KiB to 1GiB"
+        yield refusal("lvm-region-size", text, at, "Such as 2MiB.")
+    elif region < (stripe_size_bytes(spec) or 0):
+        text = f"a region size of {spec.region_size.text} is smaller than a stripe"
+        yield refusal("lvm-region-size", text, at, "At least the stripe size.")

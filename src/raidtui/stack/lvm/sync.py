@@ -1,0 +1,94 @@
+"""Waiting for the initial sync: with progress, never longer than it moves, and given up when the operator cancels."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final, NamedTuple
+
+from raidtui.base import proc
+from raidtui.model.problem import Exit, fail
+from raidtui.model.units import duration_text
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.lvm import kernel
+from raidtui.stack.lvm.devices import present_devices
+
+STALLED_S: Final = 300.0
+"""Longer than any error handling of a bad disk takes."""
+POLL_S: Final = 0.5
+
+
+class Progress(NamedTuple):
+    """One look at the images of a volume."""
+
+    done: int
+    of: int
+    health: str
+    """One letter per image: `A` in sync, `a` not yet, `D` dead."""
+    action: str
+
+    @property
+    def finished(self) -> bool:
+        return self.done == self.of and set(self.health) <= {"A"} and self.action in ("idle", "")
+
+    @property
+    def fraction(self) -> float:
+        return self.done / self.of if self.of else 1.0
+
+
+def look(group: str) -> Progress | None:
+    """How far the images are; None where no volume of the group has any. Raises ProblemError (`tool-failed`)."""
+    try:
+        found = [progress for one in kernel.status(group) if (progress := of_status(one)) is not None]
+    except proc.ToolError as error:
+        raise fail("tool-failed", f"dmsetup did not answer: {error.reason}", place=group, exit=Exit.BUILD_FAILED) from error
+    return found[0] if found else None
+
+
+def of_status(status: kernel.Status) -> Progress | None:
+    """From the words of a raid or mirror target (Documentation/admin-guide/device-mapper/dm-raid.rst)."""
+    words = status.words
+    try:
+        if status.target == "raid":
+            done, of = words[3].split("/")
+            return Progress(int(done), int(of), words[2], words[4] if len(words) > 4 else "")
+        if status.target == "mirror":
+            count = int(words[0])
+            done, of = words[count + 1].split("/")
+            return Progress(int(done), int(of), words[count + 3], "")
+    except (IndexError, ValueError):
+        return None
+    return None
+
+
+def wait(context: Context, args: dict[str, Any]) -> Outcome:
+    """Wait until all images are in sync.
+
+    Raises ProblemError: `cancelled`, `member-lost`, `sync-stalled` after `STALLED_S` without any progress.
+    """
+    began = moved = time.monotonic()
+    last: Progress | None = None
+    while (now := look(args["name"])) is None or not now.finished:
+        context.stop_if_cancelled()
+        _, missing = present_devices(context, args)
+        if now is None or "D" in now.health or missing:
+            what = ", ".join(missing) or "an image is dead"
+            raise fail("member-lost", f"the volume lost a device during its initial sync: {what}", place=args["name"],
+                       remedy="Look at dmesg and the disk's SMART log.", exit=Exit.BUILD_FAILED)  # fmt: skip
+        if now != last:
+            moved, last = time.monotonic(), now
+            context.report(_text(now, began), now.fraction)
+        elif time.monotonic() - moved > STALLED_S:
+            raise fail("sync-stalled", f"the initial sync has not moved for {duration_text(STALLED_S)}",
+                       place=args["name"], remedy="A disk does not answer: look at dmesg.",
+                       exit=Exit.BUILD_FAILED)  # fmt: skip
+        time.sleep(POLL_S)
+    seconds = time.monotonic() - began
+    return Outcome("done", {"initial_sync": f"waited for {seconds:.0f} s", "sync_seconds": round(seconds, 3)})
+
+
+def _text(now: Progress, began: float) -> str:
+    seconds = time.monotonic() - began
+    known = now.fraction > 0.01 and seconds > 2
+    left = f", {duration_text(seconds / now.fraction - seconds)} left" if known else ""
+    return f"initial sync {100 * now.fraction:.0f} %{left}"

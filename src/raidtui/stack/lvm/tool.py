@@ -1,0 +1,71 @@
+"""Running LVM's own commands: always limited to the devices of one group, always with a deadline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from raidtui.base import proc
+from raidtui.base.text import clean
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, Problem, fail
+from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.lvm.command import flat, limits
+
+TIMEOUT_S: Final = 180.0
+"""A conversion zeroes metadata, which takes its time on a busy rotating disk."""
+REPORT_TIMEOUT_S: Final = 60.0
+Rows = list[dict[str, Any]]
+
+
+def run(argv: Argv, *, answer: str | None = None, timeout_s: float = TIMEOUT_S) -> Argv:
+    """Run one command (`("lvm", "vgremove", …)`, `("dmsetup", …)`) and return it as it is written down.
+
+    `answer` is given to the one question it asks; all others get none, which LVM takes for no. Raises CallFailed
+    (`tool-failed`, `stuck`) or ProblemError (`missing-library`).
+    """
+    path = _path(argv[0])
+    try:
+        given = None if answer is None else f"{answer}\n".encode()
+        proc.run([path, *argv[1:]], timeout_s=timeout_s, input_bytes=given)
+    except proc.ToolTimeout as error:
+        text = f"{' '.join(argv[:2])} did not end within {timeout_s:g} s"
+        raise CallFailed(Problem("stuck", text, remedy="A device does not answer: look at dmesg.",
+                                 exit=int(Exit.BUILD_FAILED)), (argv,)) from error  # fmt: skip
+    except proc.ToolError as error:
+        said = error.finished.error_text if error.finished is not None else error.reason
+        text = f"{' '.join(argv[:2])} failed: {clean(_last_lines(said))}"
+        raise CallFailed(Problem("tool-failed", text, exit=int(Exit.BUILD_FAILED)), (argv,)) from error
+    return argv
+
+
+def report(what: str, fields: Sequence[str], paths: Sequence[str], *more: str) -> Rows:
+    """Rows of `pvs`, `vgs` or `lvs` over these devices alone: by full field names, sizes in bytes, all as text.
+
+    A group that misses devices is reported all the same. Raises ProblemError (`tool-failed`).
+    """
+    argv = [_path("lvm"), what, "--reportformat", "json", "--units", "b", "--nosuffix", "-o", ",".join(fields)]
+    argv += [*flat(limits(paths)), *more]
+    try:
+        ran = proc.run(argv, timeout_s=REPORT_TIMEOUT_S, check=False)
+    except proc.ToolError as error:
+        raise fail("tool-failed", f"{what} failed: {clean(error.reason)}", exit=Exit.BUILD_FAILED) from error
+    try:
+        rows: Rows = json.loads(ran.out)["report"][0][what.removesuffix("s")]
+    except (ValueError, LookupError, TypeError) as error:
+        text = f"{what} answered something else than its report: {clean(_last_lines(ran.error_text))}"
+        raise fail("tool-failed", text, exit=Exit.BUILD_FAILED) from error
+    return rows
+
+
+def _path(name: str) -> str:
+    path = proc.find_tool(name)
+    if path is None:
+        package = {"lvm": "lvm2"}.get(name, name)
+        raise fail("missing-library", f"{name} is not installed", remedy=f"apt install {package}", exit=Exit.REFUSED)
+    return path
+
+
+def _last_lines(text: str) -> str:
+    return " ".join(line.strip() for line in text.splitlines() if "WARNING: This metadata update" not in line)[-400:]

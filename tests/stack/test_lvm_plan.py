@@ -1,0 +1,183 @@
+"""A plan of a volume says what will run, word for word, and how large the volume will be, to the extent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lvm_cases import GIB, commands, disks, parts_of, plan, short, spec_of
+
+from raidtui.model.plan import Names
+from raidtui.model.problem import ProblemError
+from raidtui.model.scenario import Policy
+from raidtui.stack.layer import Part
+from raidtui.stack.layers.lvm import LAYER
+from raidtui.stack.lvm.command import CONFIG, lvm_uuid
+from raidtui.stack.lvm.label import parse
+from raidtui.stack.lvm.size import data_start, rows
+
+NAMES = Names("abcd1234")
+GROUP = NAMES.new("lvm")
+PVS = [lvm_uuid(NAMES.new("lvm-pv").uuid) for _ in range(3)]
+SKIP = Policy(initial_sync="skip-if-zeroed")
+
+
+def test_a_raid5_is_created_by_these_commands() -> None:
+    planned = plan(spec_of(type="raid5", size="1GiB"), {"on": 3}, policy=SKIP)
+    assert commands(planned) == {
+        "lvm.group": (
+            *(("lvm", "pvcreate", f"/dev/on{i}", "--dataalignment=1024K", "--uuid", PVS[i], "--norestorefile")
+              for i in range(3)),
+            ("lvm", "vgcreate", "-s", "4096K", GROUP.name, "/dev/on0", "/dev/on1", "/dev/on2", "--setautoactivation", "n"),
+        ),
+        "lvm.volume": (
+            ("lvm", "lvcreate", "--name", "volume", "--size", "1048576K", GROUP.name, "/dev/on0", "/dev/on1", "/dev/on2",
+             "--type", "raid5", "--alloc", "normal", "--stripes", "2", "--stripesize", "64K", "--regionsize", "2048K",
+             "--nosync"),
+        ),
+        "lvm.verify": (),
+    }  # fmt: skip
+    assert [short(argv) for argv in planned.teardown[0].commands] == [
+        ("lvm", "vgchange", "--activate", "n", GROUP.name),
+        ("lvm", "lvremove", GROUP.name),
+        ("lvm", "vgremove", GROUP.name),
+        ("lvm", "pvremove", "/dev/on0", "/dev/on1", "/dev/on2"),
+    ]
+
+
+def test_every_command_sees_its_own_devices_only_and_starts_no_daemon() -> None:
+    planned = plan(spec_of(type="striped"), {"on": 2})
+    for argv in [argv for draft in (*planned.build, *planned.teardown) for argv in draft.commands]:
+        assert argv[-4:] == ("--devices", "/dev/on0,/dev/on1", "--config", CONFIG)
+    assert "monitoring=0" in CONFIG
+
+
+@pytest.mark.parametrize(
+    ("options", "counts", "words"),
+    [
+        ({"type": "striped"}, {"on": 4}, ("--type", "striped", "--alloc", "normal", "--stripes", "4")),
+        ({"type": "striped", "stripe_size": "256KiB"}, {"on": 4}, ("--stripesize", "256K")),
+        ({"type": "raid5", "allocation": "anywhere"}, {"on": 6}, ("--alloc", "anywhere", "--stripes", "5")),
+        ({"type": "raid6"}, {"on": 6}, ("--stripes", "4")),
+        ({"type": "raid1"}, {"on": 3}, ("--mirrors", "2", "--regionsize", "2048K")),
+        ({"type": "raid10"}, {"on": 6}, ("--stripes", "3", "--stripesize", "64K", "--mirrors", "1")),
+        ({"type": "raid10", "mirrors": 2, "region_size": "8MiB"}, {"on": 6}, ("--mirrors", "2", "--regionsize", "8192K")),
+        ({"type": "linear"}, {"on": 2}, ("--type", "linear", "--alloc", "normal", "--devices")),
+    ],
+)
+def test_options_become_these_words(options: dict[str, Any], counts: dict[str, int], words: tuple[str, ...]) -> None:
+    (argv,) = plan(spec_of(**options), counts).build[1].commands
+    assert any(argv[i : i + len(words)] == words for i in range(len(argv))), argv
+
+
+@pytest.mark.parametrize(
+    ("options", "count", "extents"),
+    [
+        ({"type": "linear"}, 2, 2 * 2047),
+        ({"type": "linear", "allocation": "contiguous"}, 2, 2047),
+        ({"type": "striped"}, 4, 4 * 2047),
+        ({"type": "striped", "stripes": 3}, 4, 3 * 2047),
+        ({"type": "striped", "stripes": 2}, 4, 4 * 2047),
+        ({"type": "striped", "size": "50%"}, 4, 2 * 2047 // 4 * 4),
+        ({"type": "striped", "size": "1GiB"}, 3, 258),
+        ({"type": "raid0"}, 3, 3 * 2047),
+        ({"type": "raid1"}, 3, 2046),
+        ({"type": "raid1", "mirrors": 1}, 4, 2 * 2047 - 1),
+        ({"type": "raid5"}, 4, 3 * 2046),
+        ({"type": "raid6"}, 6, 4 * 2046),
+        ({"type": "raid10"}, 4, 2 * 2046),
+        ({"type": "linear", "extent_size": "32MiB"}, 1, 255),
+    ],
+)
+def test_the_size_is_known_to_the_extent(options: dict[str, Any], count: int, extents: int) -> None:
+    """As lvcreate 2.03.31 finds them on devices of 2047 extents of 4 MiB."""
+    planned = plan(spec_of(**options), {"on": count})
+    assert planned.build[1].args["volume"]["extents"] == extents
+
+
+def test_devices_of_different_sizes_are_used_from_the_largest_on() -> None:
+    assert rows([10, 5, 5], 2, "normal") == 10
+    assert rows([10, 8, 3, 3], 2, "cling") == 8
+    assert rows([10, 5, 3], 1, "normal") == 18
+    assert rows([10, 5], 3, "normal") == 0
+
+
+def test_data_begins_on_a_stripe_of_the_layer_below() -> None:
+    assert data_start(None) == (1 << 20, 1 << 20)
+    assert data_start(3 * 512 << 10) == (3 * 512 << 10, 3 * 512 << 10)
+    assert data_start(128 << 10) == (1 << 20, 128 << 10)
+
+
+def test_the_initial_sync_is_left_out_only_over_disks_that_can_be_proven_zero() -> None:
+    planned = plan(spec_of(type="raid1"), {"on": 2}, policy=SKIP)
+    assert planned.needs_zero
+    assert [draft.action for draft in planned.build] == ["lvm.group", "lvm.volume", "lvm.verify"]
+    below = tuple(Part(f"md:rt{i}", f"/dev/md/rt{i}", 8 * GIB, 512, (f"a{i}", f"b{i}")) for i in range(2))
+    stacked = LAYER.plan(spec_of(type="raid1"), {"on": below}, Names("t"), SKIP)
+    assert not stacked.needs_zero
+    assert [draft.action for draft in stacked.build] == ["lvm.group", "lvm.volume", "lvm.sync", "lvm.verify"]
+    assert stacked.build[0].args["disks"] == ["a0", "b0", "a1", "b1"]
+    raid6 = plan(spec_of(type="raid6"), {"on": 5}, policy=SKIP)
+    assert not raid6.needs_zero, "LVM leaves it out for no raid6"
+    assert not plan(spec_of(type="striped"), {"on": 2}, policy=SKIP).needs_zero
+
+
+def test_every_step_knows_the_uuids_before_there_is_a_group() -> None:
+    planned = plan(spec_of(type="raid5"), {"on": 3})
+    assert planned.build[0].creates == GROUP
+    for draft in (*planned.build, *planned.teardown):
+        assert [pv["uuid"] for pv in draft.args["pvs"]] == PVS
+    leaves = LAYER.actions["lvm.group"].leaves(planned.build[0].args)
+    assert leaves == tuple(("LVM2_member", uuid) for uuid in PVS)
+    assert planned.teardown[0].commands == planned.build[0].undo
+
+
+@pytest.mark.parametrize(
+    ("options", "count", "may_fail", "penalty", "stripe"),
+    [
+        ({"type": "linear"}, 4, 0, 1, None),
+        ({"type": "striped"}, 4, 0, 1, 4 * 64 << 10),
+        ({"type": "raid1"}, 3, 2, 3, None),
+        ({"type": "raid5"}, 4, 1, 2, 3 * 64 << 10),
+        ({"type": "raid5", "allocation": "anywhere"}, 4, 0, 2, 3 * 64 << 10),
+        ({"type": "raid6"}, 6, 2, 3, 4 * 64 << 10),
+        ({"type": "raid10"}, 4, 1, 2, 2 * 64 << 10),
+    ],
+)
+def test_shape(options: dict[str, Any], count: int, may_fail: int, penalty: float, stripe: int | None) -> None:
+    shape = LAYER.shape(spec_of(**options), parts_of({"on": count}))
+    assert (shape.may_fail, shape.write_penalty, shape.stripe_bytes) == (may_fail, penalty, stripe)
+    assert shape.reads_to_write == (options["type"] in ("raid5", "raid6"))
+    offers = plan(spec_of(**options), {"on": count}).offers
+    assert offers is not None
+    assert offers.stripe_bytes == stripe
+
+
+def test_what_does_not_fit_and_what_does_not_mix_is_refused() -> None:
+    for spec, parts, code in (
+        (spec_of(type="raid1"), {"on": disks("on", [4 << 20, 4 << 20])}, "lvm-too-small"),
+        (spec_of(size="9GiB"), {"on": disks("on", [8 * GIB])}, "lvm-too-small"),
+        (spec_of(), {"on": (*disks("a", [8 * GIB]), *disks("b", [8 * GIB], sector=4096))}, "lvm-sectors"),
+    ):
+        with pytest.raises(ProblemError) as caught:
+            LAYER.plan(spec, parts, Names("t"), Policy())
+        assert caught.value.problems[0].code == code
+
+
+def test_every_option_says_what_it_comes_to() -> None:
+    spec = spec_of(type="raid5")
+    found = LAYER.defaults(spec, {"on": 6})
+    optional = {name for name in spec.__struct_fields__ if name != "on"}
+    assert set(found) == optional
+    assert found["stripes"][0] == "5"
+    assert LAYER.words(spec, {"on": 6}) == "raid5 of 6, stripe 64KiB"
+    assert LAYER.survives(spec, {"on": 6})["on"][0] == 1
+    assert LAYER.survives(spec_of(type="striped"), {"on": 6})["on"][0] == 0
+
+
+def test_a_label_is_known_by_its_uuid() -> None:
+    label = b"LABELONE" + (1).to_bytes(8, "little") + bytes(4) + (32).to_bytes(4, "little") + b"LVM2 001"
+    block = bytes(512) + label + PVS[0].replace("-", "").encode() + bytes(4096)
+    assert parse(block) == PVS[0]
+    assert parse(bytes(4096)) is None
+    assert parse(block.replace(b"LVM2", b"LVM9")) is None

@@ -1,0 +1,143 @@
+"""What Linux refuses is refused when the scenario is read, with its place and a way out; everything else can be planned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lvm_cases import PLACE, disks, plan, spec_of
+
+from raidtui.model.plan import Names
+from raidtui.model.problem import ProblemError
+from raidtui.model.scenario import Policy
+from raidtui.stack.layers.lvm import LAYER
+from raidtui.stack.reasons import REASONS
+
+REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
+    ("lvm-too-few", {"type": "striped"}, {"on": 1}, "on"),
+    ("lvm-too-few", {"type": "striped", "stripes": 4}, {"on": 3}, "on"),
+    ("lvm-too-few", {"type": "raid0"}, {"on": 1}, "on"),
+    ("lvm-too-few", {"type": "raid1"}, {"on": 1}, "on"),
+    ("lvm-too-few", {"type": "raid1", "mirrors": 3}, {"on": 3}, "on"),
+    ("lvm-too-few", {"type": "raid4"}, {"on": 2}, "on"),
+    ("lvm-too-few", {"type": "raid5"}, {"on": 2}, "on"),
+    ("lvm-too-few", {"type": "raid5", "stripes": 3}, {"on": 3}, "on"),
+    ("lvm-too-few", {"type": "raid6"}, {"on": 4}, "on"),
+    ("lvm-too-few", {"type": "raid10"}, {"on": 3}, "on"),
+    ("lvm-too-few", {"type": "raid10", "mirrors": 2}, {"on": 5}, "on"),
+    ("lvm-too-many", {"type": "raid1"}, {"on": 65}, "on"),
+    ("lvm-too-many", {"type": "mirror"}, {"on": 9}, "on"),
+    ("lvm-stripes", {"type": "linear", "stripes": 2}, {"on": 2}, "stripes"),
+    ("lvm-stripes", {"type": "linear", "stripe_size": "64KiB"}, {"on": 2}, "stripe_size"),
+    ("lvm-stripes", {"type": "raid1", "stripe_size": "64KiB"}, {"on": 2}, "stripe_size"),
+    ("lvm-stripes", {"type": "striped", "stripes": 1}, {"on": 2}, "stripes"),
+    ("lvm-stripes", {"type": "raid5", "stripes": 1}, {"on": 3}, "stripes"),
+    ("lvm-stripes", {"type": "raid6", "stripes": 2}, {"on": 5}, "stripes"),
+    ("lvm-stripes", {"type": "raid10", "stripes": 1}, {"on": 4}, "stripes"),
+    ("lvm-stripe-size", {"type": "striped", "stripe_size": "2KiB"}, {"on": 2}, "stripe_size"),
+    ("lvm-stripe-size", {"type": "striped", "stripe_size": "48KiB"}, {"on": 2}, "stripe_size"),
+    ("lvm-stripe-size", {"type": "raid5", "stripe_size": "8MiB"}, {"on": 3}, "stripe_size"),
+    ("lvm-mirrors", {"type": "striped", "mirrors": 1}, {"on": 2}, "mirrors"),
+    ("lvm-mirrors", {"type": "raid5", "mirrors": 1}, {"on": 3}, "mirrors"),
+    ("lvm-extent-size", {"extent_size": "3MiB"}, {"on": 1}, "extent_size"),
+    ("lvm-extent-size", {"extent_size": "512KiB"}, {"on": 1}, "extent_size"),
+    ("lvm-region-size", {"type": "striped", "region_size": "2MiB"}, {"on": 2}, "region_size"),
+    ("lvm-region-size", {"type": "raid1", "region_size": "3MiB"}, {"on": 2}, "region_size"),
+    ("lvm-region-size", {"type": "raid5", "region_size": "16KiB"}, {"on": 3}, "region_size"),
+]
+
+
+@pytest.mark.parametrize(("code", "options", "counts", "where"), REFUSED)
+def test_what_linux_refuses_is_refused_at_reading(
+    code: str, options: dict[str, Any], counts: dict[str, int], where: str
+) -> None:
+    problems = LAYER.check(spec_of(**options), counts, PLACE)
+    found = [p for p in problems if p.code == code and p.place == f"{PLACE}.{where}"]
+    assert found, problems
+    assert all(p.remedy and p.exit == 2 and p.code in REASONS for p in problems)
+
+
+ALLOWED: list[tuple[dict[str, Any], dict[str, int]]] = [
+    ({}, {"on": 1}),
+    ({"type": "striped"}, {"on": 2}),
+    ({"type": "striped", "stripes": 2, "stripe_size": "4MiB"}, {"on": 5}),
+    ({"type": "raid0"}, {"on": 2}),
+    ({"type": "raid1"}, {"on": 2}),
+    ({"type": "raid1", "mirrors": 1, "region_size": "64KiB"}, {"on": 4}),
+    ({"type": "raid4"}, {"on": 3}),
+    ({"type": "raid5", "stripes": 2, "allocation": "anywhere"}, {"on": 6}),
+    ({"type": "raid6"}, {"on": 5}),
+    ({"type": "raid10"}, {"on": 5}),
+    ({"type": "raid10", "mirrors": 2}, {"on": 6}),
+    ({"type": "mirror"}, {"on": 2}),
+]
+
+
+@pytest.mark.parametrize(("options", "counts"), ALLOWED)
+def test_what_linux_builds_is_planned(options: dict[str, Any], counts: dict[str, int]) -> None:
+    spec = spec_of(**options)
+    assert LAYER.check(spec, counts, PLACE) == []
+    assert plan(spec, counts).build[0].action == "lvm.group"
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, int]]:
+    """Any options that the schema lets through, and any number of devices."""
+    types = ["linear", "striped", "mirror", "raid0", "raid1", "raid4", "raid5", "raid6", "raid10"]
+    maybe = {
+        "stripes": st.integers(1, 8),
+        "mirrors": st.integers(1, 4),
+        "stripe_size": st.sampled_from(["4KiB", "48KiB", "64KiB", "1MiB", "8MiB", "3KiB"]),
+        "size": st.sampled_from(["100%", "50%", "0.1%", "1GiB", "5MB", "10TiB"]),
+        "allocation": st.sampled_from(["normal", "contiguous", "cling", "anywhere"]),
+        "extent_size": st.sampled_from(["1MiB", "4MiB", "32MiB", "5MiB"]),
+        "region_size": st.sampled_from(["4KiB", "2MiB", "3MiB"]),
+    }
+    options: dict[str, Any] = {"type": draw(st.sampled_from(types))}
+    for name, values in maybe.items():
+        if draw(st.booleans()):
+            options[name] = draw(values)
+    return options, {"on": draw(st.integers(1, 12))}
+
+
+@given(
+    specs(),
+    st.lists(st.integers(1 << 16, 1 << 45), min_size=1, max_size=12),
+    st.sampled_from(["wait", "skip-if-zeroed"]),
+)
+def test_any_volume_is_either_refused_with_reasons_or_planned_whole(
+    drawn: tuple[dict[str, Any], dict[str, int]], sizes: list[int], initial_sync: Any
+) -> None:
+    options, counts = drawn
+    spec = spec_of(**options)
+    problems = LAYER.check(spec, counts, PLACE)
+    if problems:
+        assert all(p.code in REASONS and p.remedy and p.place.startswith(PLACE) for p in problems)
+        return
+    parts = {name: disks(name, [sizes[i % len(sizes)] & ~511 for i in range(count)]) for name, count in counts.items()}
+    try:
+        planned = LAYER.plan(spec, parts, Names("t"), Policy(initial_sync=initial_sync))
+    except ProblemError as error:
+        if {p.code for p in error.problems} == {"lvm-too-small"}:
+            return
+        raise
+    assert planned.offers is not None
+    assert 0 < planned.offers.size_bytes <= sum(part.size_bytes for part in parts["on"])
+    shape = LAYER.shape(spec, parts)
+    assert shape.size_bytes == planned.offers.size_bytes == planned.targets[0].size_bytes
+    assert 0 <= shape.may_fail < counts["on"]
+    assert shape.write_penalty >= 1
+    assert planned.offers.size_bytes % planned.build[0].args["extent_bytes"] == 0
+    lines = [argv for d in (*planned.build, *planned.teardown) for argv in (*d.commands, *d.undo)]
+    for argv in lines:
+        assert not {"--force", "-f", "-ff"} & set(argv)
+        assert all(word and " " not in word for word in argv)
+        assert argv[argv.index("--devices") + 1] == ",".join(part.path for part in parts["on"])
+    assert all(draft.action in LAYER.actions for draft in (*planned.build, *planned.teardown))
+    (create,) = planned.build[1].commands
+    assert ("--nosync" in create) == planned.needs_zero
+    assert not planned.needs_zero or spec.type != "raid6"
+    redundant = spec.type in ("mirror", "raid1", "raid4", "raid5", "raid6", "raid10")
+    assert ("lvm.sync" in [draft.action for draft in planned.build]) == (redundant and not planned.needs_zero)

@@ -1,0 +1,257 @@
+"""LVM volumes on a real kernel: built as planned, read back as asked, and taken away whatever happened in between.
+
+One lab, and one process in it for all cases (`stack/lvm_driver.py`); each test looks at one thing that was seen there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab_harness import start_lab
+from raidtui.lab import address
+from raidtui.lab.control import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(2400)]
+
+DRIVER = Path(__file__).parent / "stack/lvm_driver.py"
+DISKS = "5x256M,1x512M"
+SKIP = "skip-if-zeroed"
+
+
+def volume(name: str, on: int, sync: str = "wait", **lvm: Any) -> dict[str, Any]:
+    return {"do": "whole", "name": name, "on": on, "sync": sync, "lvm": lvm}
+
+
+VOLUMES = [
+    volume("linear", 2, type="linear", extent_size="1MiB"),
+    volume("striped", 4, type="striped", stripe_size="256KiB", size="50%"),
+    volume("raid1", 2, sync=SKIP, type="raid1"),
+    volume("raid5", 3, type="raid5", size="64MiB"),
+    volume("raid10", 4, sync=SKIP, type="raid10", stripe_size="16KiB"),
+]
+MORE_VOLUMES = [
+    volume("linear of unequal", 6, type="linear"),
+    volume("striped 2 of 5", 5, type="striped", stripes=2),
+    volume("striped of unequal", 6, type="striped", stripes=3),
+    volume("contiguous", 3, type="striped", stripes=2, allocation="contiguous"),
+    volume("cling", 2, type="linear", allocation="cling"),
+    volume("raid0", 3, type="raid0", allocation="anywhere"),
+    volume("raid1 of three on five", 5, sync=SKIP, type="raid1", mirrors=2),
+    volume("raid1 of two on six", 6, sync=SKIP, type="raid1", mirrors=1),
+    volume("raid4", 3, type="raid4", stripe_size="4KiB", extent_size="1MiB"),
+    volume("raid5 anywhere", 5, sync=SKIP, type="raid5", allocation="anywhere", size="99%"),
+    volume("raid6", 5, sync=SKIP, type="raid6", region_size="4MiB"),
+    volume("raid10 of three copies", 6, sync=SKIP, type="raid10", mirrors=2),
+]
+RAID1 = {"on": 2, "sync": "wait", "lvm": {"type": "raid1", "size": "32MiB"}}
+RAID5 = {"on": 3, "sync": "wait", "lvm": {"type": "raid5", "size": "64MiB"}}
+STRIPED = {"on": 2, "lvm": {"type": "striped"}}
+WIPE = "dd if=/dev/zero of={} bs=4096 seek=1 count=255 oflag=direct"
+BROKEN = {
+    "deactivated": (RAID1, "lvm vgchange -an $VG --devices $ALL"),
+    "suspended": (STRIPED, "dmsetup suspend $VG-volume"),
+    "one label gone": (STRIPED, "dmsetup remove $VG-volume; dd if=/dev/zero of=$A bs=1M count=1 oflag=direct"),
+    "metadata gone": (STRIPED, f"{WIPE.format('$A')}; {WIPE.format('$B')}"),
+    "under another name": (STRIPED, "lvm vgchange -an $VG --devices $ALL; lvm vgrename -An $VG other --devices $ALL"),
+}
+MOMENTS = [0.2, 0.4, 0.7, 1.0, 1.4, 1.8, 2.4, 3.0]
+FAULTS = [
+    {"do": "killed", "name": "killed", "after_s": MOMENTS[::3], **RAID5},
+    {"do": "broken", "name": "suspended", "then": BROKEN["suspended"][1], **BROKEN["suspended"][0]},
+    {"do": "foreign", "name": "foreign", **STRIPED},
+    {"do": "refused", "name": "refused", **RAID1, "sync": SKIP},
+    {"do": "stacked", "name": "stacked", "only": ["lvm on md", "md on lvm"]},
+    {"do": "unplugged", "name": "unplugged", **RAID5},
+    {"do": "blank", "name": "blank"},
+]
+MORE_FAULTS = [
+    {"do": "killed", "name": "killed", "after_s": MOMENTS, **RAID5},
+    {"do": "still_creating", "name": "still creating", **RAID5},
+    *({"do": "broken", "name": name, "then": then, **case} for name, (case, then) in BROKEN.items()),
+    {"do": "cancelled", "name": "cancelled", "on": 2, "sync": "wait", "lvm": {"type": "raid1"}},
+    {"do": "stacked", "name": "stacked", "only": ["lvm on lvm"]},
+]
+Seen = dict[str, dict[str, Any]]
+
+
+@contextmanager
+def driven(suffix: str, disks: str, cases: list[dict[str, Any]]) -> Iterator[tuple[Lab, Seen]]:
+    """A lab and everything that was seen in it, by case."""
+    lab = start_lab(suffix, disks)
+    try:
+        address.sync_code(lab.name)
+        lab.put_file(DRIVER, "/root/lvm_driver.py")
+        lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
+        run = "/usr/bin/python3 /root/lvm_driver.py < /root/cases.json > /root/seen 2> /root/error"
+        lab.run(f"setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
+        lab.wait_for("test -e /run/lvm-ready -o -e /root/ended", 1800)
+        unplugged = lab.run("cat /run/lvm-ready 2>/dev/null || true").text.strip()
+        if unplugged:
+            lab.unplug(unplugged)
+            lab.run("touch /run/lvm-pulled")
+        lab.wait_for("test -e /root/ended", 600)
+        assert lab.run("cat /root/ended").text.strip() == "0", lab.run("cat /root/error").text
+        found = [json.loads(line) for line in lab.run("cat /root/seen").text.splitlines()]
+        seen = {case["case"]: case for case in found}
+        if unplugged:
+            seen["unplugged"]["serial"] = unplugged
+        print({name: case["seconds"] for name, case in seen.items()})
+        yield lab, seen
+    finally:
+        lab.down()
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[tuple[Lab, Seen]]:
+    with driven("lvm", DISKS, [*VOLUMES, *FAULTS]) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def more() -> Iterator[Seen]:
+    with driven("lvm-more", DISKS, [*MORE_VOLUMES, *MORE_FAULTS]) as (_, seen):
+        yield seen
+
+
+@pytest.fixture(scope="module")
+def seen(bench: tuple[Lab, Seen]) -> Seen:
+    return bench[1]
+
+
+def check_whole(case: dict[str, Any]) -> None:
+    """Built as planned and read back as asked; taken down as planned, and nothing is left."""
+    assert "problems" not in case, case
+    for action, planned in case["planned"].items():
+        assert case["commands"][action] == planned, "what was shown is what ran"
+    assert case["actual_size"] == case["planned_size"], "the size was known to the byte"
+    args, found = case["args"], case["lvm.verify"]
+    assert {row["pv_uuid"] for row in found["pvs"]} == {pv["uuid"] for pv in args["pvs"]}
+    assert found["group"]["vg_autoactivation"] == ""
+    assert case["health"] == []
+    assert set(case["again"]) <= {"already there", "done"}
+    assert sorted(case["members"].values()) == sorted(["target", *(pv["role"] for pv in args["pvs"])])
+    assert case["left"] == {}
+    assert case["second"] == "nothing to do"
+
+
+@pytest.mark.parametrize("name", [case["name"] for case in VOLUMES])
+def test_a_volume_is_built_read_back_and_taken_away(seen: Seen, name: str) -> None:
+    check_whole(seen[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [case["name"] for case in MORE_VOLUMES])
+def test_every_kind_of_volume_is_built_read_back_and_taken_away(more: Seen, name: str) -> None:
+    check_whole(more[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("striped", "none needed"), ("raid1", "skipped: all disks were proven zero (discard)"), ("raid5", "waited for ")],
+)
+def test_how_images_became_consistent_is_said(seen: Seen, name: str, said: str) -> None:
+    facts = {**seen[name]["lvm.group"], **seen[name].get("lvm.sync", {})}
+    assert facts["initial_sync"].startswith(said)
+
+
+def check_kills(case: dict[str, Any]) -> None:
+    for kill in case["kills"]:
+        assert kill["left"] == {}, kill
+        assert kill["active"] == [], "what is active goes without any disk being admitted"
+        assert kill["undo"][0] == ("undone" if {"mapped", "labels"} & kill["before"].keys() else "nothing to do")
+        assert kill["undo"][1] == "nothing to do"
+
+
+def test_a_creation_that_was_killed_is_undone(seen: Seen) -> None:
+    check_kills(seen["killed"])
+
+
+@pytest.mark.slow
+def test_a_creation_that_was_killed_at_any_moment_is_undone(more: Seen) -> None:
+    check_kills(more["killed"])
+    assert any("labels" in kill["before"] for kill in more["killed"]["kills"])
+
+
+def check_undone(case: dict[str, Any]) -> None:
+    assert "problems" not in case, case
+    assert case["undo"] == ["undone", "nothing to do"]
+    assert case["left"] == {}
+
+
+def test_a_suspended_volume_is_not_healthy_and_is_taken_away(seen: Seen) -> None:
+    assert seen["suspended"]["health"] == ["volume is suspended"]
+    check_undone(seen["suspended"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*BROKEN, "still creating", "cancelled"])
+def test_a_volume_is_taken_away_in_whatever_state_it_is(more: Seen, name: str) -> None:
+    check_undone(more[name])
+
+
+@pytest.mark.slow
+def test_a_sync_can_be_cancelled(more: Seen) -> None:
+    assert (more["cancelled"]["stopped"][0], more["cancelled"]["stopped"][2]) == ("cancelled", 130)
+    assert more["cancelled"]["reports"][-1].startswith("initial sync")
+
+
+def test_a_group_of_somebody_else_is_not_touched(seen: Seen) -> None:
+    case = seen["foreign"]
+    assert (case["active"][0], case["active"][2]) == ("lvm-name-taken", 3)
+    assert (case["inactive"][0], case["inactive"][2]) == ("lvm-name-taken", 3)
+    assert case["running"] == ["nothing to do", "nothing to do"]
+    assert case["still"], "his volume is still there"
+    assert (case["shared"][0], case["shared"][2]) == ("lvm-foreign", 6)
+    assert case["kept"], "his physical volume is still one"
+    check_undone(case)
+
+
+def test_actions_refuse_what_is_not_proven_not_as_asked_or_in_use(seen: Seen) -> None:
+    case = seen["refused"]
+    assert (case["unproven"][0], case["unproven"][2]) == ("not-proven-zero", 4)
+    assert case["untouched"] == {}
+    code, message, exit_code = case["mismatch"]
+    assert (code, exit_code) == ("read-back", 4)
+    assert "segtype: asked raid10, found raid1" in message
+    code, message, exit_code = case["busy"]
+    assert (code, exit_code) == ("lvm-busy", 6)
+    assert f"pid {case['pid']} (sleep" in message
+    check_undone(case)
+
+
+def check_stack(case: dict[str, Any]) -> None:
+    assert case["size"][0] == case["size"][1]
+    assert case["members"] == ["member", "member", "target"]
+    assert case["health"] == []
+    assert case["left"] == {}
+
+
+@pytest.mark.parametrize("stack", ["lvm on md", "md on lvm"])
+def test_volumes_stand_on_arrays_and_arrays_on_volumes(seen: Seen, stack: str) -> None:
+    check_stack(seen["stacked"]["stacks"][stack])
+
+
+@pytest.mark.slow
+def test_volumes_stand_on_volumes(more: Seen) -> None:
+    check_stack(more["stacked"]["stacks"]["lvm on lvm"])
+
+
+def test_an_unplugged_device_makes_it_sick_and_does_not_hinder_its_end(seen: Seen) -> None:
+    case = seen["unplugged"]
+    assert any(f"{case['serial']} is not there any more" in sentence for sentence in case["health"])
+    assert any("dead image" in sentence for sentence in case["health"])
+    assert case["undo"] == ["undone", "nothing to do"]
+    assert case["facts"]["missing"] == [f"disk:{case['serial']}"]
+    assert case["left"] == {}
+
+
+def test_the_survivors_are_blank_from_outside(bench: tuple[Lab, Seen]) -> None:
+    lab, seen = bench
+    assert sorted(seen["blank"]["disks"]) == sorted(set(lab.serials) - {seen["unplugged"]["serial"]})
+    assert all(lab.is_zero(serial) for serial in seen["blank"]["disks"])
