@@ -39,7 +39,7 @@ screen Run, **n** makes its scenario a new draft on the screen Compose. A click 
 
     def on_resize(self, event: events.Resize) -> None:
         """As many columns as fit."""
-        columns = columns_for(event.size.width)
+        columns = columns_for(self.size.width)  # an event may be older than the size
         if columns != self.columns:
             self.columns = columns
             self.present(self._entries)
