@@ -15,6 +15,7 @@ from raidtui.tui.disks.words import (
     Signs,
     best_link_words,
     link_words,
+    reasons_of,
     state_words,
     temperature_words,
     wear_words,
@@ -29,12 +30,17 @@ def detail(entry: Entry | None, signs: Signs) -> RenderableType:
         return Text("No disk is under the cursor.", style="dim")
     facts, disk = entry.facts, entry.facts.disk
     heading = Text(facts.model or "unknown model", style="bold", overflow="ellipsis", no_wrap=True)
-    parts: list[RenderableType] = [heading, Text(state_words(facts, signs) + _role(entry)), Text()]
+    parts: list[RenderableType] = [
+        heading,
+        Text(state_words(facts, signs) + _role(entry)),
+        Text(),
+        *_standing(entry, signs),
+    ]
+    parts.append(Text())
     if disk is None:
         parts.append(_facts([("serial", facts.serial)]))
     else:
         parts.append(_facts([*_identity(disk, signs), *_attachment(disk, signs), *_state(disk, signs)]))
-    parts += [Text(), *_standing(entry, signs)]
     return Group(*parts)
 
 
@@ -103,7 +109,7 @@ def _standing(entry: Entry, signs: Signs) -> Iterator[RenderableType]:
         yield Text("x takes it out of its role." if entry.role else "space selects it, r gives it to a role.", style="dim")
     elif facts.disk is not None:
         yield Text("Not free:", style="bold")
-        for reason in facts.disk.reasons:
+        for reason in reasons_of(facts.disk):
             yield _hanging(signs.used, Text(f"{clean(reason.message)} [{clean(reason.code)}]"))
             remedy = (
                 "nothing frees it: the running system stands on it"

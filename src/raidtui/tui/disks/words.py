@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from raidtui.base.text import clean
-from raidtui.model.disk import Disk, Link
+from raidtui.model.disk import Disk, Link, Reason
 from raidtui.model.units import size_text
 
 _GENERATIONS = {2.5: "1.0", 5.0: "2.0", 8.0: "3.0", 16.0: "4.0", 32.0: "5.0", 64.0: "6.0"}
@@ -86,11 +86,16 @@ def kind_words(disk: Disk) -> str:
     return "/".join(word for word in (clean(disk.transport, 20), medium) if word)
 
 
+def reasons_of(disk: Disk) -> tuple[Reason, ...]:
+    """Every reason why it is not free. A run that holds it stands first: what the run built there is not to be undone."""
+    return tuple(sorted(disk.reasons, key=lambda reason: reason.code != "held"))
+
+
 def used_by(disk: Disk, room: int | None = None) -> str:
     """The first reason why it is not free, and how many more there are: that always fits into `room` cells."""
     if not disk.reasons:
         return ""
-    first, more = clean(disk.reasons[0].message), len(disk.reasons) - 1
+    first, more = clean(reasons_of(disk)[0].message), len(disk.reasons) - 1
     tail = f" +{more} more" if more else ""
     if room is not None and len(first) + len(tail) > room > len(tail) + 4:
         first = first[: room - len(tail) - 1].rstrip() + "…"

@@ -24,6 +24,7 @@ class Way(NamedTuple):
 
 COMPOSE = Way("2", "Compose")
 DISKS = Way("1", "Disks")
+RUN = Way("4", "Run")
 AGAIN = Way("ctrl+r", "reconnect")
 
 
@@ -65,6 +66,8 @@ def way_out(problem: Problem) -> Way:
     """The screen where this is put right."""
     if problem.code == "engine-lost":
         return AGAIN
+    if problem.code == "not-free.held":
+        return RUN
     by_disk = problem.code.startswith("not-free.") or problem.place.startswith(("--bind", "--erase"))
     if by_disk or problem.code in ("too-few-disks", "ambiguous-binding", "no-such-disk", "wrong-count"):
         return DISKS

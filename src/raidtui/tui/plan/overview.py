@@ -36,9 +36,9 @@ def planning(words: str) -> RenderableType:
 
 
 def refused(problems: Sequence[Problem], signs: Signs, heading: str = "The engine made no plan") -> RenderableType:
-    """Problems whole, each with the key that leads to where it is put right."""
+    """Problems whole, each with the key to where it is put right. A run that holds disks is first: it explains the rest."""
     parts: list[RenderableType] = [Text(heading, style="bold"), Text()]
-    for problem in problems:
+    for problem in sorted(problems, key=lambda problem: problem.code != "not-free.held"):
         way = way_out(problem)
         first, *more = sentence(problem).splitlines()
         parts.append(_hanging(Text(signs.used, style="bold"), Text(first)))

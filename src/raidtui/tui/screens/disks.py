@@ -16,7 +16,7 @@ from raidtui.tui.disks.detail import detail
 from raidtui.tui.disks.role_dialog import ask_role, given, taken
 from raidtui.tui.disks.rows import Entry, Shelf, alike, fitting, ids_by_name, ordered
 from raidtui.tui.disks.table import DiskTable
-from raidtui.tui.disks.words import used_by
+from raidtui.tui.disks.words import reasons_of, used_by
 from raidtui.tui.screens.base import ModeScreen
 
 
@@ -185,7 +185,7 @@ class DisksScreen(ModeScreen):
         facts = entry.facts
         words = [f"{facts.serial} cannot be selected: {facts.used or 'it is not there'}"]
         if facts.disk is not None and not facts.gone:
-            first = facts.disk.reasons[0]
+            first = reasons_of(facts.disk)[0]
             words = [f"{facts.serial} is not free: {used_by(facts.disk)}"]
             words += [clean(first.remedy)] if first.remedy else ["Nothing frees it."] if first.system else []
         self.notify("\n".join(words), severity="warning", markup=False, timeout=8)
