@@ -65,12 +65,18 @@ def disks(_: Nothing, __: Stopped) -> DiskList:
 
 def watch_disks(_: Nothing, stopped: Stopped) -> Iterator[DiskList]:
     """The list now, and again whenever a disk came, went or changed."""
-    yield disks(_, stopped)
+    shown = disks(_, stopped)
+    yield shown
     for changes in inventory.watch():
         if stopped():
             return
+        gone = {change.name for change in changes if change.action == "remove"}
+        if any(disk.name in gone for disk in shown.disks):
+            # That a disk is gone is known before the others have been looked at.
+            yield msgspec.structs.replace(shown, disks=tuple(disk for disk in shown.disks if disk.name not in gone))
         if changes:
-            yield disks(_, stopped)
+            shown = disks(_, stopped)
+            yield shown
 
 
 def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
