@@ -163,6 +163,22 @@ def test_marks_survive_a_search_that_hides_them(stage, shelf):
     scene(stage, act)
 
 
+def test_marks_made_faster_than_they_are_shown_are_all_kept(stage, shelf):
+    async def act(pilot, app, screen):
+        pane = screen.query_one(LibraryPane)
+        for _ in range(3):
+            pane.table.action_select()
+        await pilot.pause()
+        assert len(pane.marked) == 3
+        pane.table.action_move(-1)
+        pane.table.action_select()
+        pane.table.action_select()
+        await pilot.pause()
+        assert len(pane.marked) == len(pane.table.selected) == 3
+
+    scene(stage, act)
+
+
 def test_a_title_sorts_and_sorts_the_other_way(stage, shelf):
     async def act(pilot, app, screen):
         await pilot.press("less_than_sign")

@@ -234,10 +234,11 @@ class LibraryPane(Vertical):
     @on(LiveTable.SelectionChanged)
     def _marks_changed(self, event: LiveTable.SelectionChanged) -> None:
         event.stop()
-        visible = self.table.row_keys
+        # Not the event's keys: while it waited, others may have been marked.
+        visible, chosen = self.table.row_keys, self.table.selected
         hidden = set(self._marked) - set(visible)
-        kept = {key: None for key in self._marked if key in hidden or key in event.keys}
-        wanted = {**kept, **{key: None for key in visible if key in event.keys and key not in kept}}
+        kept = {key: None for key in self._marked if key in hidden or key in chosen}
+        wanted = {**kept, **{key: None for key in visible if key in chosen and key not in kept}}
         if list(wanted) != list(self._marked):
             self._marked = wanted
             self._show()

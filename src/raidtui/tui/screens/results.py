@@ -51,7 +51,7 @@ class ResultsScreen(ModeScreen):
     ResultsScreen.-narrow.-opened #results-right { display: block; }
     ResultsScreen.-narrow.-opened #results-list { display: none; }
     ResultsScreen.-comparing #results-list { display: none; }
-    ResultsScreen #results-message { padding: 1 2; color: $text-muted; }
+    ResultsScreen #results-message { height: 1fr; padding: 1 2; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back", id="results.back", tooltip="Back to the list; clear search and marks"),
@@ -83,7 +83,7 @@ class ResultsScreen(ModeScreen):
         with Horizontal(id="results-panes"):
             yield LibraryPane(id="results-list")
             with ContentSwitcher(initial="results-message", id="results-right"):
-                yield Static(id="results-message", classes="pane")
+                yield Static("What the cursor rests on is shown here.", id="results-message", classes="pane")
                 yield ResultView(id="result-view")
                 yield CompareView(id="compare-view")
 
