@@ -312,11 +312,16 @@ def test_a_problem_leads_to_the_option_that_it_is_about(shop):
     async def talk(pilot):
         screen = await opened(pilot)
         assert any("chunk" in line for line in lines(screen, "#problems"))
-        screen.query_one("#problems").focus()
-        await pilot.press("home", "enter")
+        screen.focus_pane("preview")
+        await pilot.press("enter", "home", "enter")
         assert screen.here == ("layouts", "raid5")
         assert screen.query_one("#form").row.field.name == "chunk"
         assert screen.query_one("#form").has_focus
+        await at_line(pilot, screen)
+        await pilot.press("e")
+        assert screen.query_one("#form").row.field.name == "chunk"
+        await pilot.press("escape")
+        assert screen.query_one("#outline").has_focus
 
     drive(app, talk, LARGE)
 

@@ -100,7 +100,7 @@ def changes(draft, name, number):
         yield lambda entry=entry: edit.move(draft, entry, 1)
     for path in layers[number % 2 :: 2]:
         yield lambda path=path: edit.put_on_top(draft, path, MD, {"level": "raid1"})
-        yield lambda path=path: edit.put_below(draft, path, "on", MD, {"level": "raid0"})
+        yield lambda path=path: edit.put_below(draft, (*path, "on"), MD, {"level": "raid0"})
         yield lambda path=path: edit.remove_layer(draft, KINDS, path)
         yield lambda path=path: edit.set_value(draft, (*path, "journal"), "@journal")
         yield lambda path=path: edit.set_value(draft, (*path, "on"), MISSING)
@@ -173,7 +173,7 @@ def test_a_layer_put_on_top_stands_on_what_was_there_and_taking_it_away_brings_i
 
 
 def test_a_layer_put_below_takes_over_what_was_in_the_input():
-    change = edit.put_below(BOUND, ("layouts", "raid5-journal", "md"), "journal", MD, {"level": "raid1"})
+    change = edit.put_below(BOUND, ("layouts", "raid5-journal", "md", "journal"), MD, {"level": "raid1"})
     assert at(change.draft.document, (*change.path[:-1], "md")) == {"level": "raid1", "on": "@journal"}
     assert change.path == ("layouts", "raid5-journal", "md", "journal", "md")
 

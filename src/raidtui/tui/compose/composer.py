@@ -189,8 +189,7 @@ class Composer(ModeScreen):
         pane.border_title = Content(made.title)
         listed.show_form(made)
         self._show_option()
-        layout = self._layout_words()
-        pane.border_subtitle = Content(layout) if layout else self._where_words("form")
+        pane.border_subtitle = self._where_words("form", self._layout_words())
 
     def _show_option(self) -> None:
         self.query_one(Editor).show(self.query_one("#form", FormList).row, self._role_notes())
@@ -216,10 +215,11 @@ class Composer(ModeScreen):
         view = next((view for view in self.preview.layouts if view.name == self.here[1]), None)
         return short(view, glyphs()) if view else ""
 
-    def _where_words(self, pane: str) -> Content | None:
+    def _where_words(self, pane: str, more: str = "") -> Content | None:
+        """Which of the panes this is, where only one is shown."""
         if not self.has_class("-narrow"):
             return None
-        return Content(f"{PANES.index(pane) + 1} of 3 · tab: next")
+        return Content(f"{more + ' · ' if more else ''}{PANES.index(pane) + 1} of 3 · tab: next")
 
     def _role_notes(self) -> dict[str, str]:
         found = at(self.working.document, ("roles",), {})
@@ -281,7 +281,11 @@ class Composer(ModeScreen):
 
     @on(PreviewPane.Asked)
     def _asked(self, message: PreviewPane.Asked) -> None:
-        place = path_of(self.working.document, message.problem.place)
+        self.go_to_problem(message.problem)
+
+    def go_to_problem(self, problem: Problem) -> None:
+        """To the option that a problem is about, or as near as can be."""
+        place = path_of(self.working.document, problem.place)
         fitting = [line.path for line in self._lines if place[: len(line.path)] == line.path]
         self.go(max(fitting, key=len, default=()))
         self.query_one("#form", FormList).go_to(place)
@@ -342,6 +346,7 @@ class Composer(ModeScreen):
         self.take(edit.set_value(self.raidtui.draft, message.row.path, message.value)._replace(path=self.here))
 
     @on(FormList.Left)
+    @on(PreviewPane.Left)
     def _left(self) -> None:
         self.focus_pane("outline")
 

@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from raidtui.model.describe import Kind, Kinds, Preset
+from raidtui.model.describe import Field, Kind, Kinds, Preset
 from raidtui.model.scenario import NAME_PATTERN
-from raidtui.tui.compose.layers import layer_at, main_input
+from raidtui.tui.compose.layers import Layer, layer_at, main_input
 from raidtui.tui.compose.paths import MISSING, Path, at, drop, put, rekey, shift
 from raidtui.tui.draft import Draft, without_disks, without_role, wrong_role_name
 
+BELOW: Final = object()
+"""In what is chosen for a new layer: here goes what it stands on."""
 _USUAL_COUNT: Final = {"data": 4}
 _LEFT_OUT: Final[Mapping[str, Any]] = {}
 
@@ -33,9 +35,9 @@ def add_role(draft: Draft, name: str) -> Change:
     return _changed(draft, path, {"count": count, "where": {}}, f"add role {name}")
 
 
-def add_layout(draft: Draft, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
-    """A layout of one layer, named by what was chosen for it (`raid5`), over the role that it is likely meant for."""
-    name = free_name(draft, "layouts", _word(kind, given))
+def add_layout(draft: Draft, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT, word: str = "") -> Change:
+    """A layout of one layer, named by `word` (`raid5`), over the role that it is likely meant for."""
+    name = free_name(draft, "layouts", word or _word(kind, given))
     role = likely_role(draft)
     options = first_options(kind, given, f"@{role}" if role else MISSING)
     return _changed(draft, ("layouts", name), {kind.kind: options}, f"add layout {name}")
@@ -60,13 +62,13 @@ def put_on_top(draft: Draft, path: Path, kind: Kind, given: Mapping[str, Any] = 
     return done._replace(path=(*path[:-1], kind.kind))
 
 
-def put_below(draft: Draft, path: Path, field: str, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
-    """A layer in the input `field` of the layer at `path`; it stands on what was in that input."""
+def put_below(draft: Draft, into: Path, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
+    """A layer in the input at `into`; it stands on what was in that input."""
     role = likely_role(draft)
-    below = at(draft.document, (*path, field), f"@{role}" if role else MISSING)
+    below = at(draft.document, into, f"@{role}" if role else MISSING)
     made = {kind.kind: first_options(kind, given, below)}
-    done = _changed(draft, (*path, field), made, f"put {_word(kind, given)} below {path[-1]}")
-    return done._replace(path=(*path, field, kind.kind))
+    done = _changed(draft, into, made, f"put {_word(kind, given)} below, as {into[-1]}")
+    return done._replace(path=(*into, kind.kind))
 
 
 def remove(draft: Draft, path: Path) -> Change:
@@ -81,7 +83,8 @@ def remove(draft: Draft, path: Path) -> Change:
 
 def remove_layer(draft: Draft, kinds: Kinds | None, path: Path) -> Change:
     """Take away one layer; what it stands on takes its place. A layout's only layer goes with its layout."""
-    below = at(draft.document, (*path, main_input(kinds, str(path[-1]))))
+    layer = Layer(str(path[-1]), path, at(draft.document, path, {}))
+    below = at(draft.document, main_input(kinds, layer))
     holder = path[:-1]
     if len(holder) == 2 and layer_at(below, holder) is None:
         return remove(draft, holder)
@@ -164,26 +167,49 @@ def likely_role(draft: Draft) -> str | None:
 
 
 def first_options(kind: Kind, given: Mapping[str, Any], below: Any = MISSING) -> dict[str, Any]:
-    """What a new layer or workload begins with: what was chosen, what it stands on, and the least that it must have."""
+    """What a new layer or workload begins with: what was chosen, what it stands on, and the least that it must have.
+
+    `BELOW` in what was chosen stands for what it stands on.
+    """
+    chosen = {name: _with_below(value, below) for name, value in given.items()}
+    if chosen != dict(given):
+        below = MISSING
+    return _least(kind.fields, chosen, below)
+
+
+def _least(fields: tuple[Field, ...], chosen: Mapping[str, Any], below: Any) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for field in kind.fields:
-        if field.name in given:
-            options[field.name] = given[field.name]
-        elif field.type == "devices" and field.required:
+    for field in fields:
+        if field.name in chosen:
+            options[field.name] = chosen[field.name]
+        elif not field.required or field.many:
+            continue
+        elif field.type == "devices":
             options |= {} if below is MISSING else {field.name: below}
             below = MISSING
-        elif field.required and field.type == "choice":
+        elif field.type == "choice":
             options[field.name] = field.choices[0]
-        elif field.required and field.type == "integer":
+        elif field.type == "integer":
             options[field.name] = int(field.least or 1)
-        elif field.required and field.examples and not field.many:
+        elif field.type == "object":
+            options[field.name] = _least(field.fields, {}, MISSING)
+        elif field.examples:
             options[field.name] = field.examples[0]
     return options
 
 
+def _with_below(value: Any, below: Any) -> Any:
+    if isinstance(value, Mapping):
+        inner = {key: _with_below(entry, below) for key, entry in value.items()}
+        return {key: entry for key, entry in inner.items() if entry is not MISSING}
+    if isinstance(value, list):
+        return [_with_below(entry, below) for entry in value]
+    return below if value is BELOW else value
+
+
 def _word(kind: Kind, given: Mapping[str, Any]) -> str:
     """What a new layer is called: by what was chosen for it, else by its kind."""
-    return next((str(value) for value in given.values()), kind.kind)
+    return next((value for value in given.values() if isinstance(value, str)), kind.kind)
 
 
 def _changed(draft: Draft, path: Path, value: Any, what: str) -> Change:

@@ -37,7 +37,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
 """
     DEFAULT_CSS = """
     Editor {
-        height: 9; border-top: solid $panel; border-title-color: $primary; border-subtitle-color: $text-muted;
+        height: 9; border-top: solid $panel; border-title-color: $primary;
         border-title-style: bold;
         &:focus-within { border-top: solid $primary; }
     }
@@ -124,7 +124,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         self._roles = roles
         if not typing:
             self.row = row
-        self.border_title = Content(clean(row.field.name, 60)) if row else ""
+        self._show_title()
         self.query_one("#about", Static).update(self._about(row) if row else "")
         by_line = row is not None and not row.heading and not row.refused and not self._is_list(row)
         self.query_one("#typed").set_class(not by_line, "gone")
@@ -189,12 +189,10 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
             self.post_message(self.Stepped(0))
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        in_list = event.widget is self.query_one("#choices") and self.row is not None and self.row.field.type == "devices"
-        more = " · space: add or take out" if in_list else ""
-        self.border_subtitle = f"enter: take it · esc: as it was{more}"
+        self._show_title()
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
-        self.border_subtitle = ""
+        self._show_title()
         if event.widget is self.query_one("#typed") and not self._take_text() and self.row is not None:
             self.notify(f"{clean(self.row.field.name)} is as it was", timeout=3, markup=False)
             self._show_text(self.row)
@@ -204,6 +202,15 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self._choose(whole=True)
+
+    def _show_title(self) -> None:
+        name = clean(self.row.field.name, 60) if self.row else ""
+        if not self.has_focus_within:
+            self.border_title = Content(name)
+            return
+        adds = self.row is not None and self.row.field.type == "devices" and not self.row.field.many
+        keys = " enter: only this · space: add or take out · esc: leave" if adds else " enter: take it · esc: as it was"
+        self.border_title = Content.assemble(name, (keys, "not bold dim"))
 
     def _take_text(self) -> bool:
         """Take what was typed, where it differs. False where it cannot be taken."""

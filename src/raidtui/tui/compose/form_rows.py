@@ -133,6 +133,18 @@ def _rows(
             yield from _rows(field.fields, document, there, {}, depth + 1)
         else:
             yield FormRow(field, there, value, settings.get(field.name), depth)
+            if field.fields and isinstance(value, list | Mapping):
+                yield from _members(field, document, there, value, depth + 1)
+
+
+def _members(field: Field, document: Mapping[str, Any], path: Path, value: Any, depth: int) -> Iterator[FormRow]:
+    """The options of each of several objects, below a heading each."""
+    for key in range(len(value)) if isinstance(value, list) else list(value):
+        if isinstance(value[key], Mapping):
+            title = f"{field.name}[{key}]" if isinstance(key, int) else str(key)
+            heading = Field(title, "object", field.help, fields=field.fields)
+            yield FormRow(heading, (*path, key), value[key], None, depth, heading=True)
+            yield from _rows(field.fields, document, (*path, key), {}, depth + 1)
 
 
 def _marked(rows: tuple[FormRow, ...], document: Mapping[str, Any], preview: Preview | None) -> Iterator[FormRow]:

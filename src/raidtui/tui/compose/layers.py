@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from raidtui.model.describe import Field, Kind, Kinds
-from raidtui.tui.compose.paths import Path, has
+from raidtui.tui.compose.paths import MISSING, Path, has
 
 
 class Layer(NamedTuple):
@@ -44,20 +44,46 @@ def device_fields(kind: Kind) -> tuple[Field, ...]:
     return tuple(field for field in kind.fields if field.type == "devices")
 
 
-def main_input(kinds: Kinds | None, kind: str) -> str:
-    """The input that a layer stands on first: its first device field."""
-    known = kind_of(kinds, kind)
-    fields = device_fields(known) if known else ()
-    return next((field.name for field in fields if field.required), fields[0].name if fields else "on")
+def group_fields(kind: Kind) -> tuple[Field, ...]:
+    """Options that are lists of objects with device fields of their own: the vdevs of a pool."""
+    return tuple(
+        field
+        for field in kind.fields
+        if field.type == "object" and field.many and any(inner.type == "devices" for inner in field.fields)
+    )
 
 
-def inputs(kinds: Kinds | None, layer: Layer) -> Iterator[tuple[str, list[Source]]]:
-    """Every input that is given, with what stands in it, in the order of the layer's fields."""
+def main_input(kinds: Kinds | None, layer: Layer) -> Path:
+    """Where the input is that a layer stands on first, given or not."""
+    given = next((path for path, _ in inputs(kinds, layer)), None)
+    if given is not None:
+        return given
     known = kind_of(kinds, layer.kind)
-    names = [field.name for field in device_fields(known)] if known else _looking_like_inputs(layer.options)
-    for name in names:
-        if name in layer.options:
-            yield name, list(sources(layer.options[name], (*layer.path, name)))
+    fields = device_fields(known) if known else ()
+    name = next((field.name for field in fields if field.required), fields[0].name if fields else "on")
+    return (*layer.path, name)
+
+
+def inputs(kinds: Kinds | None, layer: Layer) -> Iterator[tuple[Path, list[Source]]]:
+    """Every input that is given, by its path, with what stands in it, in the order of the layer's fields."""
+    known = kind_of(kinds, layer.kind)
+    for field in known.fields if known else ():
+        value = layer.options.get(field.name, MISSING)
+        path = (*layer.path, field.name)
+        if field.type == "devices" and value is not MISSING:
+            yield path, list(sources(value, path))
+        elif known is not None and field in group_fields(known) and isinstance(value, list):
+            yield from _grouped(field, value, path)
+    for name in () if known else _looking_like_inputs(layer.options):
+        yield (*layer.path, name), list(sources(layer.options[name], (*layer.path, name)))
+
+
+def _grouped(field: Field, groups: list[Any], path: Path) -> Iterator[tuple[Path, list[Source]]]:
+    for index, group in enumerate(groups):
+        for inner in field.fields:
+            if inner.type == "devices" and has(group, inner.name):
+                there = (*path, index, inner.name)
+                yield there, list(sources(group[inner.name], there))
 
 
 def sources(value: Any, path: Path) -> Iterator[Source]:
@@ -81,18 +107,3 @@ def walk(kinds: Kinds | None, layer: Layer) -> Iterator[Layer]:
         for source in below:
             if source.layer is not None:
                 yield from walk(kinds, source.layer)
-
-
-def owner(document: Any, path: Path) -> Path:
-    """The options of the layer that a path within a layout is in: the deepest `{"kind": {…}}` on its way."""
-    found: Path = ()
-    value = document
-    for depth, step in enumerate(path):
-        if depth >= 2:
-            layer = layer_at(value, path[:depth])
-            if layer is not None and step == layer.kind:
-                found = layer.path
-        if not has(value, step):
-            break
-        value = value[step]
-    return found

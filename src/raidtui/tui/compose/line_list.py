@@ -9,6 +9,8 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from raidtui.tui.compose.lines import same
+
 
 class LineList(OptionList):
     """Shows lines and keeps its cursor on what it stood on, by key, when they change."""
@@ -36,7 +38,7 @@ class LineList(OptionList):
         shown = list(zip(lines, off or [False] * len(lines), strict=True))
         if list(keys) == self.keys and [o for _, o in shown] == [o for _, o in self._shown]:
             for index, (now, before) in enumerate(zip(shown, self._shown, strict=True)):
-                if now[0] != before[0]:
+                if not same(before[0], now[0]):
                     self.replace_option_prompt_at_index(index, now[0])
             self._shown = shown
             return

@@ -15,6 +15,11 @@ ACCENT = "$primary"
 OFF = "dim italic"
 
 
+def same(one: Content | None, other: Content) -> bool:
+    """Whether two texts look the same: `==` compares the words alone."""
+    return one is not None and one.plain == other.plain and one.spans == other.spans
+
+
 def cut(text: str, width: int, ellipsis: str) -> str:
     """`text` in at most `width` cells, its end cut off where it is longer."""
     if cell_len(text) <= width:

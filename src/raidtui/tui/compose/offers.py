@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from raidtui.model.describe import Kind, Kinds, Preset
-from raidtui.tui.compose.layers import device_fields
+from raidtui.tui.compose.edit import BELOW
+from raidtui.tui.compose.layers import device_fields, group_fields
 from raidtui.tui.compose.pick import Entry
 
 
@@ -36,7 +37,7 @@ def load_entry(offer: Preset | KindOffer) -> Entry:
 
 def takes_layer(kind: Kind) -> bool:
     """Whether it stands on something."""
-    return bool(device_fields(kind))
+    return bool(device_fields(kind) or group_fields(kind))
 
 
 def offers_block(kind: Kind) -> bool:
@@ -45,6 +46,10 @@ def offers_block(kind: Kind) -> bool:
 
 
 def _offers(kind: Kind) -> list[KindOffer]:
+    groups = next((field for field in group_fields(kind) if field.required), None)
+    if groups is not None:
+        names = [field.name for field in groups.fields if field.type == "devices"]
+        return [KindOffer(kind, {groups.name: [{name: BELOW}]}, Entry(name, kind.title)) for name in names]
     chosen = next((field for field in kind.fields if field.type == "choice" and field.required), None)
     if chosen is None:
         return [KindOffer(kind, {}, Entry(kind.kind, kind.title))]

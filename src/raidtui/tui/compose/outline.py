@@ -91,7 +91,7 @@ def _layout(world: _World, name: str) -> Iterator[Line]:
 
 
 def _below(world: _World, layer: Layer, indent: str) -> Iterator[Line]:
-    standing = [(name, source) for name, sources in inputs(world.kinds, layer) for source in sources]
+    standing = [(str(path[-1]), source) for path, sources in inputs(world.kinds, layer) for source in sources]
     for number, (name, source) in enumerate(standing, 1):
         last = number == len(standing)
         yield _source(world, layer, name, source, indent + ("└ " if last else "├ "))

@@ -21,7 +21,7 @@ from raidtui.model.problem import Problem
 from raidtui.tui.compose.drawing import drawing
 from raidtui.tui.compose.form_lines import problem_line
 from raidtui.tui.compose.line_list import LineList
-from raidtui.tui.compose.lines import BAD, DIM
+from raidtui.tui.compose.lines import BAD, DIM, same
 from raidtui.tui.compose.paths import Path, path_of, place_of
 from raidtui.tui.compose.summary import (
     command_lines,
@@ -57,7 +57,8 @@ class PreviewPane(VerticalScroll):
 ## What it comes to
 
 The stack as it would be built, from its target down to the disks, and what arithmetic tells of it before anything is built.
-**Enter** on a problem goes to the option that it is about. **c** copies the commands to the clipboard.
+**Enter** goes to the list of problems, and on a problem to the option that it is about; **e** goes there from anywhere.
+**c** copies the commands to the clipboard.
 """
     DEFAULT_CSS = """
     PreviewPane { scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
@@ -67,6 +68,8 @@ The stack as it would be built, from its target down to the disks, and what arit
     PreviewPane .gone { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "problems", "Problems", id="preview.problems", tooltip="Go to the problems", show=False),
+        Binding("escape", "back", "Back", id="preview.back", tooltip="Back to the scenario", show=False),
         Binding("c", "copy", "Copy commands", id="preview.copy", tooltip="Copy the commands to the clipboard", show=False),
     ]
 
@@ -77,11 +80,16 @@ The stack as it would be built, from its target down to the disks, and what arit
             self.problem = problem
             super().__init__()
 
+    class Left(Message):
+        """Back to the outline."""
+
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, classes="pane")
         self.border_title = "Preview"
         self._shown = Shown(None, (), None, {}, {})
         self._problems: list[Problem] = []
+        self._drawn: dict[str, Content] = {}
+        """What stands in each part: only what differs is drawn anew."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="said", markup=False)
@@ -125,6 +133,22 @@ The stack as it would be built, from its target down to the disks, and what arit
             after += [Content(""), heading("and to take it down", width, "", signs), *command_lines(layout.teardown, width)]
         self._put("#after", [Content(""), *after] if after else [])
 
+    def action_problems(self) -> None:
+        """From the drawing to the list of problems."""
+        if self._problems:
+            self.query_one("#problems").focus()
+
+    def action_back(self) -> None:
+        if self.query_one("#problems").has_focus:
+            self.focus()
+        else:
+            self.post_message(self.Left())
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Those that are listed, in their order."""
+        return tuple(self._problems)
+
     def action_copy(self) -> None:
         commands = self.commands
         if not commands:
@@ -142,7 +166,8 @@ The stack as it would be built, from its target down to the disks, and what arit
         signs, preview = glyphs(), self._shown.preview
         if layout is not None:
             stack = drawing(layout, self._shown.disks, width, signs, self._shown.bind)
-            return [*stack, *([Content("")] if stack else []), *figures(layout, width, signs)]
+            told = [] if layout.problems and layout.size_bytes is None else figures(layout, width, signs)
+            return [*stack, *([Content("")] if stack and told else []), *told]
         if load is not None:
             return load_lines(load, width)
         return overview(preview, width, signs) if preview is not None and not self._shown.empty else []
@@ -174,6 +199,9 @@ The stack as it would be built, from its target down to the disks, and what arit
         return None, None
 
     def _put(self, where: str, lines: Sequence[Content]) -> None:
+        if same(self._drawn.get(where), said := Content("\n").join(lines)):
+            return
+        self._drawn[where] = said
         part = self.query_one(where, Static)
         part.set_class(not lines, "gone")
-        part.update(Content("\n").join(lines))
+        part.update(said)

@@ -12,15 +12,16 @@ from textual.binding import Binding, BindingType
 from raidtui.base.text import clean
 from raidtui.front.words import sentence
 from raidtui.model.describe import Kinds, Preset
-from raidtui.model.problem import ProblemError
+from raidtui.model.problem import Problem, ProblemError
 from raidtui.tui.compose import edit, files
 from raidtui.tui.compose.composer import PANES, Composer
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
-from raidtui.tui.compose.layers import device_fields, kind_of, layer_at
+from raidtui.tui.compose.layers import Layer, layer_at, main_input
 from raidtui.tui.compose.offers import KindOffer, layer_offers, load_entry, load_offers, offers_block, takes_layer
 from raidtui.tui.compose.paths import Path, at
 from raidtui.tui.compose.pick import Entry, Pick
+from raidtui.tui.compose.preview_pane import PreviewPane
 from raidtui.tui.compose.saving import may_lose, save
 from raidtui.tui.draft import USUAL_ROLES, role_names
 from raidtui.tui.widgets.dialog import AskText, Offer
@@ -49,11 +50,17 @@ class ComposeScreen(Composer):
         Binding("shift+down,J", "move(1)", "Move down", id="compose.down", tooltip="Move it down", show=False),
         Binding("ctrl+y,U", "redo", "Redo", id="compose.redo", tooltip="Do again what was undone", show=False),
         Binding("o", "open", "Open", id="compose.open", tooltip="Open a scenario or result file", show=False),
+        Binding("e", "problem", "Next problem", id="compose.problem", tooltip="Go to the next problem's place", show=False),
         Binding("c", "copy", "Copy commands", id="compose.copy", tooltip="Copy the commands to the clipboard", show=False),
         Binding("g", "disks", "Choose disks", id="compose.disks", tooltip="Go to Disks and choose some", show=False),
         Binding("tab", "pane(1)", "Pane", id="compose.next", tooltip="To the next pane"),
         Binding("shift+tab", "pane(-1)", "Pane before", id="compose.before", tooltip="To the pane before", show=False),
     ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._problem: Problem | None = None
+        """The one that was gone to last."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Grey what cannot be done with the line under the cursor."""
@@ -66,6 +73,7 @@ class ComposeScreen(Composer):
             "remove": what not in ("scenario", "section", "policy"),
             "on_top": what in _IN_STACK,
             "below": what in _IN_STACK,
+            "problem": bool(self.preview and self.preview.problems),
             "undo": history.can_undo,
             "redo": history.can_redo,
             "add_layout": self.kinds is not None,
@@ -79,6 +87,14 @@ class ComposeScreen(Composer):
         """Round the panes: scenario, form, preview."""
         self.focus_pane(PANES[(PANES.index(self.pane) + by) % len(PANES)])
 
+    def action_problem(self) -> None:
+        """To the place of a problem; pressed again, to the next one's."""
+        problems = self.query_one(PreviewPane).problems
+        if problems:
+            last = problems.index(self._problem) if self._problem in problems else -1
+            self._problem = problems[(last + 1) % len(problems)]
+            self.go_to_problem(self._problem)
+
     async def action_plan(self) -> None:
         await self.app.switch_mode("plan")
 
@@ -86,7 +102,7 @@ class ComposeScreen(Composer):
         await self.app.switch_mode("disks")
 
     def action_copy(self) -> None:
-        self.query_one("PreviewPane").action_copy()  # type: ignore[attr-defined]
+        self.query_one(PreviewPane).action_copy()
 
     # Adding.
 
@@ -105,8 +121,13 @@ class ComposeScreen(Composer):
             self._change(lambda: edit.add_role(self.raidtui.draft, wanted))
 
     def action_add_layout(self) -> None:
-        self._talk(self._add_layer("New layout: its lowest layer", takes_layer,
-                                   lambda offer: edit.add_layout(self.raidtui.draft, offer.kind, offer.given)))  # fmt: skip
+        self._talk(
+            self._add_layer(
+                "New layout: its lowest layer",
+                takes_layer,
+                lambda offer: edit.add_layout(self.raidtui.draft, offer.kind, offer.given, offer.entry.words),
+            )
+        )
 
     def action_on_top(self) -> None:
         path = self._layer_here()
@@ -121,22 +142,20 @@ class ComposeScreen(Composer):
 
     def action_below(self) -> None:
         path, line = self._layer_here(), self.line
-        if path is None or line is None:
-            return
-        field = next((str(step) for step in line.path[len(path) :]), "") if line.what == "input" else ""
-        self._below(path, field or self._main_field(path))
+        if path is not None and line is not None:
+            self._below(line.path if line.what == "input" else main_input(self.kinds, self._layer(path)))
 
-    def _below(self, path: Path, field: str) -> None:
+    def _below(self, into: Path) -> None:
         self._talk(
             self._add_layer(
-                f"Below {path[-1]}, as {field}",
+                f"A layer below, as {into[-1]}",
                 offers_block,
-                lambda offer: edit.put_below(self.raidtui.draft, path, field, offer.kind, offer.given),
+                lambda offer: edit.put_below(self.raidtui.draft, into, offer.kind, offer.given),
             )
         )
 
     def on_editor_layer_wanted(self, message: Editor.LayerWanted) -> None:
-        self._below(message.row.path[:-1], str(message.row.path[-1]))
+        self._below(message.row.path)
 
     async def _add_layer(self, title: str, fits: Callable[[Any], bool], change: Callable[[KindOffer], Change]) -> None:
         offers = layer_offers(self._known, fits)
@@ -273,13 +292,11 @@ class ComposeScreen(Composer):
         path = self.line.form if self.line else ()
         return path if len(path) > 2 and path[0] == "layouts" else None
 
-    def _main_field(self, path: Path) -> str:
-        kind = kind_of(self.kinds, str(path[-1]))
-        fields = device_fields(kind) if kind else ()
-        return fields[0].name if fields else "on"
+    def _layer(self, path: Path) -> Layer:
+        return Layer(str(path[-1]), path, at(self.raidtui.draft.document, path, {}))
 
     def _stands_on_layer(self, path: Path) -> bool:
-        below = at(self.raidtui.draft.document, (*path, self._main_field(path)), None)
+        below = at(self.raidtui.draft.document, main_input(self.kinds, self._layer(path)), None)
         return layer_at(below, ()) is not None
 
 
