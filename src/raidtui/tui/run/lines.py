@@ -70,9 +70,14 @@ Up, down, page up and page down scroll.
         self._make = make
         self._remake()
 
+    @property
+    def _room(self) -> int:
+        """Cells beside the scrollbar, where there is one."""
+        return self.size.width - (self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0)
+
     def _remake(self) -> None:
-        width = self.scrollable_size.width
-        if not width:
+        width = self._room
+        if width <= 0:
             return
         at_end = self.scroll_offset.y >= self.max_scroll_y
         self._lines = self._make(width)
@@ -101,7 +106,7 @@ Up, down, page up and page down scroll.
 
     def render_line(self, y: int) -> Strip:
         """One line of what is in view."""
-        width, base = self.scrollable_size.width, self.rich_style
+        width, base = self._room, self.rich_style
         line = self._drawn[y] = self._line(y)
         if line is None:
             return Strip.blank(width, base)

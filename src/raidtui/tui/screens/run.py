@@ -216,7 +216,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
 
     def _news(self, pane: str, state: object) -> bool:
         """Whether a pane in view is to be drawn anew, since it was drawn from something else."""
-        if not self.query_one(f"#{pane}").is_on_screen or self._drawn.get(pane) == state:
+        if (self._one and pane != self._pane) or self._drawn.get(pane) == state:
             return False
         self._drawn[pane] = state
         return True
@@ -326,17 +326,23 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self.app.push_screen(ChooseColumns(self.query_one(DevicePane).columns), chosen)
 
     def action_sort(self) -> None:
-        self.query_one(DevicePane).sort_next()
+        self._to_devices().sort_next()
 
     def action_turn_round(self) -> None:
-        self.query_one(DevicePane).turn_round()
+        self._to_devices().turn_round()
 
     def action_filter(self) -> None:
-        self.show_pane("devices")
-        self.query_one(DevicePane).ask_filter()
+        self._to_devices().ask_filter()
 
     def action_every_device(self) -> None:
-        self.query_one(DevicePane).every_device()
+        self._to_devices().every_device()
+
+    def _to_devices(self) -> DevicePane:
+        """The pane that a key is about, in view."""
+        if self._one and self._pane != "devices":
+            self.show_pane("devices")
+            self._draw()
+        return self.query_one(DevicePane)
 
     # The run.
 
