@@ -199,6 +199,35 @@ def test_recovery_refuses_what_the_run_did_not_create(server, signature):
     assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), OURS)) == [("md-superblock", "Sa")]
 
 
+TABLE = Signature("gpt", "11111111-2222-3333-4444-555555555555")
+
+
+def test_recovery_takes_back_nameless_signatures_in_a_partition_table_of_the_run(server):
+    mine = (TABLE._replace(usage="partitions", where="sda"), Signature("PMBR", usage="partitions", where="sda"))
+    server["Sa"] = left("a", *mine, Signature("zfs_member", where="sda1"), codes=("partition-table", "zfs-exported"))
+    for each in gate.admit_for_recovery("r1", want("a"), (*OURS, TABLE)):
+        each.close()
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        Signature("zfs_member", "7", "tank", where="sda1"),
+        Signature("ext4", where="sda1"),
+        Signature("zfs_member", where="sda"),
+    ],
+)
+def test_recovery_refuses_what_others_put_into_a_partition_table_of_the_run(server, inside):
+    server["Sa"] = left("a", TABLE._replace(usage="partitions", where="sda"), inside, codes=("zfs-exported",))
+    assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), (*OURS, TABLE))) == [("zfs-exported", "Sa")]
+
+
+def test_recovery_refuses_a_partition_table_of_others(server):
+    foreign = TABLE._replace(uuid="11111111-2222-3333-4444-000000000000", usage="partitions", where="sda")
+    server["Sa"] = left("a", foreign, Signature("zfs_member", where="sda1"), codes=("partition-table",))
+    assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), (*OURS, TABLE))) == [("partition-table", "Sa")]
+
+
 @pytest.mark.parametrize("code", sorted(set(REASONS) - admission._RECOVERABLE))
 def test_recovery_refuses_every_user_of_the_disk(server, code):
     server["Sa"] = left("a", OURS[0], codes=("md-superblock", code))

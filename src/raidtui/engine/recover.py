@@ -154,9 +154,9 @@ class _Recovery:
 
 def _signatures(steps: tuple[StepStarted, ...]) -> list[Signature]:
     return [
-        Signature(type=kind, uuid=uuid)
+        Signature(kind, uuid, "".join(label))
         for step in steps
-        for kind, uuid in all_actions()[step.action].leaves(step.args)
+        for kind, uuid, *label in all_actions()[step.action].leaves(step.args)
     ]
 
 

@@ -135,12 +135,25 @@ def _judge_free(want: Fingerprint, found: Examined) -> list[Problem]:
 
 def _judge_left(want: Fingerprint, found: Examined, ours: Collection[Signature], nameless: bool) -> list[Problem]:
     problems = _differences(want, found, _LASTING_FIELDS)
-    own = [signature for signature in found.signatures if any(same(signature, one) for one in ours)]
+    own = _own(found, ours)
     reasons = found.disk.reasons
     if len(own) == len(found.signatures):
         mine = _RECOVERABLE if own or nameless else _RECOVERABLE - {"unknown-data"}
         reasons = tuple(r for r in reasons if r.code not in mine)
     return problems + _refusals(want, reasons)
+
+
+def _own(found: Examined, ours: Collection[Signature]) -> list[Signature]:
+    """The signatures on a disk that are the run's: by UUID or label, or by being nameless within its partition table."""
+    own = [signature for signature in found.signatures if any(same(signature, one) for one in ours)]
+    if any(signature.usage == "partitions" and signature.where == found.disk.name for signature in own):
+        kinds = {one.type for one in ours}
+        for signature in found.signatures:
+            inside = signature.where != found.disk.name and signature.type in kinds
+            if signature not in own and not signature.uuid and not signature.label:
+                # The protective record is a part of the table that it protects.
+                own += [signature] if inside or signature.type == "PMBR" else []
+    return own
 
 
 def same(found: Signature, own: Signature) -> bool:

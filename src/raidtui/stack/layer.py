@@ -154,6 +154,9 @@ class Action:
         """Kernel names of what this step made and stands on, and what each is: `{"md127": "target", "sda": "member"}`."""
         return {}
 
-    def leaves(self, args: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-        """Signatures it may leave on disks, as (type, UUID): what recovery may wipe. (`linux_raid_member`, array UUID)."""
+    def leaves(self, args: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
+        """Signatures it may leave on disks: what recovery may wipe. (type, UUID), or (type, "", label).
+
+        Those of a type named here that have neither UUID nor label count too, in a partition of a table that is named.
+        """
         return ()

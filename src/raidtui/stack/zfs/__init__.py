@@ -1,0 +1,1 @@
+"""ZFS pools and volumes, for `layers/zpool.py`."""

@@ -1,0 +1,95 @@
+"""Creating a pool on exactly the intended disks, and its volume; checked to be so."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.zfs import pool
+from raidtui.stack.zfs.command import create_argv, dataset, link_path, volume_argv
+from raidtui.stack.zfs.devices import all_devices
+from raidtui.stack.zfs.dismantle import dismantle
+from raidtui.stack.zfs.proof import check_members, pool_facts
+from raidtui.stack.zfs.writing import give_partition, pool_path, udev_kept_away
+
+CREATE_TIMEOUT_S: Final = 120.0
+PER_DEVICE_S: Final = 5.0
+NODE_TIMEOUT_S: Final = 20.0
+LINK_PATIENCE_S: Final = 5.0
+BY_LABEL: Final = Path("/dev/disk/by-label")
+
+
+def create(context: Context, args: dict[str, Any]) -> Outcome:
+    """Give every disk its partition, create the pool on them, and insist that it stands on them and has the asked shape.
+
+    Raises ProblemError. When the pool came out otherwise, it is taken down again first.
+    """
+    context.stop_if_cancelled()
+    devices = all_devices(context, args)
+    name: str = args["name"]
+    if found := pool.find(name):
+        check_members(found, devices, args)
+        return Outcome("already there", pool_facts(found))
+    _refuse_taken_name(name)
+    context.about_to_write(args["disks"])
+    try:
+        with udev_kept_away(context, devices):
+            for device in devices:
+                give_partition(context, device)
+            argv = create_argv(args, [pool_path(device) for device in devices])
+            pool.call(argv, CREATE_TIMEOUT_S + PER_DEVICE_S * len(devices))
+            made = pool.find(name)
+            if made is None:
+                raise fail("zpool-not-there", f"zpool create ended well, but there is no pool {name}", place=name,
+                           remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
+            check_members(made, devices, args)
+    except ProblemError:
+        # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
+        with suppress(ProblemError):
+            dismantle(context, args)
+        raise
+    return Outcome("created", pool_facts(made), (argv,))
+
+
+def create_volume(context: Context, args: dict[str, Any]) -> Outcome:
+    """Create the volume and wait for its node. Raises ProblemError; the pool's own teardown takes it away again."""
+    context.stop_if_cancelled()
+    name = dataset(args)
+    commands: tuple[Argv, ...] = ()
+    result = "already there"
+    if pool.dataset_properties(name) is None:
+        argv = volume_argv(args)
+        pool.call(argv, CREATE_TIMEOUT_S)
+        commands, result = (argv,), "created"
+    node = pool.volume_node(name, NODE_TIMEOUT_S)
+    if node is None:
+        raise fail("zpool-no-node", f"zfs create ended well, but {name} has no device", place=name,
+                   remedy="Look at dmesg; volmode decides whether it has one.", exit=Exit.BUILD_FAILED)  # fmt: skip
+    path = _volume_path(name, node)
+    context.built[args["ref"]] = path
+    return Outcome(result, {"path": path, "kernel_name": node}, commands)
+
+
+def _volume_path(name: str, node: str) -> str:
+    """The name that udev gives it, or the node where udev does not."""
+    link = link_path(name)
+    until = time.monotonic() + LINK_PATIENCE_S
+    while os.path.realpath(link) != f"/dev/{node}":
+        if time.monotonic() > until:
+            return f"/dev/{node}"
+        time.sleep(0.05)
+    return link
+
+
+def _refuse_taken_name(name: str) -> None:
+    """Beside imported pools, of which zpool itself knows: one that is not imported shows by its labels."""
+    if os.path.lexists(BY_LABEL / name):
+        raise fail("zpool-name-taken", f"a disk carries a pool or file system named {name}, and it is not this run's",
+                   place=name, remedy="Replay again: every plan has names of its own.", exit=Exit.REFUSED)  # fmt: skip

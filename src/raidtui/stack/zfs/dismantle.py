@@ -1,0 +1,183 @@
+"""Taking a pool away: by its name, and only when nothing of it stands on a device that is not this run's.
+
+It may be run at any time and any number of times: after a creation that died half-way, with devices unplugged, with the
+pool imported, exported, destroyed or never made. Labels and partition tables go only where the table carries this plan's
+GUID.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from raidtui.inventory import ioctl
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack import blockdev
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.md.dismantle import users_of
+from raidtui.stack.zfs import devices as found_devices
+from raidtui.stack.zfs import gpt, pool
+from raidtui.stack.zfs.command import dataset, destroy_argv, link_path
+from raidtui.stack.zfs.devices import Device, present_devices
+from raidtui.stack.zfs.writing import open_for_writing, reread
+
+DESTROY_TIMEOUT_S: Final = 120.0
+BUSY_PATIENCE_S: Final = 15.0
+MAKER_PATIENCE_S: Final = 60.0
+GONE_PATIENCE_S: Final = 60.0
+LINK_PATIENCE_S: Final = 5.0
+
+
+def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
+    """Destroy the pool and take labels and tables off its devices.
+
+    Facts: `destroyed`, `erased` and `missing` (references). Raises ProblemError (exit 6): `zpool-busy`,
+    `zpool-suspended`, `zpool-foreign`, `left-behind`, `stuck`.
+    """
+    name: str = args["name"]
+    _wait_for_makers(name)
+    commands: list[Argv] = []
+    erased: list[str] = []
+    until = time.monotonic() + GONE_PATIENCE_S
+    while True:
+        commands += _destroy(context, args)
+        devices, missing = present_devices(context, args)
+        trouble = _erase_all(context, devices, name, erased)
+        if not trouble and pool.state(name) is None:
+            break
+        if time.monotonic() > until:
+            raise fail("left-behind", f"the pool cannot be taken away: {trouble or 'it keeps coming back'}", place=name,
+                       remedy="Look at dmesg, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(0.3)
+    if commands:
+        _wait_for_link(Path(link_path(name)))
+    context.built.pop(args["ref"], None)
+    result = "undone" if commands or erased else "nothing to do"
+    facts = {"destroyed": bool(commands), "erased": erased, "missing": missing}
+    return Outcome(result, facts, tuple(commands))
+
+
+def _wait_for_makers(name: str) -> None:
+    """A crash of the runner may leave a zpool behind that is still creating: it has to end first."""
+    until = time.monotonic() + MAKER_PATIENCE_S
+    while makers := pool.makers(name):
+        if time.monotonic() > until:
+            raise fail("zpool-busy", f"a command (pid {makers[0]}) still works on the pool", place=name,
+                       remedy="Wait, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(0.1)
+
+
+def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
+    """Destroy the pool of this name, where there is one and it is ours; being in use is waited for, for a while."""
+    name: str = args["name"]
+    until = time.monotonic() + BUSY_PATIENCE_S
+    while True:
+        found = pool.find(name)
+        if found is None:
+            return []
+        _insist_ours(context, args, found)
+        if found.state == "SUSPENDED":
+            raise _suspended(found)
+        argv = destroy_argv(name)
+        try:
+            pool.call(argv, DESTROY_TIMEOUT_S)
+            return [argv]
+        except blockdev.CallFailed as error:
+            if pool.state(name) is None:
+                return [argv]
+            if error.problems[0].code == "stuck" or time.monotonic() > until:
+                raise fail("zpool-busy", f"the pool cannot be destroyed: {_users(args) or error.problems[0].message}",
+                           place=name, remedy="End that use, then: raidtui recover",
+                           exit=Exit.LEFT_BEHIND) from error  # fmt: skip
+            time.sleep(0.3)
+
+
+def _insist_ours(context: Context, args: dict[str, Any], found: pool.Pool) -> None:
+    """Raise ProblemError unless every device of the pool that is there now is one of ours."""
+    guids = {entry["disk_guid"] for entry in args["devices"] if entry["disk_guid"]}
+    direct = {device.devno for device in present_devices(context, args)[0] if device.table is None}
+    for leaf in found.leaves:
+        number = leaf.devno
+        if number is None or not Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").exists():
+            continue
+        if number not in direct and found_devices.disk_guid(found_devices.whole(number)) not in guids:
+            text = f"pool {found.name} stands on {leaf.path}, which is not this run's"
+            raise fail("zpool-foreign", text, place=found.name, remedy="It was not touched.", exit=Exit.LEFT_BEHIND)
+
+
+def _suspended(found: pool.Pool) -> ProblemError:
+    """The kernel cannot let go of such a pool: destroying it would hang for good, and every later command with it."""
+    lost = [leaf.path for leaf in found.leaves if leaf.state not in ("ONLINE", "AVAIL")]
+    text = f"ZFS suspended the pool, because too many of its devices are gone ({', '.join(lost) or 'see dmesg'})"
+    return fail("zpool-suspended", text, place=found.name, exit=Exit.LEFT_BEHIND,
+                remedy="ZFS lets go of it only when the machine is restarted. Then: raidtui recover")  # fmt: skip
+
+
+def _users(args: dict[str, Any]) -> str:
+    node = pool.volume_node(dataset(args))
+    return "; ".join(users_of(node)) if node else ""
+
+
+def _erase_all(context: Context, devices: list[Device], name: str, erased: list[str]) -> str:
+    """Take labels and table off every device that has ours; what still has them afterwards, and why, or nothing."""
+    trouble = []
+    for device in devices:
+        try:
+            if not _is_marked(device, name):
+                continue
+            _erase(context, device)
+            if _is_marked(device, name):
+                trouble.append(f"{device.path} still has its labels")
+            else:
+                erased.append(device.ref)
+        except (ProblemError, OSError) as error:
+            if _is_there(context, device):
+                trouble.append(f"{device.path}: {error}")
+    return "; ".join(trouble)
+
+
+def _is_marked(device: Device, name: str) -> bool:
+    if device.table is not None:
+        return found_devices.disk_guid(device.devno) == device.table.disk_guid
+    return found_devices.has_label(device, name)
+
+
+def _erase(context: Context, device: Device) -> None:
+    fd = open_for_writing(context, device)
+    try:
+        size = ioctl.size_bytes(fd)
+        table = device.table
+        for at, length in gpt.places_of_labels(*((table.start, table.length) if table else (0, size))):
+            os.pwrite(fd, bytes(length), at)
+        os.fsync(fd)
+        if table is not None:
+            gpt.erase(fd, size, table)
+            reread(fd)
+    finally:
+        os.close(fd)
+
+
+def _is_there(context: Context, device: Device) -> bool:
+    if not device.ref.startswith("disk:"):
+        return Path(device.path).exists()
+    permit = context.permits.get(device.ref.removeprefix("disk:"))
+    return permit is not None and permit.alive()
+
+
+def _wait_for_link(folder: Path) -> None:
+    """Until udev has taken the volume's name away. Names that it forgot, and that lead nowhere, go without it."""
+    until = time.monotonic() + LINK_PATIENCE_S
+    while folder.is_dir() and time.monotonic() < until:
+        time.sleep(0.05)
+    if folder.is_dir():
+        for link in folder.iterdir():
+            if link.is_symlink() and not link.exists():
+                with suppress(OSError):
+                    link.unlink()
+        with suppress(OSError):
+            folder.rmdir()

@@ -1,0 +1,52 @@
+"""Whether what is measured in a pool now is worth anything, and which kernel devices it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from raidtui.model.problem import ProblemError
+from raidtui.stack.context import Context
+from raidtui.stack.zfs.devices import kernel_name, partition, present_devices
+from raidtui.stack.zfs.proof import the_pool
+
+
+def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
+    """Why numbers would be wrong: one sentence each; empty when nothing is wrong."""
+    try:
+        found = the_pool(args)
+    except ProblemError as error:
+        return (error.problems[0].message,)
+    wrong = []
+    if found.state != "ONLINE":
+        wrong.append(f"the pool is {found.state.lower()}")
+    if found.scan:
+        wrong.append(f"the pool is busy with a {found.scan}")
+    if found.error_count:
+        wrong.append(f"the pool has {found.error_count} data errors")
+    for leaf in found.leaves:
+        wanted = "AVAIL" if leaf.role == "spare" else "ONLINE"
+        if leaf.state != wanted:
+            wrong.append(f"{leaf.role} {leaf.path} is {leaf.state.lower()}")
+        if leaf.errors:
+            wrong.append(f"{leaf.role} {leaf.path} has {leaf.errors} read, write or checksum errors")
+        if leaf.busy:
+            wrong.append(f"{leaf.role} {leaf.path} is busy with {leaf.busy}")
+    there = {leaf.devno for leaf in found.leaves}
+    devices, missing = present_devices(context, args)
+    wrong += [f"{ref.partition(':')[2]} is not there any more" for ref in missing]
+    for device in devices:
+        part = partition(device)
+        if part is None or part[1] not in there:
+            wrong.append(f"{device.ref.partition(':')[2]} is no {device.role} of the pool any more")
+    return tuple(wrong)
+
+
+def members(context: Context, args: dict[str, Any]) -> Mapping[str, str]:
+    """Kernel names of the volume, once it is there, and of what the pool stands on, with their roles."""
+    devices, _ = present_devices(context, args)
+    found = {kernel_name(device.devno): device.role for device in devices}
+    if (path := context.built.get(args["ref"])) is not None:
+        found = {Path(path).resolve().name: "target", **found}
+    return found

@@ -1,0 +1,216 @@
+"""What ZFS says of pools and volumes: by `zpool` and `zfs`, as JSON where they have it, and by the volumes' own nodes."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from raidtui.base import proc
+from raidtui.base.files import read_int
+from raidtui.base.text import clean
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, Problem, fail
+from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.zfs.properties import MODULE
+
+LOOK_TIMEOUT_S: Final = 30.0
+PACKAGES: Final = "zfsutils-linux zfs-dkms"
+_BLKZNAME: Final = 0x8100127D
+"""_IOR(0x12, 125, char[256]): the name of the volume behind a zd node (zfs/sys/fs/zfs.h)."""
+_SECTIONS: Final = {"logs": "log", "l2cache": "cache", "special": "special", "dedup": "dedup", "spares": "spare"}
+
+
+class Leaf(NamedTuple):
+    """One device of a pool as the pool sees it."""
+
+    path: str
+    role: str
+    state: str
+    """`ONLINE`, `AVAIL`, `FAULTED`, `REMOVED`, …"""
+    errors: int
+    busy: str
+    """`initialize` or `trim` while that runs."""
+
+    @property
+    def devno(self) -> int | None:
+        """Of what is at its path now; None where nothing is."""
+        try:
+            return Path(self.path).stat().st_rdev
+        except OSError:
+            return None
+
+
+class Top(NamedTuple):
+    """One top-level vdev, or one device that stands alone."""
+
+    role: str
+    name: str
+    """`raidz1-0`, or the device's path."""
+    state: str
+    leaves: tuple[Leaf, ...]
+
+
+class Pool(NamedTuple):
+    """An imported pool."""
+
+    name: str
+    guid: str
+    state: str
+    tops: tuple[Top, ...]
+    scan: str
+    """What runs over all its data: `scrub`, `resilver`; empty where nothing does."""
+    error_count: int
+
+    @property
+    def leaves(self) -> Iterator[Leaf]:
+        for top in self.tops:
+            yield from top.leaves
+
+
+def call(argv: Argv, timeout_s: float, *, check: bool = True) -> proc.Finished:
+    """Run a tool. Raises CallFailed with its own words (`tool-failed`), or when it does not end (`stuck`)."""
+    path = proc.find_tool(argv[0])
+    if path is None:
+        raise fail("missing-library", f"there is no {argv[0]} command", remedy=f"apt install {PACKAGES}", exit=Exit.REFUSED)
+    try:
+        return proc.run((path, *argv[1:]), timeout_s=timeout_s, check=check)
+    except proc.ToolTimeout as error:
+        text = f"{argv[0]} {argv[1]} did not end within {timeout_s:g} s"
+        remedy = "A device does not answer: look at dmesg."
+        raise CallFailed(Problem("stuck", text, remedy=remedy, exit=int(Exit.BUILD_FAILED)), (argv,)) from error
+    except proc.ToolError as error:
+        said = error.finished.error_text or error.finished.text.strip() if error.finished else error.reason
+        text = f"{argv[0]} {argv[1]} failed: {clean(said)}"
+        raise CallFailed(Problem("tool-failed", text, exit=int(Exit.BUILD_FAILED)), (argv,)) from error
+
+
+def loaded() -> bool:
+    """Whether the kernel has ZFS: without it there is no pool."""
+    return MODULE.is_dir()
+
+
+def state(name: str) -> str | None:
+    """The health of the imported pool of this name in one word, or None where there is none."""
+    if not loaded():
+        return None
+    ran = call(("zpool", "list", "-Hp", "-o", "health", name), LOOK_TIMEOUT_S, check=False)
+    if ran.code == 0:
+        return clean(ran.text.strip())
+    if "no such pool" in ran.error_text:
+        return None
+    raise fail("tool-failed", f"zpool list failed: {clean(ran.error_text)}", place=name, exit=Exit.BUILD_FAILED)
+
+
+def find(name: str) -> Pool | None:
+    """The imported pool of this name with everything in it, or None."""
+    if state(name) is None:
+        return None
+    ran = call(("zpool", "status", "-jPitp", "--json-int", name), LOOK_TIMEOUT_S, check=False)
+    if ran.code and "no such pool" in ran.error_text:
+        return None
+    if ran.code:
+        raise fail("zfs-too-old", f"zpool status -j failed: {clean(ran.error_text)}", place=name,
+                   remedy="OpenZFS 2.3 or newer is needed.", exit=Exit.BUILD_FAILED)  # fmt: skip
+    return parse_status(json.loads(ran.out), name)
+
+
+def parse_status(answer: dict[str, Any], name: str) -> Pool | None:
+    """A pool out of the answer of `zpool status -j`."""
+    found = answer.get("pools", {}).get(name)
+    if found is None:
+        return None
+    tops = [top for root in found.get("vdevs", {}).values() for top in _tops(root.get("vdevs", {}), "member")]
+    for section, role in _SECTIONS.items():
+        tops += _tops(found.get(section, {}), role)
+    scan = found.get("scan_stats", {})
+    running = str(scan.get("function", "scan")).lower() if scan.get("state") == "SCANNING" else ""
+    return Pool(name, str(found["pool_guid"]), str(found["state"]), tuple(tops), running, int(found.get("error_count", 0)))
+
+
+def _tops(vdevs: dict[str, Any], role: str) -> list[Top]:
+    return [
+        Top(role, str(vdev["name"]), str(vdev.get("state", "")), tuple(_leaves(vdev, role)))
+        for vdev in vdevs.values()
+        if vdev.get("vdev_type") not in ("dspare", "hole", "indirect")
+    ]
+
+
+def _leaves(vdev: dict[str, Any], role: str) -> Iterator[Leaf]:
+    if "vdevs" in vdev:
+        for child in vdev["vdevs"].values():
+            yield from _leaves(child, role)
+        return
+    errors = sum(int(vdev.get(f"{kind}_errors", 0)) for kind in ("read", "write", "checksum"))
+    busy = next((what for what in ("init", "trim") if vdev.get(f"{what}_state") == "ACTIVE"), "")
+    path = str(vdev.get("path", vdev["name"]))
+    yield Leaf(path, role, str(vdev.get("state", "")), errors, {"init": "initialize"}.get(busy, busy))
+
+
+def properties(name: str) -> dict[str, tuple[str, str]]:
+    """Every property of a pool: (value, source)."""
+    return _table(call(("zpool", "get", "-Hp", "-o", "property,value,source", "all", name), LOOK_TIMEOUT_S).text)
+
+
+def dataset_properties(name: str) -> dict[str, tuple[str, str]] | None:
+    """Every property of a dataset: (value, source); None where there is no such dataset."""
+    ran = call(("zfs", "get", "-Hp", "-o", "property,value,source", "all", name), LOOK_TIMEOUT_S, check=False)
+    if ran.code and "does not exist" in ran.error_text:
+        return None
+    if ran.code:
+        raise fail("tool-failed", f"zfs get failed: {clean(ran.error_text)}", place=name, exit=Exit.BUILD_FAILED)
+    return _table(ran.text)
+
+
+def _table(text: str) -> dict[str, tuple[str, str]]:
+    rows = (line.split("\t") for line in text.splitlines())
+    return {row[0]: (clean(row[1]), clean(row[2])) for row in rows if len(row) == 3}
+
+
+def volume_node(dataset: str, wait_s: float = 0.0) -> str | None:
+    """The kernel name of a volume's device (`zd16`), asked of the device itself; None where it is not there in time."""
+    until = time.monotonic() + wait_s
+    while True:
+        for path in sorted(Path("/sys/block").glob("zd*")):
+            if _volume_name(path.name) == dataset:
+                return path.name
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.05)
+
+
+def _volume_name(kernel_name: str) -> str | None:
+    try:
+        fd = os.open(f"/dev/{kernel_name}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return fcntl.ioctl(fd, _BLKZNAME, bytes(256)).split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def device_bytes(kernel_name: str) -> int | None:
+    """The size of a block device."""
+    sectors = read_int(Path("/sys/block") / kernel_name / "size")
+    return None if sectors is None else sectors * 512
+
+
+def makers(name: str) -> list[int]:
+    """Processes of zpool or zfs that still work on a pool of this name."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            argv = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        tool = argv[0].rpartition(b"/")[2]
+        if tool in (b"zpool", b"zfs") and any(word.partition(b"/")[0] == name.encode() for word in argv[1:]):
+            found.append(int(path.parent.name))
+    return found

@@ -1,0 +1,126 @@
+"""Comparing what was asked with what ZFS made of it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.zfs import pool
+from raidtui.stack.zfs.command import dataset
+from raidtui.stack.zfs.devices import Device, all_devices, partition
+from raidtui.stack.zfs.properties import compresses, deduplicates, same
+
+
+class Difference(NamedTuple):
+    """One thing that is not as asked."""
+
+    what: str
+    asked: Any
+    found: Any
+
+    def __str__(self) -> str:
+        return f"{self.what}: asked {self.asked}, found {self.found}"
+
+
+def check_members(found: pool.Pool, devices: list[Device], args: dict[str, Any]) -> None:
+    """Insist that the pool consists of the very partitions that were meant, each in its vdev.
+
+    Raises ProblemError (`wrong-members`); the permits vouch that the device numbers still mean the same disks.
+    """
+    numbers = [part[1] if (part := partition(device)) else -1 for device in devices]
+    asked = args["groups"]
+    wanted = sorted(_shape(one["role"], one["word"], [numbers[place] for place in one["devices"]]) for one in asked)
+    there = sorted(_found(top) for top in found.tops)
+    if wanted != there:
+        text = f"the pool is {_words(there)}, not {_words(wanted)}"
+        raise fail("wrong-members", text, place=args["name"], remedy="Look at dmesg; plan again.", exit=Exit.BUILD_FAILED)
+
+
+def _shape(role: str, word: str, numbers: list[int]) -> tuple[str, str, tuple[int, ...]]:
+    return role, word, tuple(sorted(numbers))
+
+
+def _found(top: pool.Top) -> tuple[str, str, tuple[int, ...]]:
+    alone = len(top.leaves) == 1 and top.leaves[0].path.endswith(top.name.rpartition("/")[2])
+    number = [leaf.devno if leaf.devno is not None else -1 for leaf in top.leaves]
+    return _shape(top.role, "" if alone else top.name.rpartition("-")[0], number)
+
+
+def _words(shapes: list[tuple[str, str, tuple[int, ...]]]) -> str:
+    return "; ".join(
+        f"{role} {word} of {', '.join(f'{os.major(n)}:{os.minor(n)}' if n >= 0 else 'nothing' for n in numbers)}"
+        for role, word, numbers in shapes
+    )
+
+
+def pool_facts(found: pool.Pool) -> dict[str, Any]:
+    """What identifies a pool, as JSON data."""
+    return {
+        "name": found.name,
+        "guid": found.guid,
+        "state": found.state,
+        "vdevs": [
+            {"role": top.role, "name": top.name, "devices": [leaf.path for leaf in top.leaves]} for top in found.tops
+        ],
+    }
+
+
+def the_pool(args: dict[str, Any]) -> pool.Pool:
+    """The pool of this step. Raises ProblemError when it is not there."""
+    found = pool.find(args["name"])
+    if found is None:
+        raise fail("zpool-not-there", "the pool is not there", place=args["name"], remedy="Look at dmesg.",
+                   exit=Exit.BUILD_FAILED)  # fmt: skip
+    return found
+
+
+def verify(context: Context, args: dict[str, Any]) -> Outcome:
+    """Read pool and volume back; facts are every property of both. Raises ProblemError (`read-back`)."""
+    found = the_pool(args)
+    check_members(found, all_devices(context, args), args)
+    of_pool, of_root = pool.properties(args["name"]), pool.dataset_properties(args["name"]) or {}
+    of_volume = pool.dataset_properties(dataset(args)) or {}
+    node = pool.volume_node(dataset(args))
+    wrong = [Difference("state", "ONLINE", found.state)] if found.state != "ONLINE" else []
+    wrong += _properties("pool", args["properties"], of_pool)
+    wrong += _properties("root", args["inherited"], of_root)
+    wrong += _properties("volume", {**args["volume"], "volsize": str(args["size_bytes"])}, of_volume)
+    reserved = of_volume.get("refreservation", ("0", ""))[0] not in ("0", "none")
+    if reserved == args["sparse"]:
+        wrong.append(Difference("sparse", args["sparse"], not reserved))
+    size = pool.device_bytes(node) if node else None
+    if size != args["size_bytes"]:
+        wrong.append(Difference("size of the device", args["size_bytes"], size))
+    if wrong:
+        raise mismatch(args["name"], wrong)
+    values = {name: value for name, (value, _) in of_volume.items()}
+    return Outcome(
+        "done",
+        {
+            **pool_facts(found),
+            "kernel_name": node,
+            "pool": {name: value for name, (value, _) in of_pool.items()},
+            "volume": values,
+            "compresses": values.get("compression", "off") if compresses(values) else None,
+            "deduplicates": values.get("dedup", "off") if deduplicates(values) else None,
+        },
+    )
+
+
+def _properties(of: str, asked: dict[str, str], found: dict[str, tuple[str, str]]) -> list[Difference]:
+    def there(name: str) -> str | None:
+        return found[name][0] if name in found else None
+
+    return [
+        Difference(f"{of} {name}", value, there(name))
+        for name, value in asked.items()
+        if not (same(value, there(name)) or (name.startswith("feature@") and (there(name), value) == ("active", "enabled")))
+    ]
+
+
+def mismatch(name: str, wrong: list[Difference]) -> ProblemError:
+    return fail("read-back", "the pool is not as asked: " + "; ".join(map(str, wrong)), place=name,
+                remedy="This version of ZFS made something else of it.", exit=Exit.BUILD_FAILED)  # fmt: skip

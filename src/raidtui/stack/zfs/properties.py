@@ -1,0 +1,210 @@
+"""Properties of pools and volumes: which ones a scenario may not set, and what this server's ZFS says of the others.
+
+What exists and what it may be is never copied here: the kernel module lists it (/sys/module/zfs/properties.*), and where
+it is too old for that, the tools do in the usage text of `zpool get` and `zfs get`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from raidtui.base import proc
+from raidtui.base.files import read_text
+from raidtui.base.text import clean
+from raidtui.model.problem import Exit, Problem
+from raidtui.stack.zfs.spec import number
+
+Where = Literal["pool", "root", "volume"]
+
+MODULE: Final = Path("/sys/module/zfs")
+USAGE_TIMEOUT_S: Final = 20.0
+
+_PATH = "it names a path, and a scenario names none"
+_MOUNT = "nothing of the pool is ever mounted or shared"
+_KEY = "it needs a key, and a scenario holds none"
+_FIELD = "it follows from the volume's own fields"
+REFUSED: Final[Mapping[str, str]] = {
+    "altroot": _PATH,
+    "cachefile": "the pool is never entered into a cache of pools to import",
+    "bootfs": "nothing is booted from the pool",
+    "autoreplace": "it would take disks that raidtui was not told to use",
+    "multihost": "it belongs to pools that hosts share",
+    "readonly": "what is measured is written to",
+    "mountpoint": _MOUNT,
+    "canmount": _MOUNT,
+    "sharenfs": _MOUNT,
+    "sharesmb": _MOUNT,
+    "keylocation": _PATH,
+    "keyformat": _KEY,
+    "encryption": _KEY,
+    "pbkdf2iters": _KEY,
+    "volsize": _FIELD,
+    "refreservation": _FIELD,
+    "reservation": _FIELD,
+    "quota": "what is measured has the size that was planned",
+    "refquota": "what is measured has the size that was planned",
+}
+_UNSEEN: Final = ("none", "dev")
+_SAME: Final = (
+    frozenset({"gzip", "gzip-6"}),
+    frozenset({"zstd", "zstd-3"}),
+    frozenset({"zstd-fast", "zstd-fast-1"}),
+    frozenset({"on", "sa"}),
+    frozenset({"on", "sha256"}),
+    frozenset({"off", "noacl"}),
+    frozenset({"posix", "posixacl"}),
+)
+"""Values that mean the same; ZFS gives back one of them for either."""
+
+
+class Known(NamedTuple):
+    """What this ZFS says of one property."""
+
+    settable: bool
+    values: str
+    """`on | off | gzip-[1-9]`, `512 to 128k, power of 2`, `<size>`."""
+    of_volumes: bool = True
+    of_filesystems: bool = True
+
+
+def check_form(properties: Mapping[str, str | int], place: str) -> Iterator[Problem]:
+    """Refusals by name alone: what no scenario may set. Names and values have been matched with their patterns before."""
+    for name, value in properties.items():
+        if name in REFUSED:
+            yield _problem("zpool-property-refused", f"{name} cannot be set: {REFUSED[name]}", f"{place}.{name}",
+                           f"Remove {name}.")  # fmt: skip
+        elif name == "volmode" and value in _UNSEEN[:1]:
+            yield _problem("zpool-property-refused", "a volume with volmode=none has no device", f"{place}.{name}",
+                           "Remove volmode.")  # fmt: skip
+        elif "@" in name and not name.startswith("feature@"):
+            text = f"{name} is not a property that can be set"
+            yield _problem("zpool-property", text, f"{place}.{name}", f"Remove {name}.")
+
+
+def check_known(properties: Mapping[str, str | int], where: Where, place: str) -> Iterator[Problem]:
+    """Refusals by what this server's ZFS knows. None where it says nothing: then its tools have the last word."""
+    known = known_properties("pool" if where == "pool" else "dataset")
+    for name, value in properties.items() if known else ():
+        at = f"{place}.{name}"
+        if name.startswith("feature@"):
+            if name.removeprefix("feature@") not in known_features():
+                yield _problem("zpool-property", f"this server's ZFS has no {name}", at, "zpool get all POOL lists them.")
+            continue
+        found = known.get(name)
+        if found is None:
+            yield _problem("zpool-property", f"this server's ZFS has no property {name} of a {_WORDS[where]}", at,
+                           f"It has: {', '.join(sorted(n for n, k in known.items() if k.settable))}.")  # fmt: skip
+        elif not found.settable:
+            yield _problem("zpool-property", f"{name} can only be read", at, f"Remove {name}.")
+        elif (where == "volume" and not found.of_volumes) or (where == "root" and not found.of_filesystems):
+            yield _problem("zpool-property", f"{name} is not a property of a {_WORDS[where]}", at, f"Remove {name}.")
+        elif not fits(str(value), found.values):
+            yield _problem("zpool-property", f"{name} cannot be {value}", at, f"This server's ZFS takes: {found.values}.")
+
+
+_WORDS: Final = {"pool": "pool", "root": "filesystem", "volume": "volume"}
+
+
+def _problem(code: str, message: str, place: str, remedy: str) -> Problem:
+    return Problem(code, message, place, remedy, int(Exit.USAGE))
+
+
+@cache
+def known_properties(of: Literal["pool", "dataset"]) -> Mapping[str, Known]:
+    """By name: from the kernel module, or else from the tools; empty where neither is here."""
+    folder = MODULE / f"properties.{of}"
+    found = {path.name: _read(path) for path in sorted(folder.iterdir())} if folder.is_dir() else {}
+    if not found and MODULE.is_dir():
+        found = parse_usage(_usage("zpool" if of == "pool" else "zfs"))
+    return found
+
+
+def _read(folder: Path) -> Known:
+    datasets = (read_text(folder / "datasets") or "").split()
+    return Known(
+        settable=read_text(folder / "readonly") != "1",
+        values=clean(read_text(folder / "values") or ""),
+        of_volumes=not datasets or "volume" in datasets,
+        of_filesystems=not datasets or "filesystem" in datasets,
+    )
+
+
+@cache
+def known_features() -> frozenset[str]:
+    """Names of pool features without `feature@`."""
+    folder = MODULE / "features.pool"
+    if not folder.is_dir():
+        return frozenset()
+    return frozenset(path.name.partition(":")[2] or path.name for path in folder.iterdir())
+
+
+def _usage(tool: str) -> str:
+    path = proc.find_tool(tool)
+    if path is None:
+        return ""
+    try:
+        return proc.run((path, "get", "-H", "no-such-property"), timeout_s=USAGE_TIMEOUT_S, check=False).error_text
+    except proc.ToolError:
+        return ""
+
+
+def parse_usage(text: str) -> dict[str, Known]:
+    """The table in a usage text: `PROPERTY  EDIT  [INHERIT]  VALUES`. What can be set only at creation says NO there."""
+    found = {}
+    for line in text.splitlines():
+        if match := re.match(r"\t([a-z_]+) +(YES|NO) +(?:(?:YES|NO) +)?(\S.*)$", line):
+            name, edit, values = match.groups()
+            found[name] = Known(edit == "YES" or "<" not in values, clean(values))
+    return found
+
+
+def fits(value: str, grammar: str) -> bool:
+    """Whether a value is one of those that ZFS lists; True where the list is not one of values (`<size>`)."""
+    if match := re.fullmatch(r"(?:(zero) or )?(\d+[KkMm]?) to (\d+[KkMm]?), power of 2", grammar):
+        given = number(value)
+        if given is None:
+            return False
+        least, most = number(match[2]) or 0, number(match[3]) or 0
+        return (given == 0 and match[1] is not None) or (least <= given <= most and given & (given - 1) == 0)
+    if "<" in grammar or not grammar:
+        return True
+    return any(value in set(_spelled(one.strip())) for one in grammar.split("|"))
+
+
+def _spelled(pattern: str) -> Iterator[str]:
+    """The values that one alternative stands for: `gzip-[1-9]`, `zstd-fast-[1-10,20]`, `sha256[,verify]`."""
+    match = re.fullmatch(r"([^\[]*)\[([^\]]*)\](.*)", pattern)
+    if match is None:
+        yield pattern
+        return
+    before, inside, after = match.groups()
+    if inside.startswith(","):
+        yield from (before + after, before + inside + after)
+        return
+    for part in inside.split(","):
+        first, dash, last = part.partition("-")
+        numbers = range(int(first), int(last) + 1) if dash and first.isdigit() and last.isdigit() else (part,)
+        yield from (f"{before}{one}{after}" for one in numbers)
+
+
+def same(asked: str, found: str | None) -> bool:
+    """Whether what was read back is what was asked for: numbers by value, words by meaning."""
+    if found is None:
+        return False
+    if asked == found or (number(asked) is not None and number(asked) == number(found)):
+        return True
+    return any({asked, found} <= group for group in _SAME)
+
+
+def compresses(properties: Mapping[str, str]) -> bool:
+    """Whether what is written may come out smaller."""
+    return properties.get("compression", "on") not in ("off", "")
+
+
+def deduplicates(properties: Mapping[str, str]) -> bool:
+    """Whether what is written twice may be kept once."""
+    return properties.get("dedup", "off") != "off"

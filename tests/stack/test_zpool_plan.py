@@ -1,0 +1,199 @@
+"""A plan of a pool says what will run, word for word, and how large its volume will be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from zpool_cases import GIB, disks, parts_of, plan, spec_of
+
+from raidtui.model.plan import Names
+from raidtui.model.problem import ProblemError
+from raidtui.model.scenario import Policy
+from raidtui.stack.layer import Part
+from raidtui.stack.layers.zpool import LAYER
+from raidtui.stack.zfs import properties, size
+from raidtui.stack.zfs.spec import Group
+
+CREATED = Names("abcd1234").new("zpool")
+NAME = CREATED.name
+ALWAYS = ("-o", "cachefile=none", "-o", "ashift=12", "-o", "failmode=continue")
+UNMOUNTED = ("-O", "mountpoint=none", "-O", "canmount=off")
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def _no_zfs_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(properties, "MODULE", tmp_path / "absent")
+    properties.known_properties.cache_clear()
+    properties.known_features.cache_clear()
+
+
+def test_a_raidz_with_everything_is_created_by_these_commands() -> None:
+    spec = spec_of(
+        {"raidz1": "@d"}, log="@l", cache="@c", special="@s", spares="@p", mirrored=["special"],
+        properties={"autotrim": "on"}, inherited={"compression": "lz4", "recordsize": "16K"},
+        volume={"size": "80%", "sparse": True, "properties": {"volblocksize": "16K", "compression": "off"}},
+    )  # fmt: skip
+    planned = plan(spec, {"vdevs[0].raidz1": 3, "special": 2, "log": 1, "cache": 1, "spares": 1})
+    create, volume, verify = planned.build
+    assert create.commands == (
+        ("zpool", "create", *ALWAYS, "-o", "autotrim=on", *UNMOUNTED, "-O", "compression=lz4", "-O", "recordsize=16K", NAME,
+         "raidz1", "/dev/d00n1p1", "/dev/d01n1p1", "/dev/d02n1p1", "special", "mirror", "/dev/s0n1p1", "/dev/s1n1p1",
+         "log", "/dev/l0n1p1", "cache", "/dev/c0n1p1", "spare", "/dev/s0n1p1"),
+    )  # fmt: skip
+    bytes_ = str(planned.targets[0].size_bytes)
+    assert volume.commands == (
+        ("zfs", "create", "-s", "-V", bytes_, "-o", "volblocksize=16K", "-o", "compression=off", f"{NAME}/vol"),
+    )
+    assert (create.action, volume.action, verify.action) == ("zpool.create", "zpool.volume", "zpool.verify")
+    assert planned.targets[0].paths == (f"/dev/zvol/{NAME}/vol",)
+
+
+@pytest.mark.parametrize(
+    ("vdevs", "counts", "words"),
+    [
+        ([{"stripe": "@d"}], {"vdevs[0].stripe": 2}, ("/dev/d00n1p1", "/dev/d01n1p1")),
+        (
+            [{"mirror": "@d", "per": 2}],
+            {"vdevs[0].mirror": 4},
+            ("mirror", "/dev/d00n1p1", "/dev/d01n1p1", "mirror", "/dev/d02n1p1", "/dev/d03n1p1"),
+        ),
+        (
+            [{"mirror": "@d"}, {"mirror": "@e"}],
+            {"vdevs[0].mirror": 2, "vdevs[1].mirror": 2},
+            ("mirror", "/dev/d00n1p1", "/dev/d01n1p1", "mirror", "/dev/d10n1p1", "/dev/d11n1p1"),
+        ),
+        (
+            [{"draid1": "@d", "data": 2, "spares": 1}],
+            {"vdevs[0].draid1": 4},
+            ("draid1:2d:4c:1s", "/dev/d00n1p1", "/dev/d01n1p1", "/dev/d02n1p1", "/dev/d03n1p1"),
+        ),
+        ([{"draid2": "@d"}], {"vdevs[0].draid2": 12}, ("draid2:8d:12c:0s",)),
+    ],
+)
+def test_vdevs_become_these_words(vdevs: list[dict[str, Any]], counts: dict[str, int], words: tuple[str, ...]) -> None:
+    (argv,) = plan(spec_of(*vdevs), counts).build[0].commands
+    at = argv.index(NAME) + 1
+    assert argv[at : at + len(words)] == words
+
+
+def test_every_step_knows_the_whole_pool_and_what_it_may_leave() -> None:
+    planned = plan(spec_of({"mirror": "@d"}, cache="@c"), {"vdevs[0].mirror": 2, "cache": 1})
+    create = planned.build[0]
+    assert create.creates == CREATED
+    assert all(draft.args == create.args for draft in (*planned.build, *planned.teardown))
+    leaves = LAYER.actions["zpool.create"].leaves(create.args)
+    guids = [entry["disk_guid"] for entry in create.args["devices"]]
+    assert len(set(guids)) == 3
+    assert leaves == (*(("gpt", guid) for guid in guids), ("zfs_member", "", NAME))
+    assert planned.teardown[0].commands == create.undo == (("zpool", "destroy", NAME),)
+    again = plan(spec_of({"mirror": "@d"}, cache="@c"), {"vdevs[0].mirror": 2, "cache": 1})
+    assert again.build[0].args == create.args, "the same plan has the same GUIDs"
+
+
+def test_disks_of_one_vdev_get_partitions_of_the_same_size() -> None:
+    spec = spec_of({"mirror": "@d"}, log="@l")
+    parts = {"vdevs[0].mirror": disks("d", [8 * GIB, 9 * GIB]), "log": disks("l", [GIB])}
+    args = LAYER.plan(spec, parts, Names("t"), Policy()).build[0].args
+    assert [entry["length"] for entry in args["devices"]] == [8 * GIB - 2 * MIB] * 2 + [GIB - 2 * MIB]
+    assert {entry["start"] for entry in args["devices"]} == {MIB}
+
+
+def test_devices_that_cannot_have_partitions_are_taken_as_they_are() -> None:
+    below = tuple(Part(f"lvm:rt{i}", f"/dev/rtvg/rt{i}", 8 * GIB, 512, (f"a{i}",)) for i in range(2))
+    create = LAYER.plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": below}, Names("t"), Policy()).build[0]
+    assert create.commands[0][-2:] == ("/dev/rtvg/rt0", "/dev/rtvg/rt1")
+    assert {entry["disk_guid"] for entry in create.args["devices"]} == {""}
+    above_md = tuple(Part(f"md:rt{i}", f"/dev/md/rt{i}", 8 * GIB, 512, (f"a{i}",)) for i in range(2))
+    create = LAYER.plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": above_md}, Names("t"), Policy()).build[0]
+    assert create.commands[0][-1] == "/dev/md/rt1p1"
+
+
+@pytest.mark.parametrize(
+    ("group", "leaf", "available"),
+    [
+        (Group("member", "raidz1", (0, 1, 2)), 2136997888, 3798990848),
+        (Group("member", "draid1", (0, 1, 2, 3, 4, 5), 2, 1), 2146172928, 6581319608),
+        (Group("member", "mirror", (0, 1)), 2145386496, 1879048192),
+    ],
+)
+def test_the_room_of_a_pool_is_what_zfs_said_of_one_in_the_lab(group: Group, leaf: int, available: int) -> None:
+    own = 8 << 20
+    assert size.available_bytes([group], [leaf] * len(group.devices), 12) == available - own
+
+
+def test_small_blocks_on_raidz_have_less_room_than_large_ones() -> None:
+    def room(block: str) -> int:
+        volume = {"size": "100%", "properties": {"volblocksize": block}}
+        return plan(spec_of({"raidz1": "@d"}, volume=volume), {"vdevs[0].raidz1": 6}, 1 << 40).targets[0].size_bytes
+
+    rooms = [room(block) for block in ("4K", "8K", "16K", "64K", "128K")]
+    assert rooms == sorted(rooms)
+    assert rooms[0] < 0.65 * rooms[-1], "one block, its parity and nothing else"
+
+
+@pytest.mark.parametrize("share", ["1%", "33.333%", "80%", "100%"])
+@pytest.mark.parametrize("block", ["4K", "16K", "1M"])
+def test_a_share_is_whole_blocks(share: str, block: str) -> None:
+    volume = {"size": share, "properties": {"volblocksize": block}}
+    found = plan(spec_of({"raidz2": "@d"}, volume=volume), {"vdevs[0].raidz2": 5}).targets[0].size_bytes
+    assert found % {"4K": 4096, "16K": 16384, "1M": 1 << 20}[block] == 0
+
+
+def test_a_volume_that_does_not_fit_is_refused_unless_it_is_sparse() -> None:
+    counts = {"vdevs[0].mirror": 2}
+    with pytest.raises(ProblemError) as caught:
+        plan(spec_of({"mirror": "@d"}, volume={"size": "100GiB"}), counts)
+    assert caught.value.problems[0].code == "zpool-too-small"
+    sparse = spec_of({"mirror": "@d"}, volume={"size": "100GiB", "sparse": True})
+    assert plan(sparse, counts).targets[0].size_bytes == 100 * GIB
+
+
+def test_what_cannot_be_is_refused_with_a_reason() -> None:
+    with pytest.raises(ProblemError) as caught:
+        plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": 2}, size_bytes=60 * MIB)
+    assert caught.value.problems[0].code == "zpool-too-small"
+    below = (Part("zpool:rtx", "/dev/zvol/rtx/vol", GIB, 512, ("a",)),)
+    with pytest.raises(ProblemError) as caught:
+        LAYER.plan(spec_of({"stripe": "@d"}), {"vdevs[0].stripe": below}, Names("t"), Policy())
+    assert caught.value.problems[0].code == "zpool-on-zpool"
+
+
+@pytest.mark.parametrize(
+    ("vdev", "count", "may_fail", "penalty"),
+    [
+        ({"stripe": "@d"}, 4, 0, 1.0),
+        ({"mirror": "@d"}, 3, 2, 3.0),
+        ({"mirror": "@d", "per": 2}, 4, 1, 2.0),
+        ({"raidz1": "@d"}, 3, 1, 3.0),
+        ({"raidz2": "@d"}, 8, 2, 6.0),
+        ({"draid1": "@d", "data": 3}, 8, 1, 4.0),
+    ],
+)
+def test_shape(vdev: dict[str, Any], count: int, may_fail: int, penalty: float) -> None:
+    (kind,) = (name for name in vdev if name not in ("per", "data"))
+    spec, counts = spec_of(vdev), {f"vdevs[0].{kind}": count}
+    shape = LAYER.shape(spec, parts_of(counts))
+    assert (shape.may_fail, shape.write_penalty) == (may_fail, penalty)
+
+
+@pytest.mark.parametrize(
+    ("spec", "counts", "words"),
+    [
+        (spec_of({"stripe": "@d"}), {"vdevs[0].stripe": 1}, "one disk, blocks of 16KiB"),
+        (
+            spec_of({"mirror": "@d", "per": 2}, log="@l"),
+            {"vdevs[0].mirror": 4, "log": 1},
+            "2 × mirror of 2, log, blocks of 16KiB",
+        ),
+        (
+            spec_of({"draid1": "@d", "data": 2}, inherited={"compression": "lz4"}),
+            {"vdevs[0].draid1": 6},
+            "draid1:2d:6c:0s, compression lz4, blocks of 16KiB",
+        ),
+    ],
+)  # fmt: skip
+def test_words(spec: Any, counts: dict[str, int], words: str) -> None:
+    assert LAYER.words(spec, counts) == words

@@ -1,0 +1,171 @@
+"""What ZFS, its tools and its disks say is understood: pools as JSON, lists of properties, partition tables."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raidtui.stack.zfs import gpt, pool, properties
+from raidtui.stack.zfs.properties import check_known, fits, parse_usage, same
+
+MIB = 1 << 20
+COMPRESSION = "on | off | lzjb | gzip | gzip-[1-9] | zle | lz4 | zstd | zstd-[1-19] | zstd-fast | zstd-fast-[1-10,20,1000]"
+
+
+def disk(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "vdev_type": "disk", "path": name, "state": "ONLINE", "read_errors": 0, **more}
+
+
+STATUS = {
+    "pools": {
+        "rtx": {
+            "name": "rtx", "state": "DEGRADED", "pool_guid": 17, "error_count": 2,
+            "scan_stats": {"function": "RESILVER", "state": "SCANNING"},
+            "vdevs": {"rtx": {"name": "rtx", "vdev_type": "root", "vdevs": {
+                "raidz1-0": {"name": "raidz1-0", "vdev_type": "raidz", "state": "DEGRADED", "vdevs": {
+                    "/dev/a1": disk("/dev/a1", write_errors=3), "/dev/b1": disk("/dev/b1", state="REMOVED")}},
+                "/dev/c1": disk("/dev/c1", trim_state="ACTIVE")}}},
+            "logs": {"mirror-1": {"name": "mirror-1", "vdev_type": "mirror", "vdevs": {"/dev/l1": disk("/dev/l1")}}},
+            "l2cache": {"/dev/e1": disk("/dev/e1", init_state="ACTIVE")},
+            "spares": {
+                "draid1-0-0": {"name": "draid1-0-0", "vdev_type": "dspare"}, "/dev/s1": disk("/dev/s1", state="AVAIL")},
+        }
+    }
+}  # fmt: skip
+
+
+def test_a_pool_is_read_with_everything_in_it() -> None:
+    found = pool.parse_status(STATUS, "rtx")
+    assert found is not None
+    assert (found.guid, found.state, found.scan, found.error_count) == ("17", "DEGRADED", "resilver", 2)
+    assert [(top.role, top.name, len(top.leaves)) for top in found.tops] == [
+        ("member", "raidz1-0", 2), ("member", "/dev/c1", 1), ("log", "mirror-1", 1), ("cache", "/dev/e1", 1),
+        ("spare", "/dev/s1", 1),
+    ]  # fmt: skip
+    by_path = {leaf.path: leaf for leaf in found.leaves}
+    assert (by_path["/dev/a1"].errors, by_path["/dev/b1"].state) == (3, "REMOVED")
+    assert (by_path["/dev/c1"].busy, by_path["/dev/e1"].busy, by_path["/dev/s1"].busy) == ("trim", "initialize", "")
+    assert pool.parse_status(STATUS, "other") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "grammar", "taken"),
+    [
+        ("lz4", COMPRESSION, True), ("gzip-6", COMPRESSION, True), ("gzip-10", COMPRESSION, False),
+        ("zstd-19", COMPRESSION, True), ("zstd-fast-20", COMPRESSION, True), ("zstd-fast-11", COMPRESSION, False),
+        ("lz9", COMPRESSION, False), ("16K", "512 to 128k, power of 2", True), ("16384", "512 to 128k, power of 2", True),
+        ("12K", "512 to 128k, power of 2", False), ("1M", "512 to 128k, power of 2", False),
+        ("0", "zero or 512 to 1M, power of 2", True), ("0", "512 to 1M, power of 2", False),
+        ("verify", "on | off | verify | sha256[,verify] | edonr,verify", True),
+        ("sha256,verify", "on | off | verify | sha256[,verify] | edonr,verify", True),
+        ("edonr", "on | off | verify | sha256[,verify] | edonr,verify", False),
+        ("anything", "<size> | none", True), ("12", "<ashift, 9-16, or 0=default>", True),
+    ],
+)  # fmt: skip
+def test_a_value_is_one_that_zfs_lists(value: str, grammar: str, taken: bool) -> None:
+    assert fits(value, grammar) is taken
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_no_list_of_values_is_stumbled_over(value: str, grammar: str) -> None:
+    fits(value, grammar)
+    same(value, grammar)
+
+
+def test_the_usage_of_older_tools_is_read_too() -> None:
+    text = (
+        "the following properties are supported:\n\n\tPROPERTY             EDIT   VALUES\n\n"
+        "\tallocated              NO   <size>\n\tashift                YES   <ashift, 9-16, or 0=default>\n"
+        "\tfailmode              YES   wait | continue | panic\n"
+        "\tvolblocksize            NO      YES   512 to 128k, power of 2\n\tfeature@...           YES   disabled\n"
+    )
+    found = parse_usage(text)
+    assert sorted(found) == ["allocated", "ashift", "failmode", "volblocksize"]
+    assert (found["allocated"].settable, found["failmode"].settable, found["volblocksize"].settable) == (False, True, True)
+    assert found["failmode"].values == "wait | continue | panic"
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    for of, name, facts in (
+        ("pool", "failmode", {"values": "wait | continue | panic", "readonly": "0"}),
+        ("pool", "size", {"values": "<size>", "readonly": "1"}),
+        ("dataset", "recordsize", {"values": "512 to 1M, power of 2", "readonly": "0", "datasets": "filesystem "}),
+        ("dataset", "sync", {"values": "standard | always", "readonly": "0", "datasets": "filesystem volume "}),
+        ("dataset", "volblocksize", {"values": "512 to 128k, power of 2", "readonly": "0", "datasets": "volume "}),
+    ):
+        folder = tmp_path / f"properties.{of}" / name
+        folder.mkdir(parents=True)
+        for fact, value in facts.items():
+            (folder / fact).write_text(value + "\n")
+    (tmp_path / "features.pool" / "com.delphix:async_destroy").mkdir(parents=True)
+    monkeypatch.setattr(properties, "MODULE", tmp_path)
+    properties.known_properties.cache_clear()
+    properties.known_features.cache_clear()
+    yield tmp_path
+    properties.known_properties.cache_clear()
+    properties.known_features.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("where", "given", "said"),
+    [
+        ("pool", {"failmode": "wait", "feature@async_destroy": "disabled"}, ""),
+        ("pool", {"failmode": "hope"}, "failmode cannot be hope"),
+        ("pool", {"size": "9"}, "size can only be read"),
+        ("pool", {"sync": "always"}, "no property sync of a pool"),
+        ("pool", {"feature@warp": "enabled"}, "has no feature@warp"),
+        ("volume", {"sync": "always", "volblocksize": "64K"}, ""),
+        ("volume", {"recordsize": "64K"}, "recordsize is not a property of a volume"),
+        ("root", {"recordsize": "64K"}, ""),
+        ("root", {"volblocksize": "64K"}, "volblocksize is not a property of a filesystem"),
+    ],
+)
+def test_properties_are_checked_against_the_servers_own_list(
+    module: Path, where: Any, given: dict[str, str], said: str
+) -> None:
+    problems = list(check_known(given, where, "zpool"))
+    assert [said in problem.message for problem in problems] == ([True] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "alike"),
+    [("16K", "16384", True), ("lz4", "lz4", True), ("gzip-6", "gzip", True), ("on", "off", False), ("8K", None, False)],
+)
+def test_what_is_read_back_is_compared_by_meaning(asked: str, found: str | None, alike: bool) -> None:
+    assert same(asked, found) is alike
+
+
+def fake_disk(tmp_path: Path, size: int) -> Path:
+    path = tmp_path / "disk"
+    with path.open("wb") as file:
+        file.truncate(size)
+    return path
+
+
+@pytest.mark.parametrize("sector", [512, 4096])
+def test_a_partition_table_is_written_read_and_taken_off(tmp_path: Path, sector: int) -> None:
+    size = 80 * MIB + sector
+    table = gpt.Table(str(uuid.uuid4()), str(uuid.uuid4()), MIB, 78 * MIB)
+    with fake_disk(tmp_path, size).open("r+b", buffering=0) as file:
+        fd = file.fileno()
+        assert gpt.read(fd, size) is None
+        gpt.write(fd, size, sector, table)
+        assert gpt.read(fd, size) == table.disk_guid
+        file.seek(sector)
+        file.write(bytes(sector))
+        assert gpt.read(fd, size) == table.disk_guid, "by its backup"
+        gpt.write(fd, size, sector, table)
+        gpt.erase(fd, size, table)
+        assert gpt.read(fd, size) is None
+        file.seek(0)
+        assert not any(file.read())
+
+
+def test_the_labels_of_zfs_are_at_both_ends_of_a_partition() -> None:
+    assert list(gpt.places_of_labels(MIB, 10 * MIB)) == [(MIB, MIB // 2), (11 * MIB - MIB // 2, MIB // 2)]

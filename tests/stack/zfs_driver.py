@@ -1,0 +1,294 @@
+"""Runs in the lab's guest, as root: builds pools from real permits and says what it saw, one JSON line per case.
+
+Standard input: a JSON list of cases, each with a `do` (a function below) and its options. One process for all of them,
+because starting Python under emulation takes longer than building a pool.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, "/opt/raidtui")
+
+from raidtui.gate.admit import admit
+from raidtui.gate.blank import make_blank
+from raidtui.inventory import boot_id, scan
+from raidtui.model.convert import decode
+from raidtui.model.disk import fingerprint
+from raidtui.model.plan import Names
+from raidtui.model.problem import ProblemError
+from raidtui.model.scenario import Policy
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Draft, Outcome, Part, Planned
+from raidtui.stack.layers.md import LAYER as MD
+from raidtui.stack.layers.zpool import LAYER
+from raidtui.stack.md.spec import MdSpec
+from raidtui.stack.zfs import devices, dismantle, pool
+from raidtui.stack.zfs.spec import ZpoolSpec
+
+ACTIONS = {**MD.actions, **LAYER.actions}
+
+
+def sh(line: str) -> str:
+    return subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
+
+
+class Bench:
+    """All disks of the guest, admitted once."""
+
+    def __init__(self) -> None:
+        found = [disk for disk in scan() if disk.free]
+        permits = admit("zfs-tests", [fingerprint(disk, boot_id()) for disk in found])
+        self.permits = {permit.disk.id: permit for permit in permits}
+        self.context = self.fresh_context()
+        self.count = 0
+        self.planned: Planned | None = None
+
+    def fresh_context(self) -> Context:
+        """As a new process would have it: nothing built, nothing proven."""
+        folder = Path("/run/raidtui-zfs-tests")
+        folder.mkdir(exist_ok=True)
+        return Context("zfs-tests", folder, self.permits, lambda *_: None, threading.Event())
+
+    def parts(self, ids: list[str]) -> tuple[Part, ...]:
+        disks = [self.permits[name].disk for name in ids]
+        return tuple(
+            Part(f"disk:{d.id}", d.path, d.size_bytes, d.logical_sector_bytes, (d.id,), d.discard, bool(d.rotational))
+            for d in disks
+        )
+
+    def names(self) -> Names:
+        self.count += 1
+        return Names(f"{os.getpid():x}{self.count}")
+
+    def plan(self, case: dict[str, Any]) -> Planned:
+        spec = decode(ZpoolSpec, {"volume": {"size": "50%"}, **case["zpool"]})
+        ids, parts, at = list(self.permits), {}, 0
+        for name in LAYER.inputs(spec):
+            count = case["counts"][name]
+            parts[name] = self.parts(ids[at : at + count])
+            at += count
+        assert LAYER.check(spec, {name: len(found) for name, found in parts.items()}, "$") == []
+        self.planned = LAYER.plan(spec, parts, self.names(), Policy())
+        return self.planned
+
+    def build(self, planned: Planned) -> dict[str, Any]:
+        """Run the build steps; facts by action."""
+        facts: dict[str, Any] = {"commands": {}, "planned": {}, "took": {}}
+        for draft in planned.build:
+            began = time.monotonic()
+            outcome = self.run(draft)
+            facts[draft.action] = outcome.facts
+            facts["commands"][draft.action] = outcome.commands
+            facts["planned"][draft.action] = draft.commands
+            facts["took"][draft.action] = round(time.monotonic() - began, 1)
+        return facts
+
+    def run(self, draft: Draft) -> Outcome:
+        return ACTIONS[draft.action].do(self.context, draft.args)
+
+    def leftovers(self) -> dict[str, Any]:
+        """Everything of ZFS that is still to be seen; nothing when there is nothing."""
+        alive = {name: permit.disk for name, permit in self.permits.items() if permit.alive()}
+        numbers = {name: os.makedev(disk.major, disk.minor) for name, disk in alive.items()}
+        found = {
+            "pools": sh("zpool list -H -o name").split(),
+            "tables": {name: guid for name, number in numbers.items() if (guid := devices.disk_guid(number))},
+            "partitions": [p.parent.name for d in alive.values() for p in Path(f"/sys/block/{d.name}").glob("*/partition")],
+            "volumes": [path.name for path in Path("/sys/block").glob("zd*")],
+            "links": [path.name for path in Path("/dev/zvol").glob("*")],
+        }
+        return {what: value for what, value in found.items() if value}
+
+
+def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """Build, look, take down, look again."""
+    planned = bench.plan(case)
+    seen = bench.build(planned)
+    create, volume = planned.build[0], planned.build[1]
+    action = ACTIONS["zpool.create"]
+    seen["health"] = action.health(bench.context, create.args)
+    seen["members"] = dict(action.members(bench.context, create.args))
+    seen["again"] = [ACTIONS[one.action].do(bench.context, one.args).result for one in (create, volume)]
+    seen["args"] = create.args
+    path = bench.context.path(create.args["ref"])
+    seen["actual_size"] = int(sh(f"blockdev --getsize64 {path}"))
+    figures = pool.dataset_properties(create.args["name"]) or {}
+    seen["available"] = sum(int(figures[name][0]) for name in ("available", "used"))
+    sh(f"dd if=/dev/urandom of={path} bs=1M count=4 oflag=direct conv=fsync")
+    outcome = bench.run(planned.teardown[0])
+    seen["teardown"] = outcome.facts
+    seen["commands"]["zpool.destroy"] = outcome.commands
+    seen["planned"]["zpool.destroy"] = planned.teardown[0].commands
+    seen["second"] = action.undo(bench.context, create.args).result
+    seen["left"] = bench.leftovers()
+    return seen
+
+
+def undone(bench: Bench, args: dict[str, Any]) -> dict[str, Any]:
+    """Undo as a recovering process would, knowing nothing but the step's arguments: first without disks; then twice."""
+    context = bench.fresh_context()
+    context.permits = {}
+    create = ACTIONS["zpool.create"]
+    blind = create.undo(context, args)
+    bench.context = bench.fresh_context()
+    first, second = create.undo(bench.context, args), create.undo(bench.context, args)
+    return {"blind": blind.result, "undo": [first.result, second.result], "facts": first.facts, "left": bench.leftovers()}
+
+
+def problem_of(work: Callable[[], object]) -> list[Any]:
+    try:
+        work()
+    except ProblemError as error:
+        found = error.problems[0]
+        return [found.code, found.message, found.exit]
+    return []
+
+
+def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """The builder dies in the middle of creating, at several moments, zpool lives on or dies too; an undo each time."""
+    seen: list[Any] = []
+    for after_s, also in case["moments"]:
+        create = bench.plan(case).build[0]
+        pid = os.fork()
+        if pid == 0:
+            try:
+                bench.run(create)
+            finally:
+                os._exit(0)
+        time.sleep(after_s)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        if also:
+            for maker in pool.makers(create.args["name"]):
+                os.kill(maker, signal.SIGKILL)
+        before = bench.leftovers()
+        seen.append({"after_s": after_s, "also": also, "before": before, **undone(bench, create.args)})
+    return {"kills": seen}
+
+
+def broken(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """Something happens to a built pool (`then`: shell lines), and it still is taken away whole."""
+    planned = bench.plan(case)
+    bench.build(planned)
+    create = planned.build[0]
+    first = bench.context.path(create.args["devices"][0]["ref"])
+    env = {"POOL": create.args["name"], "A": f"{first}p1", "VOLUME": bench.context.path(create.args["ref"])}
+    subprocess.run(case["then"], shell=True, check=True, capture_output=True, env={**os.environ, **env})
+    health = ACTIONS["zpool.create"].health(bench.context, create.args)
+    before = bench.leftovers()
+    return {"health": health, "before": before, **undone(bench, create.args)}
+
+
+def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """Somebody else's pool has the name that the plan chose."""
+    create = bench.plan(case).build[0]
+    name, theirs = create.args["name"], [permit.path() for permit in bench.permits.values()][-1]
+    sh(f"zpool create -o cachefile=none -O mountpoint=none {name} {theirs}")
+    imported = problem_of(lambda: bench.run(create))
+    undo = problem_of(lambda: ACTIONS["zpool.create"].undo(bench.fresh_context(), create.args))
+    sh(f"zpool export {name}; udevadm settle")
+    exported = problem_of(lambda: bench.run(create))
+    after = ACTIONS["zpool.create"].undo(bench.fresh_context(), create.args).result
+    still = sh(f"zpool import -d {theirs}p1 -o cachefile=none -N {name}; zpool list -H -o health {name}").strip()
+    sh(f"zpool destroy {name}")
+    make_blank(bench.permits[list(bench.permits)[-1]])
+    return {"imported": imported, "undo": undo, "exported": exported, "after": after, "still": still,
+            "left": bench.leftovers()}  # fmt: skip
+
+
+def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """What the actions themselves refuse."""
+    planned = bench.plan(case)
+    create, verify = planned.build[0], planned.build[-1]
+    wrong = {**create.args, "properties": {**create.args["properties"], "ashift": "77"}}
+    bad = problem_of(lambda: ACTIONS["zpool.create"].do(bench.context, wrong))
+    untouched = bench.leftovers()
+    bench.build(planned)
+    other = {**verify.args, "sparse": True, "volume": {**verify.args["volume"], "compression": "zle"}}
+    mismatch = problem_of(lambda: ACTIONS["zpool.verify"].do(bench.context, other))
+    path = bench.context.path(create.args["ref"])
+    with open(path, "rb") as device:
+        holder = subprocess.Popen(["sleep", "600"], stdin=device)
+    dismantle.BUSY_PATIENCE_S = 1.0
+    busy = problem_of(lambda: bench.run(planned.teardown[0]))
+    holder.kill()
+    holder.wait()
+    return {"bad": bad, "untouched": untouched, "mismatch": mismatch, "busy": busy, "pid": holder.pid,
+            **undone(bench, create.args)}  # fmt: skip
+
+
+def stacked(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """A pool over two md mirrors; taken away after a crash, from above."""
+    names, policy, ids = bench.names(), Policy(), list(bench.permits)
+    lower = [MD.plan(decode(MdSpec, {"on": "@a", "level": "raid0"}), {"on": bench.parts(pair)}, names, policy)
+             for pair in (ids[:2], ids[2:4])]  # fmt: skip
+    offers = tuple(plan.offers for plan in lower if plan.offers is not None)
+    spec = decode(ZpoolSpec, {"vdevs": [{"mirror": "@a"}], "volume": {"size": "50%"}})
+    upper = LAYER.plan(spec, {"vdevs[0].mirror": offers}, names, policy)
+    for plan in (*lower, upper):
+        for draft in plan.build:
+            bench.run(draft)
+    create = upper.build[0]
+    members = dict(ACTIONS["zpool.create"].members(bench.context, create.args))
+    health = ACTIONS["zpool.create"].health(bench.context, create.args)
+    bench.context = bench.fresh_context()
+    results = [ACTIONS[plan.build[0].action].undo(bench.context, plan.build[0].args).result for plan in (upper, *lower)]
+    return {"members": members, "health": health, "undo": results, "left": bench.leftovers()}
+
+
+def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """The host pulls a device out, between the files `ready` and `pulled`."""
+    planned = bench.plan(case)
+    create = planned.build[0]
+    bench.build(planned)
+    ready, pulled = Path("/run/zfs-ready"), Path("/run/zfs-pulled")
+    ready.write_text(create.args["disks"][0])
+    while not pulled.exists():
+        time.sleep(0.1)
+    sh(f"dd if=/dev/urandom of={bench.context.path(create.args['ref'])} bs=1M count=8 oflag=direct || true")
+    health = ACTIONS["zpool.create"].health(bench.context, create.args)
+    result = undone(bench, create.args)
+    pulled.unlink()
+    return {"health": health, **result}
+
+
+def blank(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """Make every disk that is left blank, for the host to look at."""
+    left = [permit for permit in bench.permits.values() if permit.alive()]
+    return {"disks": [permit.disk.id for permit in left], "proofs": [make_blank(permit) for permit in left]}
+
+
+FUNCTIONS: dict[str, Callable[[Bench, dict[str, Any]], dict[str, Any]]] = {
+    found.__name__: found for found in (whole, killed, broken, foreign, refused, stacked, unplugged, blank)
+}
+
+
+def main() -> None:
+    bench = Bench()
+    for case in json.load(sys.stdin):
+        began = time.monotonic()
+        signal.alarm(240)
+        bench.planned = None
+        try:
+            result = FUNCTIONS[case["do"]](bench, case)
+        except ProblemError as error:
+            result = {"problems": [[p.code, p.message, p.place, p.exit] for p in error.problems]}
+            if bench.planned is not None:
+                bench.run(bench.planned.teardown[0])
+            result["left"] = bench.leftovers()
+        result |= {"case": case["name"], "seconds": round(time.monotonic() - began, 1)}
+        print(json.dumps(result, default=str), flush=True)
+
+
+if __name__ == "__main__":
+    main()
