@@ -31,6 +31,8 @@ BUDGETS = {
     (1000, "bytes ÷ iostat"): 0.06,
 }
 SETTLE_S = 6.5
+ENGINE_END_S = 2.0
+"""The far side ends by itself when the application is gone, and holds the files until then."""
 MADE = Path(__file__).resolve().parent.parent / "tests" / "cli"
 
 
@@ -159,6 +161,7 @@ def measure(devices: int, pairs: int, seconds: float, folder: Path, picture: Pat
                         if picture:
                             picture.write_bytes(tool.everything)
     finally:
+        time.sleep(ENGINE_END_S)
         feeder.stop()
     medians = {name: {what: statistics.median(each) for what, each in by.items()} for name, by in found.items()}
     print(f"the Run screen, {devices} devices; medians of {pairs} alternating pairs, {seconds:g} s each")
