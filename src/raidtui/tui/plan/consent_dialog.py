@@ -133,10 +133,9 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
         if erase is not None:
             self.dismiss(erase)
             return
-        left = len(self._waiting())
-        words = (
-            f"! nothing was started: {left} of {plural(len(self._lines), 'line')} {'is' if left == 1 else 'are'} not right"
-        )
+        left, of = len(self._waiting()), len(self._lines)
+        what = "what was typed is" if of == 1 else f"{left} of {of} lines {'is' if left == 1 else 'are'}"
+        words = f"! nothing was started: {what} not right"
         self.query_one(".wrong", Static).update(Text(words))
 
     def action_leave(self) -> None:
