@@ -69,6 +69,7 @@ class LibraryPane(Vertical):
         """Keys in the order in which they were marked, those that the search hides included."""
         self._sort = _NEWEST
         self._loading = True
+        self._runs_known = False
         self._told = ""
 
     def compose(self) -> ComposeResult:
@@ -128,10 +129,13 @@ class LibraryPane(Vertical):
 
     def on_files_read(self, message: FilesRead) -> None:
         if message.last:
-            self._files, self._loading = {}, False
+            self._files = {}
         self._files.update((entry.key, entry) for entry in message.entries)
         self._told = message.problem
         self._show()
+        if message.last and self._loading:
+            self._loading = False
+            self._show()
 
     def _read_runs(self) -> None:
         # Only when somebody looks: listing runs makes the server read every journal.
@@ -143,12 +147,14 @@ class LibraryPane(Vertical):
         try:
             found: RunList = await self._app.link.call("runs", None, RunList)
         except ProblemError as error:
+            self._runs_known = True
             if error.problems[0].code != "engine-lost":  # the banner says that one
                 self.notify(sentence(error.problems[0]), severity="warning", markup=False)
             return
         hello = self._app.link_state.hello
         self._runs = [entry_of_run(info, hello.host if hello else "") for info in found.runs]
         self._show()
+        self._runs_known = True
 
     def add(self, path: Path) -> Entry:
         """One more file, and the cursor on it."""
@@ -182,7 +188,11 @@ class LibraryPane(Vertical):
             table.empty = empty
             table.redraw()
         table.sort_key, table.sort_descending = key, descending
+        # While the list is still filling, who has not moved stays at the newest.
+        at_top = table.cursor_row in (None, 0) and (self._loading or not self._runs_known)
         table.present(shown)
+        if at_top and table.row_keys:
+            table.cursor_key = table.row_keys[0]
         if (visible := frozenset(self._marked) & frozenset(table.row_keys)) != table.selected:
             table.selected = visible
         self._count(len(shown), len(entries))

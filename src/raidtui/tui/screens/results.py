@@ -123,14 +123,20 @@ class ResultsScreen(ModeScreen):
 
     @on(LibraryPane.Changed)
     def _list_changed(self) -> None:
+        if self._opened is None:
+            self._preview()
         self.refresh_bindings()
 
     @on(LiveTable.Highlighted, "#results-table")
-    def _reached(self, event: LiveTable.Highlighted) -> None:
-        """Beside the list, what the cursor rests on is opened."""
+    def _reached(self) -> None:
+        self._preview()
+
+    def _preview(self) -> None:
+        """Beside the list, what the cursor rests on is opened after a moment."""
         self._hold_preview()
-        if not self.has_class("-narrow") and not self.has_class("-comparing"):
-            self._waiting = self.set_timer(_PREVIEW_S, partial(self._open, event.key, focus=False))
+        beside = not (self.has_class("-narrow") or self.has_class("-comparing") or self.has_class("-opened"))
+        if beside and (key := self._list.table.cursor_key) is not None:
+            self._waiting = self.set_timer(_PREVIEW_S, partial(self._open, key, focus=False))
 
     def _hold_preview(self) -> None:
         """What was asked for with a key is never overtaken by what the cursor rests on."""
