@@ -20,7 +20,7 @@ from textual.widgets import Button, Input
 from raidtui.front.typed_consent import lines_to_type
 from raidtui.model.disk import Reason
 from raidtui.model.plan import Options
-from raidtui.model.problem import Problem
+from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList
 from raidtui.tui.app import DisksSeen
 from raidtui.tui.draft import EMPTY, with_role
@@ -200,6 +200,34 @@ def test_all_commands_are_copied_as_a_shell_would_take_them(show):
     lines = commands_text(made.plan()).splitlines()
     assert "mdadm --create /dev/md/rtabcd1234a --level=raid1 --raid-devices=2 disk:1 disk:2" in lines
     assert all(line.startswith(("#", "mdadm ", "fio ")) or not line for line in lines)
+
+
+def test_the_scenario_is_saved_for_the_command_line(show, stage):
+    async def talk(pilot, app):
+        await pilot.press("w", "enter")
+        await until(pilot, (stage.folder / "tiny.json").exists)
+        await pilot.press("ctrl+s", "escape")
+        assert dialog(app) == "PlanScreen"
+
+    show(talk)
+    saved = json.loads((stage.folder / "tiny.json").read_text())
+    assert (saved["name"], saved["layouts"]) == ("tiny", made.SCENARIO["layouts"])
+
+
+def test_a_plan_comes_by_itself_once_the_engine_is_back(show, stage):
+    async def talk(pilot, app):
+        app.link.call = lost
+        await pilot.press("p")
+        await until(pilot, lambda: "the ssh connection broke" in words(app))
+        assert "ctrl+r" in words(app)
+        del app.link.call
+        app.say(DisksSeen(BOTH))
+        await until(pilot, lambda: "ERASED" in words(app))
+
+    async def lost(*_):
+        raise ProblemError(Problem("engine-lost", "the ssh connection broke"))
+
+    show(talk)
 
 
 def test_a_step_opens_to_its_exact_commands(show):

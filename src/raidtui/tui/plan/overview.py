@@ -59,7 +59,7 @@ def overview(plan: Plan, disks: Sequence[Disk], command: str, signs: Signs) -> R
         Text(),
         *_erased(plan, disks),
         Text(),
-        Text("The same without screens, for the saved scenario", style="dim"),
+        Text("The same without screens, once the scenario is saved (w)", style="dim"),
         Padding(Text(command, overflow="fold"), (0, 0, 0, 2)),
     )
 

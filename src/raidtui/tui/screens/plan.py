@@ -20,6 +20,7 @@ from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text
+from raidtui.tui.compose.saving import save
 from raidtui.tui.disks.words import ASCII, UNICODE
 from raidtui.tui.draft import Draft
 from raidtui.tui.plan.asking import missing, names_in, request_of, standing
@@ -38,7 +39,8 @@ class Overview(VerticalScroll):
 ## The plan
 
 What the engine would do with the draft, and what it would cost. **tab** goes to the steps, **s** asks for your consent and
-starts, **e** makes it a rehearsal, **o** chooses layouts and workloads. **y** copies the command line that does the same.
+starts, **e** makes it a rehearsal, **o** chooses layouts and workloads. **w** saves the scenario, **y** copies the command
+line that does the same with the saved file.
 """
 
 
@@ -62,6 +64,7 @@ class PlanScreen(ModeScreen):
         Binding("tab", "other_pane", "Steps", id="plan.pane", tooltip="From the overview to the steps and back"),
         Binding("c", "copy_commands", "Copy all", id="plan.copy", tooltip="Copy every command of the plan"),
         Binding("y", "copy_line", "Copy line", id="plan.line", tooltip="Copy the command line that does the same"),
+        Binding("w,ctrl+s", "save", "Save", id="plan.save", tooltip="Save the scenario as a JSON file"),
         Binding("p", "again", "Again", id="plan.again", tooltip="Plan again"),
         Binding("escape", "to_overview", "Back", id="plan.back", tooltip="Back to the overview", show=False),
     ]
@@ -207,6 +210,9 @@ class PlanScreen(ModeScreen):
         if self._plan is not None:
             self.app.copy_to_clipboard(self._line(self._plan))
             self.notify("the command line was copied", timeout=3, markup=False)
+
+    def action_save(self) -> None:
+        save(self.raidtui)
 
     def action_other_pane(self) -> None:
         if self.query_one(StepTree).has_focus:
