@@ -372,7 +372,8 @@ def test_a_lost_connection_comes_back_and_nothing_is_lost_or_doubled(stage):
 def test_an_interrupted_run_is_recovered_when_that_is_confirmed(stage):
     seen = records_until(100.0)
     gone = Problem("run-interrupted", "the runner is gone and did not finish", place=RUN, exit=6)
-    stage.answers(follow={"failure": [gone]}, recover={"result": {"runs": [{"run": RUN, "exit": 0, "actions": ["stopped"]}]}})
+    undone = {"result": {"runs": [{"run": RUN, "exit": 0, "actions": ["stopped"]}]}}
+    stage.answers(follow={"failure": [gone]}, recover=undone)
     app = stage.app()
 
     async def talk(pilot):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from recorded import records, until
 
 from raidtui.engine.tally import Tally
-from raidtui.model.event import CellDone, CellStarted, FrameTaken, Record, StepProgressed, WorkloadSampled
+from raidtui.model.event import CellDone, CellStarted, FrameTaken, Noted, Record, StepProgressed, WorkloadSampled
 from raidtui.model.frame import Frame, Frames
 from raidtui.model.measure import Direction, Latency, Sample
 from raidtui.tui.run.device_rows import DeviceRows
@@ -21,6 +21,7 @@ from raidtui.tui.run.log_lines import LogText
 from raidtui.tui.run.machine_lines import machine_lines
 from raidtui.tui.run.matrix import matrix_lines, squares
 from raidtui.tui.run.sample_track import SampleTrack
+from raidtui.tui.run.step_log import StepLog
 from raidtui.tui.run.story import Story
 
 END_S = records()[-1].at_s
@@ -55,8 +56,8 @@ def test_the_playhead_shows_what_a_viewer_saw_at_that_moment(at_s):
     for name in seen.frames.devices:
         assert moment.frames.rates(name) == seen.frames.rates(name)
         assert WHOLE.frames.history(name, 30, at_s) == then.frames.history(name, 30)
-    lines = [line.plain for line in LogText(WHOLE.log_at(moment), moment.at_s)]
-    assert lines == [line.plain for line in LogText(then.log_at(seen), seen.at_s)]
+    lines = [line.plain for line in LogText(WHOLE.log_at(moment), moment.at_s, 80)]
+    assert lines == [line.plain for line in LogText(then.log_at(seen), seen.at_s, 80)]
 
 
 @settings(max_examples=25, deadline=None)
@@ -194,6 +195,16 @@ def test_a_result_alone_is_shown_as_its_journal_would_be():
         assert rates.read.ios_per_s == pytest.approx(use.series["reads_per_s"][-1] or 0.0, abs=2)
         assert rates.write.bytes_per_s == pytest.approx(use.series["written_bytes_per_s"][-1] or 0.0, rel=0.02, abs=2000)
         assert rates.util_percent == pytest.approx(use.series["util_percent"][-1] or 0.0, abs=1)
+
+
+def test_what_went_wrong_is_told_whole_however_narrow_the_pane_is():
+    log, reason = StepLog(), "disk S1 was lost while it was measured, and " * 8
+    log.take(1.0, Record(1, 1.0, "", Noted(reason, "warning")), WHOLE.view)
+    log.take(2.0, Record(2, 2.0, "", Noted("after it")), WHOLE.view)
+    lines = [line.plain for line in LogText(log.lines, 5.0, 60)]
+    assert " ".join(line[11:].strip() for line in lines[:-1]) == reason.strip()
+    assert lines[-1].endswith("after it")
+    assert all(len(line) <= 60 for line in lines)
 
 
 def test_reports_of_steps_are_thinned_out_too():

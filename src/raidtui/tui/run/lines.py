@@ -61,6 +61,7 @@ Up, down, page up and page down scroll.
         self._tail = tail
         self._make: Callable[[int], Sequence[Line]] = lambda width: ()
         self._lines: Sequence[Line] = ()
+        self._made_for = 0
         self._drawn: dict[int, str | Cell | None] = {}
         """By line in view, what was drawn there."""
         self._styles: dict[str, Style] = {}
@@ -80,7 +81,7 @@ Up, down, page up and page down scroll.
         if width <= 0:
             return
         at_end = self.scroll_offset.y >= self.max_scroll_y
-        self._lines = self._make(width)
+        self._lines, self._made_for = self._make(width), width
         size = Size(width, len(self._lines))
         if size != self.virtual_size:
             self.virtual_size = size
@@ -107,6 +108,8 @@ Up, down, page up and page down scroll.
     def render_line(self, y: int) -> Strip:
         """One line of what is in view."""
         width, base = self._room, self.rich_style
+        if width != self._made_for and width > 0:  # drawn before the event that tells of it
+            self._lines, self._made_for = self._make(width), width
         line = self._drawn[y] = self._line(y)
         if line is None:
             return Strip.blank(width, base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import overload
 
@@ -12,18 +13,26 @@ from raidtui.tui.run.signs import signs
 from raidtui.tui.run.step_log import Kind, LogLine
 
 _TIME_WIDTH = 8
+_INDENT = _TIME_WIDTH + 3
+_TOLD_WHOLE = ("warning", "error", "invalid")
 _WORTH_TELLING_S = 1.0
 
 
 class LogText(Sequence[Text]):
-    """The log's lines as they were at a second of the run, each made when it is looked at."""
+    """The log's lines at a second of the run, each made when it is looked at. What went wrong is told whole."""
 
-    def __init__(self, lines: Sequence[LogLine], at_s: float) -> None:
-        self._lines = lines
+    def __init__(self, lines: Sequence[LogLine], at_s: float, width: int) -> None:
         self._at_s = at_s
+        room = max(20, width - _INDENT)
+        self._rows: list[LogLine | str] = []
+        for line in lines:
+            self._rows.append(line)
+            if line.kind in _TOLD_WHOLE and len(line.text) > room:
+                self._rows += textwrap.wrap(line.text, room)[1:]
+        self._room = room
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._rows)
 
     @overload
     def __getitem__(self, index: int) -> Text: ...
@@ -31,16 +40,23 @@ class LogText(Sequence[Text]):
     def __getitem__(self, index: slice) -> list[Text]: ...
     def __getitem__(self, index: int | slice) -> Text | list[Text]:
         if isinstance(index, slice):
-            return [log_line(line, self._at_s) for line in self._lines[index]]
-        return log_line(self._lines[index], self._at_s)
+            return [self._text(row) for row in self._rows[index]]
+        return self._text(self._rows[index])
+
+    def _text(self, row: LogLine | str) -> Text:
+        if isinstance(row, str):
+            return Text(" " * _INDENT + row, style="alert", no_wrap=True)
+        if row.kind in _TOLD_WHOLE and len(row.text) > self._room:
+            return log_line(row, self._at_s, textwrap.wrap(row.text, self._room)[0])
+        return log_line(row, self._at_s)
 
 
-def log_line(line: LogLine, at_s: float) -> Text:
-    """One line as it was at a second of the run."""
+def log_line(line: LogLine, at_s: float, words: str | None = None) -> Text:
+    """One line as it was at a second of the run; `words` in place of its own, where they are only their beginning."""
     sign, style = _step_sign(line, at_s) if line.kind == "step" else _sign(line.kind)
     text = Text(no_wrap=True)
     text.append(clock(line.at_s).rjust(_TIME_WIDTH), "dim").append(f" {sign} ", style)
-    text.append(line.text, style if line.kind in ("warning", "error", "invalid") else "")
+    text.append(words or line.text, style if line.kind in ("warning", "error", "invalid") else "")
     ended = line.ended_s is not None and line.ended_s <= at_s
     if line.kind == "step" and ended:
         took_s = (line.ended_s or 0.0) - line.at_s

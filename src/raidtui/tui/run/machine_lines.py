@@ -15,7 +15,7 @@ from raidtui.tui.widgets.cells import bar, spark
 _CORE_WIDTH = 24
 _MOST_BARS = 16
 """Cores above that are drawn one cell each."""
-_MOST_THREADS = 8
+_MOST_THREADS = 6
 _HOT_C = 70.0
 
 
@@ -79,7 +79,7 @@ def _cores(frames: Frames, width: int) -> Iterator[Text]:
 
 
 def _threads(frames: Frames, width: int) -> Iterator[Text]:
-    rates = [(percent, name) for name, percent in frames.thread_rates().items() if percent >= 0.05]
+    rates = [(percent, name) for name, percent in frames.thread_rates().items()]
     if not rates:
         return
     yield Text.assemble(("Kernel threads", "strong"), ("  % of a core", "dim"))

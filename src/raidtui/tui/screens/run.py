@@ -207,7 +207,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
             self.query_one("#cells", Lines).show(lambda width: matrix_lines(found, width))
         if self._news("steps", (desk.story.log.version, past)):
             lines = desk.story.log_at(moment)
-            self.query_one("#steps", Lines).show(lambda width: LogText(lines, moment.at_s))
+            self.query_one("#steps", Lines).show(lambda width: LogText(lines, moment.at_s, width))
         self._offer()
 
     def _draw_top(self, moment: Moment) -> None:
