@@ -30,7 +30,7 @@ class Target(NamedTuple):
 def output_problem(path: str) -> str:
     """Why nothing can be written there; empty where it can."""
     try:
-        check_output(path or None)
+        check_output(str(Path(path).expanduser()) if path else None)
     except ProblemError as error:
         return error.problems[0].message
     return "" if path else "a file needs a name"

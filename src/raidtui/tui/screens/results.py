@@ -336,7 +336,7 @@ class ResultsScreen(ModeScreen):
     def action_delete(self) -> None:
         entry = self._here
         if entry is not None and entry.path is not None and self._may_delete(entry):
-            words = f"{entry.scenario or 'It'}, {plural(entry.cells, 'cell')}, began {entry.started[:16]}"
+            words = f"{entry.scenario or 'It'}, {plural(entry.cells, 'cell')}, began {entry.started[:16].replace('T', ' ')}"
             self.app.push_screen(ConfirmDelete(entry.path, words), partial(self._delete, entry))
 
     def _may_delete(self, entry: Entry) -> bool:
