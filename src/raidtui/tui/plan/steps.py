@@ -78,6 +78,7 @@ runs. **shift+space** opens or closes all. Left and right scroll a long command.
     DEFAULT_CSS = """
     StepTree { background: $background; scrollbar-size: 1 1; padding: 0; }
     StepTree:focus { background-tint: $background; }
+    StepTree:nocolor:focus > .tree--cursor { text-style: bold reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "scroll_left", "Left", id="steps.left", tooltip="Scroll a long command", show=False),

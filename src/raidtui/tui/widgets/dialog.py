@@ -35,6 +35,9 @@ class Dialog(ModalScreen[Answer]):
     Dialog .wrong { height: auto; color: $text-error; }
     Dialog .buttons { height: 1; margin: 1 0 0 0; align-horizontal: right; }
     Dialog .buttons Button { width: auto; min-width: 10; margin: 0 0 0 2; }
+    Dialog:nocolor .buttons Button:focus { text-style: bold underline; }
+    Dialog:nocolor Input { text-style: underline; }
+    Dialog:nocolor OptionList:focus > .option-list--option-highlighted { text-style: bold underline; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="dialog.leave", tooltip="Close the dialog; nothing changes"),
