@@ -71,7 +71,9 @@ def records(folder) -> int:
 
 
 def arrays() -> list[str]:
-    return [name for name in os.listdir("/sys/block") if name.startswith("md")]
+    """Arrays, and ZFS pools and volumes."""
+    pools = [path.name for path in Path("/proc/spl/kstat/zfs").glob("*/") if path.is_dir()]
+    return pools + [name for name in os.listdir("/sys/block") if name.startswith(("md", "zd"))]
 
 
 def main() -> None:

@@ -93,6 +93,14 @@ def test_every_step_knows_the_whole_pool_and_what_it_may_leave() -> None:
     assert again.build[0].args == create.args, "the same plan has the same GUIDs"
 
 
+def test_a_limited_arc_is_put_back_after_the_pool() -> None:
+    planned = plan(spec_of({"mirror": "@d"}, arc_max="1GiB"), {"vdevs[0].mirror": 2})
+    first, last = planned.build[0], planned.teardown[-1]
+    assert (first.action, last.action) == ("zpool.arc", "zpool.arc-back")
+    assert first.args == last.args == {"arc_max": GIB, "uuid": first.creates.uuid if first.creates else ""}
+    assert planned.build[1].creates == CREATED
+
+
 def test_disks_of_one_vdev_get_partitions_of_the_same_size() -> None:
     spec = spec_of({"mirror": "@d"}, log="@l")
     parts = {"vdevs[0].mirror": disks("d", [8 * GIB, 9 * GIB]), "log": disks("l", [GIB])}

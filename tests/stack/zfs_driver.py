@@ -32,7 +32,7 @@ from raidtui.stack.layer import Draft, Outcome, Part, Planned
 from raidtui.stack.layers.md import LAYER as MD
 from raidtui.stack.layers.zpool import LAYER
 from raidtui.stack.md.spec import MdSpec
-from raidtui.stack.zfs import devices, dismantle, pool
+from raidtui.stack.zfs import arc, devices, dismantle, pool
 from raidtui.stack.zfs.spec import ZpoolSpec
 
 ACTIONS = {**MD.actions, **LAYER.actions}
@@ -114,7 +114,7 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Build, look, take down, look again."""
     planned = bench.plan(case)
     seen = bench.build(planned)
-    create, volume = planned.build[0], planned.build[1]
+    create, volume = planned.build[-3], planned.build[-2]
     action = ACTIONS["zpool.create"]
     seen["health"] = action.health(bench.context, create.args)
     seen["members"] = dict(action.members(bench.context, create.args))
@@ -126,6 +126,8 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen["available"] = sum(int(figures[name][0]) for name in ("available", "used"))
     sh(f"dd if=/dev/urandom of={path} bs=1M count=4 oflag=direct conv=fsync")
     outcome = bench.run(planned.teardown[0])
+    seen["after"] = [bench.run(draft).result for draft in planned.teardown[1:]]
+    seen["arc"] = [seen.get("zpool.arc", {}).get("found"), arc.limit_bytes()]
     seen["teardown"] = outcome.facts
     seen["commands"]["zpool.destroy"] = outcome.commands
     seen["planned"]["zpool.destroy"] = planned.teardown[0].commands
@@ -214,7 +216,7 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     bad = problem_of(lambda: ACTIONS["zpool.create"].do(bench.context, wrong))
     untouched = bench.leftovers()
     bench.build(planned)
-    other = {**verify.args, "sparse": True, "volume": {**verify.args["volume"], "compression": "zle"}}
+    other = {**verify.args, "sparse": False, "volume": {**verify.args["volume"], "compression": "zle"}}
     mismatch = problem_of(lambda: ACTIONS["zpool.verify"].do(bench.context, other))
     path = bench.context.path(create.args["ref"])
     with open(path, "rb") as device:

@@ -15,7 +15,7 @@ from raidtui.model.scenario import Policy
 from raidtui.model.units import size_text
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
-from raidtui.stack.zfs import build, dismantle, health, meaning, proof, rules, size
+from raidtui.stack.zfs import arc, build, dismantle, health, meaning, proof, rules, size
 from raidtui.stack.zfs import spec as options
 from raidtui.stack.zfs.command import create_argv, dataset, destroy_argv, link_path, part_path, vdev_words, volume_argv
 from raidtui.stack.zfs.properties import check_known
@@ -80,6 +80,13 @@ class ZpoolLayer:
         ]  # fmt: skip
         teardown = Draft("zpool.destroy", "Destroy the pool and take its labels and partitions off", args, undo,
                          writes_bytes=written, seconds=3.0)  # fmt: skip
+        teardowns = [teardown]
+        if spec.arc_max is not None:
+            changed = names.new("arc")
+            limit = {"arc_max": spec.arc_max.bytes, "uuid": changed.uuid}
+            title = f"Limit the ARC to {spec.arc_max.text}"
+            drafts.insert(0, Draft("zpool.arc", title, limit, creates=changed, seconds=0.5))
+            teardowns.append(Draft("zpool.arc-back", "Give the ARC back its limit", limit, seconds=0.5))
         offers = Part(
             args["ref"],
             path,
@@ -90,7 +97,7 @@ class ZpoolLayer:
             rotational=any(part.rotational for part in devices),
         )
         target = PlannedTarget((args["ref"],), (path,), volume_bytes)
-        return Planned(tuple(drafts), (teardown,), (target,), offers)
+        return Planned(tuple(drafts), tuple(teardowns), (target,), offers)
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -130,8 +137,28 @@ class _Destroy(Action):
         return dismantle.dismantle(context, args)
 
 
+class _Arc(Action):
+    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
+        return arc.limit(context, args)
+
+    def undo(self, context: Context, args: dict[str, Any]) -> Outcome:
+        return arc.put_back(context, args)
+
+
+class _ArcBack(Action):
+    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
+        return arc.put_back(context, args)
+
+
 _ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
-    {"zpool.create": _Create(), "zpool.volume": _Volume(), "zpool.verify": _Verify(), "zpool.destroy": _Destroy()}
+    {
+        "zpool.arc": _Arc(),
+        "zpool.create": _Create(),
+        "zpool.volume": _Volume(),
+        "zpool.verify": _Verify(),
+        "zpool.destroy": _Destroy(),
+        "zpool.arc-back": _ArcBack(),
+    }
 )
 
 

@@ -9,6 +9,7 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 from raidtui.stack.zfs import pool
+from raidtui.stack.zfs.arc import limit_bytes
 from raidtui.stack.zfs.command import dataset
 from raidtui.stack.zfs.devices import Device, all_devices, partition
 from raidtui.stack.zfs.properties import compresses, deduplicates, same
@@ -102,6 +103,7 @@ def verify(context: Context, args: dict[str, Any]) -> Outcome:
         {
             **pool_facts(found),
             "kernel_name": node,
+            "arc_max_bytes": limit_bytes(),
             "pool": {name: value for name, (value, _) in of_pool.items()},
             "volume": values,
             "compresses": values.get("compression", "off") if compresses(values) else None,

@@ -102,6 +102,12 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "It stands on a device that this run did not write to. It was not touched.",
         "Look at `zpool status`.",
     ),
+    "zfs-arc": (
+        "The ARC cannot be limited so",
+        "ZFS takes a limit that is more than the ARC's minimum (a 32nd of the memory, 32 MiB at least) and less than the "
+        "memory.",
+        "Ask for another `arc_max`, or leave it out.",
+    ),
     "zfs-too-old": (
         "ZFS is too old",
         "raidtui reads pools as JSON, which OpenZFS gives from 2.3 on.",

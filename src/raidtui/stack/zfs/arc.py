@@ -1,0 +1,71 @@
+"""The size of the ARC, ZFS's cache in memory: limited while a layout stands, and put back afterwards, whatever happened.
+
+What was found is kept in the run's folder, because after a crash nobody else remembers it. A restart forgets both.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from raidtui.base.files import read_int, read_text, sync_folder, write_atomic
+from raidtui.inventory import boot_id
+from raidtui.model.problem import Exit, fail
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.zfs import pool
+
+PARAMETER: Final = Path("/sys/module/zfs/parameters/zfs_arc_max")
+ARCSTATS: Final = Path("/proc/spl/kstat/zfs/arcstats")
+MEMORY: Final = "zfs_arc_max.json"
+
+
+def limit_bytes(stats: Path = ARCSTATS) -> int | None:
+    """Most bytes that the ARC may take now."""
+    match = re.search(r"^c_max\s+\d+\s+(\d+)$", read_text(stats) or "", re.MULTILINE)
+    return int(match.group(1)) if match else None
+
+
+def limit(context: Context, args: dict[str, Any]) -> Outcome:
+    """Remember what was, set what is asked, and read back that it holds. Raises ProblemError (`zfs-arc`)."""
+    asked = int(args["arc_max"])
+    if not PARAMETER.exists():
+        pool.call(("zpool", "list", "-H"), pool.LOOK_TIMEOUT_S)  # which loads the module
+    memory = context.folder / MEMORY
+    found = {"boot_id": boot_id(), "parameter": read_int(PARAMETER), "limit": limit_bytes()}
+    if not memory.exists():
+        write_atomic(memory, json.dumps(found).encode())
+    _write(asked)
+    if (now := limit_bytes()) != asked:
+        raise fail("zfs-arc", f"asked for an ARC of at most {asked} bytes, found {now}", place="zpool.arc_max",
+                   remedy="It has to be more than the ARC's minimum and less than the memory.",
+                   exit=Exit.BUILD_FAILED)  # fmt: skip
+    return Outcome("done", {"asked": asked, "found": found["limit"], "set": now})
+
+
+def put_back(context: Context, args: dict[str, Any]) -> Outcome:
+    """As it was before `limit`; any number of times. Raises ProblemError (`zfs-arc`)."""
+    memory = context.folder / MEMORY
+    text = read_text(memory)
+    if text is None:
+        return Outcome("nothing to do")
+    before = json.loads(text)
+    if before["boot_id"] == boot_id() and PARAMETER.exists():
+        # The parameter alone would leave the limit where it is: zero means that ZFS decides, but it has decided already.
+        if before["limit"] is not None and limit_bytes() != before["limit"]:
+            _write(before["limit"])
+        _write(before["parameter"] or 0)
+    memory.unlink()
+    sync_folder(context.folder)
+    return Outcome("undone", {"restored": limit_bytes()})
+
+
+def _write(value: int) -> None:
+    try:
+        PARAMETER.write_text(str(value))
+    except OSError as error:
+        raise fail("zfs-arc", f"the ARC cannot be limited to {value} bytes: {error.strerror}", place="zpool.arc_max",
+                   remedy="It has to be more than the ARC's minimum and less than the memory.",
+                   exit=Exit.BUILD_FAILED) from error  # fmt: skip

@@ -1,0 +1,241 @@
+"""ZFS pools on a real kernel: built as planned, read back as asked, and taken away whatever happened in between.
+
+One lab, and one process in it for all cases (`stack/zfs_driver.py`); each test looks at one thing that was seen there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab_harness import MakeLab, start_lab
+from raidtui.lab import address
+from raidtui.lab.control import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(2400)]
+
+HERE = Path(__file__).parent
+DISKS = "8x512M"
+Counts = dict[str, int]
+
+
+def pool(name: str, counts: Counts, *vdevs: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """A case: devices are counted by input name; roles are named after them."""
+    extra = {name: f"@{name}" for name in counts if "." not in name}
+    return {"do": "whole", "name": name, "counts": counts, "zpool": {"vdevs": list(vdevs), **extra, **options}}
+
+
+STRIPE = pool(
+    "stripe with values of its own", {"vdevs[0].stripe": 2}, {"stripe": "@d"}, arc_max="128MiB",
+    properties={"ashift": 9, "comment": "x-y", "feature@edonr": "disabled"},
+    inherited={"compression": "lz4", "atime": "off", "recordsize": "16K"},
+    volume={"size": "100%", "sparse": True,
+            "properties": {"volblocksize": "64K", "compression": "zstd-3", "sync": "always"}},
+)  # fmt: skip
+MIRRORS = pool(
+    "two mirrors with everything", {"vdevs[0].mirror": 4, "special": 2, "log": 1, "spares": 1}, {"mirror": "@d", "per": 2},
+    mirrored=["special"],
+    volume={"size": "90%", "properties": {"volblocksize": "8K", "dedup": "on", "compression": "gzip-6"}},
+)  # fmt: skip
+PLAIN = pool("plain", {"vdevs[0].stripe": 2}, {"stripe": "@d"}, volume={"size": "50%", "sparse": True})
+RAIDZ = pool("raidz1 with log and cache", {"vdevs[0].raidz1": 3, "log": 1, "cache": 1}, {"raidz1": "@d"})
+DRAID = pool("draid with a spare", {"vdevs[0].draid1": 4}, {"draid1": "@d", "data": 2, "spares": 1})
+POOLS = [STRIPE, MIRRORS, RAIDZ, DRAID]
+MORE = [
+    pool("one disk", {"vdevs[0].stripe": 1}, {"stripe": "@d"}),
+    pool("mirror of three", {"vdevs[0].mirror": 3}, {"mirror": "@d"}, volume={"size": "20MiB"}),
+    pool("raidz2", {"vdevs[0].raidz2": 4, "log": 2}, {"raidz2": "@d"}, mirrored=["log"]),
+    pool("raidz3 in large blocks", {"vdevs[0].raidz3": 5}, {"raidz3": "@d"},
+         volume={"size": "100%", "properties": {"volblocksize": "128K", "copies": 2, "checksum": "sha512"}}),
+    pool("two raidz1", {"vdevs[0].raidz1": 6}, {"raidz1": "@d", "per": 3}),
+    pool("two roles", {"vdevs[0].mirror": 2, "vdevs[1].mirror": 2}, {"mirror": "@d"}, {"mirror": "@e"}),
+    pool("raidz1 with dedup devices", {"vdevs[0].raidz1": 3, "dedup": 2, "spares": 1}, {"raidz1": "@d"},
+         mirrored=["dedup"]),
+    pool("draid2", {"vdevs[0].draid2": 6}, {"draid2": "@d", "data": 2, "spares": 2}),
+    pool("draid3 and ashift 13", {"vdevs[0].draid3": 8}, {"draid3": "@d", "data": 4}, properties={"ashift": 13},
+         volume={"size": "50%", "properties": {"volblocksize": "32K"}}),
+]  # fmt: skip
+BROKEN = {
+    "exported": (RAIDZ, "zpool export $POOL"),
+    "destroyed": (RAIDZ, "zpool destroy $POOL"),
+    "a device offline": (RAIDZ, "zpool offline $POOL $A"),
+    "being initialized": (RAIDZ, "zpool initialize $POOL"),
+    "its volume gone": (PLAIN, "zfs destroy $POOL/vol"),
+}
+MOMENTS = [(0.3, False), (0.6, True), (0.9, False), (1.3, True)]
+"""Seconds, and whether a zpool that is at work dies with its parent."""
+FAULTS = [
+    {**RAIDZ, "do": "killed", "name": "killed", "moments": MOMENTS},
+    *({**case, "do": "broken", "name": name, "then": then} for name, (case, then) in BROKEN.items()),
+    {**PLAIN, "do": "foreign", "name": "foreign"},
+    {**PLAIN, "do": "refused", "name": "refused"},
+    {"do": "stacked", "name": "stacked"},
+    {**RAIDZ, "do": "unplugged", "name": "unplugged"},
+    {"do": "blank", "name": "blank"},
+]
+Seen = dict[str, dict[str, Any]]
+
+
+def run_cases(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
+    """Run the driver with these cases and pull the disk that it asks for; what it saw, by case."""
+    address.sync_code(lab.name)
+    lab.put_file(HERE / "stack/zfs_driver.py", "/root/zfs_driver.py")
+    lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
+    run = "/usr/bin/python3 /root/zfs_driver.py < /root/cases.json > /root/seen 2> /root/error"
+    lab.run(f"rm -f /root/ended; setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
+    serial = ""
+    if any(case["do"] == "unplugged" for case in cases):
+        lab.wait_for("test -e /run/zfs-ready -o -e /root/ended", 1500)
+        serial = lab.run("cat /run/zfs-ready || cat /root/error").text.strip()
+        assert serial in lab.serials, serial
+        lab.unplug(serial)
+        lab.run("touch /run/zfs-pulled")
+    lab.wait_for("test -e /root/ended", 1500)
+    assert lab.run("cat /root/ended").text.strip() == "0", lab.run("cat /root/error").text
+    seen = {case["case"]: case for line in lab.run("cat /root/seen").text.splitlines() for case in [json.loads(line)]}
+    if serial:
+        seen["unplugged"]["serial"] = serial
+    print({name: case["seconds"] for name, case in seen.items()})
+    return seen
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[tuple[Lab, Seen]]:
+    """The lab and everything that was seen in it, by case."""
+    lab = start_lab("zfs", DISKS)
+    try:
+        yield lab, run_cases(lab, [*POOLS, *FAULTS])
+    finally:
+        lab.down()
+
+
+@pytest.fixture(scope="module")
+def seen(bench: tuple[Lab, Seen]) -> Seen:
+    return bench[1]
+
+
+def judge_whole(case: dict[str, Any]) -> None:
+    assert "problems" not in case, case
+    for action in ("zpool.create", "zpool.volume", "zpool.destroy"):
+        assert case["commands"][action] == case["planned"][action], "what was shown is what ran"
+    asked, found = case["args"], case["zpool.verify"]
+    assert case["actual_size"] == asked["size_bytes"] == int(found["volume"]["volsize"])
+    assert found["state"] == "ONLINE"
+    assert found["pool"]["cachefile"] == "none"
+    assert (found["volume"]["refreservation"] in ("0", "none")) == asked["sparse"]
+    assert case["health"] == []
+    assert case["again"] == ["already there", "already there"]
+    assert sorted(case["members"].values()) == sorted(["target", *(entry["role"] for entry in asked["devices"])])
+    assert case["left"] == {}
+    assert case["second"] == "nothing to do"
+
+
+@pytest.mark.parametrize("name", [case["name"] for case in POOLS])
+def test_a_pool_is_built_as_planned_read_back_as_asked_and_leaves_nothing(seen: Seen, name: str) -> None:
+    judge_whole(seen[name])
+
+
+def test_properties_are_read_back_with_their_own_values(seen: Seen) -> None:
+    found = seen[STRIPE["name"]]["zpool.verify"]
+    assert (found["pool"]["ashift"], found["pool"]["comment"], found["pool"]["feature@edonr"]) == ("9", "x-y", "disabled")
+    assert (found["volume"]["volblocksize"], found["volume"]["sync"]) == ("65536", "always")
+    assert (found["compresses"], found["deduplicates"]) == ("zstd-3", None)
+    assert seen[MIRRORS["name"]]["zpool.verify"]["deduplicates"] == "on"
+    assert seen[RAIDZ["name"]]["zpool.verify"]["compresses"] == "on", "a pool compresses unless it is told not to"
+
+
+def test_the_arc_is_limited_while_the_pool_stands_and_put_back(seen: Seen) -> None:
+    case = seen[STRIPE["name"]]
+    assert case["zpool.verify"]["arc_max_bytes"] == 128 << 20
+    assert case["after"] == ["undone"]
+    assert case["arc"][0] == case["arc"][1] != 128 << 20
+
+
+@pytest.mark.parametrize("moment", range(len(MOMENTS)))
+def test_a_creation_that_was_killed_is_undone(seen: Seen, moment: int) -> None:
+    kill = seen["killed"]["kills"][moment]
+    assert kill["left"] == {}, kill
+    assert kill["undo"][1] == "nothing to do"
+
+
+def test_the_kills_hit_half_made_pools(seen: Seen) -> None:
+    assert any("tables" in kill["before"] for kill in seen["killed"]["kills"])
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_pool_is_taken_away_in_whatever_state_it_is(seen: Seen, name: str) -> None:
+    case = seen[name]
+    assert "problems" not in case, case
+    assert case["undo"] == ["undone", "nothing to do"]
+    assert case["left"] == {}
+    assert case["blind"] == ("nothing to do" if name in ("exported", "destroyed") else "undone"), "without any permit"
+
+
+def test_what_makes_numbers_wrong_is_said(seen: Seen) -> None:
+    assert "the pool is degraded" in seen["a device offline"]["health"]
+    assert any(sentence.endswith("is offline") for sentence in seen["a device offline"]["health"])
+    assert any("is busy with initialize" in sentence for sentence in seen["being initialized"]["health"])
+    assert seen["exported"]["health"] == ["the pool is not there"]
+
+
+def test_a_pool_of_somebody_else_is_not_touched(seen: Seen) -> None:
+    case = seen["foreign"]
+    assert case["imported"][0] == "wrong-members"
+    assert (case["undo"][0], case["undo"][2]) == ("zpool-foreign", 6)
+    assert (case["exported"][0], case["exported"][2]) == ("zpool-name-taken", 3)
+    assert case["after"] == "nothing to do"
+    assert case["still"] == "ONLINE"
+    assert case["left"] == {}
+
+
+def test_actions_refuse_what_is_not_as_asked_or_in_use(seen: Seen) -> None:
+    case = seen["refused"]
+    assert (case["bad"][0], case["bad"][2]) == ("tool-failed", 4)
+    assert "ashift" in case["bad"][1]
+    assert case["untouched"] == {}, "what was begun was taken back"
+    code, message, exit_code = case["mismatch"]
+    assert (code, exit_code) == ("read-back", 4)
+    assert "volume compression: asked zle, found on" in message
+    code, message, exit_code = case["busy"]
+    assert (code, exit_code) == ("zpool-busy", 6)
+    assert f"pid {case['pid']} (sleep" in message
+    assert case["undo"][-1] == "nothing to do"
+    assert case["left"] == {}
+
+
+def test_a_pool_stands_on_arrays_and_goes_from_above(seen: Seen) -> None:
+    case = seen["stacked"]
+    assert "problems" not in case, case
+    assert sorted(case["members"].values()) == ["member", "member", "target"]
+    assert case["health"] == []
+    assert case["undo"] == ["undone"] * 3
+    assert case["left"] == {}
+
+
+def test_an_unplugged_device_makes_it_sick_and_does_not_hinder_its_end(seen: Seen) -> None:
+    case = seen["unplugged"]
+    assert "the pool is degraded" in case["health"]
+    assert any(f"{case['serial']} is not there any more" in sentence for sentence in case["health"])
+    assert case["blind"] == "undone"
+    assert case["undo"] == ["undone", "nothing to do"]
+    assert case["facts"]["missing"] == [f"disk:{case['serial']}"]
+    assert case["left"] == {}
+
+
+def test_the_survivors_are_blank_from_outside(bench: tuple[Lab, Seen]) -> None:
+    lab, seen = bench
+    assert sorted(seen["blank"]["disks"]) == sorted(set(lab.serials) - {seen["unplugged"]["serial"]})
+    assert all(lab.is_zero(serial) for serial in seen["blank"]["disks"])
+
+
+@pytest.mark.slow
+def test_every_kind_of_pool(make_lab: MakeLab) -> None:
+    lab = make_lab(DISKS)
+    for name, case in run_cases(lab, [*MORE, {"do": "blank", "name": "blank"}]).items():
+        if name != "blank":
+            judge_whole(case)
+    assert all(lab.is_zero(serial) for serial in lab.serials)
