@@ -58,7 +58,8 @@ def main() -> None:
                 "stop": threading.Event(),
             }
             if "prefill" in asked:
-                measured = fio.ENGINE.prefill(asked["prefill"], target, **common)
+                reading = {"rw": "read", "bs": "4KiB", "runtime": "1s", "size": f"{asked['prefill']}B"}
+                measured = fio.ENGINE.prefill(decode(FioSpec, reading), target, **common)
             else:
                 measured = fio.ENGINE.run(decode(FioSpec, asked["options"]), target, **common)
             measured = type(measured)(**{n: getattr(measured, n) for n in measured.__struct_fields__ if n != "raw"})

@@ -14,6 +14,7 @@ from raidtui.load.fio.command import command, prefill_spec
 from raidtui.load.fio.options import RANDOM, WRITES, FioSpec
 from raidtui.load.fio.region import region_of
 from raidtui.model.convert import decode
+from raidtui.model.units import Duration, Extent
 
 SIZE = 8 << 30
 FIXED = ("--thread=1", "--allow_file_create=0", "--allow_mounted_write=0", "--group_reporting=1", "--exitall_on_error=1")
@@ -106,7 +107,7 @@ def test_a_region_stays_within_its_target(spec: FioSpec, size_bytes: int) -> Non
 @given(st.integers(1, SIZE // 512), st.integers(0, SIZE // 512))
 def test_prefill_covers_the_region_whole_and_nothing_beyond_the_device(region: int, more: int) -> None:
     region_bytes, size_bytes = region * 512, (region + more) * 512
-    spec = prefill_spec(region_bytes, size_bytes)
+    spec = prefill_spec(FioSpec(rw="read", runtime=Duration("1s"), size=Extent(f"{region_bytes}B")), size_bytes)
     assert ENGINE.check(spec, "$") == []
     covered = region_of(spec, size_bytes).size
     assert region_bytes <= covered <= size_bytes

@@ -39,6 +39,10 @@ def measure(
     return ON_FILES.run(spec, target, folder=folder, live=live, stop=stop or threading.Event())
 
 
+def reading(size_bytes: int) -> FioSpec:
+    return decode(FioSpec, {"rw": "read", "bs": "4KiB", "runtime": "1s", "size": f"{size_bytes}B"})
+
+
 def test_a_workload_is_measured(make_target: MakeTarget, run_folder: Path) -> None:
     live: list[Sample] = []
     options = {"rw": "randrw", "rwmixread": 70, "iodepth": 4, "numjobs": 2, "rate_iops": 500, "fsync": 16}
@@ -57,7 +61,9 @@ def test_a_workload_is_measured(make_target: MakeTarget, run_folder: Path) -> No
 
 def test_prefill_leaves_not_one_block_unwritten(make_target: MakeTarget, run_folder: Path) -> None:
     target = make_target(2)
-    measured = ON_FILES.prefill(5 << 20, target, folder=run_folder, live=lambda sample: None, stop=threading.Event())
+    measured = ON_FILES.prefill(
+        reading(5 << 20), target, folder=run_folder, live=lambda sample: None, stop=threading.Event()
+    )
     assert measured.problems == ()
     for device in target.devices:
         blocks = [os.pread(device.fd, 4096, offset) for offset in range(0, 5 << 20, 4096)]
@@ -68,7 +74,7 @@ def test_prefill_leaves_not_one_block_unwritten(make_target: MakeTarget, run_fol
 def test_a_prefill_of_odd_size_covers_it(make_target: MakeTarget, run_folder: Path) -> None:
     target = make_target(1, (3 << 20) + 4096)
     measured = ON_FILES.prefill(
-        (3 << 20) + 1000, target, folder=run_folder, live=lambda sample: None, stop=threading.Event()
+        reading((3 << 20) + 1000), target, folder=run_folder, live=lambda sample: None, stop=threading.Event()
     )
     assert measured.problems == ()
     assert os.pread(target.devices[0].fd, 4096, 3 << 20) != bytes(4096)

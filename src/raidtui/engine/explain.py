@@ -21,6 +21,12 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "A key, type or value stands where the schema does not allow it.",
         "`raidtui schema scenario` prints what may stand where.",
     ),
+    "workload-target": (
+        "A workload that cannot load what is measured",
+        "Some workloads need files in a directory (pg_test_fsync), which only a layout that ends in a filesystem has; "
+        "every layout of a scenario is measured with every workload.",
+        "Put a filesystem on top, or split the scenario in two.",
+    ),
     "unknown-role": (
         "Unknown role",
         "A layout or a --bind names a role that the scenario does not have.",

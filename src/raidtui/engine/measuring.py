@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import stat
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,13 +12,13 @@ import msgspec
 
 from raidtui.engine import verdict
 from raidtui.engine.journal import wall_clock
-from raidtui.engine.planner import FIRST_TARGET_FD
+from raidtui.engine.target import open_target
 from raidtui.load.catalog import engines
-from raidtui.load.engine import Target, TargetDevice
+from raidtui.load.engine import Pattern, Target
 from raidtui.model.convert import decode
 from raidtui.model.frame import Frame
 from raidtui.model.measure import Measured, Sample
-from raidtui.model.plan import CellPlan, Step
+from raidtui.model.plan import CellPlan, Step, TargetKind
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.stack.context import Context
@@ -52,10 +48,9 @@ class Scene(NamedTuple):
 def prefill(step: Step, scene: Scene) -> Measured:
     """Write the region that will be read. Raises ProblemError (`prefill`) when it could not be written."""
     engine = engines()[str(step.args["engine"])]
-    with _open_target(step, scene.context) as target:
-        measured = engine.prefill(
-            int(step.args["region_bytes"]), target, folder=_work(scene), live=scene.live, stop=scene.stop
-        )
+    spec = decode(engine.spec, step.args["spec"], step.cell)
+    with open_target(step, scene.context) as target:
+        measured = engine.prefill(spec, target, folder=_work(scene), live=scene.live, stop=scene.stop)
     if measured.problems and not scene.stop.is_set():
         raise fail("prefill", "; ".join(measured.problems), place=step.cell, exit=Exit.INVALID)
     return measured
@@ -75,9 +70,9 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     started, clocks = wall_clock(), _clocks()
     target_names: tuple[str, ...] = ()
     try:
-        with _open_target(step, scene.context) as target:
-            target_names = tuple(device.name for device in target.devices)
-            if problems := engine.check_target(spec, step.cell, target.size_bytes):
+        with open_target(step, scene.context) as target:
+            target_names = _target_names(target, scene)
+            if problems := engine.check_target(spec, step.cell, target.size_bytes, kind=target.kind):
                 raise ProblemError(*problems)
             scene.listen(fold.add)
             try:
@@ -113,6 +108,7 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
             cancelled=scene.context.cancelled.is_set(),
             has_ramp=bool(getattr(spec, "ramp_time", None)),
             out_of_space=scene.out_of_space(),
+            counted=counted_how(step, engine.pattern(spec)),
         )
     )
     done = Cell(
@@ -128,7 +124,7 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         devices=_devices(series, scene, target_names),
         device_at_s=tuple(series.at_s),
         cpu_cores_used=series.cores_used_mean,
-        write_amplification=_amplification(series, scene, target_names, measured),
+        write_amplification=_amplification(series, scene, target_names, measured, step.args["kind"]),
         command=measured.command if measured else step.commands[0],
         started=started,
         seconds=round(spent[0], 3),
@@ -137,36 +133,18 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     return done, stuck
 
 
-@contextmanager
-def _open_target(step: Step, context: Context) -> Iterator[Target]:
-    """Hold the target for ourselves (O_EXCL: nothing else can mount, stop or claim it), under the planned numbers.
-
-    A target that came out a little larger than planned is used up to its planned size: what was shown is what runs.
-    """
-    refs: list[str] = step.args["refs"]
-    devices: list[TargetDevice] = []
-    context.about_to_write([ref.removeprefix("disk:") for ref in refs if ref.startswith("disk:")])
-    try:
-        for index, ref in enumerate(refs):
-            fd = _open(ref, context)
-            wanted = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, FIRST_TARGET_FD + index)
-            os.close(fd)
-            info = os.fstat(wanted)
-            name = Path(f"/sys/dev/block/{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}").resolve().name
-            size_bytes = min(os.lseek(wanted, 0, os.SEEK_END), int(step.args["size_bytes"]))
-            devices.append(TargetDevice(wanted, name, size_bytes))
-            if not stat.S_ISBLK(info.st_mode) or wanted != FIRST_TARGET_FD + index:
-                raise fail("target", f"{ref} is not a block device that can be pinned", place=ref, exit=Exit.INVALID)
-        yield Target(tuple(devices))
-    finally:
-        for device in devices:
-            os.close(device.fd)
+def counted_how(step: Step, pattern: Pattern) -> verdict.Counted:
+    """How far the devices' own counters can be held against what the workload says."""
+    how: verdict.Counted = step.args.get("counted", "exactly")
+    # What goes through the page cache into files may reach the devices later, or not at all.
+    return how if how == "exactly" or pattern.whole_sectors else "no"
 
 
-def _open(ref: str, context: Context) -> int:
-    if ref.startswith("disk:"):
-        return context.permits[ref.removeprefix("disk:")].open_for_writing()
-    return os.open(context.path(ref), os.O_RDWR | os.O_EXCL | os.O_CLOEXEC | os.O_NONBLOCK)
+def _target_names(target: Target, scene: Scene) -> tuple[str, ...]:
+    """Kernel names of the devices that are measured; of a directory, those that its filesystem is on."""
+    if target.kind == "block":
+        return tuple(device.name for device in target.devices)
+    return tuple(name for name, what in scene.devices.items() if what == "target")
 
 
 def _work(scene: Scene) -> Path:
@@ -197,10 +175,11 @@ def _devices(series: Series, scene: Scene, targets: tuple[str, ...]) -> dict[str
 
 
 def _amplification(
-    series: Series, scene: Scene, targets: tuple[str, ...], measured: Measured | None
+    series: Series, scene: Scene, targets: tuple[str, ...], measured: Measured | None, kind: TargetKind
 ) -> float | None:
     """Bytes written to disks below ÷ bytes written by the workload; None where nothing was written or nothing is below."""
-    if any(name in scene.disks for name in targets):
+    on_disks = any(name in scene.disks for name in targets)
+    if on_disks and kind == "block":
         return None
-    members = [t.written_bytes for name, t in series.totals.items() if name in scene.disks and name not in targets]
+    members = [t.written_bytes for name, t in series.totals.items() if name in scene.disks]
     return write_amplification(members, measured.summary.written_bytes) if measured else None

@@ -8,7 +8,7 @@ from typing import Any, Final
 from raidtui.base.text import plural
 from raidtui.engine.binding import resolve
 from raidtui.engine.cautions import of_role
-from raidtui.engine.reading import chosen
+from raidtui.engine.reading import chosen, kind_problems
 from raidtui.load.catalog import engines
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
@@ -120,46 +120,49 @@ class _Planner:
         self._blank(disks, "Make {} blank again", if_written=True)
 
     def _cell(self, layout: str, workload: str, number: int, target: PlannedTarget, disks: tuple[str, ...]) -> None:
-        load = self._load(workload, target.size_bytes)
-        engine = engines()[load.kind]
-        if problems := engine.check_target(load.spec, load.place, target.size_bytes):
+        load = self._load(workload, target)
+        engine, kind, size_bytes = engines()[load.kind], target.kind, target.size_bytes
+        problems = engine.check_target(load.spec, load.place, size_bytes, kind=kind)
+        if problems := [*kind_problems(engine, kind, load.place, layout), *problems]:
             raise ProblemError(*problems)
         cell = CellPlan(
             "/".join(filter(None, (layout, target.part, workload, str(number)))),
-            layout, workload, number, target.part, target.size_bytes,
+            layout, workload, number, target.part, size_bytes,
         )  # fmt: skip
         self.cells.append(cell)
         paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + i}" for i in range(len(target.refs)))
         shown = ", ".join(target.paths)
         erased = tuple(d for d in disks if not target.part or d == target.part)
-        common = {"refs": list(target.refs), "engine": load.kind, "size_bytes": target.size_bytes}
-        region = engine.region_bytes(load.spec, target.size_bytes)
-        if self.policy.prefill and engine.reads(load.spec):
+        args = {"refs": list(target.refs), "engine": load.kind, "size_bytes": size_bytes, "kind": kind,
+                "spec": plain(load.spec)}  # fmt: skip
+        region = engine.region_bytes(load.spec, size_bytes, kind=kind)
+        fill = self.policy.prefill and engine.reads(load.spec)
+        if fill:
             title = f"{cell.id}: fill {size_text(region)} of {shown}"
-            args = {**common, "region_bytes": region}
             written = region * len(target.refs)
+            command = engine.prefill_command(load.spec, paths, size_bytes=size_bytes, kind=kind)
             self._add(
-                Draft("prefill", title, args, (engine.prefill_command(region, paths, size_bytes=target.size_bytes),),
+                Draft("prefill", title, {**args, "region_bytes": region}, (command,),
                       writes_bytes=written, seconds=written / FILL_BYTES_PER_S),
                 erases=erased, cell=cell.id,
             )  # fmt: skip
         cooldown_s = min(self.policy.cooldown.seconds, QUICK_COOLDOWN_S if self.options.quick else 1e9)
         if cooldown_s:
             self._add(Draft("cooldown", f"{cell.id}: rest", {"seconds": cooldown_s}, seconds=cooldown_s), cell=cell.id)
-        estimate = engine.estimate(load.spec, target.size_bytes)
-        args = {**common, "spec": plain(load.spec), "part": target.part}
-        command = engine.command(load.spec, paths, size_bytes=target.size_bytes)
+        estimate = engine.estimate(load.spec, size_bytes, kind=kind)
+        args |= {"part": target.part, "counted": target.counted, "laid_out": fill}
+        command = engine.command(load.spec, paths, size_bytes=size_bytes, kind=kind)
         self._add(
             Draft("measure", f"{cell.id}: measure {shown}", args, (command,),
                   writes_bytes=estimate.max_written_bytes, seconds=estimate.seconds + 1),
             erases=erased, cell=cell.id,
         )  # fmt: skip
 
-    def _load(self, workload: str, size_bytes: int) -> Load:
+    def _load(self, workload: str, target: PlannedTarget) -> Load:
         load = self.scenario.workloads[workload]
         if not self.options.quick:
             return load
-        return load._replace(spec=engines()[load.kind].quick(load.spec, size_bytes))
+        return load._replace(spec=engines()[load.kind].quick(load.spec, target.size_bytes, kind=target.kind))
 
     def _disks_of(self, layout: str) -> tuple[str, ...]:
         roles = self.scenario.layouts[layout].roles()

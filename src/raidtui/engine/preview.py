@@ -51,10 +51,10 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
     patterns = {name: engines()[load.kind].pattern(load.spec) for name, load in sketch.workloads.items()}
     patterns = {name: pattern for name, pattern in patterns.items() if name in raw_workloads}
     layouts = [_layout(name, raw, given, sketch, ground, patterns) for name, raw in raw_layouts.items()]
-    sizes = tuple(dict.fromkeys(t.size_bytes for made in layouts if made.planned for t in made.planned.targets))
+    targets = tuple(dict.fromkeys((t.kind, t.size_bytes) for made in layouts if made.planned for t in made.planned.targets))
     shapes = {made.view.name: made.piece for made in layouts if made.piece is not None}
     workloads = tuple(
-        workload_view(name, raw, f"{given.place}.workloads.{name}", sketch.workloads.get(name), sizes,
+        workload_view(name, raw, f"{given.place}.workloads.{name}", sketch.workloads.get(name), targets,
                       _of_layouts(name, shapes, patterns), quick=request.options.quick)
         for name, raw in raw_workloads.items()
     )  # fmt: skip

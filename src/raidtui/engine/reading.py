@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import msgspec
 
 from raidtui.load.catalog import engines
+from raidtui.load.engine import Engine
 from raidtui.model.convert import decode
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
-from raidtui.model.plan import Options
+from raidtui.model.plan import Options, TargetKind
 from raidtui.model.problem import Problem, ProblemError, fail
 from raidtui.model.result import RESULT_SCHEMA, Result
 from raidtui.model.scenario import Catalog, Node, Role, RoleRef, Scenario, read_scenario
 from raidtui.stack.catalog import all_layers
+from raidtui.stack.layer import target_kind
 
 
 @cache
@@ -78,9 +80,32 @@ def _checked(scenario: Scenario) -> Scenario:
             problems.append(Problem("schema", "the name is too long", layout.place, exit=2))
     for load in scenario.workloads.values():
         problems += engines()[load.kind].check(load.spec, load.place)
+    problems += _crossing_problems(scenario)
     if problems:
         raise ProblemError(*problems)
     return scenario
+
+
+def _crossing_problems(scenario: Scenario) -> Iterator[Problem]:
+    """Every layout is measured with every workload: what one of them cannot load is said once per workload."""
+    kinds = {name: target_kind(all_layers()[node.kind], node.spec) for name, node in scenario.layouts.items()}
+    for load in scenario.workloads.values():
+        engine = engines()[load.kind]
+        for kind in dict.fromkeys(kinds.values()):
+            layouts = [name for name, found in kinds.items() if found == kind]
+            yield from kind_problems(engine, kind, load.place, ", ".join(layouts[:4]) + (", …" if layouts[4:] else ""))
+
+
+def kind_problems(engine: Engine, kind: TargetKind, place: str, layouts: str) -> list[Problem]:
+    """Why a workload cannot load layouts that are measured as this kind of target."""
+    if engine.takes in ("both", kind):
+        return []
+    needs = {"block": "a block device", "directory": "files in a directory"}
+    text = f"{engine.kind} needs {needs[engine.takes]}, and what is measured of {layouts} is {needs[kind]}"
+    remedy = "Put a filesystem on top of those layouts, or split the scenario: every layout meets every workload."
+    if engine.takes == "block":
+        remedy = "Split the scenario: every layout meets every workload."
+    return [Problem("workload-target", text, place, remedy, exit=2)]
 
 
 def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:

@@ -42,6 +42,7 @@ from raidtui.model.measure import Sample
 from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.result import Cell
+from raidtui.stack import mounts
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Outcome
@@ -97,6 +98,7 @@ class Runner:
     def run(self) -> Exit:
         """Execute the whole plan. Whatever happens, what was built is taken down and the journal is closed."""
         outcome = Exit.BUG
+        mounts.enter_own_namespace()
         try:
             self._note_start()
             if self._admit():

@@ -179,7 +179,7 @@ def _tolerance(layer: Layer, spec: Any, below: Mapping[str, tuple[Piece, ...]]) 
         weights = sorted(1 + (piece.may_fail or 0) for piece in pieces for _ in range(piece.devices))
         if tolerated < len(weights):
             fewest.append(sum(weights[: tolerated + 1]) - 1)
-    words = [text for name, (_, text) in survives.items() if name in below]
+    words = [text for name, (_, text) in survives.items() if name in below and text]
     inner = dict.fromkeys(piece.words for pieces in below.values() for piece in pieces if piece.words)
     words += [f"in each {kinds} below: {text}" for text in inner for kinds in [_kind_of(below, text)]]
     return min(fewest, default=0), "; ".join(words)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from raidtui.model.measure import Measured
 from raidtui.model.units import size_text
 from raidtui.watch.series import PROBE_BYTES, counters_agree
 
 CLOCK_TOLERANCE: Final = 0.02
+COUNT_TOLERANCE: Final = 0.02
+Counted = Literal["exactly", "at least", "no"]
+"""How the devices' counters are held against what the workload says of itself (`stack.layer.PlannedTarget.counted`)."""
 
 
 class Facts(NamedTuple):
@@ -32,6 +35,7 @@ class Facts(NamedTuple):
     has_ramp: bool
     """The workload leaves out its first seconds: the device counts more than it says."""
     out_of_space: bool
+    counted: Counted = "exactly"
 
 
 def reasons(facts: Facts) -> tuple[str, ...]:
@@ -43,7 +47,7 @@ def reasons(facts: Facts) -> tuple[str, ...]:
     if facts.measured is None:
         return (*found, *(() if found else ("nothing was measured",)))
     found += facts.measured.problems
-    if not facts.cancelled and not facts.lost:
+    if not facts.cancelled and not facts.lost and facts.counted != "no":
         found += _bytes_disagree(facts, facts.measured)
     found += _clock_jumped(facts)
     if facts.out_of_space:
@@ -62,6 +66,13 @@ def _bytes_disagree(facts: Facts, measured: Measured) -> list[str]:
     ):
         if counted is None:
             found.append(f"the target's own count of bytes {verb} could not be read")
+        elif facts.counted == "at least" and counted >= said * (1 - COUNT_TOLERANCE):
+            continue
+        elif facts.counted == "at least":
+            found.append(
+                f"the devices counted {size_text(counted)} {verb}, the workload reports {size_text(said)}: "
+                "the rest never left the machine's memory"
+            )
         elif not counters_agree(said, counted, extra_bytes=counted if facts.has_ramp else extra):
             found.append(
                 f"the target counted {size_text(counted)} {verb}, the workload reports {size_text(said)}: "

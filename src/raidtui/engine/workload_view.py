@@ -8,8 +8,10 @@ from typing import Any
 from raidtui.engine.planner import FIRST_TARGET_FD
 from raidtui.engine.settings import workload_settings
 from raidtui.load.catalog import engines
+from raidtui.load.engine import Engine
 from raidtui.model.convert import decode
 from raidtui.model.describe import WorkloadView
+from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import Load, single
 
@@ -21,12 +23,12 @@ def workload_view(
     raw: Any,
     place: str,
     load: Load | None,
-    sizes: Sequence[int],
+    targets: Sequence[tuple[TargetKind, int]],
     warnings: tuple[str, ...],
     *,
     quick: bool = False,
 ) -> WorkloadView:
-    """`load` is what was read of `raw`, None where it cannot be; `sizes` are those of all targets that it will run on."""
+    """`load` is what was read of `raw`, None where it cannot be; `targets`: kind and size of all that it will run on."""
     try:
         kind, options = single(raw, place, "workload", engines())
     except ProblemError as error:
@@ -41,17 +43,24 @@ def workload_view(
         return WorkloadView(name, settings=settings)
     problems: list[Problem] = engine.check(load.spec, load.place)
     spec = load.spec
+    smallest = min(targets, key=lambda target: target[1], default=(_kind_of(engine), _ANY_SIZE_BYTES))
     if not problems and quick:
-        spec = engine.quick(spec, min(sizes, default=_ANY_SIZE_BYTES))
+        spec = engine.quick(spec, smallest[1], kind=smallest[0])
     if not problems:
         # The same on several targets is one thing to solve: the smallest one says it.
-        found = [p for size in sorted(sizes) for p in engine.check_target(spec, load.place, size)]
+        ordered = sorted((target for target in targets if engine.takes in ("both", target[0])), key=lambda t: t[1])
+        found = [p for kind, size in ordered for p in engine.check_target(spec, load.place, size, kind=kind)]
         problems = list({(p.code, p.place): p for p in reversed(found)}.values())
     command: tuple[str, ...] = ()
     seconds = 0.0
     if not problems:
         # Where targets differ in size, shares of them stay shares.
-        exact = sizes[0] if len(sizes) == 1 else None
-        command = engine.command(spec, (f"/proc/self/fd/{FIRST_TARGET_FD}",), size_bytes=exact)
-        seconds = engine.estimate(spec, min(sizes, default=_ANY_SIZE_BYTES)).seconds
+        exact = targets[0][1] if len(targets) == 1 else None
+        command = engine.command(spec, (f"/proc/self/fd/{FIRST_TARGET_FD}",), size_bytes=exact, kind=smallest[0])
+        seconds = engine.estimate(spec, smallest[1], kind=smallest[0]).seconds
     return WorkloadView(name, engine.words(spec), tuple(dict.fromkeys(problems)), warnings, settings, command, seconds)
+
+
+def _kind_of(engine: Engine) -> TargetKind:
+    """What it is shown on while there is no layout."""
+    return "directory" if engine.takes == "directory" else "block"

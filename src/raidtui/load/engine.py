@@ -5,17 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from raidtui.model.describe import Preset
 from raidtui.model.measure import Measured, Sample
+from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Problem
 
 
 class TargetDevice(NamedTuple):
-    """One open block device of a target. `fd` is open for reading and writing and stays the runner's."""
+    """One open block device of a target, or its open folder. `fd` stays the runner's; a device's reads and writes."""
 
     fd: int
     name: str
@@ -23,9 +24,10 @@ class TargetDevice(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What a workload runs on: one block device, or several at once."""
+    """What a workload runs on: one block device, several at once, or one folder that it may fill with files."""
 
     devices: tuple[TargetDevice, ...]
+    kind: TargetKind = "block"
 
     @property
     def size_bytes(self) -> int:
@@ -63,6 +65,10 @@ class Engine(Protocol):
     spec: type[msgspec.Struct]
     """Its options: frozen, unknown fields forbidden, every field typed and with a docstring."""
 
+    @property
+    def takes(self) -> Literal["block", "directory", "both"]:
+        """What it can load; where it takes both, `kind` tells which it is."""
+
     def check(self, spec: Any, place: str) -> list[Problem]:
         """Why these options cannot be honest on any target. Empty: they can."""
 
@@ -78,27 +84,31 @@ class Engine(Protocol):
 
     def pattern(self, spec: Any) -> Pattern: ...
 
-    def check_target(self, spec: Any, place: str, size_bytes: int) -> list[Problem]:
-        """Why they cannot be honest on a target of this size."""
+    def check_target(self, spec: Any, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
+        """Why they cannot be honest on a target of this kind and size."""
 
-    def quick(self, spec: Any, size_bytes: int) -> Any:
+    def quick(self, spec: Any, size_bytes: int, *, kind: TargetKind = "block") -> Any:
         """The same workload as a rehearsal on a target of this size: at most 3 s, reading at most 256 MiB of it."""
 
     def reads(self, spec: Any) -> bool:
-        """True when it reads, so that the region has to be written before."""
+        """True when it works on what is there, so that the region has to be written before."""
 
-    def region_bytes(self, spec: Any, size_bytes: int) -> int:
-        """How far into a target of this size it reaches."""
+    def region_bytes(self, spec: Any, size_bytes: int, *, kind: TargetKind = "block") -> int:
+        """How far into a target of this size it reaches; of a directory, how much its files fill."""
 
-    def estimate(self, spec: Any, size_bytes: int) -> Estimate: ...
+    def estimate(self, spec: Any, size_bytes: int, *, kind: TargetKind = "block") -> Estimate: ...
 
-    def command(self, spec: Any, paths: tuple[str, ...], *, size_bytes: int | None = None) -> tuple[str, ...]:
+    def command(
+        self, spec: Any, paths: tuple[str, ...], *, size_bytes: int | None = None, kind: TargetKind = "block"
+    ) -> tuple[str, ...]:
         """The argv for targets at these paths; what a plan shows.
 
         With the target's size the exact one; before a target exists, shares of it stay shares.
         """
 
-    def prefill_command(self, region_bytes: int, paths: tuple[str, ...], *, size_bytes: int) -> tuple[str, ...]:
+    def prefill_command(
+        self, spec: Any, paths: tuple[str, ...], *, size_bytes: int, kind: TargetKind = "block"
+    ) -> tuple[str, ...]:
         """The argv that writes incompressible data over the region, so that reads never hit unwritten blocks."""
 
     def run(
@@ -118,11 +128,11 @@ class Engine(Protocol):
 
     def prefill(
         self,
-        region_bytes: int,
+        spec: Any,
         target: Target,
         *,
         folder: Path,
         live: Callable[[Sample], None],
         stop: threading.Event,
     ) -> Measured:
-        """Write the region once, as `prefill_command` says."""
+        """Write the region of this workload once, as `prefill_command` says."""

@@ -111,6 +111,12 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "offset_increment moves the second and later jobs; there are none.",
         "Use numjobs above 1 or remove it.",
     ),
+    "fio-files": (
+        "Files where there are none, or a region where there are files",
+        "nrfiles, filesize and overwrite are about files in a directory; offset and offset_increment about a region of a "
+        "block device. Files have one size each, a multiple of 4096 bytes.",
+        "Remove the option, or measure the other kind of target.",
+    ),
     "fio-memory": (
         "Buffers larger than 4 GiB",
         "numjobs × iodepth × the largest block is memory that fio takes per device; this could exhaust the server.",

@@ -14,6 +14,8 @@ from raidtui.model.disk import Fingerprint
 
 Phase = Literal["prepare", "build", "measure", "teardown", "finish"]
 Argv = tuple[str, ...]
+TargetKind = Literal["block", "directory"]
+"""What is measured: a block device, or files in a directory."""
 
 _NAMESPACE: Final = uuid.UUID("3b6a1d4e-8f0c-5d27-9a51-6c2e7f90b8d4")
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import msgspec
 
 from raidtui.model.convert import Operand
-from raidtui.model.plan import Argv, Created, Names
+from raidtui.model.plan import Argv, Created, Names, TargetKind
 from raidtui.model.problem import Problem
 from raidtui.model.scenario import Policy
 from raidtui.stack.context import Context
@@ -33,6 +33,8 @@ class Part(NamedTuple):
     rotational: bool = False
     stripe_bytes: int | None = None
     """Full-stripe width of what is below, where there is one."""
+    chunk_bytes: int | None = None
+    """What lies in a row on one device of it, where it stripes."""
 
 
 class Draft(NamedTuple):
@@ -49,7 +51,7 @@ class Draft(NamedTuple):
 
 
 class PlannedTarget(NamedTuple):
-    """What will be measured: one block device, or several at once."""
+    """What will be measured: one block device, several at once, or one directory."""
 
     refs: tuple[str, ...]
     paths: tuple[str, ...]
@@ -57,6 +59,10 @@ class PlannedTarget(NamedTuple):
     """Of the smallest of them: a workload's region is on each."""
     part: str = ""
     """Which disk, where a layout is measured disk by disk."""
+    kind: TargetKind = "block"
+    """A directory is a mount point in raidtui's own folder (`stack/mounts.py`); `size_bytes` is what files may fill."""
+    counted: Literal["exactly", "at least", "no"] = "exactly"
+    """How the devices below count direct I/O: a filesystem adds its own, a compressing or caching one tells nothing."""
 
 
 class Planned(NamedTuple):
@@ -122,6 +128,13 @@ class Layer(Protocol):
     @property
     def actions(self) -> Mapping[str, Action]:
         """By the names that its drafts use: `{"md.create": …}`."""
+
+
+def target_kind(layer: Layer, spec: Any) -> TargetKind:
+    """What this layer is measured as: a directory where it offers one, unless it says otherwise in `measured_as(spec)`."""
+    says = getattr(layer, "measured_as", None)
+    found: TargetKind = says(spec) if says is not None else "directory" if layer.offers == "directory" else "block"
+    return found
 
 
 class Outcome(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from raidtui.stack.fs import reasons as fs
 from raidtui.stack.lvm import reasons as lvm
 from raidtui.stack.zfs import reasons as zfs
 
@@ -11,6 +12,7 @@ _ASK_KERNEL: Final = "Look at the kernel's messages (dmesg) for the devices that
 _RECOVER: Final = "When the cause is gone, `raidtui recover` takes away what is left. It may be run any number of times."
 
 REASONS: Final[dict[str, tuple[str, str, str]]] = {
+    **fs.REASONS,
     **zfs.REASONS,
     **lvm.REASONS,
     "md-too-few": (

@@ -7,7 +7,7 @@ import stat
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -18,14 +18,15 @@ from raidtui.load.fio.command import command, prefill_spec
 from raidtui.load.fio.options import FioSpec
 from raidtui.load.fio.presets import PRESETS
 from raidtui.load.fio.process import PATIENCE_S, Bounds, Process
-from raidtui.load.fio.region import region_of
+from raidtui.load.fio.region import ALIGN_BYTES, files_of, region_of
 from raidtui.load.fio.report import Report, compact, summary_of
 from raidtui.load.fio.samples import Sampler
 from raidtui.load.fio.verdict import Asked, problems_of
 from raidtui.load.reasons import REASONS
 from raidtui.model.measure import Measured, Sample, Summary
+from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
-from raidtui.model.units import Duration, Extent
+from raidtui.model.units import Duration, Extent, Size
 
 QUICK_S: Final = 3.0
 QUICK_REGION_BYTES: Final = 256 << 20
@@ -39,6 +40,7 @@ class FioEngine:
     title = "fio workload"
     presets = PRESETS
     spec: type[msgspec.Struct] = FioSpec
+    takes: Final[Literal["both"]] = "both"
 
     def __init__(self, *, block_only: bool = True) -> None:
         self._block_only = block_only
@@ -55,10 +57,12 @@ class FioEngine:
     def pattern(self, spec: FioSpec) -> Pattern:
         return meaning.pattern(spec)
 
-    def check_target(self, spec: FioSpec, place: str, size_bytes: int) -> list[Problem]:
-        return honest.check_target(spec, place, size_bytes)
+    def check_target(
+        self, spec: FioSpec, place: str, size_bytes: int, *, kind: TargetKind = "block"
+    ) -> list[Problem]:
+        return honest.check_target(spec, place, size_bytes, kind)
 
-    def quick(self, spec: FioSpec, size_bytes: int) -> FioSpec:
+    def quick(self, spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> FioSpec:
         """At most 3 s, without a ramp; the search for a latency gets windows that fit.
 
         What reads keeps to the first 256 MiB, so that they can be written beforehand in no time.
@@ -67,6 +71,8 @@ class FioEngine:
         window = spec.latency_window and _at_most(spec.latency_window, QUICK_S / 6)
         think = spec.thinktime and _at_most(spec.thinktime, QUICK_S / 6)
         quick = msgspec.structs.replace(spec, runtime=runtime, ramp_time=None, latency_window=window, thinktime=think)
+        if kind == "directory":
+            return _quick_files(quick, size_bytes)
         region = region_of(spec, size_bytes)
         if not spec.reads or region.end <= QUICK_REGION_BYTES:
             return quick
@@ -74,29 +80,32 @@ class FioEngine:
         return msgspec.structs.replace(quick, size=size, offset=None, offset_increment=None)
 
     def reads(self, spec: FioSpec) -> bool:
-        return spec.reads
+        return spec.reads or spec.overwrite
 
-    def region_bytes(self, spec: FioSpec, size_bytes: int) -> int:
+    def region_bytes(self, spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> int:
+        if kind == "directory":
+            return files_of(spec, size_bytes).total
         return max(0, min(region_of(spec, size_bytes).end, size_bytes))
 
-    def estimate(self, spec: FioSpec, size_bytes: int) -> Estimate:
+    def estimate(self, spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> Estimate:
         """For one device of the target."""
         seconds = _ramp_s(spec) + spec.runtime.seconds
-        bounds = [] if spec.time_based else [region_of(spec, size_bytes).size * spec.numjobs]
+        bounds = [] if spec.time_based else [_job_bytes(spec, size_bytes, kind) * spec.numjobs]
         if spec.rate is not None:
             bounds.append(int(spec.rate.bytes * seconds) * spec.numjobs)
         if spec.rate_iops is not None:
             bounds.append(int(spec.rate_iops * seconds) * spec.largest_block_bytes * spec.numjobs)
         return Estimate(seconds + _START_S, (min(bounds) if bounds else None) if spec.writes else 0)
 
-    def command(self, spec: FioSpec, paths: tuple[str, ...], *, size_bytes: int | None = None) -> tuple[str, ...]:
-        return command(spec, paths, fio=find_tool("fio") or "fio", size_bytes=size_bytes)
+    def command(
+        self, spec: FioSpec, paths: tuple[str, ...], *, size_bytes: int | None = None, kind: TargetKind = "block"
+    ) -> tuple[str, ...]:
+        return command(spec, paths, fio=find_tool("fio") or "fio", size_bytes=size_bytes, kind=kind)
 
     def prefill_command(
-        self, region_bytes: int, paths: tuple[str, ...], *, size_bytes: int | None = None
+        self, spec: FioSpec, paths: tuple[str, ...], *, size_bytes: int, kind: TargetKind = "block"
     ) -> tuple[str, ...]:
-        size_bytes = size_bytes or region_bytes
-        return self.command(prefill_spec(region_bytes, size_bytes), paths, size_bytes=size_bytes)
+        return self.command(prefill_spec(spec, size_bytes, kind=kind), paths, size_bytes=size_bytes, kind=kind)
 
     def run(
         self,
@@ -116,7 +125,7 @@ class FioEngine:
 
     def prefill(
         self,
-        region_bytes: int,
+        spec: FioSpec,
         target: Target,
         *,
         folder: Path,
@@ -124,8 +133,8 @@ class FioEngine:
         stop: threading.Event,
     ) -> Measured:
         """Write the region once. It may take any time, as long as it gets on."""
-        spec = prefill_spec(region_bytes, target.size_bytes)
-        return self._drive(spec, target, Bounds(None, PATIENCE_S), folder, live, stop)
+        filling = prefill_spec(spec, target.size_bytes, kind=target.kind)
+        return self._drive(filling, target, Bounds(None, PATIENCE_S), folder, live, stop)
 
     def _drive(
         self,
@@ -137,14 +146,16 @@ class FioEngine:
         stop: threading.Event,
     ) -> Measured:
         size_bytes = target.size_bytes
-        if problems := self.check(spec, self.kind) + self.check_target(spec, self.kind, size_bytes):
+        if problems := self.check(spec, self.kind) + self.check_target(
+            spec, self.kind, size_bytes, kind=target.kind
+        ):
             raise ProblemError(*problems)
         if find_tool("fio") is None:
             raise fail("fio-missing", "fio is not installed", remedy=REASONS["fio-missing"][2], exit=Exit.INVALID)
         for device in target.devices:
-            self._insist(device)
+            self._insist(device, target.kind)
         paths = tuple(f"/proc/self/fd/{device.fd}" for device in target.devices)
-        argv = self.command(spec, paths, size_bytes=size_bytes)
+        argv = self.command(spec, paths, size_bytes=size_bytes, kind=target.kind)
         sampler = Sampler(_ramp_s(spec))
 
         def on_report(report: Report) -> None:
@@ -162,28 +173,48 @@ class FioEngine:
             summary=summary_of(last, jobs) if last else Summary(jobs=jobs),
             command=argv,
             samples=tuple(sampler.samples),
-            problems=tuple(problems_of(_asked(spec, jobs, size_bytes), ended, last)),
+            problems=tuple(problems_of(_asked(spec, jobs, target), ended, last)),
             version=last.version if last else "",
             raw=compact(last) if last else None,
         )
 
-    def _insist(self, device: TargetDevice) -> None:
+    def _insist(self, device: TargetDevice, kind: TargetKind) -> None:
         """The open device is a block device and still as large as it was: one that went away has size 0."""
-        size_bytes = os.lseek(device.fd, 0, os.SEEK_END)
-        if self._block_only and not stat.S_ISBLK(os.fstat(device.fd).st_mode):
+        mode = os.fstat(device.fd).st_mode
+        if kind == "directory":
+            if stat.S_ISDIR(mode):
+                return
+            message = f"{device.name} is not a directory"
+        elif self._block_only and not stat.S_ISBLK(mode):
             message = f"{device.name} is not a block device"
-        elif size_bytes < device.size_bytes:
+        elif (size_bytes := os.lseek(device.fd, 0, os.SEEK_END)) < device.size_bytes:
             message = f"{device.name} has {size_bytes} bytes instead of {device.size_bytes}"
         else:
             return
         raise fail("fio-target", message, place=device.name, remedy=REASONS["fio-target"][2], exit=Exit.INVALID)
 
 
-def _asked(spec: FioSpec, jobs: int, size_bytes: int) -> Asked:
-    # fio leaves out what is less than a block at the end of a region.
-    size = region_of(spec, size_bytes).size
-    least = (size - spec.largest_block_bytes + 1) * jobs
-    return Asked(jobs, spec.runtime.seconds, spec.time_based, least, spec.block_sizes)
+def _quick_files(spec: FioSpec, size_bytes: int) -> FioSpec:
+    """Files that hold at most 256 MiB together: they are laid out before they are measured, whatever is done with them."""
+    found = files_of(spec, size_bytes)
+    if found.total <= QUICK_REGION_BYTES:
+        return spec
+    block = max(spec.largest_block_bytes, ALIGN_BYTES)
+    per_job = min(spec.nrfiles, max(1, QUICK_REGION_BYTES // (block * spec.numjobs)))
+    each = QUICK_REGION_BYTES // (spec.numjobs * per_job)
+    each = max(block, each - each % block)
+    return msgspec.structs.replace(spec, size=None, nrfiles=per_job, filesize=Size(f"{each - each % ALIGN_BYTES}B"))
+
+
+def _job_bytes(spec: FioSpec, size_bytes: int, kind: TargetKind) -> int:
+    return files_of(spec, size_bytes).job_bytes if kind == "directory" else region_of(spec, size_bytes).size
+
+
+def _asked(spec: FioSpec, jobs: int, target: Target) -> Asked:
+    # fio leaves out what is less than a block at the end of a region or file.
+    rest = (spec.largest_block_bytes - 1) * (spec.nrfiles if target.kind == "directory" else 1)
+    least = (_job_bytes(spec, target.size_bytes, target.kind) - rest) * jobs
+    return Asked(jobs, spec.runtime.seconds, spec.time_based, least, spec.block_sizes, target.kind)
 
 
 def _ramp_s(spec: FioSpec) -> float:

@@ -9,7 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from raidtui.load.fio.options import FioSpec
-from raidtui.load.fio.region import GRAIN_BYTES, region_of
+from raidtui.load.fio.region import GRAIN_BYTES, files_of, region_of
+from raidtui.model.plan import TargetKind
 from raidtui.model.units import Duration, Extent, Size
 
 STATUS_INTERVAL_S: Final = 1
@@ -23,51 +24,69 @@ FIXED: Final = (
     "--percentile_list=50:90:99:99.9:99.99",
     "--clat_percentiles=1",
     "--thread=1",
-    "--allow_file_create=0",
     "--allow_mounted_write=0",
     "--exitall_on_error=1",
 )
 _ALWAYS: Final = frozenset({"rw", "ioengine", "iodepth", "numjobs", "runtime", "time_based", "direct", "randrepeat"})
+_CREATE: Final[dict[TargetKind, str]] = {"block": "--allow_file_create=0", "directory": "--allow_file_create=1"}
+"""A device that went away must not become a file; only in a folder made for the cell may there be files."""
 _EXTENTS: Final = ("size", "offset", "offset_increment")
+_FILES: Final = ("nrfiles", "filesize")
 _NOT_FIOS: Final = frozenset({"why_buffered"})
 _DEFAULTS: Final = {field.name: field.default for field in msgspec.structs.fields(FioSpec)}
 _PREFILL_BOUND: Final = "7d"
 
 
-def command(spec: FioSpec, paths: Sequence[str], *, fio: str = "fio", size_bytes: int | None = None) -> tuple[str, ...]:
+def command(
+    spec: FioSpec,
+    paths: Sequence[str],
+    *,
+    fio: str = "fio",
+    size_bytes: int | None = None,
+    kind: TargetKind = "block",
+) -> tuple[str, ...]:
     """The argv for targets at `paths`, one section each.
 
     With `size_bytes`, regions are in bytes of a target of that size, the same on every device; without, shares stay shares,
     as a plan shows them before the target exists.
     """
-    argv = [fio, *FIXED]
+    argv = [fio, *FIXED, _CREATE[kind]]
     if not spec.writes:
         argv.append("--readonly")
     argv += _options(spec)
-    argv += _region(spec, size_bytes)
+    argv += _region(spec, size_bytes) if kind == "block" else _files(spec, size_bytes)
     for number, path in enumerate(paths):
-        argv += [f"--name=d{number}", f"--filename={_file_name(path)}"]
+        if kind == "block":
+            argv += [f"--name=d{number}", f"--filename={_file_name(path)}"]
+        else:
+            # fio looks at the name itself: without the slash, a link to a folder is none.
+            argv += [f"--name=d{number}", f"--directory={_file_name(path)}/"]
     return tuple(argv)
 
 
-def prefill_spec(region_bytes: int, size_bytes: int) -> FioSpec:
-    """Sequential incompressible writes that cover `region_bytes` of a device of `size_bytes` whole."""
+def prefill_spec(spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> FioSpec:
+    """Sequential incompressible writes that cover the region of `spec` on a target of `size_bytes` whole."""
+    base = FioSpec(rw="write", iodepth=16, runtime=Duration(_PREFILL_BOUND), time_based=False, refill_buffers=True)
+    if kind == "directory":
+        # Files of the same names and sizes as those that are measured.
+        found = files_of(spec, size_bytes)
+        return msgspec.structs.replace(
+            base, bs=_block(found.each), iodepth=max(1, 16 // spec.numjobs), numjobs=spec.numjobs, nrfiles=spec.nrfiles,
+            filesize=Size(f"{found.each}B"), end_fsync=True,
+        )  # fmt: skip
+    region_bytes = max(0, min(region_of(spec, size_bytes).end, size_bytes))
     rounded = min(-(-region_bytes // GRAIN_BYTES) * GRAIN_BYTES, size_bytes)
-    return FioSpec(
-        rw="write",
-        bs=Size(f"{gcd(rounded, GRAIN_BYTES)}B"),
-        iodepth=16,
-        runtime=Duration(_PREFILL_BOUND),
-        time_based=False,
-        refill_buffers=True,
-        size=Extent(f"{rounded}B"),
-    )
+    return msgspec.structs.replace(base, bs=_block(rounded), size=Extent(f"{rounded}B"))
+
+
+def _block(whole_bytes: int) -> Size:
+    return Size(f"{gcd(whole_bytes, GRAIN_BYTES)}B")
 
 
 def _options(spec: FioSpec) -> Iterator[str]:
     for name in spec.__struct_fields__:
         value = getattr(spec, name)
-        if value is None or name in _NOT_FIOS or name in _EXTENTS:
+        if value is None or name in _NOT_FIOS or name in _EXTENTS or name in _FILES:
             continue
         if name in _ALWAYS or value != _DEFAULTS.get(name):
             yield f"--{name}={_text(name, value, spec)}"
@@ -85,6 +104,19 @@ def _region(spec: FioSpec, size_bytes: int | None) -> Iterator[str]:
         yield f"--offset={region.offset}"
     if region.step:
         yield f"--offset_increment={region.step}"
+
+
+def _files(spec: FioSpec, size_bytes: int | None) -> Iterator[str]:
+    yield f"--nrfiles={spec.nrfiles}"
+    if size_bytes is None:
+        if spec.filesize is not None:
+            yield f"--filesize={spec.filesize.bytes}"
+        elif spec.size is not None:
+            yield f"--size={spec.size.text if spec.size.bytes is None else spec.size.bytes}"
+        return
+    found = files_of(spec, size_bytes)
+    yield f"--filesize={found.each}"
+    yield f"--size={found.job_bytes}"
 
 
 def _text(name: str, value: Any, spec: FioSpec) -> str:

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from raidtui.load.fio.options import SYNCHRONOUS_ENGINES, FioSpec
-from raidtui.load.fio.region import region_of
+from raidtui.load.fio.region import ALIGN_BYTES, files_of, region_of
 from raidtui.load.reasons import REASONS
+from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Exit, Problem
-from raidtui.model.units import Extent, size_text
+from raidtui.model.units import Duration, Extent, size_text
 
 SECTOR_BYTES: Final = 512
 MAX_BLOCK_BYTES: Final = 64 << 20
 MAX_BUFFER_BYTES: Final = 4 << 30
 MAX_RUNTIME_S: Final = 7 * 86400.0
 MAX_RAMP_S: Final = 86400.0
+_PLAIN: Final = FioSpec(rw="read", runtime=Duration("1s"))
 
 Found = Iterator[tuple[str, str, str]]
 """Code, option, what is wrong."""
@@ -26,9 +28,10 @@ def check(spec: FioSpec, place: str) -> list[Problem]:
     return _problems(_anywhere(spec), place)
 
 
-def check_target(spec: FioSpec, place: str, size_bytes: int) -> list[Problem]:
-    """Why `spec` cannot be honest on a target whose smallest device has `size_bytes`."""
-    return _problems(_on_target(spec, size_bytes), place)
+def check_target(spec: FioSpec, place: str, size_bytes: int, kind: TargetKind = "block") -> list[Problem]:
+    """Why `spec` cannot be honest on a target whose smallest device, or whose directory, has `size_bytes`."""
+    found = _on_target(spec, size_bytes) if kind == "block" else _in_directory(spec, size_bytes)
+    return _problems(found, place)
 
 
 def _problems(found: Found, place: str) -> list[Problem]:
@@ -45,9 +48,13 @@ def _anywhere(spec: FioSpec) -> Found:
     yield from _queue(spec)
     yield from _limits(spec)
     yield from _zeros(spec)
+    yield from _both_sizes(spec)
 
 
 def _on_target(spec: FioSpec, size_bytes: int) -> Found:
+    for name in ("nrfiles", "filesize", "overwrite"):
+        if getattr(spec, name) != getattr(_PLAIN, name):
+            yield "fio-files", name, f"{name} is about files in a directory, and this is a block device"
     region = region_of(spec, size_bytes)
     block = spec.largest_block_bytes
     if region.size <= 0 or region.end > size_bytes:
@@ -57,6 +64,31 @@ def _on_target(spec: FioSpec, size_bytes: int) -> Found:
     elif block > region.size:
         message = f"blocks of {size_text(block)} do not fit into a region of {size_text(region.size)}"
         yield "fio-block-larger-than-region", _block_option(spec), message
+
+
+def _in_directory(spec: FioSpec, size_bytes: int) -> Found:
+    for name in ("offset", "offset_increment"):
+        if getattr(spec, name) is not None:
+            yield "fio-files", name, f"{name} is about a region of a block device, and this is a directory of files"
+    files, block = files_of(spec, size_bytes), spec.largest_block_bytes
+    option = "filesize" if spec.filesize is not None else "size"
+    if files.total > size_bytes:
+        message = f"the files of all jobs hold {size_text(files.total)}, and the directory has {size_text(size_bytes)}"
+        yield "fio-region-larger-than-target", option, message
+    elif files.each < max(block, ALIGN_BYTES):
+        message = f"blocks of {size_text(block)} do not fit into files of {size_text(files.each)}"
+        yield "fio-block-larger-than-region", _block_option(spec), message
+    if spec.random_distribution is not None and spec.nrfiles > 1 and not spec.random_distribution.startswith("random"):
+        yield "fio-files", "random_distribution", "fio spreads offsets within each file, not over all of them"
+
+
+def _both_sizes(spec: FioSpec) -> Found:
+    if spec.filesize is None:
+        return
+    if spec.size is not None:
+        yield "fio-files", "filesize", "size and filesize are both given"
+    if spec.filesize.bytes == 0 or spec.filesize.bytes % ALIGN_BYTES:
+        yield "fio-files", "filesize", f"a file of {spec.filesize.text} is not a multiple of 4096 bytes"
 
 
 def _block_option(spec: FioSpec) -> str:

@@ -42,7 +42,10 @@ def defaults(spec: FioSpec) -> dict[str, tuple[str, str]]:
         "bssplit": ("none", "all blocks are of one size"),
         "ramp_time": ("0s", "measured from its first second"),
         "why_buffered": ("none", "nothing is buffered") if spec.direct else ("none", "there must be one"),
-        "size": ("100%", "up to the end of each device"),
+        "size": ("none", "filesize says it")
+        if spec.filesize
+        else ("100%; in a directory 80%", "up to the end of each device; a full filesystem measures something else"),
+        "filesize": ("size ÷ nrfiles", "files share what a job has"),
         "offset": ("0", "from the beginning of each device"),
         "offset_increment": ("0", "every job begins at the same place"),
         "rwmixread": ("50", _FIO) if mixed else ("none", f"{spec.rw} is not a mix"),

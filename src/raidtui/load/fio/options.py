@@ -55,11 +55,20 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     why_buffered: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     """The reason for `direct: false`. Kept with the result; never given to fio."""
     size: Extent | None = None
-    """The region of each device that is used: `"10GiB"` or `"80%"`. Default: up to its end."""
+    """The region of each device that is used: `"10GiB"` or `"80%"`. Default: up to its end.
+
+    In a directory: what the files of one job hold together, or the share of the directory for those of all jobs.
+    """
     offset: Extent | None = None
     """Where the region begins."""
     offset_increment: Extent | None = None
     """How much further the region of each next job begins."""
+    nrfiles: Annotated[int, Meta(ge=1, le=100_000)] = 1
+    """In a directory: files of each job."""
+    filesize: Annotated[Size, Meta(examples=["1GiB", "64MiB"])] | None = None
+    """In a directory: size of each file, instead of `size`."""
+    overwrite: bool = False
+    """In a directory: write the files whole before they are measured, so that writes hit blocks that are there."""
     fsync: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     """fsync after every so many writes; 0 never."""
     fdatasync: Annotated[int, Meta(ge=0, le=1_000_000)] = 0

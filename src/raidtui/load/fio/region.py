@@ -39,3 +39,37 @@ def _resolve(extent: Extent | None, size_bytes: int, spec: FioSpec) -> int:
 def _whole_blocks(size_bytes: int, spec: FioSpec) -> int:
     grain = max(GRAIN_BYTES, spec.largest_block_bytes)
     return size_bytes - size_bytes % grain if size_bytes >= grain else size_bytes
+
+
+ALIGN_BYTES = 4096
+"""What sizes of files are multiples of: the largest logical sector there is, and most filesystems' block."""
+DEFAULT_SHARE = 0.8
+"""Of a directory, where the workload does not say: filesystems that are full measure something else."""
+
+
+class Files(NamedTuple):
+    """The files that a workload has in a directory: size of each, how many each job has, and how many jobs."""
+
+    each: int
+    per_job: int
+    jobs: int
+
+    @property
+    def job_bytes(self) -> int:
+        return self.each * self.per_job
+
+    @property
+    def total(self) -> int:
+        return self.job_bytes * self.jobs
+
+
+def files_of(spec: FioSpec, size_bytes: int) -> Files:
+    """The files in a directory with room for `size_bytes`. `each` is 0 where they have no room."""
+    if spec.filesize is not None:
+        return Files(spec.filesize.bytes, spec.nrfiles, spec.numjobs)
+    if spec.size is not None and spec.size.bytes is not None:
+        each = spec.size.bytes // spec.nrfiles
+        return Files(each - each % ALIGN_BYTES, spec.nrfiles, spec.numjobs)
+    whole = spec.size.of(size_bytes) if spec.size is not None else int(size_bytes * DEFAULT_SHARE)
+    each = _whole_blocks(whole // (spec.numjobs * spec.nrfiles), spec)
+    return Files(each - each % ALIGN_BYTES, spec.nrfiles, spec.numjobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from typing import Final, NamedTuple
 
 from raidtui.base.text import clean
 from raidtui.load.fio.report import Report
+from raidtui.model.plan import TargetKind
 
 STOPPED_BY_SIGNAL: Final = 128
 _SHORT: Final = 0.98
@@ -38,6 +40,7 @@ class Asked(NamedTuple):
     min_bytes: int = 0
     blocks: tuple[tuple[int, int], ...] = ()
     """Block sizes in bytes, each with its share in percent."""
+    kind: TargetKind = "block"
 
 
 class Ended(NamedTuple):
@@ -92,7 +95,10 @@ def _bad_end(ended: Ended) -> str:
 def _doubts(asked: Asked, report: Report, ended: Ended, *, whole: bool) -> Iterator[str]:
     group = report.group
     if group.error:
-        yield f"fio met error {group.error}: {_MEANINGS.get(group.error, os.strerror(group.error))}"
+        meaning = _MEANINGS.get(group.error, os.strerror(group.error))
+        if asked.kind == "directory" and group.error == errno.ENOSPC:
+            meaning = "the filesystem is full"
+        yield f"fio met error {group.error}: {meaning}"
     if not group.ios:
         yield "not one operation was done"
         return

@@ -95,6 +95,7 @@ class MdLayer:
             discard=spec.level in ("raid0", "raid1", "raid10") and all(part.discard for part in parts["on"]),
             rotational=any(part.rotational for part in parts["on"]),
             stripe_bytes=rules.stripe_bytes(spec, len(parts["on"])),
+            chunk_bytes=chunk_bytes(spec),
         )
         teardown = Draft("md.stop", "Stop the array and take its superblocks off", args, undo, seconds=3.0,
                          writes_bytes=_METADATA_BYTES * len(everything))  # fmt: skip

@@ -1,0 +1,107 @@
+"""The target of one cell, held open while it is measured: block devices for ourselves alone, or a folder of its own."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from raidtui.engine.planner import FIRST_TARGET_FD
+from raidtui.load.engine import Target, TargetDevice
+from raidtui.model.plan import Step
+from raidtui.model.problem import Exit, fail
+from raidtui.stack import mounts
+from raidtui.stack.context import Context
+
+CELL_FOLDER: Final = "cell"
+"""Where a workload has its files, in the directory that is measured."""
+
+
+@contextmanager
+def open_target(step: Step, context: Context) -> Iterator[Target]:
+    """What the step's workload runs on, under the planned numbers."""
+    opened = _open_folder if step.args["kind"] == "directory" else _open_devices
+    with opened(step, context) as target:
+        yield target
+
+
+@contextmanager
+def _open_devices(step: Step, context: Context) -> Iterator[Target]:
+    """Hold the devices for ourselves (O_EXCL: nothing else can mount, stop or claim them).
+
+    One that came out a little larger than planned is used up to its planned size: what was shown is what runs.
+    """
+    refs: list[str] = step.args["refs"]
+    devices: list[TargetDevice] = []
+    context.about_to_write([ref.removeprefix("disk:") for ref in refs if ref.startswith("disk:")])
+    try:
+        for index, ref in enumerate(refs):
+            wanted = _as_number(_open(ref, context), FIRST_TARGET_FD + index)
+            info = os.fstat(wanted)
+            name = Path(f"/sys/dev/block/{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}").resolve().name
+            size_bytes = min(os.lseek(wanted, 0, os.SEEK_END), int(step.args["size_bytes"]))
+            devices.append(TargetDevice(wanted, name, size_bytes))
+            if not stat.S_ISBLK(info.st_mode) or wanted != FIRST_TARGET_FD + index:
+                raise fail("target", f"{ref} is not a block device that can be pinned", place=ref, exit=Exit.INVALID)
+        yield Target(tuple(devices))
+    finally:
+        for device in devices:
+            os.close(device.fd)
+
+
+@contextmanager
+def _open_folder(step: Step, context: Context) -> Iterator[Target]:
+    """A folder of the cell's own in the mounted filesystem, which cannot be unmounted meanwhile.
+
+    What was laid out for the cell before is kept; whatever else lies there is removed, and all of it after the measuring.
+    Raises ProblemError (`mount`) when it is not, or does not stay, the filesystem that was mounted.
+    """
+    (ref,) = step.args["refs"]
+    path = context.path(ref)
+    root = mounts.open_root(path)
+    try:
+        if not step.args.get("laid_out"):
+            _remove(root)
+            os.mkdir(CELL_FOLDER, 0o700, dir_fd=root)
+        folder = _as_number(os.open(CELL_FOLDER, mounts.FOLDER_FLAGS, dir_fd=root), FIRST_TARGET_FD)
+        try:
+            if folder != FIRST_TARGET_FD:
+                raise fail("target", f"{ref} cannot be pinned", place=ref, exit=Exit.INVALID)
+            room = os.fstatvfs(root)
+            size_bytes = min(room.f_blocks * room.f_frsize, int(step.args["size_bytes"]))
+            yield Target((TargetDevice(folder, path, size_bytes),), "directory")
+        finally:
+            os.close(folder)
+        mounts.insist(root, path)
+        if step.action == "measure":
+            _remove(root)
+    finally:
+        os.close(root)
+
+
+def _remove(root: int) -> None:
+    """Remove the cell's folder; nothing outside the filesystem can be reached by what lies in it."""
+    try:
+        shutil.rmtree(CELL_FOLDER, dir_fd=root)
+    except FileNotFoundError:
+        return
+    os.fsync(root)
+
+
+def _as_number(fd: int, number: int) -> int:
+    """The descriptor under this number, or the next one that is free."""
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, number)
+    finally:
+        os.close(fd)
+
+
+def _open(ref: str, context: Context) -> int:
+    if ref.startswith("disk:"):
+        return context.permits[ref.removeprefix("disk:")].open_for_writing()
+    return os.open(context.path(ref), os.O_RDWR | os.O_EXCL | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -1,0 +1,74 @@
+"""Taking a filesystem away: unmounted by its UUID, in whatever state it is. What is on the devices goes with blanking.
+
+It may be run at any time and any number of times: after an mkfs that was killed, with devices unplugged, mounted or not.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from raidtui.inventory.mounts import read_other_mounts
+from raidtui.model.problem import Exit, fail
+from raidtui.stack import mounts
+from raidtui.stack.context import Context
+from raidtui.stack.fs import devices
+from raidtui.stack.layer import Outcome
+
+PATIENCE_S: Final = 20.0
+"""A dead runner's mounts go with the last process of its namespace, after what they hold was written."""
+
+
+def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
+    """Unmount it, and see that nobody else has it mounted. Raises ProblemError (`mount-busy`, exit 6)."""
+
+    def ours(mount: mounts.Mounted) -> bool:
+        if mount.kind != args["type"]:
+            return False
+        try:
+            return devices.is_ours(args, mount.source)
+        except OSError:
+            return True  # the device is gone; the place is this run's alone
+
+    ran = mounts.unmount(args["name"], ours, cwd=context.folder)
+    _wait_for_others(context, args)
+    context.built.pop(args["ref"], None)
+    return Outcome("undone" if ran else "nothing to do", {"unmounted": bool(ran)}, ran)
+
+
+def _wait_for_others(context: Context, args: dict[str, Any]) -> None:
+    """Until no namespace has it mounted and the kernel has let go of its devices; names who has it after that."""
+    point, until = mounts.point_of(args["name"]), time.monotonic() + PATIENCE_S
+    while True:
+        users = [
+            f"it is mounted on {mount.point} for {mount.namespace}"
+            for mount in read_other_mounts()
+            if mount.point == point
+        ]
+        for path in devices.planned_paths(context, args):
+            users += _users(args, path)
+        if not users:
+            return
+        if time.monotonic() > until:
+            raise fail("mount-busy", f"the filesystem cannot be taken away: {'; '.join(dict.fromkeys(users))}", place=point,
+                       remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(0.2)
+
+
+def _users(args: dict[str, Any], path: str) -> list[str]:
+    """Who still uses a device that carries this filesystem."""
+    try:
+        if not devices.is_ours(args, path):
+            return []
+        os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC | os.O_NONBLOCK))
+    except BlockingIOError:
+        return [f"{path} is busy"]
+    except OSError as error:
+        if error.strerror is None or not Path(path).exists():
+            return []
+        with suppress(OSError):
+            return mounts.mounted_elsewhere(path) or ([f"{path} is busy"] if error.errno == 16 else [])
+    return []

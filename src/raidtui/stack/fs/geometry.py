@@ -1,0 +1,72 @@
+"""Stripes and room of a filesystem, from what it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from raidtui.model.problem import fail
+from raidtui.model.units import size_text
+from raidtui.stack.fs.spec import COPIES, MIB, PARITY, FilesystemSpec, block_bytes, profile
+from raidtui.stack.layer import Part
+
+LEAST_BYTES: Final = {"xfs": 320 * MIB, "ext4": 64 * MIB, "btrfs": 256 * MIB, "f2fs": 256 * MIB}
+"""What each has to have of a device, so that there is room for files."""
+_OWN_SHARE: Final = {"xfs": 0.03, "ext4": 0.09, "btrfs": 0.05, "f2fs": 0.12}
+"""What each takes of a device at most for itself: inode tables, reserves, room for cleaning."""
+_OWN_BYTES: Final = {"xfs": 160 * MIB, "ext4": 160 * MIB, "btrfs": 224 * MIB, "f2fs": 160 * MIB}
+"""And beside that, on any device: log or journal."""
+
+
+class Stripes(NamedTuple):
+    """What a filesystem is told about the stripes below, in bytes, and where that is from."""
+
+    unit: int
+    width: int
+    source: str
+
+
+def stripes(spec: FilesystemSpec, part: Part | None) -> Stripes | None:
+    """None where it is told of none."""
+    if spec.type not in ("xfs", "ext4") or spec.geometry == "none":
+        return None
+    if spec.stripe_unit is not None:
+        width = spec.stripe_width.bytes if spec.stripe_width is not None else spec.stripe_unit.bytes
+        return Stripes(spec.stripe_unit.bytes, width, "as given")
+    if part is None or not part.chunk_bytes or not part.stripe_bytes:
+        return None
+    if part.chunk_bytes % block_bytes(spec) or part.stripe_bytes % part.chunk_bytes:
+        return None
+    return Stripes(part.chunk_bytes, part.stripe_bytes, f"chunk and stripe of {part.ref.partition(':')[0]} below")
+
+
+def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
+    """What files may fill at least, known before it is made. Raises ProblemError (`fs-too-small`)."""
+    smallest = min(part.size_bytes for part in parts)
+    if smallest < LEAST_BYTES[spec.type]:
+        text = f"{spec.type} needs at least {size_text(LEAST_BYTES[spec.type])}, and there are {size_text(smallest)}"
+        raise fail("fs-too-small", text, place="filesystem.on", remedy="Bind larger disks.")
+    share = _OWN_SHARE[spec.type]
+    if spec.overprovision is not None:
+        share = max(share, spec.overprovision / 100 + 0.05)
+    own = _OWN_BYTES[spec.type] if spec.log_size is None else max(_OWN_BYTES[spec.type], spec.log_size.bytes + 32 * MIB)
+    if spec.log_size is None:
+        own = min(own + int(smallest * 0.002), 2200 * MIB)
+    usable = int(_data_bytes(spec, [part.size_bytes for part in parts]) * (1 - share)) - own
+    if usable < 16 * MIB:
+        raise fail("fs-too-small", f"{size_text(smallest)} leave no room for files", place="filesystem.on",
+                   remedy="Bind larger disks.")  # fmt: skip
+    return usable - usable % MIB
+
+
+def _data_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
+    """What is left for data by the profile alone: every device gives as much as the smallest."""
+    if spec.type != "btrfs":
+        return sizes[0]
+    kind = profile(spec, "data", len(sizes))
+    if kind == "single":
+        return sum(sizes)
+    whole = min(sizes) * len(sizes)
+    if kind in PARITY:
+        return whole * (len(sizes) - PARITY[kind]) // len(sizes)
+    return whole // COPIES[kind]

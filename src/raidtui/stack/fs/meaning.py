@@ -1,0 +1,103 @@
+"""What the options of a filesystem come to, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from raidtui.base.text import plural
+from raidtui.stack.fs.spec import COPIES, FIELDS_OF, MAY_FAIL, PARITY, FilesystemSpec, profile
+
+_NONE: Final = "none"
+_DEFAULTS: Final[dict[str, dict[str, tuple[str, str]]]] = {
+    "xfs": {
+        "block_size": ("4KiB", "mkfs.xfs' default"),
+        "stripe_unit": ("chunk of what is below", "where that stripes and says so; else none"),
+        "stripe_width": ("stripe of what is below", "where that stripes and says so; else none"),
+        "log_size": ("by the device's size", "mkfs.xfs chooses it"),
+        "allocation_groups": ("by the device's size", "mkfs.xfs chooses it: 4, or 16 and more where it stripes"),
+        "reflink": ("true", "mkfs.xfs' default"),
+    },
+    "ext4": {
+        "block_size": ("4KiB", "mke2fs would choose less on a small device"),
+        "stripe_unit": ("chunk of what is below", "where that stripes and says so; else none"),
+        "stripe_width": ("stripe of what is below", "where that stripes and says so; else none"),
+        "log_size": ("by the device's size", "mke2fs chooses it, at most 1GiB"),
+        "journal": ("true", "mke2fs' default"),
+        "journal_mode": ("ordered", "ext4's default"),
+        "lazy_init": ("false", "what is written in the background would be measured as well"),
+    },
+    "btrfs": {
+        "node_size": ("16KiB", "mkfs.btrfs' default"),
+        "checksum": ("crc32c", "mkfs.btrfs' default"),
+        "compress": (_NONE, "only where it is asked for"),
+        "compress_level": ("3", "btrfs' default for zstd and zlib"),
+        "compress_force": ("false", "what does not look compressible is left as it is"),
+        "copy_on_write": ("true", "btrfs' default"),
+    },
+    "f2fs": {
+        "overprovision": ("by the device's size", "mkfs.f2fs chooses it"),
+        "fsync_mode": ("posix", "f2fs' default"),
+    },
+}
+
+
+def words(spec: FilesystemSpec, devices: int) -> str:
+    """`xfs`, `btrfs raid1 over 4 devices, zstd`."""
+    found: list[str] = [spec.type]
+    if spec.type == "btrfs" and (devices > 1 or spec.data):
+        found[0] += f" {profile(spec, 'data', devices)} over {plural(devices, 'device')}"
+    if spec.compress is not None:
+        found.append(spec.compress + (f" level {spec.compress_level}" if spec.compress_level else ""))
+    if spec.block_size is not None:
+        found.append(f"block {spec.block_size.text}")
+    if spec.stripe_unit is not None:
+        found.append(f"stripe unit {spec.stripe_unit.text}")
+    if spec.geometry == "none":
+        found.append("without stripes")
+    if spec.journal is False:
+        found.append("no journal")
+    if spec.copy_on_write is False:
+        found.append("no copy on write")
+    for name in ("journal_mode", "fsync_mode"):
+        if value := getattr(spec, name):
+            found.append(f"{name.replace('_', ' ')} {value}")
+    return ", ".join(found)
+
+
+def defaults(spec: FilesystemSpec, devices: int) -> dict[str, tuple[str, str]]:
+    """By field that can be left out: what it comes to then, and why."""
+    foreign = {name for fields in FIELDS_OF.values() for name in fields} - FIELDS_OF[spec.type] - {"geometry"}
+    found = {name: (_NONE, f"{spec.type} has no {name}") for name in sorted(foreign)}
+    found |= _DEFAULTS[spec.type]
+    if spec.type == "btrfs":
+        count = max(1, devices)
+        found["data"] = (profile(spec, "data", count), "mkfs.btrfs' default")
+        found["metadata"] = (profile(spec, "metadata", count), f"mkfs.btrfs' default on {plural(count, 'device')}")
+    if spec.geometry == "none" and spec.type in ("xfs", "ext4"):
+        found |= dict.fromkeys(("stripe_unit", "stripe_width"), (_NONE, "geometry is none"))
+    return found
+
+
+def may_fail(spec: FilesystemSpec, devices: int) -> int:
+    """How many of its devices may fail without loss, whichever they are."""
+    if spec.type != "btrfs":
+        return 0
+    return min(MAY_FAIL[profile(spec, what, devices)] for what in ("data", "metadata"))
+
+
+def survives(spec: FilesystemSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+    """By input, as `Layer.survives`."""
+    devices = counts.get("on", 0)
+    count = may_fail(spec, devices)
+    if spec.type != "btrfs" or devices < 2:
+        return {"on": (0, "" if spec.type != "btrfs" else "no device")}
+    return {"on": (count, f"any {count} of the {devices} devices" if count else "no device")}
+
+
+def write_penalty(spec: FilesystemSpec, devices: int) -> float:
+    """Device writes for one small write of data; what the filesystem writes for itself comes on top."""
+    if spec.type != "btrfs":
+        return 1.0
+    kind = profile(spec, "data", devices)
+    return float(1 + PARITY[kind] if kind in PARITY else COPIES[kind])
