@@ -41,26 +41,20 @@ async def typed(pilot, text) -> None:
 
 
 async def at_line(pilot, screen, *path) -> None:
-    """Put the outline's cursor on a line by keys."""
+    """Put the outline's cursor on a line."""
     screen.focus_pane("outline")
-    await pilot.press("home")
-    for _ in screen._lines:
-        if screen.here == path:
-            return
-        await pilot.press("down")
-    raise AssertionError(f"there is no line {path}: {[line.path for line in screen._lines]}")
+    screen.go(path)
+    await pilot.pause()
+    assert screen.query_one("#outline").key == path
 
 
 async def at_option(pilot, screen, name) -> None:
-    """Put the form's cursor on an option by keys."""
+    """Put the form's cursor on an option."""
     screen.focus_pane("form")
-    await pilot.press("home")
-    for _ in range(80):
-        row = screen.query_one("#form").row
-        if row.field.name == name and not row.renames:
-            return
-        await pilot.press("down")
-    raise AssertionError(name)
+    form = screen.query_one("#form")
+    form.go(next(key for key in form.keys if key[0][-1] == name and not key[1]))
+    await pilot.pause()
+    assert form.row.field.name == name
 
 
 def lines(screen, list_id) -> list[str]:
@@ -158,6 +152,21 @@ def test_a_text_that_cannot_be_taken_is_left_as_it_was(shop):
         assert app.draft == BOUND
 
     drive(app, talk, LARGE)
+
+
+def test_the_cursor_decides_what_form_and_preview_show(shop):
+    async def talk(pilot):
+        screen = await opened(pilot)
+        seen = []
+        for _ in range(8):
+            await pilot.press("down")
+            seen.append((screen.here, screen.query_one("#form-pane").border_title))
+        assert (("roles", "data"), "data · role") in [(path, title.split(" · ")[0] + " · role") for path, title in seen]
+        await pilot.press("enter", "down", "down")
+        assert screen.query_one("#form").row is not None
+        assert screen.query_one("#form").has_focus
+
+    drive(shop.app(BOUND), talk)
 
 
 def test_choices_go_round_without_those_that_are_refused_and_delete_leaves_out(shop):

@@ -203,12 +203,8 @@ class RaidtuiApp(App[int]):
             self.link.retry(opened)
 
     def action_leave(self) -> None:
-        self.run_worker(self._leave(), group="leave", exclusive=True)
-
-    async def _leave(self) -> None:
         """End, once what was composed and not saved has been asked about."""
-        if await may_lose(self, "Quit"):
-            self.exit(0)
+        may_lose(self, "Quit", lambda: self.exit(0))
 
     def say(self, message: Message) -> None:
         """Post from any thread; once the application is going, nobody listens any more."""

@@ -171,7 +171,7 @@ class Composer(ModeScreen):
     def _show_outline(self) -> None:
         listed = self.query_one("#outline", OutlineList)
         self._lines = outline(self.working, self.kinds, self.preview, self.disks)
-        width, signs = max(20, listed.scrollable_content_region.width or 76), glyphs()
+        width, signs = max(20, listed.line_width or 76), glyphs()
         paths = [line.path for line in self._lines]
         if self.here not in paths:
             self.here = max(paths, key=lambda path: (common(path, self.here), -len(path)))
@@ -255,8 +255,10 @@ class Composer(ModeScreen):
             if self.query_one(pane) in widget.ancestors_with_self and name != self.pane:
                 self.show_pane(name)
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.call_after_refresh(self.show_all)
+    @on(LineList.Widened)
+    def _widened(self, message: LineList.Widened) -> None:
+        message.stop()
+        self.show_all()
 
     @on(OptionList.OptionHighlighted, "#outline")
     def _moved(self, event: OptionList.OptionHighlighted) -> None:

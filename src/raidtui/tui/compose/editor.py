@@ -206,11 +206,11 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
     def _show_title(self) -> None:
         name = clean(self.row.field.name, 60) if self.row else ""
         if not self.has_focus_within:
-            self.border_title = Content(name)
+            self.border_title = Content(f" {name} " if name else "")
             return
         adds = self.row is not None and self.row.field.type == "devices" and not self.row.field.many
         keys = " enter: only this · space: add or take out · esc: leave" if adds else " enter: take it · esc: as it was"
-        self.border_title = Content.assemble(name, (keys, "not bold dim"))
+        self.border_title = Content.assemble(f" {name} ", (f"{keys} ", "not bold dim"))
 
     def _take_text(self) -> bool:
         """Take what was typed, where it differs. False where it cannot be taken."""

@@ -60,7 +60,7 @@ What Linux would refuse here is greyed, with the reason.
 
     def show_form(self, form: Form) -> None:
         self._rows = form.rows
-        width, signs = max(24, self.scrollable_content_region.width or 70), glyphs()
+        width, signs = max(24, self.line_width or 70), glyphs()
         names = names_width(form.rows, width)
         keys = [(row.path, row.renames) for row in form.rows]
         with self.prevent(OptionList.OptionHighlighted):

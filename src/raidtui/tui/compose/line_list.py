@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -23,10 +24,24 @@ class LineList(OptionList):
     }
     """
 
+    class Widened(Message):
+        """Its lines have another width now."""
+
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, markup=False, compact=True)
         self.keys: list[Hashable] = []
+        self._width = 0
         self._shown: list[tuple[Content, bool]] = []
+
+    @property
+    def line_width(self) -> int:
+        """Cells that a line has; 0 while the list is not shown."""
+        return self.scrollable_content_region.width
+
+    def on_resize(self) -> None:
+        if self.line_width != self._width:
+            self._width = self.line_width
+            self.post_message(self.Widened())
 
     @property
     def key(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -67,8 +67,9 @@ Type a part of what you look for; **up** and **down** go through what is left, *
         self._narrow("")
         self.query_one("#search" if self._searching else "#entries").focus()
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.call_after_refresh(self._narrow, self.query_one("#search", Input).value)
+    @on(LineList.Widened)
+    def _widened(self) -> None:
+        self._narrow(self.query_one("#search", Input).value)
 
     def agree(self) -> None:
         key = self.query_one("#entries", LineList).key
@@ -107,7 +108,7 @@ Type a part of what you look for; **up** and **down** go through what is left, *
         kept.sort(key=lambda number: not self._entries[number].words.lower().startswith(text.lower().strip()))
         entries = self.query_one("#entries", LineList)
         widest = max([0, *(min(34, len(clean(self._entries[number].words, 60))) for number in kept)])
-        room = max(30, (entries.size.width or 66) - 2)
+        room = max(30, entries.line_width or 66)
         entries.show(kept, [_line(self._entries[number], widest, room) for number in kept])
         entries.set_class(not kept, "gone")
         self.query_one(".none").set_class(bool(kept), "gone")

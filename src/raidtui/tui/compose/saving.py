@@ -1,7 +1,11 @@
-"""Keeping what was composed: saving it, and asking before it is lost."""
+"""Keeping what was composed: saving it, and asking before it is lost.
+
+Dialogs are opened at once by the key that asks for them, never by a task: keys typed ahead go to the dialog.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,44 +19,53 @@ from raidtui.tui.widgets.dialog import AskText
 if TYPE_CHECKING:
     from raidtui.tui.app import RaidtuiApp
 
+Then = Callable[[], object]
 
-async def save(app: RaidtuiApp) -> bool:
-    """Ask for a name and write the draft's scenario there. False where it was not saved. Runs in a worker."""
+
+def save(app: RaidtuiApp, then: Then = lambda: None) -> None:
+    """Ask for a name and write the draft's scenario there; `then` is called when it was written."""
+    suggested = clean(app.draft.document.get("name") or "scenario", 60)
+
+    def named(path: str | None) -> None:
+        if not path:
+            return
+        if Path(path).expanduser().exists():
+            entries = [Entry("keep the file", "nothing is written"), Entry("replace it")]
+            question = Pick(f"{clean(Path(path).name, 60)} exists already", entries)
+            app.push_screen(question, lambda taken: _write(app, path, then) if taken == 1 else None)
+        else:
+            _write(app, path, then)
+
+    where = f"File name. The folder is {clean(Path.cwd(), 300)} where none is given."
+    app.push_screen(
+        AskText("Save the scenario", where, value=f"{suggested}.json", check=files.wrong_target, yes="Save"), named
+    )
+
+
+def may_lose(app: RaidtuiApp, what: str, then: Then) -> None:
+    """Call `then` once the draft may be replaced: asks first where it has changes that are in no file."""
+    if not app.history.unsaved:
+        then()
+        return
+
+    def answered(taken: int | None) -> None:
+        if taken == 0:
+            save(app, then)
+        elif taken == 1:
+            then()
+
+    entries = [Entry("save it first"), Entry("do not save it", "what was composed is lost"), Entry("stay")]
+    app.push_screen(Pick(what, entries, asked="The scenario has changes that are in no file."), answered)
+
+
+def _write(app: RaidtuiApp, path: str, then: Then) -> None:
     draft = app.draft
-    suggested = clean(draft.document.get("name") or "scenario", 60)
-    path = await app.push_screen_wait(
-        AskText("Save the scenario", f"File name. The folder is {clean(Path.cwd(), 300)} where none is given.",
-                value=f"{suggested}.json", check=files.wrong_target, yes="Save")
-    )  # fmt: skip
-    if not path or not await _may_replace(app, path):
-        return False
     try:
         files.write(path, draft.document)
     except ProblemError as error:
         app.notify(sentence(error.problems[0]), severity="error", timeout=12, markup=False)
-        return False
+        return
     app.history.saved = draft
+    app.draft_changed.publish(draft)
     app.notify(f"saved as {clean(path, 200)}", timeout=4, markup=False)
-    return True
-
-
-async def may_lose(app: RaidtuiApp, what: str) -> bool:
-    """Whether the draft may be replaced: asks where it has changes that are in no file. Runs in a worker."""
-    if not app.history.unsaved:
-        return True
-    entries = [
-        Entry("save it first"),
-        Entry("do not save it", "undo brings it back as long as raidtui is open"),
-        Entry("stay"),
-    ]
-    taken = await app.push_screen_wait(Pick(what, entries, asked="The scenario has changes that are in no file."))
-    if taken == 0:
-        return await save(app)
-    return taken == 1
-
-
-async def _may_replace(app: RaidtuiApp, path: str) -> bool:
-    if not Path(path).expanduser().exists():
-        return True
-    entries = [Entry("keep the file", "nothing is written"), Entry("replace it")]
-    return await app.push_screen_wait(Pick(f"{Path(path).name} exists already", entries)) == 1
+    then()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path as FilePath
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 from textual.binding import Binding, BindingType
 
 from raidtui.base.text import clean
 from raidtui.front.words import sentence
-from raidtui.model.describe import Kinds, Preset
+from raidtui.model.describe import Kind, Kinds, Preset
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.tui.compose import edit, files
 from raidtui.tui.compose.composer import PANES, Composer
@@ -23,8 +23,10 @@ from raidtui.tui.compose.paths import Path, at
 from raidtui.tui.compose.pick import Entry, Pick
 from raidtui.tui.compose.preview_pane import PreviewPane
 from raidtui.tui.compose.saving import may_lose, save
-from raidtui.tui.draft import USUAL_ROLES, role_names
-from raidtui.tui.widgets.dialog import AskText, Offer
+from raidtui.tui.draft import USUAL_ROLES, Draft, role_names
+from raidtui.tui.widgets.dialog import AskText, Dialog, Offer
+
+Answer = TypeVar("Answer")
 
 _ENTRY = ("role", "layout", "workload")
 _IN_STACK = ("layout", "layer", "input")
@@ -107,37 +109,27 @@ class ComposeScreen(Composer):
     # Adding.
 
     def action_add_role(self) -> None:
-        self._talk(self._add_role())
-
-    async def _add_role(self) -> None:
         draft = self.raidtui.draft
         usual = next((name for name in USUAL_ROLES if name not in role_names(draft)), "data")
         name = edit.free_name(draft, "roles", usual)
-        wanted = await self.app.push_screen_wait(
-            AskText("New role", "What the disks are for. Its disks are chosen on the screen Disks.", value=name,
-                    check=lambda text: _wrong_name(draft, ("roles", text)))
-        )  # fmt: skip
-        if wanted:
-            self._change(lambda: edit.add_role(self.raidtui.draft, wanted))
+        asked = "What the disks are for. They are chosen on the screen Disks."
+        dialog = AskText("New role", asked, value=name, check=lambda text: _wrong_name(draft, ("roles", text)))
+        self._ask(dialog, lambda wanted: self._change(lambda: edit.add_role(self.raidtui.draft, wanted)))
 
     def action_add_layout(self) -> None:
-        self._talk(
-            self._add_layer(
-                "New layout: its lowest layer",
-                takes_layer,
-                lambda offer: edit.add_layout(self.raidtui.draft, offer.kind, offer.given, offer.entry.words),
-            )
+        self._add_layer(
+            "New layout: its lowest layer",
+            takes_layer,
+            lambda offer: edit.add_layout(self.raidtui.draft, offer.kind, offer.given, offer.entry.words),
         )
 
     def action_on_top(self) -> None:
         path = self._layer_here()
         if path is not None:
-            self._talk(
-                self._add_layer(
-                    f"On top of {path[-1]}",
-                    takes_layer,
-                    lambda offer: edit.put_on_top(self.raidtui.draft, path, offer.kind, offer.given),
-                )
+            self._add_layer(
+                f"On top of {path[-1]}",
+                takes_layer,
+                lambda offer: edit.put_on_top(self.raidtui.draft, path, offer.kind, offer.given),
             )
 
     def action_below(self) -> None:
@@ -146,32 +138,27 @@ class ComposeScreen(Composer):
             self._below(line.path if line.what == "input" else main_input(self.kinds, self._layer(path)))
 
     def _below(self, into: Path) -> None:
-        self._talk(
-            self._add_layer(
-                f"A layer below, as {into[-1]}",
-                offers_block,
-                lambda offer: edit.put_below(self.raidtui.draft, into, offer.kind, offer.given),
-            )
+        self._add_layer(
+            f"A layer below, as {into[-1]}",
+            offers_block,
+            lambda offer: edit.put_below(self.raidtui.draft, into, offer.kind, offer.given),
         )
 
     def on_editor_layer_wanted(self, message: Editor.LayerWanted) -> None:
         self._below(message.row.path)
 
-    async def _add_layer(self, title: str, fits: Callable[[Any], bool], change: Callable[[KindOffer], Change]) -> None:
+    def _add_layer(self, title: str, fits: Callable[[Kind], bool], change: Callable[[KindOffer], Change]) -> None:
         offers = layer_offers(self._known, fits)
-        taken = await self.app.push_screen_wait(Pick(title, [offer.entry for offer in offers]))
-        if taken is not None:
-            self._change(lambda: change(offers[taken]))
+        dialog = Pick(title, [offer.entry for offer in offers])
+        self._ask(dialog, lambda taken: self._change(lambda: change(offers[taken])))
 
     def action_add_workload(self) -> None:
-        self._talk(self._add_workload())
-
-    async def _add_workload(self) -> None:
         offers = load_offers(self._known)
-        taken = await self.app.push_screen_wait(Pick("New workload", [load_entry(offer) for offer in offers]))
-        if taken is None:
-            return
-        offer, draft = offers[taken], self.raidtui.draft
+        dialog = Pick("New workload", [load_entry(offer) for offer in offers])
+        self._ask(dialog, lambda taken: self._add_load(offers[taken]))
+
+    def _add_load(self, offer: Preset | KindOffer) -> None:
+        draft = self.raidtui.draft
         if isinstance(offer, Preset):
             self._change(lambda: edit.add_preset(draft, offer))
         else:
@@ -187,16 +174,11 @@ class ComposeScreen(Composer):
         self._change(lambda: edit.move(self.raidtui.draft, self.here, by))
 
     def action_rename(self) -> None:
-        self._talk(self._rename(self.here))
-
-    async def _rename(self, path: Path) -> None:
-        draft, old = self.raidtui.draft, str(path[1])
-        new = await self.app.push_screen_wait(
-            AskText(f"Rename {old}", "Its new name. Where it is used, it is changed as well.", value=old,
-                    check=lambda text: "" if text == old else _wrong_name(draft, (path[0], text)))
-        )  # fmt: skip
-        if new:
-            self._change(lambda: edit.rename(draft, path, new))
+        path, draft, old = self.here, self.raidtui.draft, str(self.here[1])
+        asked = "Its new name. Where it is used, it is changed as well."
+        dialog = AskText(f"Rename {old}", asked, value=old,
+                         check=lambda text: "" if text == old else _wrong_name(draft, (path[0], text)))  # fmt: skip
+        self._ask(dialog, lambda new: self._change(lambda: edit.rename(self.raidtui.draft, path, new)))
 
     def action_remove(self) -> None:
         line, draft = self.line, self.raidtui.draft
@@ -207,18 +189,16 @@ class ComposeScreen(Composer):
         elif line.what == "layer":
             self._change(lambda: edit.remove_layer(draft, self.kinds, line.path))
         elif line.what == "layout" and self._stands_on_layer(line.form):
-            self._talk(self._remove_some(line.path, line.form))
+            self._remove_some(line.path, line.form)
         else:
             self._change(lambda: edit.remove(draft, line.path))
 
-    async def _remove_some(self, layout: Path, top: Path) -> None:
-        entries = [Entry(f"only {top[-1]}", "what it stands on becomes the layout"), Entry("the whole layout")]
-        taken = await self.app.push_screen_wait(Pick(f"Remove from {layout[-1]}", entries, yes="Remove"))
+    def _remove_some(self, layout: Path, top: Path) -> None:
         draft = self.raidtui.draft
-        if taken == 0:
-            self._change(lambda: edit.remove_layer(draft, self.kinds, top))
-        elif taken == 1:
-            self._change(lambda: edit.remove(draft, layout))
+        ways = (lambda: edit.remove_layer(draft, self.kinds, top), lambda: edit.remove(draft, layout))
+        entries = [Entry(f"only {top[-1]}", "what it stands on becomes the layout"), Entry("the whole layout")]
+        dialog = Pick(f"Remove from {layout[-1]}", entries, yes="Remove")
+        self._ask(dialog, lambda taken: self._change(ways[taken]))
 
     def action_undo(self) -> None:
         self.pending = None
@@ -231,44 +211,38 @@ class ComposeScreen(Composer):
     # Files.
 
     def action_new(self) -> None:
-        self._talk(self._new())
-
-    async def _new(self) -> None:
-        found = await asyncio.to_thread(lambda: list(files.beginnings()))
-        taken = await self.app.push_screen_wait(Pick("Begin from", [Entry(each.words, each.note) for each in found]))
-        if taken is not None:
-            await self._load(found[taken].name, f"begin from {found[taken].words}")
+        found = list(files.beginnings())
+        dialog = Pick("Begin from", [Entry(each.words, each.note) for each in found])
+        self._ask(dialog, lambda taken: self._begin(found[taken].name, f"begin from {found[taken].words}"))
 
     def action_open(self) -> None:
-        self._talk(self._open())
-
-    async def _open(self) -> None:
         near = [Offer(path.name) for path in sorted(FilePath().glob("*.json"))[:20]]
-        name = await self.app.push_screen_wait(AskText("Open", "A scenario or result file, by its path.", offers=near))
-        if name:
-            await self._load(str(FilePath(name).expanduser()), f"open {FilePath(name).name}")
+        dialog = AskText("Open", "A scenario or result file, by its path.", offers=near)
+        self._ask(dialog, lambda name: self._begin(str(FilePath(name).expanduser()), f"open {FilePath(name).name}"))
+
+    def _begin(self, name: str, what: str) -> None:
+        self.run_worker(self._load(name, what), group="load", exclusive=True)
 
     async def _load(self, name: str, what: str) -> None:
         """Replace the draft by what a file holds, once what is not saved has been asked about."""
-        app = self.raidtui
         try:
             draft = await asyncio.to_thread(files.read, name)
         except ProblemError as error:
             self.notify(sentence(error.problems[0]), severity="error", timeout=12, markup=False)
             return
-        if await may_lose(app, "Begin anew"):
-            first = next(iter(draft.document.get("layouts", {})), None)
-            self.take(Change(draft, what, ("layouts", first) if first else ()))
-            app.history.saved = app.draft
-            self.show_all()
+        first = next(iter(draft.document.get("layouts", {})), None)
+        may_lose(
+            self.raidtui, "Begin anew", lambda: self._replace(Change(draft, what, ("layouts", first) if first else ()))
+        )
+
+    def _replace(self, change: Change) -> None:
+        self.take(change)
+        self.raidtui.history.saved = change.draft
+        self.show_all()
 
     def action_save(self) -> None:
         self.query_one(Editor).settle()
-        self._talk(self._save())
-
-    async def _save(self) -> None:
-        await save(self.raidtui)
-        self.show_all()
+        save(self.raidtui)
 
     # Helpers.
 
@@ -277,9 +251,14 @@ class ComposeScreen(Composer):
         assert self.kinds is not None
         return self.kinds
 
-    def _talk(self, talk: Coroutine[Any, Any, None]) -> None:
-        """A conversation over dialogs; one at a time."""
-        self.run_worker(talk, group="talk", exclusive=True)
+    def _ask(self, dialog: Dialog[Answer], then: Callable[[Answer], None]) -> None:
+        """Open a dialog at once, so that keys typed ahead go to it."""
+
+        def answered(given: Answer | None) -> None:
+            if given is not None:
+                then(given)
+
+        self.app.push_screen(dialog, answered)
 
     def _change(self, make: Callable[[], Change]) -> None:
         try:
@@ -300,7 +279,7 @@ class ComposeScreen(Composer):
         return layer_at(below, ()) is not None
 
 
-def _wrong_name(draft: Any, path: Path) -> str:
+def _wrong_name(draft: Draft, path: Path) -> str:
     try:
         edit.check_name(draft, path)
     except ValueError as error:
