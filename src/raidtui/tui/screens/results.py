@@ -45,7 +45,7 @@ class ResultsScreen(ModeScreen):
     ResultsScreen #results-panes { height: 1fr; }
     ResultsScreen #results-list { width: 1fr; padding: 0; }
     ResultsScreen.-wide #results-list { width: 52; }
-    ResultsScreen.-very-wide #results-list { width: 84; }
+    ResultsScreen.-very-wide #results-list { width: 98; }
     ResultsScreen #results-right { width: 1fr; height: 1fr; }
     ResultsScreen.-narrow #results-right { display: none; }
     ResultsScreen.-narrow.-opened #results-right { display: block; }
