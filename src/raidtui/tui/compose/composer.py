@@ -89,6 +89,7 @@ class Composer(ModeScreen):
         self.pane = "outline"
         self._lines: list[Line] = []
         self._previewer: Previewer | None = None
+        self._keys: tuple[object, ...] = ()
 
     def body(self) -> ComposeResult:
         with Horizontal(id="compose-panes"):
@@ -166,7 +167,16 @@ class Composer(ModeScreen):
         self._show_outline()
         self._show_form()
         self._show_preview()
-        self.refresh_bindings()
+        self._refresh_keys()
+
+    def _refresh_keys(self) -> None:
+        """The keys at the foot are made anew only where what can be done has changed."""
+        history, line = self.raidtui.history, self.line
+        now = (line.what if line else "", history.can_undo, history.can_redo, self.kinds is None,
+               bool(self.preview and self.preview.problems))  # fmt: skip
+        if now != self._keys:
+            self._keys = now
+            self.refresh_bindings()
 
     def _show_outline(self) -> None:
         listed = self.query_one("#outline", OutlineList)
@@ -269,7 +279,7 @@ class Composer(ModeScreen):
             self.query_one("#form", FormList).go(None)
             self._show_form()
             self._show_preview()
-            self.refresh_bindings()
+            self._refresh_keys()
 
     @on(OptionList.OptionSelected, "#outline")
     def _entered(self, event: OptionList.OptionSelected) -> None:

@@ -19,7 +19,7 @@ from raidtui.tui.compose.fields import as_text, parse, takes
 from raidtui.tui.compose.form_lines import about_lines, choice_lines
 from raidtui.tui.compose.form_rows import FormRow
 from raidtui.tui.compose.line_list import LineList
-from raidtui.tui.compose.lines import BAD
+from raidtui.tui.compose.lines import BAD, same
 from raidtui.tui.compose.paths import MISSING
 from raidtui.tui.widgets.glyphs import glyphs
 
@@ -101,6 +101,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         self._roles: Mapping[str, str] = {}
         self._choices: list[tuple[str, Any]] = []
         self._chosen_word: str | None = None
+        self._said: dict[str, Content] = {}
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(can_focus=False):
@@ -125,7 +126,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         if not typing:
             self.row = row
         self._show_title()
-        self.query_one("#about", Static).update(self._about(row) if row else "")
+        self._say("#about", self._about(row) if row else Content(""))
         by_line = row is not None and not row.heading and not row.refused and not self._is_list(row)
         self.query_one("#typed").set_class(not by_line, "gone")
         self.query_one("#wrong").set_class(not by_line, "gone")
@@ -177,7 +178,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         if row is None or not self.query_one("#typed").has_focus:
             return
         value, wrong = self._judge(row, event.value)
-        self.query_one("#wrong", Static).update(Content.styled(f"! {wrong}", BAD) if wrong else "")
+        self._say("#wrong", Content.styled(f"! {wrong}", BAD) if wrong else Content(""))
         self.query_one("#typed").set_class(bool(wrong), "-invalid")
         if not wrong and not row.renames:
             self.post_message(self.Typed(row, value))
@@ -202,6 +203,11 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self._choose(whole=True)
+
+    def _say(self, where: str, said: Content) -> None:
+        if not same(self._said.get(where), said):
+            self._said[where] = said
+            self.query_one(where, Static).update(said)
 
     def _show_title(self) -> None:
         name = clean(self.row.field.name, 60) if self.row else ""
@@ -263,7 +269,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         with line.prevent(Input.Changed):
             line.value = self._text(row)
         line.remove_class("-invalid")
-        self.query_one("#wrong", Static).update("")
+        self._say("#wrong", Content(""))
 
     def _show_choices(self, row: FormRow) -> None:
         refused = dict(row.setting.refused_choices) if row.setting else {}
