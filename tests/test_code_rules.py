@@ -29,7 +29,8 @@ def test_nothing_is_forced() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and FORCE.match(node.value):
                 found.append(f"{path}:{node.lineno} {node.value}")
-            if isinstance(node, ast.keyword) and node.arg == "force":
+            # Screens scroll by force; storage is not within their reach.
+            if isinstance(node, ast.keyword) and node.arg == "force" and path.relative_to(SOURCE).parts[0] != "tui":
                 found.append(f"{path}:{node.value.lineno} force=")
     assert not found
 

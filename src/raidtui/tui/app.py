@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,7 +32,7 @@ from raidtui.tui.screens.disks import DisksScreen
 from raidtui.tui.screens.plan import PlanScreen
 from raidtui.tui.screens.results import ResultsScreen
 from raidtui.tui.screens.run import RunScreen
-from raidtui.tui.theming import choose, read_themes
+from raidtui.tui.theming import choose, few_colours, read_themes
 
 
 class LinkChanged(Message):
@@ -95,7 +96,8 @@ class RaidtuiApp(App[int]):
         `folder` is where settings and themes are read (default: the config folder); `begin` is called when the first
         screen is there.
         """
-        super().__init__()
+        # Without colours, Textual decides how to do without them before a theme is chosen.
+        super().__init__(ansi_color=True if "NO_COLOR" in os.environ and few_colours() else None)
         self.place = place
         self.on_words = ["--on", on] if on else []
         self.link = Link(

@@ -61,10 +61,15 @@ def choose(wanted: str, known: list[Theme], env: Mapping[str, str] = os.environ)
     names = {theme.name for theme in known}
     if wanted in names:
         return wanted
-    term = env.get("TERM", "")
+    fitting = FEW_COLOURS if few_colours(env) else DEFAULT
+    return next((name for name in (fitting, DEFAULT) if name in names), "textual-dark")
+
+
+def few_colours(env: Mapping[str, str] = os.environ) -> bool:
+    """Whether the terminal has the sixteen ANSI colours at most, by what it says of itself."""
     # Over ssh COLORTERM is lost, but TERM is not.
-    few = not any(name in term for name in _MANY_COLOURS) and env.get("COLORTERM", "") not in ("truecolor", "24bit")
-    return next((name for name in (FEW_COLOURS if few else DEFAULT, DEFAULT) if name in names), "textual-dark")
+    term, colorterm = env.get("TERM", ""), env.get("COLORTERM", "")
+    return not any(name in term for name in _MANY_COLOURS) and colorterm not in ("truecolor", "24bit")
 
 
 def _files(*folders: Path | None) -> Iterator[Path]:
