@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
 
 from rich.text import Text
 
@@ -11,7 +10,7 @@ from raidtui.base.text import clean
 from raidtui.model.frame import DeviceRates
 from raidtui.tui.run.device_columns import CHOICES, DEVICE, HISTORY, ROLE, TEMPERATURE, UTIL, number_text
 from raidtui.tui.run.device_tree import Place, odd_ones, places, plain_places
-from raidtui.tui.run.frame_track import STRETCH, FrameTrack, Use
+from raidtui.tui.run.frame_track import FrameTrack
 from raidtui.tui.run.signs import signs
 from raidtui.tui.run.story import Moment
 from raidtui.tui.widgets.cells import absent, bar, spark
@@ -164,16 +163,7 @@ class DeviceRows:
         if place.role != "member" or not place.parent or self._moment is None or self._moment.view.cell is None:
             return False
         if place.parent not in self._odd:
+            until_s = self._moment.at_s if self._moment.past else None
             members = self._members.get(place.parent, ())
-            self._odd[place.parent] = odd_ones({member: self._lately(member) for member in members})
+            self._odd[place.parent] = odd_ones({member: self._track.lately(member, until_s) for member in members})
         return name in self._odd[place.parent]
-
-    def _lately(self, name: str) -> Use | None:
-        moment = self._moment
-        if moment is None or not moment.past:
-            return self._track.lately(name)
-        known = [use for use in self._track.history(name, STRETCH, moment.at_s) if use is not None]
-        utils = [use.util_percent for use in known if use.util_percent is not None]
-        if not known:
-            return None
-        return Use(fmean(utils) if utils else None, fmean(use.bytes_per_s for use in known))

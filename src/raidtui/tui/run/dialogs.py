@@ -68,7 +68,7 @@ Space or a click shows a column or hides it; `o` takes what is chosen, escape le
     def questions(self) -> ComposeResult:
         yield SelectionList[str](
             *(
-                Selection(Text(f"{choice.column.title:<11} {choice.column.help}"), key, key in self._shown)
+                Selection(Text(f"{choice.column.title:<12} {choice.column.help}"), key, key in self._shown)
                 for key, choice in CHOICES.items()
                 if key != DEVICE
             )

@@ -14,7 +14,8 @@ from raidtui.tui.run.thinning import thinned
 
 MOST_FRAMES = 7200
 """Above that, neighbours of the older half become one: what is long ago is kept in less detail."""
-WHOLE_EVERY = 60
+WHOLE_EVERY = 30
+"""Frames that are put together at most, to know a moment."""
 HISTORY = 120
 """Frames that a device's recent past goes back."""
 
@@ -38,6 +39,8 @@ class Kept(NamedTuple):
 
 
 Uses = list[Use | None]
+_Stretch = tuple[dict[str, str], dict[str, str], float]
+"""Every device's counters at the beginning and at the end of a few frames, and the seconds between."""
 
 
 class _Recent:
@@ -64,9 +67,10 @@ class FrameTrack:
         self._recent: dict[str, _Recent] = {}
         self.stretch = 0
         """Counts up whenever `lately` has news: every few frames."""
-        self._stretch_s = self._lately_s = 0.0
-        self._ends: tuple[dict[str, str], dict[str, str]] = ({}, {})
-        """Every device's counters at the beginning and at the end of the latest stretch."""
+        self._stretch_s = 0.0
+        self._lately: _Stretch = ({}, {}, 0.0)
+        self._past: _Stretch = ({}, {}, 0.0)
+        self._past_index = -1
 
     def take(self, at_s: float, seq: int, frame: Frame) -> None:
         """The next frame, at a second of the run."""
@@ -74,8 +78,8 @@ class FrameTrack:
         self._taken += 1
         self._stretch_s = self._stretch_s + frame.span_s if frame.span_s is not None else 0.0
         if self._taken % STRETCH == 0:
-            self._ends = (self._ends[1], dict(self.now.devices))
-            self._lately_s, self._stretch_s = self._stretch_s, 0.0
+            self._lately = (self._lately[1], dict(self.now.devices), self._stretch_s)
+            self._stretch_s = 0.0
             self.stretch += 1
         self._since_whole = 0 if _begins(frame) else self._since_whole + 1
         if self._since_whole >= WHOLE_EVERY or frame.whole:
@@ -84,6 +88,7 @@ class FrameTrack:
             self._since_whole = 0
         self._kept.append(Kept(at_s, seq, frame))
         if len(self._kept) > self._most:
+            self._past_index = -1
             self._kept = thinned(self._kept, _span_s, _joined)
 
     def at(self, at_s: float) -> tuple[Frames, float, int]:
@@ -105,17 +110,23 @@ class FrameTrack:
         uses = recent.uses
         return list(uses) if len(uses) <= count else [uses[index] for index in range(len(uses) - count, len(uses))]
 
-    def lately(self, name: str) -> Use | None:
-        """What a device did in the latest stretch of a few frames, as one."""
-        before, after = self._ends[0].get(name), self._ends[1].get(name)
-        if before is None or after is None:
+    def lately(self, name: str, until_s: float | None = None) -> Use | None:
+        """What a device did in the latest stretch of a few frames, as one; or in that before a second of the run."""
+        before, after, span_s = self._lately if until_s is None else self._lately_at(until_s)
+        was, now = before.get(name), after.get(name)
+        if was is None or now is None:
             return None
-        return _IDLE if before is after else _use(before, after, self._lately_s)
+        return _IDLE if was is now else _use(was, now, span_s)
 
-    def forget_recent(self, names: Iterable[str]) -> None:
-        """Keep the read histories of these devices only."""
-        kept = set(names)
-        self._recent = {name: recent for name, recent in self._recent.items() if name in kept}
+    def _lately_at(self, until_s: float) -> _Stretch:
+        last = self._index(until_s)
+        if last != self._past_index and last >= STRETCH:
+            first_s, last_s = self._kept[last - STRETCH].at_s, self._kept[last].at_s
+            self._past = (self.at(first_s)[0].devices, self.at(last_s)[0].devices, last_s - first_s)
+        elif last < STRETCH:
+            self._past = ({}, {}, 0.0)
+        self._past_index = last
+        return self._past
 
     def _catch_up(self, name: str, recent: _Recent) -> None:
         missing = self._taken - recent.read_to

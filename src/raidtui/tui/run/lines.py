@@ -107,7 +107,7 @@ Up, down, page up and page down scroll.
 
     def render_line(self, y: int) -> Strip:
         """One line of what is in view."""
-        width, base = self._room, self.rich_style
+        width, base = self._room, self._base
         if width != self._made_for and width > 0:  # drawn before the event that tells of it
             self._lines, self._made_for = self._make(width), width
         line = self._drawn[y] = self._line(y)
@@ -123,6 +123,13 @@ Up, down, page up and page down scroll.
             return style
         if (known := self._styles.get(style)) is None:
             known = self._styles[style] = self._look(f"lines--{style}") if style in STATES else Style.null()
+        return known
+
+    @property
+    def _base(self) -> Style:
+        """The style of what has none of its own."""
+        if (known := self._styles.get("")) is None:
+            known = self._styles[""] = self.rich_style
         return known
 
     def _look(self, name: str) -> Style:

@@ -89,14 +89,15 @@ def _grid(
 def _list(found: Mapping[tuple[str, str], Square], layouts: list[str], width: int) -> list[Text]:
     lines = []
     signs_width = max(len(_signs(square)) for square in found.values())
+    value_width = max(cell_len(square.value) for square in found.values())
+    column = signs_width + (1 + value_width if value_width else 0)
+    name_width = max(4, width - column - 3)
     for layout in layouts:
         lines.append(Text(clean(layout), style="strong", no_wrap=True))
         for (of, workload), square in found.items():
             if of == layout:
-                value_width = cell_len(square.value)
-                name_width = max(4, width - 2 - 1 - signs_width - (1 + value_width if value_width else 0))
                 line = Text("  " + _fit(clean(workload), name_width) + " ", no_wrap=True)
-                lines.append(line.append_text(_square(square, signs_width + (1 + value_width if value_width else 0))))
+                lines.append(line.append_text(_square(square, column)))
     return lines
 
 
