@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -53,6 +53,7 @@ Type a part of what you look for; **up** and **down** go through what is left, *
         self._entries = list(entries)
         self._asked = asked
         self._searching = len(entries) > 5
+        self._narrowed = ""
 
     def questions(self) -> ComposeResult:
         if self._asked:
@@ -64,7 +65,7 @@ Type a part of what you look for; **up** and **down** go through what is left, *
         yield Static("nothing matches", classes="none gone")
 
     def on_mount(self) -> None:
-        self._narrow("")
+        self._narrow(self.query_one("#search", Input).value)
         self.query_one("#search" if self._searching else "#entries").focus()
 
     @on(LineList.Widened)
@@ -72,9 +73,20 @@ Type a part of what you look for; **up** and **down** go through what is left, *
         self._narrow(self.query_one("#search", Input).value)
 
     def agree(self) -> None:
+        search = self.query_one("#search", Input).value
+        if search != self._narrowed:
+            self._narrow(search)
         key = self.query_one("#entries", LineList).key
         if isinstance(key, int):
             self.dismiss(key)
+
+    def on_key(self, event: events.Key) -> None:
+        """What was typed before the dialog was there goes to its search."""
+        search = self.query_one("#search", Input)
+        if self._searching and event.is_printable and event.character and not search.has_focus:
+            event.stop()
+            search.focus()
+            search.insert_text_at_cursor(event.character)
 
     def action_step(self, by: int) -> None:
         entries = self.query_one("#entries", LineList)
@@ -85,7 +97,6 @@ Type a part of what you look for; **up** and **down** go through what is left, *
     def _searched(self, event: Input.Changed) -> None:
         event.stop()
         self._narrow(event.value)
-        self.query_one("#entries", LineList).go(None)
 
     @on(Input.Submitted, "#search")
     def _submitted(self, event: Input.Submitted) -> None:
@@ -100,6 +111,7 @@ Type a part of what you look for; **up** and **down** go through what is left, *
     def _narrow(self, text: str) -> None:
         """Show the entries that have every word of `text`, those that begin with it first."""
         wanted = text.lower().split()
+        fresh, self._narrowed = text != self._narrowed, text
         kept = [
             number
             for number, entry in enumerate(self._entries)
@@ -110,6 +122,8 @@ Type a part of what you look for; **up** and **down** go through what is left, *
         widest = max([0, *(min(34, len(clean(self._entries[number].words, 60))) for number in kept)])
         room = max(30, entries.line_width or 66)
         entries.show(kept, [_line(self._entries[number], widest, room) for number in kept])
+        if fresh:
+            entries.go(None)
         entries.set_class(not kept, "gone")
         self.query_one(".none").set_class(bool(kept), "gone")
 
