@@ -45,7 +45,7 @@ def test_every_option_says_what_it_is(kind: Kind) -> None:
 
 
 def test_types_limits_choices_and_defaults_are_those_of_the_struct() -> None:
-    md, fio = layer("md"), KINDS.workloads[0]
+    md, fio = layer("md"), next(kind for kind in KINDS.workloads if kind.kind == "fio")
     assert field(md, "level").choices == ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10")
     assert field(md, "level").required
     assert field(md, "journal").type == "devices"

@@ -19,6 +19,8 @@ from raidtui.model.units import size_text
 from raidtui.stack import blockdev
 
 _MIN_FIO: Final = (3, 33)
+_MIN_ZFS: Final = (2, 3)
+"""The first that gives its state as JSON."""
 _MIN_FREE_BYTES: Final = 256 << 20
 
 
@@ -27,7 +29,8 @@ def checkup() -> Checkup:
     checks = (
         _root(), _python(), _tool("fio", ("fio", "--version"), "measuring", "apt install fio", _MIN_FIO),
         _tool("mdadm", ("mdadm", "--version"), "md arrays", "apt install mdadm"), _libblockdev(), _md_modules(),
-        _udev(), _systemd(), _space(),
+        _tool("zpool", ("zpool", "version"), "ZFS pools", "apt install zfsutils-linux zfs-dkms", _MIN_ZFS),
+        _filesystems(), _udev(), _systemd(), _space(),
     )  # fmt: skip
     return Checkup("raidtui.doctor/1", socket.gethostname(), checks)
 
@@ -78,6 +81,15 @@ def _md_modules() -> Check:
         found = False
     return Check("md driver", found, "available as a module" if found else "not in this kernel", "md arrays",
                  "" if found else "Install the distribution's full kernel (linux-image-amd64).")  # fmt: skip
+
+
+def _filesystems() -> Check:
+    """None of them is needed by those who measure block devices alone."""
+    packages = {"xfs": "xfsprogs", "ext4": "e2fsprogs", "btrfs": "btrfs-progs", "f2fs": "f2fs-tools"}
+    missing = [package for kind, package in packages.items() if find_tool(f"mkfs.{kind}") is None]
+    found = [kind for kind, package in packages.items() if package not in missing]
+    return Check("filesystems", bool(found), ", ".join(found) or "none", "files in directories",
+                 f"apt install {' '.join(missing)}" if missing else "")  # fmt: skip
 
 
 def _udev() -> Check:

@@ -19,6 +19,10 @@ _VERSION_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "mdadm": ("mdadm", "--version"),
     "lvm": ("lvm", "version"),
     "zfs": ("zfs", "version"),
+    "xfsprogs": ("mkfs.xfs", "-V"),
+    "e2fsprogs": ("mkfs.ext4", "-V"),
+    "btrfs-progs": ("mkfs.btrfs", "--version"),
+    "f2fs-tools": ("mkfs.f2fs", "-V"),
 }
 
 

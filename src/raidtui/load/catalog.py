@@ -13,7 +13,7 @@ from raidtui.load.engine import Engine
 
 @cache
 def engines() -> MappingProxyType[str, Engine]:
-    """Engines by kind. A new engine is a new file; nothing is registered anywhere."""
+    """Engines by kind, fio first. A new engine is a new file; nothing is registered anywhere."""
     found: dict[str, Engine] = {}
     for info in pkgutil.iter_modules(_package.__path__):
         module = importlib.import_module(f"{_package.__name__}.{info.name}")
@@ -23,4 +23,4 @@ def engines() -> MappingProxyType[str, Engine]:
         if engine.kind in found:
             raise RuntimeError(f"two workload engines are called {engine.kind!r}")
         found[engine.kind] = engine
-    return MappingProxyType(found)
+    return MappingProxyType(dict(sorted(found.items(), key=lambda item: (item[0] != "fio", item[0]))))

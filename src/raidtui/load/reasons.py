@@ -138,6 +138,46 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "given its name would measure memory.",
         "Look at the kernel log; the disk was probably lost. Plan again.",
     ),
+    "pg-missing": (
+        "pg_test_fsync is not installed",
+        "It comes with the PostgreSQL server and was found neither beside it nor in the system's own directories.",
+        "Install it: apt install postgresql; the server itself need not run.",
+    ),
+    "pg-room": (
+        "No room for pg_test_fsync's file",
+        "It writes a file of 16 MiB, and copies of its blocks.",
+        "Use larger disks.",
+    ),
+    "dd-block": (
+        "Block size out of range",
+        "Blocks of dd are multiples of 512 bytes, up to 1 GiB.",
+        "Use 1MiB, or what your application writes at once.",
+    ),
+    "dd-buffered": (
+        "Page cache measured without saying so",
+        "Without direct, dsync, sync or an fsync at its end, dd measures the machine's memory as much as its disks.",
+        'Use "flag": "direct", or "conv": "fsync"; or say why in why_buffered.',
+    ),
+    "dd-durable-read": (
+        "A flush after reads",
+        "fsync, dsync and sync make writes durable; reading leaves nothing to do for them.",
+        "Remove the option.",
+    ),
+    "dd-size": (
+        "More than the target has, or less than a block",
+        "size is what is written or read from the beginning of the target.",
+        'Use a smaller size or a share of the target, such as "50%".',
+    ),
+    "dd-one-device": (
+        "dd on several devices at once",
+        "dd moves one stream.",
+        "Measure disks each alone (mode each), or use fio.",
+    ),
+    "tool-not-started": (
+        "The measuring tool could not be started",
+        "The system refused to start the process.",
+        "The message says why; a full process table and missing memory are usual reasons.",
+    ),
     "stuck": (
         "The device does not answer",
         "I/O hangs in the kernel and the process that waits for it cannot be killed. Nothing that raidtui does can end it.",

@@ -1,0 +1,1 @@
+"""dd: its options, what they must not claim, its output as numbers."""

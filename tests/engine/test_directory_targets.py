@@ -1,0 +1,86 @@
+"""Layouts that end in a filesystem: planned on files, crossed with what can load them, judged by what they count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_planning import SCENARIO, plan
+
+from raidtui.engine import verdict
+from raidtui.engine.measuring import counted_how
+from raidtui.load.engine import Pattern
+from raidtui.model.measure import Direction, Measured, Summary
+from raidtui.model.plan import Step
+from raidtui.model.problem import ProblemError
+
+XFS = {"filesystem": {"type": "xfs", "on": {"md": {"level": "raid5", "on": "@data", "chunk": "64KiB"}}}}
+READ = {"fio": {"rw": "randread", "bs": "4KiB", "nrfiles": 4, "filesize": "16MiB", "runtime": "60s"}}
+PG = {"pg_test_fsync": {}}
+
+
+def steps(layouts: dict[str, Any], workloads: dict[str, Any]) -> tuple[Step, ...]:
+    return plan(layouts=layouts, workloads=workloads, policy={"initial_sync": "skip-if-zeroed"}).steps
+
+
+def test_files_are_laid_out_then_measured_in_the_same_folder() -> None:
+    found = [step for step in steps({"x": XFS}, {"r": READ}) if step.phase == "measure"]
+    fill, measure = found
+    assert (fill.action, measure.action) == ("prefill", "measure")
+    assert fill.args["kind"] == measure.args["kind"] == "directory"
+    assert (fill.args["region_bytes"], measure.args["laid_out"]) == (64 << 20, True)
+    assert measure.args["counted"] == "at least"
+    assert fill.commands[0][-1] == measure.commands[0][-1] == "--directory=/proc/self/fd/100/"
+
+
+def test_a_filesystem_is_taken_down_before_what_it_stands_on() -> None:
+    actions = [step.action for step in steps({"x": XFS}, {"r": READ}) if step.phase in ("build", "teardown")]
+    assert actions == [
+        "recheck", "md.create", "md.verify", "fs.make", "fs.mount", "fs.verify", "fs.unmount", "md.stop", "disks.blank",
+    ]  # fmt: skip
+
+
+def test_a_workload_that_needs_files_is_refused_where_there_are_none() -> None:
+    with pytest.raises(ProblemError) as error:
+        steps({"x": XFS, "raid5": SCENARIO["layouts"]["raid5"]}, {"pg": PG})  # type: ignore[index]
+    (problem,) = error.value.problems
+    assert (problem.code, problem.place) == ("workload-target", "$.workloads.pg.pg_test_fsync")
+    assert "raid5 is a block device" in problem.message
+    assert steps({"x": XFS}, {"pg": PG})
+
+
+def test_nothing_stands_on_a_filesystem() -> None:
+    with pytest.raises(ProblemError) as error:
+        steps({"x": {"md": {"level": "raid1", "on": [XFS, "@journal"]}}}, {"r": READ})
+    assert "no-device-below" in [problem.code for problem in error.value.problems]
+
+
+def test_files_are_an_option_of_directories_alone() -> None:
+    with pytest.raises(ProblemError) as error:
+        steps({"raid5": SCENARIO["layouts"]["raid5"]}, {"r": READ})  # type: ignore[index]
+    assert {problem.code for problem in error.value.problems} == {"fio-files"}
+
+
+def measured(written: int) -> Measured:
+    return Measured(Summary(write=Direction(100, written, 100.0, float(written), 1.0), runtime_s=1.0, jobs=1), ("fio",))
+
+
+@pytest.mark.parametrize(
+    ("counted", "device_bytes", "valid"),
+    [("at least", 1000 << 20, True), ("at least", 99 << 20, True), ("at least", 90 << 20, False), ("no", 0, True),
+     ("exactly", 1000 << 20, False)],
+)  # fmt: skip
+def test_what_a_filesystem_adds_is_no_fault_and_what_it_keeps_back_is(counted: Any, device_bytes: int, valid: bool) -> None:
+    facts = verdict.Facts(
+        measured(100 << 20), 0, device_bytes, 1.0, 1.0, 1.0, (), (), cancelled=False, has_ramp=False, out_of_space=False,
+        counted=counted,
+    )  # fmt: skip
+    assert (verdict.reasons(facts) == ()) == valid
+
+
+def test_files_through_the_page_cache_are_not_held_against_the_devices() -> None:
+    step = Step("1", "measure", "", "measure", args={"counted": "at least"})
+    direct, cached = (Pattern((4096,), True, True, 4096, whole_sectors=whole) for whole in (True, False))
+    assert (counted_how(step, direct), counted_how(step, cached)) == ("at least", "no")
+    on_device = Step("1", "measure", "", "measure", args={"counted": "exactly"})
+    assert counted_how(on_device, cached) == "exactly"

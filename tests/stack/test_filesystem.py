@@ -1,0 +1,155 @@
+"""Filesystems on paper: what is refused, the very commands, stripes from below, and words for all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from md_cases import GIB, disks
+from md_cases import plan as plan_md
+from md_cases import spec_of as md_spec
+
+from raidtui.model.convert import decode
+from raidtui.model.plan import Names
+from raidtui.model.problem import ProblemError
+from raidtui.model.scenario import Policy
+from raidtui.stack.fs.reasons import REASONS
+from raidtui.stack.fs.spec import FIELDS_OF, FilesystemSpec
+from raidtui.stack.layer import Part, Planned, target_kind
+from raidtui.stack.layers.filesystem import LAYER
+
+
+def spec_of(type_: str, **options: Any) -> FilesystemSpec:
+    return decode(FilesystemSpec, {"type": type_, "on": "@data", **options})
+
+
+def plan(spec: FilesystemSpec, parts: tuple[Part, ...] | None = None) -> Planned:
+    return LAYER.plan(spec, {"on": parts or disks("d", [8 * GIB])}, Names("abcd1234"), Policy())
+
+
+def on_raid5() -> tuple[Part, ...]:
+    offers = plan_md(md_spec(level="raid5", chunk="64KiB"), {"on": 4}).offers
+    assert offers is not None
+    return (offers,)
+
+
+REFUSED = [
+    ("fs-option", "compress", "xfs", {"compress": "zstd"}),
+    ("fs-option", "journal", "btrfs", {"journal": False}),
+    ("fs-option", "discard", "ext4", {"discard": "async"}),
+    ("fs-option", "fsync_mode", "ext4", {"fsync_mode": "strict"}),
+    ("fs-devices", "on", "xfs", {"counts": 2}),
+    ("fs-devices", "data", "btrfs", {"data": "raid1c3", "counts": 2}),
+    ("fs-devices", "data", "btrfs", {"data": "raid1", "counts": 1}),
+    ("fs-profile", "metadata", "btrfs", {"data": "raid1", "metadata": "single", "counts": 4}),
+    ("fs-block", "block_size", "xfs", {"block_size": "64KiB"}),
+    ("fs-block", "block_size", "ext4", {"block_size": "3KiB"}),
+    ("fs-block", "block_size", "xfs", {"block_size": "512B"}),
+    ("fs-block", "node_size", "btrfs", {"node_size": "20KiB"}),
+    ("fs-log", "log_size", "xfs", {"log_size": "8MiB"}),
+    ("fs-log", "log_size", "ext4", {"journal": False, "log_size": "64MiB"}),
+    ("fs-log", "journal_mode", "ext4", {"journal": False, "journal_mode": "writeback"}),
+    ("fs-stripe", "stripe_width", "xfs", {"stripe_width": "192KiB"}),
+    ("fs-stripe", "stripe_width", "xfs", {"stripe_unit": "64KiB", "stripe_width": "100KiB"}),
+    ("fs-stripe", "stripe_unit", "ext4", {"stripe_unit": "5KiB"}),
+    ("fs-stripe", "stripe_unit", "ext4", {"stripe_unit": "64KiB", "geometry": "none"}),
+    ("fs-compress", "compress_level", "btrfs", {"compress_level": 3}),
+    ("fs-compress", "compress_level", "btrfs", {"compress": "lzo", "compress_level": 3}),
+    ("fs-compress", "copy_on_write", "btrfs", {"compress": "zstd", "copy_on_write": False}),
+]
+
+
+@pytest.mark.parametrize(("code", "option", "type_", "options"), REFUSED)
+def test_what_linux_would_not_make_is_refused(code: str, option: str, type_: str, options: dict[str, Any]) -> None:
+    given = dict(options)
+    count = given.pop("counts", 1)
+    found = LAYER.check(spec_of(type_, **given), {"on": count}, "$.x")
+    assert (code, f"$.x.{option}") in [(p.code, p.place) for p in found]
+    assert all(p.message and p.remedy for p in found)
+
+
+def test_every_code_of_a_refusal_is_explained() -> None:
+    assert {code for code, *_ in REFUSED} <= set(REASONS)
+
+
+@pytest.mark.parametrize("type_", ["xfs", "ext4", "btrfs", "f2fs"])
+def test_plain_ones_are_accepted_and_have_words(type_: str) -> None:
+    spec = spec_of(type_)
+    assert LAYER.check(spec, {"on": 1}, "$") == []
+    assert LAYER.words(spec, {"on": 1}) == (type_ if type_ != "btrfs" else "btrfs")
+    defaults = LAYER.defaults(spec, {"on": 1})
+    assert set(defaults) >= {name for fields in FIELDS_OF.values() for name in fields} - {"geometry"}
+    assert all(value and why for value, why in defaults.values())
+
+
+def test_stripes_follow_from_what_is_below() -> None:
+    xfs, ext4 = plan(spec_of("xfs"), on_raid5()), plan(spec_of("ext4"), on_raid5())
+    assert "su=65536,sw=3" in xfs.build[0].commands[0]
+    assert "nodiscard,lazy_itable_init=0,lazy_journal_init=0,stride=16,stripe_width=48" in ext4.build[0].commands[0]
+    assert "chunk and stripe of md below" in xfs.build[0].title
+
+
+def test_stripes_can_be_given_or_left_out_of_account() -> None:
+    given = plan(spec_of("xfs", stripe_unit="256KiB", stripe_width="1MiB"), on_raid5())
+    assert "su=262144,sw=4" in given.build[0].commands[0]
+    without = plan(spec_of("xfs", geometry="none"), on_raid5())
+    assert "noalign" in without.build[0].commands[0]
+    assert without.build[1].commands[0][4].endswith(",noalign")
+    assert "stride=0" in plan(spec_of("ext4", geometry="none"), on_raid5()).build[0].commands[0][-2]
+
+
+def test_a_directory_is_measured_and_nothing_can_stand_on_it() -> None:
+    planned = plan(spec_of("xfs"))
+    (target,) = planned.targets
+    assert (target.kind, target.counted) == ("directory", "at least")
+    assert target.paths == ("/run/raidtui/mnt/rtabcd1234a",)
+    assert planned.offers is None
+    assert target_kind(LAYER, spec_of("xfs")) == "directory"
+    assert plan(spec_of("btrfs", compress="zstd")).targets[0].counted == "no"
+
+
+def test_every_mount_is_harmless_and_every_step_can_be_undone() -> None:
+    for type_ in ("xfs", "ext4", "btrfs", "f2fs"):
+        make, mount, _ = plan(spec_of(type_)).build
+        assert mount.commands[0][4].startswith("nosuid,nodev,noexec,noatime")
+        assert mount.undo == (("umount", "/run/raidtui/mnt/rtabcd1234a"),)
+        assert make.creates is not None
+        assert make.creates.uuid in " ".join(make.commands[0])
+        assert LAYER.actions["fs.make"].leaves(make.args) == ((type_, make.creates.uuid),)
+
+
+def test_options_reach_the_commands() -> None:
+    btrfs = plan(
+        spec_of("btrfs", data="raid10", metadata="raid1c3", node_size="32KiB", checksum="xxhash", compress="zstd",
+                compress_level=9, compress_force=True, discard="async"),
+        disks("d", [8 * GIB] * 4),
+    )  # fmt: skip
+    argv, mount = btrfs.build[0].commands[0], btrfs.build[1].commands[0]
+    assert argv[-4:] == ("/dev/d0", "/dev/d1", "/dev/d2", "/dev/d3")
+    assert argv[4:] == (btrfs.build[0].args["uuid"], "-d", "raid10", "-m", "raid1c3", "-n", "32768", "--csum", "xxhash",
+                        *argv[-4:])  # fmt: skip
+    assert mount[4].endswith("discard=async,compress-force=zstd:9")
+    ext4 = plan(spec_of("ext4", journal=False, block_size="1KiB", discard="online", atime="relatime"))
+    assert "^has_journal" in ext4.build[0].commands[0]
+    assert ext4.build[1].commands[0][4] == "nosuid,nodev,noexec,relatime,discard,noinit_itable"
+    f2fs = plan(spec_of("f2fs", overprovision=10, fsync_mode="strict"))
+    assert f2fs.build[0].commands[0][-3:] == ("-o", "10", "/dev/d0")
+    assert "fsync_mode=strict" in f2fs.build[1].commands[0][4]
+
+
+def test_room_is_less_than_the_device_and_follows_the_profile() -> None:
+    whole = disks("d", [8 * GIB] * 4)
+    assert 7 * GIB < plan(spec_of("xfs")).targets[0].size_bytes < 8 * GIB
+    raid1 = plan(spec_of("btrfs", data="raid1"), whole).targets[0].size_bytes
+    assert 14 * GIB < raid1 < 16 * GIB
+    assert plan(spec_of("btrfs", data="raid5"), whole).targets[0].size_bytes > raid1
+    with pytest.raises(ProblemError) as error:
+        plan(spec_of("xfs"), disks("d", [256 << 20]))
+    assert error.value.problems[0].code == "fs-too-small"
+
+
+def test_what_may_fail_is_what_every_profile_survives() -> None:
+    survives = LAYER.survives(spec_of("btrfs", data="raid6", metadata="raid1c3"), {"on": 4})
+    assert survives["on"] == (2, "any 2 of the 4 devices")
+    assert LAYER.survives(spec_of("btrfs", data="raid0"), {"on": 4})["on"][0] == 0
+    assert LAYER.shape(spec_of("btrfs", data="raid1"), {"on": disks("d", [8 * GIB] * 2)}).write_penalty == 2
