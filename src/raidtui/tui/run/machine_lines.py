@@ -15,14 +15,15 @@ from raidtui.tui.widgets.cells import bar, spark
 _CORE_WIDTH = 24
 _MOST_BARS = 16
 """Cores above that are drawn one cell each."""
-_MOST_THREADS = 6
+_MOST_THREADS = 8
+_BUSY_PERCENT = 0.05
 _HOT_C = 70.0
 
 
 def machine_lines(moment: Moment, width: int) -> list[Text]:
     """Arrays first: what they say decides whether a number is one."""
     frames = moment.frames
-    parts = [_arrays(frames, width), _cores(frames, width), _threads(frames, width), _temperatures(moment, width)]
+    parts = [_arrays(frames, width), _cores(frames, width), _temperatures(moment, width), _threads(frames, width)]
     lines: list[Text] = []
     for part in map(list, parts):
         if part and lines:
@@ -79,12 +80,16 @@ def _cores(frames: Frames, width: int) -> Iterator[Text]:
 
 
 def _threads(frames: Frames, width: int) -> Iterator[Text]:
-    rates = [(percent, name) for name, percent in frames.thread_rates().items()]
-    if not rates:
+    """Last, since there are more of them in one second than in the next."""
+    known = frames.thread_rates()
+    if not known:
         return
     yield Text.assemble(("Kernel threads", "strong"), ("  % of a core", "dim"))
+    busy = sorted(((percent, name) for name, percent in known.items() if percent >= _BUSY_PERCENT), reverse=True)
+    if not busy:
+        yield Text("all idle", style="dim")
     name_width = max(8, min(24, width - 20))
-    for percent, name in sorted(rates, reverse=True)[:_MOST_THREADS]:
+    for percent, name in busy[:_MOST_THREADS]:
         line = Text(f"{clean(name, name_width):<{name_width}} ", no_wrap=True)
         line.append_text(bar(percent, max(4, min(20, width - name_width - 8))))
         yield line.append(f"{percent:6.1f}")
