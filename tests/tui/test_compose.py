@@ -163,7 +163,9 @@ def test_the_cursor_decides_what_form_and_preview_show(shop):
             seen.append((screen.here, screen.query_one("#form-pane").border_title))
         assert (("roles", "data"), "data · role") in [(path, title.split(" · ")[0] + " · role") for path, title in seen]
         await pilot.press("enter", "down", "down")
-        assert screen.query_one("#form").row is not None
+        assert screen.query_one("#form").highlighted == 2
+        screen.go(("layouts", "raid10"))
+        assert screen.query_one("#form").highlighted == 0
         assert screen.query_one("#form").has_focus
 
     drive(shop.app(BOUND), talk)

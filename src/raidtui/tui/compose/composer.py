@@ -276,7 +276,6 @@ class Composer(ModeScreen):
         path = self.query_one("#outline", OutlineList).key
         if path is not None and path != self.here:
             self.here = path
-            self.query_one("#form", FormList).go(None)
             self._show_form()
             self._show_preview()
             self._refresh_keys()

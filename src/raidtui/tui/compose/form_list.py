@@ -59,12 +59,15 @@ What Linux would refuse here is greyed, with the reason.
         return self._rows[number] if number is not None and number < len(self._rows) else None
 
     def show_form(self, form: Form) -> None:
+        another = bool(form.rows) and (not self._rows or self._rows[0].path != form.rows[0].path)
         self._rows = form.rows
         width, signs = max(24, self.line_width or 70), glyphs()
         names = names_width(form.rows, width)
         keys = [(row.path, row.renames) for row in form.rows]
         with self.prevent(OptionList.OptionHighlighted):
             self.show(keys, [form_line(row, names, width, signs) for row in form.rows])
+            if another:
+                self.go(None)
 
     def go_to(self, path: Path) -> None:
         """Put the cursor on the option at `path`, if there is one."""
