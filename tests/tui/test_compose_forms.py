@@ -1,0 +1,130 @@
+"""Forms, outline and texts of Compose: pure functions over the engine's definitions and plain JSON data."""
+
+from __future__ import annotations
+
+import json
+
+import made_compose
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_compose import BOUND, DISKS, DOCUMENT, IDS, previewed
+
+from raidtui.engine.reading import read_document
+from raidtui.model.describe import Field, Kind
+from raidtui.tui.compose import edit, files
+from raidtui.tui.compose.devices import alone, entries, toggled
+from raidtui.tui.compose.fields import as_text, parse
+from raidtui.tui.compose.form_rows import form
+from raidtui.tui.compose.offers import layer_offers
+from raidtui.tui.compose.outline import outline
+from raidtui.tui.compose.paths import MISSING
+from raidtui.tui.draft import EMPTY, Draft
+
+KINDS = made_compose.known()
+THERE = {disk.id: disk for disk in DISKS}
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+)
+
+
+def test_a_layer_that_nobody_here_knows_has_a_form_and_is_offered():
+    cache = Kind("bcache", "bcache", "A cache before a disk.", (
+        Field("on", "devices", "What is cached.", required=True),
+        Field("mode", "choice", "How.", required=True, choices=("writeback", "writethrough")),
+        Field("bucket", "size", default="512KiB"),
+    ), "block")  # fmt: skip
+    kinds = msgspec.structs.replace(KINDS, layers=(*KINDS.layers, cache))
+    offers = [offer for offer in layer_offers(kinds) if offer.kind.kind == "bcache"]
+    assert [offer.entry.words for offer in offers] == ["writeback", "writethrough"]
+    change = edit.add_layout(BOUND, cache, offers[0].given, offers[0].entry.words)
+    made = form(change.draft.document, ("layouts", "writeback", "bcache"), kinds, None)
+    assert [(row.field.name, row.shown) for row in made.rows] == [
+        ("name", "writeback"), ("on", "@data"), ("mode", "writeback"), ("bucket", "512KiB"),
+    ]  # fmt: skip
+
+
+def test_every_layer_that_is_offered_can_be_added_and_has_a_form():
+    for offer in layer_offers(KINDS):
+        change = edit.add_layout(BOUND, offer.kind, offer.given, offer.entry.words)
+        name = change.path[1]
+        made = form(change.draft.document, ("layouts", name, offer.kind.kind), KINDS, previewed(change.draft))
+        assert len(made.rows) > len(offer.kind.fields) / 2
+        assert json.loads(json.dumps(change.draft.document)) == change.draft.document
+
+
+def test_a_form_says_what_is_taken_where_something_is_left_out_and_why():
+    made = form(BOUND.document, ("layouts", "raid5", "md"), KINDS, previewed(BOUND))
+    rows = {row.field.name: row for row in made.rows}
+    assert rows["layout"].shown == "left-symmetric"
+    assert rows["layout"].setting.why == "mdadm's default"
+    assert rows["bitmap_chunk"].refused
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "value"),
+    [("size", "64 KiB", "64KiB"), ("extent", "80%", "80%"), ("duration", "60s", "60s"), ("integer", "4,096", 4096),
+     ("number", "1.5", 1.5), ("switch", "yes", True), ("devices", "@data", "@data"), ("list", "[1, 2]", [1, 2]),
+     ("object", '{"a": 1}', {"a": 1}), ("text", "zipf:1.2", "zipf:1.2"), ("size", "", MISSING)],
+)  # fmt: skip
+def test_texts_become_values(type_, text, value):
+    assert parse(Field("x", type_), text) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [(Field("x", "size"), "64"), (Field("x", "duration"), "60"), (Field("x", "integer", least=1, most=8), "9"),
+     (Field("x", "integer"), "four"), (Field("x", "number"), "nan"), (Field("x", "object"), "{"),
+     (Field("x", "text", pattern="^a+$"), "b"), (Field("x", "choice", choices=("a",)), "b"), (Field("x", "switch"), "x")],
+)  # fmt: skip
+def test_texts_that_mean_nothing_are_refused_in_words(field, text):
+    with pytest.raises(ValueError, match=r"\w"):
+        parse(field, text)
+
+
+@given(st.sampled_from(["list", "object"]), json_values)
+def test_what_is_shown_as_json_is_read_back_as_it_was(type_, value):
+    field = Field("x", type_)
+    assert parse(field, as_text(field, value)) == value
+
+
+@given(st.dictionaries(st.sampled_from(["schema", "name", "roles", "layouts", "workloads", "policy"]), json_values))
+def test_no_document_however_odd_stops_outline_and_form(document):
+    draft = Draft(document)
+    for line in outline(draft, KINDS, previewed(draft), THERE):
+        form(document, line.form, KINDS, None)
+
+
+def test_the_outline_says_which_disks_are_missing_and_which_layer_is_wrong():
+    wrong = edit.set_value(BOUND, ("layouts", "raid5", "md", "chunk"), "3KiB").draft
+    lines = outline(wrong, KINDS, previewed(wrong), {key: disk for key, disk in THERE.items() if key != IDS[0]})
+    by_path = {line.path: line for line in lines}
+    assert by_path[("bind", "data", IDS[0])].wrong == "missing"
+    assert not by_path[("bind", "data", IDS[1])].wrong
+    assert "3KiB" in by_path[("layouts", "raid5")].wrong
+
+
+@given(st.sampled_from([MISSING, "@a", ["@a", "@b"], {"md": {}}, [{"md": {}}, "@a"]]), st.sampled_from(["@a", "@b", "@c"]))
+def test_what_is_added_to_an_input_and_taken_out_again_leaves_it_as_it_was(value, source):
+    _, before, _ = entries(value, dict.fromkeys("abc", ""))
+    once = toggled(value, source)
+    _, after, _ = entries(toggled(once, source), dict.fromkeys("abc", ""))
+    assert sorted(after) == sorted(before)
+    assert alone(value, source) == source
+
+
+def test_a_saved_scenario_is_read_back_as_it_was_by_engine_and_screen(tmp_path):
+    path = tmp_path / "it.json"
+    files.write(str(path), DOCUMENT)
+    assert files.read(str(path)).document == DOCUMENT
+    assert list(read_document(path.read_text()).scenario.layouts) == list(DOCUMENT["layouts"])
+
+
+def test_every_shipped_scenario_is_a_beginning():
+    names = [beginning for beginning in files.beginnings() if beginning.note.startswith("shipped")]
+    assert names
+    for beginning in names:
+        assert files.read(beginning.name).document["layouts"]
+    assert files.read("") == EMPTY
