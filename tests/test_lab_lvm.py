@@ -20,12 +20,18 @@ from raidtui.lab.control import Lab
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(2400)]
 
 DRIVER = Path(__file__).parent / "stack/lvm_driver.py"
-DISKS = "5x256M,1x512M"
+DISKS = "5x256M,1x512M,2x6G"
+"""A VDO pool has an index of 2.5 GiB and a slab of 2."""
 SKIP = "skip-if-zeroed"
 
 
-def volume(name: str, on: int, sync: str = "wait", **lvm: Any) -> dict[str, Any]:
-    return {"do": "whole", "name": name, "on": on, "sync": sync, "lvm": lvm}
+def volume(name: str, on: int, sync: str = "wait", fast: int = 0, large: bool = False, **lvm: Any) -> dict[str, Any]:
+    """`fast`: how many devices its cache has; `large`: of the large disks."""
+    case = {"do": "whole", "name": name, "on": on, "sync": sync, "large": large, "lvm": lvm}
+    for cache in ("cache", "writecache"):
+        if cache in lvm:
+            case |= {f"{cache}.on": fast, "lvm": {**lvm, cache: {"on": "@fast", **lvm[cache]}}}
+    return case
 
 
 VOLUMES = [
@@ -34,6 +40,12 @@ VOLUMES = [
     volume("raid1", 2, sync=SKIP, type="raid1"),
     volume("raid5", 3, type="raid5", size="64MiB"),
     volume("raid10", 4, sync=SKIP, type="raid10", stripe_size="16KiB"),
+    volume("cachevol", 2, fast=1, type="striped", cache={"mode": "writeback", "chunk": "128KiB"}),
+    volume("cache pool", 2, SKIP, fast=1, type="raid1", cache={"kind": "pool", "mode": "passthrough"}),
+    volume("writecache", 3, SKIP, fast=1, type="raid5", writecache={"high_watermark": 60, "writeback_jobs": 64}),
+    volume("vdo", 2, large=True, type="striped", vdo={"virtual_size": "1TB", "compression": False}),
+    volume("thin", 2, type="striped", thin={"virtual_size": "2GiB", "chunk": "128KiB", "zero": False}),
+    volume("checksums", 2, type="raid1", size="32MiB", integrity={"mode": "bitmap"}),
 ]
 MORE_VOLUMES = [
     volume("linear of unequal", 6, type="linear"),
@@ -48,6 +60,19 @@ MORE_VOLUMES = [
     volume("raid5 anywhere", 5, sync=SKIP, type="raid5", allocation="anywhere", size="99%"),
     volume("raid6", 5, sync=SKIP, type="raid6", region_size="4MiB"),
     volume("raid10 of three copies", 6, sync=SKIP, type="raid10", mirrors=2),
+    volume("mirror", 3, sync=SKIP, type="mirror", mirrors=1),
+    volume("mirror in sync", 2, type="mirror", mirror_log="core", size="32MiB"),
+    volume("cachevol on raid5", 3, SKIP, fast=2, type="raid5", cache={"size": "50%", "policy": "mq"}),
+    volume(
+        "cache pool of threshold", 1, fast=1, cache={"kind": "pool", "mode": "writeback", "migration_threshold": "4MiB"}
+    ),
+    volume("cleaner", 1, fast=1, cache={"policy": "cleaner"}),
+    volume("writecache of sectors", 2, fast=2, type="striped", writecache={"block_size": "512B", "size": "64MiB"}),
+    volume("vdo on raid1", 2, SKIP, large=True, type="raid1", vdo={"deduplication": False, "slab_size": "512MiB"}),
+    volume("thin on raid1", 2, SKIP, type="raid1", thin={}),
+    volume("thin on raid6", 5, type="raid6", thin={"virtual_size": "50%", "discards": "nopassdown"}),
+    volume("checksums of raid5", 3, type="raid5", integrity={"block_size": "4KiB"}),
+    volume("checksums of raid10", 4, type="raid10", size="50%", integrity={}),
 ]
 RAID1 = {"on": 2, "sync": "wait", "lvm": {"type": "raid1", "size": "32MiB"}}
 RAID5 = {"on": 3, "sync": "wait", "lvm": {"type": "raid5", "size": "64MiB"}}
@@ -60,6 +85,9 @@ BROKEN = {
     "metadata gone": (STRIPED, f"{WIPE.format('$A')}; {WIPE.format('$B')}"),
     "under another name": (STRIPED, "lvm vgchange -an $VG --devices $ALL; lvm vgrename -An $VG other --devices $ALL"),
 }
+CACHED = volume("", 2, fast=1, type="striped", cache={"mode": "writeback"})
+THIN = volume("", 2, type="striped", thin={})
+VDO = volume("", 2, large=True, type="striped", vdo={})
 MOMENTS = [0.2, 0.4, 0.7, 1.0, 1.4, 1.8, 2.4, 3.0]
 FAULTS = [
     {"do": "killed", "name": "killed", "after_s": MOMENTS[::3], **RAID5},
@@ -72,6 +100,9 @@ FAULTS = [
 ]
 MORE_FAULTS = [
     {"do": "killed", "name": "killed", "after_s": MOMENTS, **RAID5},
+    {**CACHED, "do": "killed", "name": "cache killed", "after_s": [1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0]},
+    {**THIN, "do": "killed", "name": "thin killed", "after_s": [1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0]},
+    {**VDO, "do": "killed", "name": "vdo killed", "after_s": [1.5, 2.0, 3.0, 4.0, 6.0, 8.0]},
     {"do": "still_creating", "name": "still creating", **RAID5},
     *({"do": "broken", "name": name, "then": then, **case} for name, (case, then) in BROKEN.items()),
     {"do": "cancelled", "name": "cancelled", "on": 2, "sync": "wait", "lvm": {"type": "raid1"}},
@@ -173,9 +204,10 @@ def test_a_creation_that_was_killed_is_undone(seen: Seen) -> None:
 
 
 @pytest.mark.slow
-def test_a_creation_that_was_killed_at_any_moment_is_undone(more: Seen) -> None:
-    check_kills(more["killed"])
-    assert any("labels" in kill["before"] for kill in more["killed"]["kills"])
+@pytest.mark.parametrize("name", ["killed", "cache killed", "thin killed", "vdo killed"])
+def test_a_creation_that_was_killed_at_any_moment_is_undone(more: Seen, name: str) -> None:
+    check_kills(more[name])
+    assert any("labels" in kill["before"] for kill in more[name]["kills"])
 
 
 def check_undone(case: dict[str, Any]) -> None:

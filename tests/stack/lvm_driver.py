@@ -81,7 +81,9 @@ class Bench:
 
     def plan(self, case: dict[str, Any]) -> Planned:
         spec = decode(LvmSpec, {"on": "@data", **case["lvm"]})
-        ids, parts, at = list(self.permits), {}, case.get("from", 0)
+        ids, parts, at = list(self.permits), {}, 0
+        if case.get("large"):
+            ids.reverse()
         for name in ("on", *LAYER.inputs(spec)):
             if name not in parts and (count := case.get(name, 0)):
                 parts[name] = self.parts(ids[at : at + count])
@@ -94,9 +96,8 @@ class Bench:
     def build(self, planned: Planned, until: str = "") -> dict[str, Any]:
         """Run the build steps; facts by action."""
         facts: dict[str, Any] = {"commands": {}, "planned": {}, "took": {}}
-        if planned.needs_zero:
-            for disk in planned.build[0].args["disks"]:
-                self.context.zero_proof[disk] = make_blank(self.permits[disk])
+        for disk in planned.build[0].args["disks"]:
+            self.context.zero_proof[disk] = make_blank(self.permits[disk])
         for draft in planned.build:
             began = time.monotonic()
             outcome = self.run(draft)
@@ -185,6 +186,8 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen: list[Any] = []
     for after_s in case["after_s"]:
         planned = bench.plan(case)
+        for disk in planned.build[0].args["disks"]:
+            make_blank(bench.permits[disk])
         lines = [command for draft in planned.build for command in draft.commands]
         child = subprocess.Popen([sys.executable, "-c", _RUN_ALL, json.dumps(lines)], start_new_session=True)
         time.sleep(after_s)
@@ -200,7 +203,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 _RUN_ALL = """
 import json, subprocess, sys
 for argv in json.loads(sys.argv[1]):
-    subprocess.run(argv, input=b"y\\n", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(argv, input=b"y\\ny\\n", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 """
 
 
@@ -245,7 +248,7 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     bench.context.zero_proof |= {disk: {"method": "discard"} for disk in args["disks"]}
     bench.build(planned)
     paths = [bench.context.path(pv["ref"]) for pv in args["pvs"]]
-    sh(f"lvm vgremove -An -y theirs && lvm pvcreate {theirs[0]} && lvm vgextend -An {args['name']} {theirs[0]} "
+    sh(f"lvm vgremove -y theirs && lvm pvcreate {theirs[0]} && lvm vgextend -An {args['name']} {theirs[0]} "
        f"--devices {theirs[0]},{','.join(paths)}")  # fmt: skip
     shared = problem_of(lambda: bench.run(planned.teardown[0]))
     sh(f"lvm vgreduce -An {args['name']} {theirs[0]} --devices {theirs[0]},{','.join(paths)}")

@@ -13,6 +13,8 @@ from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
 from raidtui.stack.layers.lvm import LAYER
 from raidtui.stack.lvm.command import CONFIG, lvm_uuid
+from raidtui.stack.lvm.health import of_target
+from raidtui.stack.lvm.kernel import Status
 from raidtui.stack.lvm.label import parse
 from raidtui.stack.lvm.size import data_start, rows
 
@@ -43,6 +45,57 @@ def test_a_raid5_is_created_by_these_commands() -> None:
         ("lvm", "vgremove", GROUP.name),
         ("lvm", "pvremove", "/dev/on0", "/dev/on1", "/dev/on2"),
     ]
+
+
+def test_a_cachevol_is_put_in_front_by_these_commands() -> None:
+    spec = spec_of(type="striped", cache={"on": "@fast", "mode": "writeback", "chunk": "128KiB"})
+    planned = plan(spec, {"on": 2, "cache.on": 1})
+    assert commands(planned)["lvm.cache"] == (
+        ("lvm", "lvcreate", "--name", "fast", "--size", "8384512K", GROUP.name, "/dev/cache0",
+         "--type", "linear", "--alloc", "normal", "--activate", "n", "--zero", "n", "--wipesignatures", "n"),
+        ("lvm", "lvconvert", "--type", "cache", "--cachevol", f"{GROUP.name}/fast", "--cachemode", "writeback",
+         "--cachepolicy", "smq", "--chunksize", "128K", f"{GROUP.name}/volume"),
+    )  # fmt: skip
+    assert planned.build[1].commands[0][6:9] == (GROUP.name, "/dev/on0", "/dev/on1"), "data stays on its own devices"
+
+
+def test_a_cache_pool_and_a_writecache_are_put_in_front_by_these_commands() -> None:
+    pool = plan(spec_of(cache={"on": "@fast", "kind": "pool", "mode": "passthrough"}), {"on": 1, "cache.on": 1})
+    assert commands(pool)["lvm.cache"] == (
+        ("lvm", "lvcreate", "--name", "fast", "--size", "8372224K", GROUP.name, "/dev/cache0",
+         "--type", "cache-pool", "--poolmetadatasize", "12288K", "--poolmetadataspare", "n", "--chunksize", "64K",
+         "--cachemode", "passthrough"),
+        ("lvm", "lvconvert", "--type", "cache", "--cachepool", f"{GROUP.name}/fast", "--cachemode", "passthrough",
+         "--cachepolicy", "smq", f"{GROUP.name}/volume"),
+    )  # fmt: skip
+    spec = spec_of(writecache={"on": "@fast", "size": "1GiB", "high_watermark": 60, "writeback_jobs": 64})
+    assert commands(plan(spec, {"on": 1, "writecache.on": 1}))["lvm.cache"][1] == (
+        "lvm", "lvconvert", "--type", "writecache", "--cachevol", f"{GROUP.name}/fast", "--cachesettings",
+        "block_size=4096", "--cachesettings", "high_watermark=60", "--cachesettings", "writeback_jobs=64",
+        f"{GROUP.name}/volume",
+    )  # fmt: skip
+
+
+def test_a_vdo_and_a_thin_volume_are_made_by_these_commands() -> None:
+    planned = plan(spec_of(type="raid5", vdo={"virtual_size": "8TB", "compression": False}), {"on": 3})
+    assert planned.build[1].commands[0][3:5] == ("pool", "--size")
+    assert commands(planned)["lvm.pool"] == (
+        ("lvm", "lvconvert", "--type", "vdo-pool", "--name", "volume", "--virtualsize", "7812501504K", "--compression", "n",
+         "--deduplication", "y", "--vdosettings", "slab_size_mb=2048", "--vdosettings", "index_memory_size_mb=256",
+         f"{GROUP.name}/pool"),
+    )  # fmt: skip
+    assert planned.targets[0].size_bytes == 7812501504 << 10
+    assert planned.offers is not None
+    assert planned.offers.logical_sector_bytes == 4096
+    thin = plan(spec_of(type="raid1", thin={"virtual_size": "50%"}), {"on": 2})
+    assert commands(thin)["lvm.pool"] == (
+        ("lvm", "lvcreate", "--name", "meta", "--size", "16384K", GROUP.name, "/dev/on0", "/dev/on1",
+         "--type", "raid1", "--mirrors", "1", "--activate", "n", "--zero", "n", "--wipesignatures", "n"),
+        ("lvm", "lvconvert", "--type", "thin-pool", "--poolmetadata", f"{GROUP.name}/meta", "--poolmetadataspare", "n",
+         "--chunksize", "64K", "--zero", "y", "--discards", "passdown", "--errorwhenfull", "y", f"{GROUP.name}/pool"),
+        ("lvm", "lvcreate", "--type", "thin", "--name", "volume", "--virtualsize", "4177920K", "--thinpool", "pool",
+         GROUP.name),
+    )  # fmt: skip
 
 
 def test_every_command_sees_its_own_devices_only_and_starts_no_daemon() -> None:
@@ -173,6 +226,43 @@ def test_every_option_says_what_it_comes_to() -> None:
     assert LAYER.words(spec, {"on": 6}) == "raid5 of 6, stripe 64KiB"
     assert LAYER.survives(spec, {"on": 6})["on"][0] == 1
     assert LAYER.survives(spec_of(type="striped"), {"on": 6})["on"][0] == 0
+
+
+def test_a_cache_that_holds_what_is_nowhere_else_must_not_be_lost() -> None:
+    for mode, count in (("writeback", 0), ("writethrough", 1)):
+        spec = spec_of(type="raid1", cache={"on": "@fast", "mode": mode})
+        counts = {"on": 2, "cache.on": 1}
+        assert LAYER.survives(spec, counts)["cache.on"][0] == count
+        assert LAYER.shape(spec, parts_of(counts)).may_fail == count
+        assert dict(LAYER.inputs(spec)).keys() == {"on", "cache.on"}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("raid raid5_ls 3 AAA 10/10 idle 0 0 -", []),
+        ("raid raid5_ls 3 AAa 4/10 recover 0 0 -", ["v is busy with recover"]),
+        ("raid raid5_ls 3 ADA 10/10 idle 0 0 -", ["v has a dead image"]),
+        ("mirror 2 253:1 253:2 3/8 1 AA 1 core", ["v is not in sync"]),
+        ("cache 8 15/2048 256 13/3136 6 34 0 0 0 13 0 2 metadata2 writeback 2 m 4096 smq 0 rw -", []),
+        ("cache 8 15/2048 256 13/3136 6 34 0 0 0 13 0 1 writeback 2 m 4096 smq 0 ro needs_check",
+         ["the metadata of cache v is read-only", "cache v needs a check"]),
+        ("cache Fail", ["v failed"]),
+        ("writecache 0 1000 900 0", []),
+        ("writecache 5 1000 900 0", ["writecache v has an error"]),
+        ("thin-pool 1 113/1024 0/16384 - rw no_discard_passdown error_if_no_space - 256", []),
+        ("thin-pool 1 113/1024 9/9 - out_of_data_space discard_passdown error_if_no_space - 256",
+         ["thin pool v is out_of_data_space"]),
+        ("vdo /dev/dm-6 normal - online offline 787299 1572864", []),
+        ("vdo /dev/dm-6 read-only - error offline 9 9",
+         ["VDO pool v is read-only", "the index of VDO pool v is error", "VDO pool v is full"]),
+        ("integrity 0 100 50", ["v is not in sync"]),
+        ("integrity 3 100 -", ["v found wrong checksums"]),
+    ],
+)  # fmt: skip
+def test_what_the_kernel_says_of_a_target_is_understood(line: str, said: list[str]) -> None:
+    target, *words = line.split()
+    assert of_target(Status("v", target, tuple(words))) == said
 
 
 def test_a_label_is_known_by_its_uuid() -> None:

@@ -15,6 +15,8 @@ from raidtui.model.scenario import Policy
 from raidtui.stack.layers.lvm import LAYER
 from raidtui.stack.reasons import REASONS
 
+FAST = {"on": 1, "cache.on": 1}
+SLOW = {"on": 1, "writecache.on": 1}
 REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("lvm-too-few", {"type": "striped"}, {"on": 1}, "on"),
     ("lvm-too-few", {"type": "striped", "stripes": 4}, {"on": 3}, "on"),
@@ -46,6 +48,31 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("lvm-region-size", {"type": "striped", "region_size": "2MiB"}, {"on": 2}, "region_size"),
     ("lvm-region-size", {"type": "raid1", "region_size": "3MiB"}, {"on": 2}, "region_size"),
     ("lvm-region-size", {"type": "raid5", "region_size": "16KiB"}, {"on": 3}, "region_size"),
+    ("lvm-mirrors", {"type": "raid1", "mirror_log": "core"}, {"on": 2}, "mirror_log"),
+    ("lvm-integrity", {"type": "striped", "integrity": {}}, {"on": 2}, "integrity"),
+    ("lvm-integrity", {"type": "raid1", "integrity": {"block_size": "8KiB"}}, {"on": 2}, "integrity.block_size"),
+    ("lvm-cache", {"cache": {"on": "@f", "chunk": "48KiB"}}, FAST, "cache.chunk"),
+    ("lvm-cache", {"cache": {"on": "@f", "chunk": "2GiB"}}, FAST, "cache.chunk"),
+    (
+        "lvm-cache",
+        {"cache": {"on": "@f", "chunk": "1MiB", "migration_threshold": "1MiB"}},
+        FAST,
+        "cache.migration_threshold",
+    ),
+    ("lvm-cache", {"cache": {"on": "@f", "mode": "writeback", "policy": "cleaner"}}, FAST, "cache.policy"),
+    ("lvm-too-few", {"cache": {"on": "@f"}}, {"on": 1}, "cache.on"),
+    ("lvm-writecache", {"writecache": {"on": "@f", "block_size": "8KiB"}}, SLOW, "writecache.block_size"),
+    ("lvm-writecache", {"writecache": {"on": "@f", "low_watermark": 60}}, SLOW, "writecache.low_watermark"),
+    ("lvm-writecache", {"writecache": {"on": "@f", "high_watermark": 40}}, SLOW, "writecache.high_watermark"),
+    ("lvm-vdo", {"vdo": {"slab_size": "64MiB"}}, {"on": 1}, "vdo.slab_size"),
+    ("lvm-vdo", {"vdo": {"index_memory": "300MiB"}}, {"on": 1}, "vdo.index_memory"),
+    ("lvm-vdo", {"vdo": {"virtual_size": "5PiB"}}, {"on": 1}, "vdo.virtual_size"),
+    ("lvm-thin", {"thin": {"chunk": "32KiB"}}, {"on": 1}, "thin.chunk"),
+    ("lvm-together", {"vdo": {}, "thin": {}}, {"on": 1}, "thin"),
+    ("lvm-together", {"cache": {"on": "@f"}, "vdo": {}}, FAST, "vdo"),
+    ("lvm-together", {"cache": {"on": "@f"}, "writecache": {"on": "@g"}}, {**FAST, **SLOW}, "writecache"),
+    ("lvm-together", {"type": "mirror", "thin": {}}, {"on": 2}, "thin"),
+    ("lvm-together", {"type": "raid1", "integrity": {}, "vdo": {}}, {"on": 2}, "integrity"),
 ]
 
 
@@ -72,6 +99,12 @@ ALLOWED: list[tuple[dict[str, Any], dict[str, int]]] = [
     ({"type": "raid10"}, {"on": 5}),
     ({"type": "raid10", "mirrors": 2}, {"on": 6}),
     ({"type": "mirror"}, {"on": 2}),
+    ({"type": "raid1", "integrity": {"mode": "bitmap", "block_size": "512B"}}, {"on": 2}),
+    ({"type": "raid5", "cache": {"on": "@f", "kind": "pool", "mode": "writeback"}}, {"on": 3, "cache.on": 2}),
+    ({"type": "striped", "cache": {"on": "@f", "chunk": "1MiB", "migration_threshold": "8MiB"}}, {"on": 2, "cache.on": 1}),
+    ({"writecache": {"on": "@f", "block_size": "512B", "low_watermark": 10, "high_watermark": 40}}, SLOW),
+    ({"type": "raid5", "vdo": {"virtual_size": "8TB", "compression": False}}, {"on": 6}),
+    ({"type": "raid6", "thin": {"virtual_size": "50%", "chunk": "1MiB"}}, {"on": 5}),
 ]
 
 
@@ -94,12 +127,21 @@ def specs(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, int]]:
         "allocation": st.sampled_from(["normal", "contiguous", "cling", "anywhere"]),
         "extent_size": st.sampled_from(["1MiB", "4MiB", "32MiB", "5MiB"]),
         "region_size": st.sampled_from(["4KiB", "2MiB", "3MiB"]),
+        "integrity": st.sampled_from([{}, {"mode": "bitmap", "block_size": "4KiB"}]),
+        "cache": st.sampled_from([{"on": "@f"}, {"on": "@f", "kind": "pool", "mode": "writeback", "size": "1GiB"}]),
+        "writecache": st.sampled_from([{"on": "@g"}, {"on": "@g", "high_watermark": 70, "size": "50%"}]),
+        "vdo": st.sampled_from([{}, {"virtual_size": "1TB", "slab_size": "128MiB"}]),
+        "thin": st.sampled_from([{}, {"virtual_size": "10%", "zero": False}]),
     }
     options: dict[str, Any] = {"type": draw(st.sampled_from(types))}
+    on_top = draw(st.sampled_from(["", "", "", "integrity", "cache", "writecache", "vdo", "thin", "cache vdo"])).split()
     for name, values in maybe.items():
-        if draw(st.booleans()):
+        known = name in ("integrity", "cache", "writecache", "vdo", "thin")
+        if name in on_top or (not known and draw(st.booleans())):
             options[name] = draw(values)
-    return options, {"on": draw(st.integers(1, 12))}
+    counts = {"on": draw(st.integers(1, 12))}
+    counts |= {f"{name}.on": draw(st.integers(1, 3)) for name in ("cache", "writecache") if name in options}
+    return options, counts
 
 
 @given(
@@ -124,7 +166,9 @@ def test_any_volume_is_either_refused_with_reasons_or_planned_whole(
             return
         raise
     assert planned.offers is not None
-    assert 0 < planned.offers.size_bytes <= sum(part.size_bytes for part in parts["on"])
+    assert planned.offers.size_bytes > 0
+    if spec.vdo is None and spec.thin is None:
+        assert planned.offers.size_bytes <= sum(part.size_bytes for part in parts["on"])
     shape = LAYER.shape(spec, parts)
     assert shape.size_bytes == planned.offers.size_bytes == planned.targets[0].size_bytes
     assert 0 <= shape.may_fail < counts["on"]
@@ -134,7 +178,8 @@ def test_any_volume_is_either_refused_with_reasons_or_planned_whole(
     for argv in lines:
         assert not {"--force", "-f", "-ff"} & set(argv)
         assert all(word and " " not in word for word in argv)
-        assert argv[argv.index("--devices") + 1] == ",".join(part.path for part in parts["on"])
+        everything = [part.path for name in ("on", "cache.on", "writecache.on") for part in parts.get(name, ())]
+        assert argv[argv.index("--devices") + 1] == ",".join(everything)
     assert all(draft.action in LAYER.actions for draft in (*planned.build, *planned.teardown))
     (create,) = planned.build[1].commands
     assert ("--nosync" in create) == planned.needs_zero

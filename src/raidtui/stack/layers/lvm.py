@@ -12,14 +12,17 @@ from raidtui.model.problem import Problem
 from raidtui.model.scenario import Policy
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
-from raidtui.stack.lvm import build, command, dismantle, health, meaning, proof, rules, size, sync
-from raidtui.stack.lvm.arguments import arguments
-from raidtui.stack.lvm.spec import PARITY, REDUNDANT, LvmSpec, stripe_size_bytes
+from raidtui.stack.lvm import build, command, dismantle, fast, health, meaning, pool, rules, size, sync, verify
+from raidtui.stack.lvm.arguments import arguments, target_bytes
+from raidtui.stack.lvm.spec import INPUTS, PARITY, REDUNDANT, LvmSpec, inputs, stripe_size_bytes
 
 _SYNC_BYTES_S: Final = {True: 120e6, False: 200e6}
 """What an initial sync does in a second, roughly, by rotational; the kernel holds it at 200 MB/s."""
 _METADATA_BYTES: Final = 4 << 20
 """More than label, metadata and bitmaps on one physical volume."""
+_CACHE_METADATA_BYTES: Final = 64 << 20
+_POOL_METADATA_BYTES: Final = 512 << 20
+_VDO_BLOCK: Final = 4096
 
 
 class LvmLayer:
@@ -31,7 +34,7 @@ class LvmLayer:
     offers: Final = "block"
 
     def inputs(self, spec: LvmSpec) -> Mapping[str, Operand]:
-        return {"on": spec.on}
+        return inputs(spec)
 
     def check(self, spec: LvmSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
         return rules.check(spec, counts, place)
@@ -51,8 +54,8 @@ class LvmLayer:
         devices = len(parts["on"])
         stripe = stripe_size_bytes(spec)
         return Shape(
-            args["volume"]["size_bytes"],
-            meaning.may_fail(spec, devices),
+            target_bytes(args),
+            meaning.may_fail(spec, devices) if _keeps_all(spec) else 0,
             size.write_penalty(spec, devices),
             stripe,
             size.stripe_bytes(spec, devices, stripe),
@@ -64,7 +67,7 @@ class LvmLayer:
         created = names.new("lvm")
         skip = _can_skip_sync(spec, parts, policy)
         args = arguments(spec, parts, created.name, names, nosync=skip)
-        everything = tuple(part for group in parts.values() for part in group)
+        everything = _in_order(parts)
         paths = [part.path for part in everything]
         undo = command.teardown_argvs(created.name, paths)
         written = _METADATA_BYTES * len(everything)
@@ -93,6 +96,7 @@ class LvmLayer:
         if spec.type in REDUNDANT and not skip:
             sync_bytes, seconds = _sync_cost(args, everything)
             drafts.append(Draft("lvm.sync", "Wait for the initial sync", args, writes_bytes=sync_bytes, seconds=seconds))
+        drafts += _on_top(args, parts, paths)
         drafts.append(Draft("lvm.verify", "Read the volume back", args, seconds=1.0))
         teardown = Draft("lvm.remove", "Remove volume, group and labels", args, undo, seconds=4.0, writes_bytes=written)
         offers = _offers(spec, parts, args)
@@ -126,6 +130,16 @@ class _Volume(Action):
         return health.members(context, args)
 
 
+class _Cache(Action):
+    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
+        return build.attach_cache(context, args)
+
+
+class _Pool(Action):
+    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
+        return build.make_pool(context, args)
+
+
 class _Sync(Action):
     def do(self, context: Context, args: dict[str, Any]) -> Outcome:
         return sync.wait(context, args)
@@ -133,7 +147,7 @@ class _Sync(Action):
 
 class _Verify(Action):
     def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return proof.verify(context, args)
+        return verify.verify(context, args)
 
 
 class _Remove(Action):
@@ -146,6 +160,8 @@ _ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
         "lvm.group": _Group(),
         "lvm.volume": _Volume(),
         "lvm.sync": _Sync(),
+        "lvm.cache": _Cache(),
+        "lvm.pool": _Pool(),
         "lvm.verify": _Verify(),
         "lvm.remove": _Remove(),
     }
@@ -155,7 +171,35 @@ _ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
 def _can_skip_sync(spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]], policy: Policy) -> bool:
     """Only whole disks are ever proven zero; and LVM leaves the sync of a raid6 out for nobody."""
     disks_only = all(part.ref.startswith("disk:") for part in parts["on"])
-    return policy.initial_sync == "skip-if-zeroed" and spec.type in REDUNDANT - {"raid6"} and disks_only
+    possible = spec.type in REDUNDANT - {"raid6"} and spec.integrity is None
+    return policy.initial_sync == "skip-if-zeroed" and possible and disks_only
+
+
+def _keeps_all(spec: LvmSpec) -> bool:
+    """False where a cache holds what is nowhere else."""
+    return spec.writecache is None and (spec.cache is None or spec.cache.mode != "writeback")
+
+
+def _in_order(parts: Mapping[str, tuple[Part, ...]]) -> tuple[Part, ...]:
+    """Every device, in the order of `args["pvs"]`."""
+    return tuple(part for name in INPUTS for part in parts.get(name, ()))
+
+
+def _on_top(args: dict[str, Any], parts: Mapping[str, tuple[Part, ...]], paths: list[str]) -> list[Draft]:
+    """What is put on the volume once its images are in sync."""
+    undo = command.teardown_argvs(args["name"], paths)
+    drafts = []
+    if (cache := args["cache"]) is not None:
+        on = [part.path for name, role in INPUTS.items() if role == "cache" for part in parts.get(name, ())]
+        what = "writecache" if cache["kind"] == "writecache" else f"{cache['mode']} cache"
+        drafts.append(Draft("lvm.cache", f"Put a {what} in front of the volume", args, fast.argvs(args, on, paths), undo,
+                            writes_bytes=_CACHE_METADATA_BYTES + cache["metadata_bytes"], seconds=4.0))  # fmt: skip
+    if args["pool"] is not None:
+        on = [part.path for part in parts["on"]]
+        kind = {"vdo": "VDO", "thin": "thin"}[args["pool"]["kind"]]
+        drafts.append(Draft("lvm.pool", f"Make it the pool of a {kind} volume", args, pool.argvs(args, on, paths), undo,
+                            writes_bytes=_POOL_METADATA_BYTES, seconds=8.0))  # fmt: skip
+    return drafts
 
 
 def _sync_cost(args: dict[str, Any], parts: tuple[Part, ...]) -> tuple[int, float]:
@@ -167,14 +211,18 @@ def _sync_cost(args: dict[str, Any], parts: tuple[Part, ...]) -> tuple[int, floa
 
 
 def _offers(spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]], args: dict[str, Any]) -> Part:
-    everything = tuple(part for group in parts.values() for part in group)
+    everything = _in_order(parts)
+    plain = args["cache"] is None and args["pool"] is None and args["integrity"] is None
+    blocks = [(args[name] or {}).get("block_bytes", 0) for name in ("cache", "integrity")]
+    blocks.append(_VDO_BLOCK if spec.vdo is not None else 0)
+    sector = max(*(part.logical_sector_bytes for part in everything), *blocks)
     return Part(
         args["ref"],
         command.volume_path(args["name"]),
-        args["volume"]["size_bytes"],
-        max(part.logical_sector_bytes for part in everything),
+        target_bytes(args),
+        sector,
         tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
-        discard=spec.type not in PARITY and all(part.discard for part in parts["on"]),
+        discard=plain and spec.type not in PARITY and all(part.discard for part in parts["on"]),
         rotational=any(part.rotational for part in parts["on"]),
         stripe_bytes=size.stripe_bytes(spec, len(parts["on"]), stripe_size_bytes(spec)),
     )

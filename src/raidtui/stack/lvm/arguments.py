@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from raidtui.model.plan import Names
 from raidtui.model.problem import Exit, fail
 from raidtui.stack.layer import Part
-from raidtui.stack.lvm import size
-from raidtui.stack.lvm.command import lvm_uuid
-from raidtui.stack.lvm.spec import REDUNDANT, LvmSpec, extent_bytes, geometry, stripe_size_bytes
-
-ROLES: Final = {"on": "member"}
-"""What a device is, by the input that it goes into."""
+from raidtui.stack.lvm import fast, pool, size
+from raidtui.stack.lvm.command import POOL, VOLUME, lvm_uuid
+from raidtui.stack.lvm.spec import INPUTS, REDUNDANT, LvmSpec, extent_bytes, geometry, stripe_size_bytes
 
 
 def arguments(
@@ -22,7 +19,9 @@ def arguments(
     """Raises ProblemError (`lvm-too-small`, `lvm-sectors`)."""
     everything = [part for group in parts.values() for part in group]
     _refuse_mixed_sectors(everything)
-    pvs = [_pv(part, role, names, spec) for input_, role in ROLES.items() for part in parts.get(input_, ())]
+    pvs = [_pv(part, role, names, spec) for input_, role in INPUTS.items() for part in parts.get(input_, ())]
+    free = {role: [pv["extents"] for pv in pvs if pv["role"] == role] for role in ("member", "cache")}
+    volume = _volume(spec, free["member"], nosync=nosync)
     return {
         "name": name,
         "ref": f"lvm:{name}",
@@ -30,8 +29,16 @@ def arguments(
         "disks": list(dict.fromkeys(disk for part in everything for disk in part.disks)),
         "paths": {part.ref: part.path for part in everything if not part.ref.startswith("disk:")},
         "extent_bytes": extent_bytes(spec),
-        "volume": _volume(spec, [pv["extents"] for pv in pvs if pv["role"] == "member"], nosync=nosync),
+        "volume": volume,
+        "integrity": _integrity(spec, everything),
+        "cache": fast.arguments(spec, free["cache"]),
+        "pool": pool.arguments(spec, volume["size_bytes"], free["member"]),
     }
+
+
+def target_bytes(args: dict[str, Any]) -> int:
+    """Size of what is measured: the volume, or what its pool shows of itself."""
+    return int(args["pool"]["virtual_bytes"] if args["pool"] else args["volume"]["size_bytes"])
 
 
 def _pv(part: Part, role: str, names: Names, spec: LvmSpec) -> dict[str, Any]:
@@ -47,9 +54,10 @@ def _pv(part: Part, role: str, names: Names, spec: LvmSpec) -> dict[str, Any]:
 
 
 def _volume(spec: LvmSpec, free: list[int], *, nosync: bool) -> dict[str, Any]:
-    found = size.volume(spec, free, "lvm.size")
+    found = size.volume(spec, free, "lvm.size", pool.metadata_extents(spec, free))
     shape = geometry(spec, len(free))
     return {
+        "name": POOL if spec.vdo or spec.thin else VOLUME,
         "type": spec.type,
         "size_bytes": found.size_bytes,
         "extents": found.extents,
@@ -61,7 +69,16 @@ def _volume(spec: LvmSpec, free: list[int], *, nosync: bool) -> dict[str, Any]:
         "allocation": spec.allocation,
         "redundant": spec.type in REDUNDANT,
         "nosync": nosync,
+        "mirror_log": (spec.mirror_log or "disk") if spec.type == "mirror" else None,
     }
+
+
+def _integrity(spec: LvmSpec, parts: list[Part]) -> dict[str, Any] | None:
+    if spec.integrity is None:
+        return None
+    sector = max(part.logical_sector_bytes for part in parts)
+    block = spec.integrity.block_size.bytes if spec.integrity.block_size is not None else sector
+    return {"mode": spec.integrity.mode, "block_bytes": block}
 
 
 def _refuse_mixed_sectors(parts: list[Part]) -> None:

@@ -15,11 +15,12 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
-from raidtui.stack.lvm import kernel, label, tool
+from raidtui.stack.lvm import fast, kernel, label, pool, tool
 from raidtui.stack.lvm.command import VOLUME, pv_extra, vg_extra, volume_argv, volume_path
 from raidtui.stack.lvm.devices import Device, all_devices, paths_of
 from raidtui.stack.lvm.dismantle import dismantle
 from raidtui.stack.lvm.proof import group_differences, mismatch, read_group, read_volumes, volume_differences
+from raidtui.stack.lvm.verify import data_volume, differences
 
 CREATE_TIMEOUT_S: Final = 120.0
 NODE_TIMEOUT_S: Final = 20.0
@@ -110,10 +111,11 @@ def create_volume(context: Context, args: dict[str, Any]) -> Outcome:
 
     def make() -> dict[str, Any]:
         on = paths_of(context, args, "member")
-        if VOLUME not in read_volumes(args, paths):
+        there = read_volumes(args, paths)
+        if not {args["volume"]["name"], data_volume(args)} & there.keys():
             commands.append(tool.run(volume_argv(args, on, paths)))
-        facts = wait_for_node(context, args)
-        if wrong := volume_differences(args, read_volumes(args, paths), devices, VOLUME):
+        facts = wait_for_node(context, args, args["volume"]["name"])
+        if commands and (wrong := volume_differences(args, read_volumes(args, paths), devices, args["volume"]["name"])):
             raise mismatch(args["name"], wrong)
         return facts
 
@@ -121,17 +123,54 @@ def create_volume(context: Context, args: dict[str, Any]) -> Outcome:
     return Outcome("created" if commands else "already there", facts, tuple(commands))
 
 
-def wait_for_node(context: Context, args: dict[str, Any]) -> dict[str, Any]:
-    """Until the volume is active and udev shows it; it is `built` from then on."""
+def attach_cache(context: Context, args: dict[str, Any]) -> Outcome:
+    """Create the fast volume and put it in front of the other one. Raises ProblemError."""
+    on, paths = paths_of(context, args, "cache"), paths_of(context, args)
+    create, attach = fast.argvs(args, on, paths)
+    return _convert(context, args, [(create, None), (attach, fast.answers(args))])
+
+
+def make_pool(context: Context, args: dict[str, Any]) -> Outcome:
+    """Make the volume a pool, and the volume that is measured in it. Raises ProblemError."""
+    on, paths = paths_of(context, args, "member"), paths_of(context, args)
+    return _convert(
+        context, args, [(argv, "y" if argv[1] == "lvconvert" else None) for argv in pool.argvs(args, on, paths)]
+    )
+
+
+def _convert(context: Context, args: dict[str, Any], steps: list[tuple[Argv, str | None]]) -> Outcome:
+    """Run commands with their answers, unless what they make is there already."""
+    context.stop_if_cancelled()
+    devices = all_devices(context, args)
+    paths = [device.path for device in devices]
+    commands: list[Argv] = []
+
+    def make() -> dict[str, Any]:
+        if data_volume(args) not in read_volumes(args, paths):
+            for argv, answer in steps:
+                commands.append(tool.run(argv, answer=answer))
+        facts = wait_for_node(context, args)
+        if wrong := differences(args, read_volumes(args, paths), devices):
+            raise mismatch(args["name"], wrong)
+        return facts
+
+    facts = or_dismantle(context, args, make)
+    return Outcome("created" if commands else "already there", facts, tuple(commands))
+
+
+def wait_for_node(context: Context, args: dict[str, Any], name: str = VOLUME) -> dict[str, Any]:
+    """Until the volume is active and udev shows it; the one that is measured is `built` from then on."""
     until = time.monotonic() + NODE_TIMEOUT_S
-    path = volume_path(args["name"])
+    path = volume_path(args["name"], name)
     while True:
-        node = kernel.volume_node(args["name"])
+        node = kernel.volume_node(args["name"], name) or kernel.volume_node(args["name"])
         named = node is not None and os.path.realpath(path) == f"/dev/{node}"
         # Without udev there are no names, but there is a node.
         if node is not None and (named or time.monotonic() > until) and Path(f"/dev/{node}").exists():
-            context.built[args["ref"]] = path if named else f"/dev/{node}"
-            return {"kernel_name": node, "path": context.built[args["ref"]]}
+            shown = path if named else f"/dev/{node}"
+            if name == VOLUME:
+                context.built[args["ref"]] = shown
+            return {"kernel_name": node, "path": shown}
         if time.monotonic() > until:
             raise fail("lvm-not-there", "LVM ended well, but no active volume came up", place=path,
                        remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip

@@ -18,11 +18,13 @@ CONFIG: Final = (
 )
 """Without spaces: libblockdev writes commands down as one line."""
 VOLUME: Final = "volume"
+POOL: Final = "pool"
+"""What the volume with the data is named where another one is served from it."""
 
 
-def volume_path(group: str) -> str:
-    """Where udev shows the volume."""
-    return f"/dev/{group}/{VOLUME}"
+def volume_path(group: str, volume: str = VOLUME) -> str:
+    """Where udev shows a volume."""
+    return f"/dev/{group}/{volume}"
 
 
 def lvm_uuid(uuid: str) -> str:
@@ -71,6 +73,11 @@ def volume_extra(args: dict[str, Any], paths: Sequence[str]) -> dict[str, str]:
         extra["--regionsize"] = f"{volume['region_bytes'] >> 10}K"
     if volume["nosync"]:
         extra["--nosync"] = ""
+    if volume["mirror_log"] is not None:
+        extra["--mirrorlog"] = volume["mirror_log"]
+    if (integrity := args["integrity"]) is not None:
+        extra |= {"--raidintegrity": "y", "--raidintegritymode": integrity["mode"],
+                  "--raidintegrityblocksize": str(integrity["block_bytes"])}  # fmt: skip
     return {**extra, **limits(paths)}
 
 
@@ -81,7 +88,7 @@ def lvcreate_argv(name: str, size_bytes: int, group: str, on: Sequence[str], ext
 
 def volume_argv(args: dict[str, Any], on: Sequence[str], paths: Sequence[str]) -> Argv:
     """The volume that holds the data."""
-    return lvcreate_argv(VOLUME, args["volume"]["size_bytes"], args["name"], on, volume_extra(args, paths))
+    return lvcreate_argv(args["volume"]["name"], args["volume"]["size_bytes"], args["name"], on, volume_extra(args, paths))
 
 
 def teardown_argvs(group: str, paths: Sequence[str]) -> tuple[Argv, ...]:

@@ -138,7 +138,8 @@ def _remove(context: Context, args: dict[str, Any], marked: list[Device], erased
     paths = [device.path for device in marked]
     common = flat(limits(paths))
     for group in _groups_on(paths):
-        _try(("lvm", "lvremove", group, *common), commands)
+        # Of a pool LVM asks whether what depends on it may go as well: it is all in this group, which is ours.
+        _try(("lvm", "lvremove", group, *common), commands, answer="y")
         _try(("lvm", "vgremove", group, *common), commands)
     _try(("lvm", "pvremove", *paths, *common), commands)
     trouble = []
@@ -165,10 +166,10 @@ def _groups_on(paths: list[str]) -> list[str]:
     return sorted({row["vg_name"] for row in rows} - {""})
 
 
-def _try(argv: Argv, commands: list[Argv]) -> None:
+def _try(argv: Argv, commands: list[Argv], answer: str | None = None) -> None:
     """What one command could not do is seen afterwards; a device that does not answer ends it all."""
     try:
-        commands.append(tool.run(argv))
+        commands.append(tool.run(argv, answer=answer))
     except blockdev.CallFailed as error:
         commands += error.commands
         if error.problems[0].code == "stuck":

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from raidtui.base import proc
 from raidtui.stack.context import Context
@@ -38,16 +38,53 @@ def of_target(status: kernel.Status) -> list[str]:
     progress = of_status(status)
     if progress is not None:
         wrong = [f"{status.volume} has a dead image"] if "D" in progress.health else []
+        if status.target == "integrity" and status.words[:1] != ("0",):
+            wrong.append(f"{status.volume} found wrong checksums")
         if progress.action not in ("idle", ""):
             wrong.append(f"{status.volume} is busy with {progress.action}")
         elif not wrong and not progress.finished:
             wrong.append(f"{status.volume} is not in sync")
         return wrong
-    if status.target in ("raid", "mirror"):
+    if status.target in ("raid", "mirror", "integrity"):
         return [f"{status.volume} says what is not understood: {' '.join(status.words)}"]
     if status.words[:1] in (("Fail",), ("Error",)):
         return [f"{status.volume} failed"]
-    return []
+    known = _TARGETS.get(status.target)
+    return known(status.volume, status.words) if known is not None else []
+
+
+def _cache(name: str, words: tuple[str, ...]) -> list[str]:
+    """Ends with `rw` or `ro`, and `needs_check` or `-` (cache.rst)."""
+    wrong = [f"the metadata of cache {name} is read-only"] if "ro" in words[-2:] else []
+    return wrong + ([f"cache {name} needs a check"] if "needs_check" in words[-2:] else [])
+
+
+def _writecache(name: str, words: tuple[str, ...]) -> list[str]:
+    return [] if words[:1] == ("0",) else [f"writecache {name} has an error"]
+
+
+def _pool(name: str, words: tuple[str, ...]) -> list[str]:
+    """… free blocks, held root, then `rw`, `ro` or `out_of_data_space` (thin-provisioning.rst)."""
+    wrong = [f"thin pool {name} is {word}" for word in ("ro", "out_of_data_space") if word in words]
+    return wrong + ([f"thin pool {name} needs a check"] if "needs_check" in words else [])
+
+
+def _vdo(name: str, words: tuple[str, ...]) -> list[str]:
+    """Device, operating mode, recovery, index, compression, used blocks, all blocks (vdo.rst)."""
+    if len(words) < 7:
+        return [f"VDO pool {name} says what is not understood: {' '.join(words)}"]
+    wrong = [f"VDO pool {name} is {words[1]}"] if words[1] != "normal" else []
+    wrong += [f"VDO pool {name} is recovering"] if words[2] != "-" else []
+    wrong += [f"the index of VDO pool {name} is {words[3]}"] if words[3] not in ("online", "offline", "closed") else []
+    return wrong + ([f"VDO pool {name} is full"] if words[5] == words[6] else [])
+
+
+_TARGETS: Final[dict[str, Callable[[str, tuple[str, ...]], list[str]]]] = {
+    "cache": _cache,
+    "writecache": _writecache,
+    "thin-pool": _pool,
+    "vdo": _vdo,
+}
 
 
 def members(context: Context, args: dict[str, Any]) -> Mapping[str, str]:

@@ -35,6 +35,17 @@ def words(spec: LvmSpec, devices: int) -> str:
         found.append(spec.size.text)
     if spec.allocation != "normal":
         found.append(f"allocation {spec.allocation}")
+    if spec.integrity is not None:
+        found.append(f"checksums by {spec.integrity.mode}")
+    if spec.cache is not None:
+        found.append(f"{spec.cache.mode} {'cache pool' if spec.cache.kind == 'pool' else 'cachevol'}")
+    if spec.writecache is not None:
+        found.append("writecache")
+    if spec.vdo is not None:
+        parts = [name for name in ("compression", "deduplication") if getattr(spec.vdo, name)]
+        found.append(f"VDO with {' and '.join(parts) or 'neither compression nor deduplication'}")
+    if spec.thin is not None:
+        found.append("thin")
     return ", ".join(found)
 
 
@@ -60,6 +71,12 @@ def defaults(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, s
         "allocation": ("normal", _LVM),
         "extent_size": ("4MiB", _LVM),
         "region_size": region,
+        "mirror_log": ("disk", _LVM) if spec.type == "mirror" else ("none", f"{spec.type} keeps no mirror log"),
+        "integrity": ("none", "no checksums unless they are asked for"),
+        "cache": ("none", "no cache unless devices are given for it"),
+        "writecache": ("none", "no cache unless devices are given for it"),
+        "vdo": ("none", "neither compression nor deduplication unless asked for"),
+        "thin": ("none", "all blocks have their place from the start"),
     }
 
 
@@ -72,7 +89,21 @@ def may_fail(spec: LvmSpec, devices: int) -> int:
 
 def survives(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """By input: how many of its devices may fail without loss, whichever they are, and in words which and what then."""
-    devices = counts.get("on", 0)
+    return _on(spec, counts.get("on", 0)) | _caches(spec, counts)
+
+
+def _caches(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+    """What is lost with a device of a cache."""
+    if spec.writecache is not None:
+        return {"writecache.on": (0, "no device: what was not written back is lost")}
+    if spec.cache is None:
+        return {}
+    if spec.cache.mode == "writeback":
+        return {"cache.on": (0, "no device: what was not written back is lost")}
+    return {"cache.on": (counts.get("cache.on", 0), "the cache: the volume stops until it is taken off, nothing is lost")}
+
+
+def _on(spec: LvmSpec, devices: int) -> dict[str, tuple[int, str]]:
     count = may_fail(spec, devices)
     if count == 0:
         why = "no device"

@@ -6,20 +6,18 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from raidtui.model.problem import Exit, ProblemError, fail
-from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.lvm import kernel, label, tool
-from raidtui.stack.lvm.command import VOLUME
-from raidtui.stack.lvm.devices import Device, all_devices
+from raidtui.stack.lvm.devices import Device
 
 GROUP_FIELDS: Final = ("vg_name", "vg_uuid", "vg_extent_size", "vg_autoactivation", "vg_missing_pv_count", "pv_count")
 PV_FIELDS: Final = ("pv_name", "pv_uuid", "vg_name", "pe_start", "pv_pe_count", "pv_missing")
 VOLUME_FIELDS: Final = (
     "lv_name", "lv_uuid", "segtype", "lv_size", "lv_attr", "lv_role", "lv_allocation_policy", "stripes", "data_stripes",
     "data_copies", "stripe_size", "region_size", "copy_percent", "raid_sync_action", "lv_health_status", "devices",
-    "lv_active", "chunk_size", "cache_mode", "kernel_cache_policy", "kernel_cache_settings",
-    "kernel_metadata_format", "cache_policy", "cache_settings", "writecache_block_size", "pool_lv", "data_lv",
-    "metadata_lv", "origin", "integritymismatches", "discards", "zero",
+    "lv_active", "chunk_size", "cache_mode", "cache_policy", "kernel_cache_policy", "kernel_cache_settings", "kernel_metadata_format",
+    "writecache_block_size", "pool_lv", "data_lv", "metadata_lv", "lv_metadata_size", "lv_when_full", "discards", "zero",
+    "raidintegritymode", "raidintegrityblocksize", "integritymismatches", "vdo_operating_mode", "vdo_compression",
+    "vdo_deduplication", "vdo_compression_state", "vdo_index_state", "vdo_slab_size", "vdo_index_memory_size",
 )  # fmt: skip
 Row = dict[str, Any]
 
@@ -91,8 +89,10 @@ def volume_differences(args: Row, volumes: dict[str, Row], devices: list[Device]
     asked = {
         "segtype": volume["type"],
         "lv_size": str(volume["size_bytes"]),
-        "lv_allocation_policy": volume["allocation"],
     }
+    if name == volume["name"]:
+        # A volume that was put below another one leaves its policy to that.
+        asked["lv_allocation_policy"] = volume["allocation"]
     if volume["type"] not in ("linear", "mirror"):
         asked["stripes"] = str(volume["areas"])
     if volume["stripe_bytes"] is not None:
@@ -100,12 +100,19 @@ def volume_differences(args: Row, volumes: dict[str, Row], devices: list[Device]
         asked["stripe_size"] = str(volume["stripe_bytes"])
     if volume["region_bytes"] is not None:
         asked["region_size"] = str(volume["region_bytes"])
+    if (integrity := args["integrity"]) is not None:
+        asked |= {"raidintegritymode": integrity["mode"], "raidintegrityblocksize": str(integrity["block_bytes"])}
     wrong = compare(asked, found, name)
     node = kernel.volume_node(args["name"], name)
     size = kernel.size_bytes(node) if node else None
     if size != volume["size_bytes"]:
         wrong.append(Difference("size_bytes", volume["size_bytes"], size))
     return wrong + _placement(args, node, devices)
+
+
+def kernel_options(group: str, volume: str) -> tuple[str, ...]:
+    """The words of a volume's first target as the kernel runs it. Raises ProblemError (`tool-failed`)."""
+    return tuple(tool.output(("dmsetup", "table", f"{group}-{volume}")).split())
 
 
 def _placement(args: Row, node: str | None, devices: list[Device]) -> list[Difference]:
@@ -119,16 +126,3 @@ def _placement(args: Row, node: str | None, devices: list[Device]) -> list[Diffe
     if args["volume"]["allocation"] != "anywhere" and len(found) < args["volume"]["areas"]:
         return [Difference("devices used", args["volume"]["areas"], len(found))]
     return []
-
-
-def verify(context: Context, args: Row) -> Outcome:
-    """Read everything back; facts are what was read. Raises ProblemError (`read-back`)."""
-    devices = all_devices(context, args)
-    paths = [device.path for device in devices]
-    group, pvs = read_group(args, paths)
-    volumes = read_volumes(args, paths)
-    wrong = group_differences(args, devices, group, pvs)
-    wrong += volume_differences(args, volumes, devices, VOLUME)
-    if wrong:
-        raise mismatch(args["name"], wrong)
-    return Outcome("done", {"group": group, "pvs": pvs, "volumes": volumes})

@@ -52,6 +52,39 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "LVM makes no volume group of devices whose logical sectors differ in size.",
         "Bind disks with equal sectors; `raidtui disks` shows them.",
     ),
+    "lvm-together": (
+        "Not on one volume",
+        "A volume has one of cache, writecache, vdo and thin; an old mirror has none, and neither has one with checksums.",
+        "Remove one of them, or put it into an lvm layer above.",
+    ),
+    "lvm-integrity": (
+        "Checksums do not fit",
+        "dm-integrity finds wrong blocks; only raid1, raid4, raid5, raid6 and raid10 have something to mend them from. A "
+        "checksum is of 512B, 1KiB, 2KiB or 4KiB.",
+        "Choose one of these types, or remove integrity.",
+    ),
+    "lvm-cache": (
+        "Not an option of a cache",
+        "A chunk is a multiple of 32KiB up to 1GiB, the migration threshold at least 8 chunks, and the policy cleaner does not "
+        "go with writeback.",
+        "Leave them out: LVM's own choice is a good start.",
+    ),
+    "lvm-writecache": (
+        "Not an option of a writecache",
+        "Blocks are of 512B or 4KiB, and the low watermark is below the high one.",
+        "Leave them out: the kernel's own choice is a good start.",
+    ),
+    "lvm-vdo": (
+        "Not an option of VDO",
+        "A slab is a power of two from 128MiB to 32GiB; index memory is 256MiB, 512MiB, 768MiB, or whole GiB up to 1TiB; a "
+        "volume is at most 4PiB.",
+        "Leave them out, or choose one of these values.",
+    ),
+    "lvm-thin": (
+        "Not a chunk of a thin pool",
+        "A chunk is a multiple of 64KiB up to 1GiB.",
+        'Write something like "64KiB", or leave chunk out.',
+    ),
     "lvm-name-taken": (
         "The group's name is taken",
         "A volume group of the name that the plan chose is there already. It is not this run's and was not touched.",

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from raidtui.model.problem import Exit, Problem
+from raidtui.stack.lvm import extras
 from raidtui.stack.lvm.spec import (
     KIB,
     MIB,
@@ -38,6 +39,7 @@ def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> list[Problem]
         *_stripes(spec, place),
         *_mirrors(spec, place),
         *_sizes(spec, place),
+        *extras.check(spec, counts, place),
     ]
 
 

@@ -20,6 +20,11 @@ MOST_REGIONS: Final = 1 << 21
 """Bits that a bitmap of dm-raid has room for."""
 
 
+_CHECKED_BYTES: Final = 500 * MIB
+"""For every so many bytes, LVM takes 4 MiB for checksums."""
+_JOURNAL_BYTES: Final = 64 * MIB
+
+
 class Volume(NamedTuple):
     """A volume in extents."""
 
@@ -62,15 +67,26 @@ def rows(free: Sequence[int], areas: int, allocation: str) -> int:
 
 
 def metadata_extents(spec: LvmSpec) -> int:
-    """Extents beside each image: superblock and bitmap of dm-raid."""
-    return 1 if spec.type in REDUNDANT and spec.type != "mirror" else 0
+    """Extents beside each image: superblock and bitmap of dm-raid, or the log of an old mirror."""
+    return 1 if spec.type in REDUNDANT and not (spec.type == "mirror" and spec.mirror_log == "core") else 0
 
 
-def volume(spec: LvmSpec, free: Sequence[int], place: str) -> Volume:
-    """The volume on devices with so many free extents. Raises ProblemError (`lvm-too-small`)."""
+def checksum_extents(image: int, extent: int) -> int:
+    """Extents that LVM takes for the checksums and journal of an image, at most (lib/metadata/integrity_manip.c)."""
+    return -(-(image * extent // _CHECKED_BYTES + 1) * 4 * MIB // extent) + -(-_JOURNAL_BYTES // extent)
+
+
+def volume(spec: LvmSpec, free: Sequence[int], place: str, reserved: int = 0) -> Volume:
+    """The volume on devices with so many free extents, of which `reserved` on each are for others.
+
+    Raises ProblemError (`lvm-too-small`).
+    """
     extent = extent_bytes(spec)
     shape = geometry(spec, len(free))
-    most = (rows(free, shape.areas, spec.allocation) - metadata_extents(spec)) * shape.stripes
+    image = rows([max(0, room - reserved) for room in free], shape.areas, spec.allocation) - metadata_extents(spec)
+    if spec.integrity is not None:
+        image -= checksum_extents(max(0, image), extent)
+    most = image * shape.stripes
     if spec.size.bytes is not None:
         wanted = -(-spec.size.bytes // extent)
         wanted = -(-wanted // shape.stripes) * shape.stripes
@@ -98,5 +114,10 @@ def stripe_bytes(spec: LvmSpec, devices: int, stripe: int | None) -> int | None:
 
 
 def write_penalty(spec: LvmSpec, devices: int) -> float:
-    """Device writes for one small random write: each copy, or data and parity."""
-    return float(geometry(spec, devices).copies + PARITY.get(spec.type, 0))
+    """Device writes for one small random write: each copy, or data and parity; twice where checksums are journaled; and
+    once more into a cache, which every written block passes on its way."""
+    writes = float(geometry(spec, devices).copies + PARITY.get(spec.type, 0))
+    if spec.integrity is not None and spec.integrity.mode == "journal":
+        writes *= 2
+    cached = spec.writecache is not None or (spec.cache is not None and spec.cache.mode != "passthrough")
+    return writes + cached

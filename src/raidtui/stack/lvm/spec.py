@@ -25,6 +25,81 @@ MIRRORED: Final = frozenset({"mirror", "raid1", "raid10"})
 REDUNDANT: Final = MIRRORED | PARITY.keys()
 
 
+class IntegritySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Checksums below each image, so that silent corruption is found and mended (dm-integrity)."""
+
+    mode: Literal["journal", "bitmap"] = "journal"
+    """journal writes everything twice and is safe at any moment; bitmap recalculates what was being written in a crash."""
+    block_size: Annotated[Size, Meta(examples=["512B", "4KiB"])] | None = None
+    """What one checksum is of, 512B to 4KiB; the disks' logical sector where not given."""
+
+
+class CacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A cache of hot blocks in front of the volume (dm-cache, lvmcache(7))."""
+
+    on: Operand
+    """The fast devices."""
+    kind: Literal["cachevol", "pool"] = "cachevol"
+    """cachevol: data and metadata in one linear volume; pool: each in a volume of its own."""
+    mode: Literal["writethrough", "writeback", "passthrough"] = "writethrough"
+    """writethrough: on both before it is done; writeback: in the cache first; passthrough: only read hits, writes go by."""
+    chunk: Annotated[Size, Meta(examples=["64KiB", "256KiB"])] | None = None
+    """What is moved at once, a multiple of 32KiB; 64KiB where not given, or more so that there are at most a million."""
+    policy: Literal["smq", "mq", "cleaner"] = "smq"
+    """Which blocks are worth it: smq; mq is another name for it; cleaner only writes back."""
+    migration_threshold: Annotated[Size, Meta(examples=["1MiB", "8MiB"])] | None = None
+    """How much may be on its way between cache and volume at a time; LVM's default where not given."""
+    size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
+    """How much of the fast devices it takes."""
+
+
+class WritecacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A cache of writes only (dm-writecache, lvmcache(7))."""
+
+    on: Operand
+    """The fast devices."""
+    block_size: Annotated[Size, Meta(examples=["4KiB", "512B"])] | None = None
+    """Its unit: 512B or 4KiB; 4KiB where not given."""
+    high_watermark: Annotated[int, Meta(ge=1, le=100, extra={"unit": "%"})] | None = None
+    """From how full on it is written back; 50 where not given."""
+    low_watermark: Annotated[int, Meta(ge=0, le=99, extra={"unit": "%"})] | None = None
+    """Down to where it is written back; 45 where not given."""
+    writeback_jobs: Annotated[int, Meta(ge=1, le=1 << 20)] | None = None
+    """Blocks in flight while it is written back; no limit where not given."""
+    autocommit_blocks: Annotated[int, Meta(ge=1, le=1 << 24)] | None = None
+    """After how many written blocks they are committed without a flush; 65536 where not given."""
+    size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
+    """How much of the fast devices it takes."""
+
+
+class VdoSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Compression and deduplication of the volume's blocks (dm-vdo, lvmvdo(7))."""
+
+    virtual_size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
+    """What its user sees: a size, or a share of the space below."""
+    compression: bool = True
+    """Blocks are packed where they become smaller."""
+    deduplication: bool = True
+    """Equal blocks are kept once."""
+    slab_size: Annotated[Size, Meta(examples=["2GiB", "128MiB"])] | None = None
+    """By which it grows, a power of two from 128MiB to 32GiB; 2GiB where not given."""
+    index_memory: Annotated[Size, Meta(examples=["256MiB", "1GiB"])] | None = None
+    """For the index that finds equal blocks; 256MiB where not given, and ten times as much of the space below."""
+
+
+class ThinSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A pool that gives blocks to the volume when they are first written (dm-thin, lvmthin(7))."""
+
+    virtual_size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
+    """What its user sees: a size, or a share of the pool."""
+    chunk: Annotated[Size, Meta(examples=["64KiB", "1MiB"])] | None = None
+    """What is given at once, a multiple of 64KiB; 64KiB where not given, or more for a large pool."""
+    zero: bool = True
+    """Chunks are zeroed before they are given."""
+    discards: Literal["passdown", "nopassdown", "ignore"] = "passdown"
+    """Whether discards free chunks, and reach the devices below."""
+
+
 class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One volume in a volume group of its own (lvm(8), lvmraid(7))."""
 
@@ -47,6 +122,32 @@ class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Size of the volume group's extents; 4MiB where not given."""
     region_size: Annotated[Size, Meta(examples=["2MiB", "8MiB"])] | None = None
     """What one bit of the write-intent bitmap stands for (types with redundancy); 2MiB or more where not given."""
+    mirror_log: Literal["disk", "core"] | None = None
+    """Where an old mirror keeps its log: on the devices, or in memory only; disk where not given."""
+    integrity: IntegritySpec | None = None
+    """Checksums, for types with redundancy."""
+    cache: CacheSpec | None = None
+    """A cache of hot blocks on other devices."""
+    writecache: WritecacheSpec | None = None
+    """A cache of writes on other devices."""
+    vdo: VdoSpec | None = None
+    """Compression and deduplication: the volume becomes the pool of a VDO volume."""
+    thin: ThinSpec | None = None
+    """Thin provisioning: the volume becomes the pool of a thin volume."""
+
+
+INPUTS: Final = {"on": "member", "cache.on": "cache", "writecache.on": "cache"}
+"""What a device is, by the input that it goes into."""
+
+
+def inputs(spec: LvmSpec) -> dict[str, Operand]:
+    """Operands by the place where they stand."""
+    found = {"on": spec.on}
+    if spec.cache is not None:
+        found["cache.on"] = spec.cache.on
+    if spec.writecache is not None:
+        found["writecache.on"] = spec.writecache.on
+    return found
 
 
 class Geometry(NamedTuple):

@@ -37,16 +37,20 @@ class Progress(NamedTuple):
 
 
 def look(group: str) -> Progress | None:
-    """How far the images are; None where no volume of the group has any. Raises ProblemError (`tool-failed`)."""
+    """How far the images are, by the one that is furthest behind; None where there are none.
+
+    Raises ProblemError (`tool-failed`).
+    """
     try:
         found = [progress for one in kernel.status(group) if (progress := of_status(one)) is not None]
+        found.sort(key=lambda progress: (progress.finished, progress.fraction))
     except proc.ToolError as error:
         raise fail("tool-failed", f"dmsetup did not answer: {error.reason}", place=group, exit=Exit.BUILD_FAILED) from error
     return found[0] if found else None
 
 
 def of_status(status: kernel.Status) -> Progress | None:
-    """From the words of a raid or mirror target (Documentation/admin-guide/device-mapper/dm-raid.rst)."""
+    """From the words of a raid, mirror or integrity target (Documentation/admin-guide/device-mapper/dm-raid.rst)."""
     words = status.words
     try:
         if status.target == "raid":
@@ -56,6 +60,9 @@ def of_status(status: kernel.Status) -> Progress | None:
             count = int(words[0])
             done, of = words[count + 1].split("/")
             return Progress(int(done), int(of), words[count + 3], "")
+        if status.target == "integrity":
+            done, whole = words[2], words[1]
+            return Progress(int(whole if done == "-" else done), int(whole), "", "")
     except (IndexError, ValueError):
         return None
     return None

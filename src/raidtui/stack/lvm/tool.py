@@ -22,8 +22,8 @@ Rows = list[dict[str, Any]]
 def run(argv: Argv, *, answer: str | None = None, timeout_s: float = TIMEOUT_S) -> Argv:
     """Run one command (`("lvm", "vgremove", …)`, `("dmsetup", …)`) and return it as it is written down.
 
-    `answer` is given to the one question it asks; all others get none, which LVM takes for no. Raises CallFailed
-    (`tool-failed`, `stuck`) or ProblemError (`missing-library`).
+    `answer` has a line for each question that it is known to ask; others get none, which LVM takes for no.
+    Raises CallFailed (`tool-failed`, `stuck`) or ProblemError (`missing-library`).
     """
     path = _path(argv[0])
     try:
@@ -38,6 +38,14 @@ def run(argv: Argv, *, answer: str | None = None, timeout_s: float = TIMEOUT_S) 
         text = f"{' '.join(argv[:2])} failed: {clean(_last_lines(said))}"
         raise CallFailed(Problem("tool-failed", text, exit=int(Exit.BUILD_FAILED)), (argv,)) from error
     return argv
+
+
+def output(argv: Argv) -> str:
+    """What a command that only reads prints. Raises ProblemError (`tool-failed`, `missing-library`)."""
+    try:
+        return proc.run([_path(argv[0]), *argv[1:]], timeout_s=REPORT_TIMEOUT_S).text
+    except proc.ToolError as error:
+        raise fail("tool-failed", f"{argv[0]} failed: {clean(error.reason)}", exit=Exit.BUILD_FAILED) from error
 
 
 def report(what: str, fields: Sequence[str], paths: Sequence[str], *more: str) -> Rows:

@@ -1,0 +1,133 @@
+"""What Linux and LVM refuse of checksums, caches and pools: each with its reason and a way out.
+
+Sources: lvmraid(7), lvmcache(7), lvmvdo(7), lvmthin(7); tried with lvcreate and lvconvert 2.03.31.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from raidtui.model.problem import Exit, Problem
+from raidtui.model.units import Size
+from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, CacheSpec, LvmSpec, ThinSpec, VdoSpec, WritecacheSpec
+
+_GIB: Final = 1 << 30
+LARGEST_VDO_BYTES: Final = 4 << 50
+LARGEST_INDEX_BYTES: Final = 1 << 40
+
+
+def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
+    """Why the volume cannot have these."""
+    yield from _together(spec, place)
+    yield from _integrity(spec, place)
+    if spec.cache is not None:
+        yield from _cache(spec.cache, counts, f"{place}.cache")
+    if spec.writecache is not None:
+        yield from _writecache(spec.writecache, counts, f"{place}.writecache")
+    if spec.vdo is not None:
+        yield from _vdo(spec.vdo, f"{place}.vdo")
+    if spec.thin is not None:
+        yield from _thin(spec.thin, f"{place}.thin")
+    if spec.mirror_log is not None and spec.type != "mirror":
+        text = f"{spec.type} keeps no mirror log"
+        yield _refusal("lvm-mirrors", text, f"{place}.mirror_log", "Remove mirror_log: only the old mirror has one.")
+
+
+def _refusal(code: str, message: str, place: str, remedy: str) -> Problem:
+    return Problem(code, message, place, remedy, int(Exit.USAGE))
+
+
+def _together(spec: LvmSpec, place: str) -> Iterator[Problem]:
+    """One thing on top of a volume; more of them by a volume over a volume."""
+    asked = [name for name in ("cache", "writecache", "vdo", "thin") if getattr(spec, name) is not None]
+    for name in asked[1:]:
+        reasons = {
+            ("cache", "writecache"): "a volume with a cache takes no second one",
+            ("vdo", "thin"): "a VDO pool cannot be a thin pool's data at the same time",
+        }
+        text = reasons.get((asked[0], name), f"a volume with a {asked[0]} is not made into a {name} pool")
+        yield _refusal(
+            "lvm-together", text, f"{place}.{name}", f"Remove one of them, or put {name} into an lvm layer above."
+        )
+    if asked and spec.type == "mirror":
+        text = f"an old mirror takes no {asked[0]}"
+        yield _refusal("lvm-together", text, f"{place}.{asked[0]}", "Use raid1, which does.")
+    if asked and spec.integrity is not None:
+        text = f"LVM makes no {asked[0]} on a volume with checksums"
+        yield _refusal("lvm-together", text, f"{place}.integrity", f"Remove integrity or {asked[0]}.")
+
+
+def _integrity(spec: LvmSpec, place: str) -> Iterator[Problem]:
+    if spec.integrity is None:
+        return
+    at = f"{place}.integrity"
+    if spec.type not in REDUNDANT or spec.type == "mirror":
+        text = f"checksums need another copy or parity to mend from; {spec.type} is not raid1, 4, 5, 6 or 10"
+        yield _refusal("lvm-integrity", text, at, "Choose one of these types, or remove integrity.")
+    size = spec.integrity.block_size
+    if size is not None and size.bytes not in (512, 1 * KIB, 2 * KIB, 4 * KIB):
+        text = f"checksums are of 512B, 1KiB, 2KiB or 4KiB, not of {size.text}"
+        yield _refusal("lvm-integrity", text, f"{at}.block_size", 'Such as "4KiB".')
+
+
+def _devices(counts: Mapping[str, int], name: str, place: str) -> Iterator[Problem]:
+    if counts.get(f"{name}.on", 0) < 1:
+        yield _refusal("lvm-too-few", "a cache needs at least one device", f"{place}.on", "Name a role.")
+
+
+def _cache(cache: CacheSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
+    yield from _devices(counts, "cache", place)
+    size = cache.chunk
+    if size is not None and (size.bytes < 32 * KIB or size.bytes % (32 * KIB) or size.bytes > _GIB):
+        text = f"a cache chunk of {size.text} is not a multiple of 32KiB up to 1GiB"
+        yield _refusal("lvm-cache", text, f"{place}.chunk", "Such as 64KiB or 256KiB.")
+    if cache.policy == "cleaner" and cache.mode == "writeback":
+        text = "the policy cleaner writes everything back and keeps nothing for writeback"
+        yield _refusal("lvm-cache", text, f"{place}.policy", "Use smq, or another mode.")
+    threshold = cache.migration_threshold
+    if threshold is not None and threshold.bytes % 512:
+        text = f"a migration threshold of {threshold.text} is no whole number of sectors"
+        yield _refusal("lvm-cache", text, f"{place}.migration_threshold", "Such as 8MiB.")
+    if threshold is not None and size is not None and threshold.bytes < 8 * size.bytes:
+        text = f"a migration threshold of {threshold.text} is less than the 8 chunks that LVM asks for"
+        yield _refusal("lvm-cache", text, f"{place}.migration_threshold", "At least 8 times the chunk.")
+
+
+def _writecache(cache: WritecacheSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
+    yield from _devices(counts, "writecache", place)
+    if cache.block_size is not None and cache.block_size.bytes not in (512, 4 * KIB):
+        text = f"a writecache has blocks of 512B or 4KiB, not of {cache.block_size.text}"
+        yield _refusal("lvm-writecache", text, f"{place}.block_size", 'Such as "4KiB".')
+    high = cache.high_watermark if cache.high_watermark is not None else 50
+    low = cache.low_watermark if cache.low_watermark is not None else 45
+    if low > high:
+        text = f"the low watermark of {low} % is above the high one of {high} %"
+        at = "low_watermark" if cache.low_watermark is not None else "high_watermark"
+        yield _refusal("lvm-writecache", text, f"{place}.{at}", "Make low_watermark the smaller one.")
+
+
+def _power_of_two(size: Size, least: int, most: int) -> bool:
+    return least <= size.bytes <= most and not size.bytes & (size.bytes - 1)
+
+
+def _vdo(vdo: VdoSpec, place: str) -> Iterator[Problem]:
+    if vdo.slab_size is not None and not _power_of_two(vdo.slab_size, 128 * MIB, 32 * _GIB):
+        text = f"a slab of {vdo.slab_size.text} is not a power of two from 128MiB to 32GiB"
+        yield _refusal("lvm-vdo", text, f"{place}.slab_size", "Such as 2GiB.")
+    if vdo.index_memory is not None and not _index_memory(vdo.index_memory.bytes):
+        text = f"an index memory of {vdo.index_memory.text} is not 256MiB, 512MiB, 768MiB or 1GiB to 1TiB in whole GiB"
+        yield _refusal("lvm-vdo", text, f"{place}.index_memory", "Such as 256MiB.")
+    if vdo.virtual_size.bytes is not None and vdo.virtual_size.bytes > LARGEST_VDO_BYTES:
+        yield _refusal("lvm-vdo", "a VDO volume is at most 4PiB", f"{place}.virtual_size", "Ask for less.")
+
+
+def _index_memory(size: int) -> bool:
+    return size in (256 * MIB, 512 * MIB, 768 * MIB) or (size % _GIB == 0 and _GIB <= size <= LARGEST_INDEX_BYTES)
+
+
+def _thin(thin: ThinSpec, place: str) -> Iterator[Problem]:
+    size = thin.chunk
+    if size is not None and (size.bytes < 64 * KIB or size.bytes % (64 * KIB) or size.bytes > _GIB):
+        text = f"a thin chunk of {size.text} is not a multiple of 64KiB up to 1GiB"
+        yield _refusal("lvm-thin", text, f"{place}.chunk", "Such as 64KiB or 1MiB.")

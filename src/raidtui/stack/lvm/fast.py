@@ -1,0 +1,137 @@
+"""Caches on faster devices: dm-cache (cachevol or pool) and dm-writecache, in the group of the volume that they serve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, fail
+from raidtui.stack.lvm.command import VOLUME, flat, limits, lvcreate_argv
+from raidtui.stack.lvm.proof import Difference, Row, compare, kernel_options
+from raidtui.stack.lvm.spec import KIB, MIB, CacheSpec, LvmSpec, WritecacheSpec, extent_bytes
+
+FAST: Final = "fast"
+MOST_CHUNKS: Final = 1_000_000
+"""allocation/cache_pool_max_chunks."""
+DEFAULT_CHUNK_BYTES: Final = 64 * KIB
+DEFAULT_BLOCK_BYTES: Final = 4 * KIB
+_METADATA_BYTES: Final = 8 * MIB
+_SECTOR: Final = 512
+_ALIASES: Final = {"mq": "smq"}
+"""One policy under two names (cache-policies.rst); LVM tells the kernel now one, now the other."""
+# Created without being active: nothing looks at it, and its content is erased when it becomes a cache.
+UNSEEN: Final = {"--activate": "n", "--zero": "n", "--wipesignatures": "n"}
+
+
+def arguments(spec: LvmSpec, free: Sequence[int]) -> dict[str, Any] | None:
+    """What the cache of this volume comes to on fast devices with so many free extents; None without one.
+
+    Raises ProblemError (`lvm-too-small`).
+    """
+    wanted = spec.cache or spec.writecache
+    if wanted is None:
+        return None
+    extent = extent_bytes(spec)
+    most = sum(free)
+    extents = -(-wanted.size.bytes // extent) if wanted.size.bytes is not None else wanted.size.of(most)
+    chunk = chunk_bytes(spec.cache, extents * extent) if spec.cache is not None else None
+    metadata = 0
+    if spec.cache is not None and spec.cache.kind == "pool":
+        metadata = -(-(_METADATA_BYTES + 32 * (extents * extent // (chunk or 1))) // extent)
+        extents -= metadata if wanted.size.bytes is None else 0
+    if extents < 1 or extents + metadata > most or extents * extent < 2 * _METADATA_BYTES:
+        raise fail("lvm-too-small", f"there is room for {most} extents of {extent >> 10} KiB on the fast devices, which is "
+                   f"not enough for the cache", place="lvm.cache" if spec.cache else "lvm.writecache",
+                   remedy="Bind larger disks, or ask for a smaller cache.", exit=Exit.USAGE)  # fmt: skip
+    found = {"size_bytes": extents * extent, "metadata_bytes": metadata * extent, "chunk_bytes": chunk}
+    return found | (
+        _cache(spec.cache) if spec.cache is not None else _writecache(spec.writecache or WritecacheSpec(spec.on))
+    )
+
+
+def chunk_bytes(cache: CacheSpec, size_bytes: int) -> int:
+    """The chunk that was asked for, or one of which there are not too many."""
+    if cache.chunk is not None:
+        return cache.chunk.bytes
+    chunk = DEFAULT_CHUNK_BYTES
+    while size_bytes > chunk * MOST_CHUNKS:
+        chunk *= 2
+    return chunk
+
+
+def _cache(cache: CacheSpec) -> dict[str, Any]:
+    threshold = cache.migration_threshold
+    settings = {} if threshold is None else {"migration_threshold": threshold.bytes // _SECTOR}
+    return {"kind": cache.kind, "mode": cache.mode, "policy": cache.policy, "settings": settings}
+
+
+def _writecache(cache: WritecacheSpec) -> dict[str, Any]:
+    names = ("high_watermark", "low_watermark", "writeback_jobs", "autocommit_blocks")
+    settings = {name: value for name in names if (value := getattr(cache, name)) is not None}
+    block = cache.block_size.bytes if cache.block_size is not None else DEFAULT_BLOCK_BYTES
+    return {"kind": "writecache", "block_bytes": block, "settings": settings}
+
+
+def answers(args: dict[str, Any]) -> str:
+    """To what the conversion asks: whether the new cache may be erased; then whether writeback, or a writecache's block
+    size and use of memory, are meant."""
+    cache = args["cache"]
+    count = {"writecache": 3, "pool": 1}.get(cache["kind"], 2 if cache.get("mode") == "writeback" else 1)
+    return "\n".join("y" * count)
+
+
+def argvs(args: dict[str, Any], on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, Argv]:
+    """Create the fast volume, and put it in front of the other one."""
+    cache, group = args["cache"], args["name"]
+    common = limits(paths)
+    extra = {"--type": "linear", "--alloc": "normal", **UNSEEN}
+    convert = {"--cachevol": f"{group}/{FAST}"}
+    if cache["kind"] == "pool":
+        extra = {"--type": "cache-pool", "--poolmetadatasize": f"{cache['metadata_bytes'] >> 10}K",
+                 "--poolmetadataspare": "n", "--chunksize": f"{cache['chunk_bytes'] >> 10}K",
+                 "--cachemode": cache["mode"]}  # fmt: skip
+        convert = {"--cachepool": f"{group}/{FAST}"}
+    options = {"--type": "writecache" if cache["kind"] == "writecache" else "cache", **convert}
+    if cache["kind"] != "writecache":
+        options |= {"--cachemode": cache["mode"], "--cachepolicy": cache["policy"]}
+    if cache["kind"] == "cachevol":
+        options["--chunksize"] = f"{cache['chunk_bytes'] >> 10}K"
+    attach = ("lvm", "lvconvert", *flat(options), *_settings(cache), f"{group}/{VOLUME}", *flat(common))
+    return lvcreate_argv(FAST, cache["size_bytes"], group, on, {**extra, **common}), attach
+
+
+def _settings(cache: dict[str, Any]) -> tuple[str, ...]:
+    settings = dict(cache["settings"])
+    if cache["kind"] == "writecache":
+        settings = {"block_size": cache["block_bytes"], **settings}
+    return tuple(word for name, value in settings.items() for word in ("--cachesettings", f"{name}={value}"))
+
+
+def origin(args: dict[str, Any]) -> str:
+    """The name of the slow volume below its cache."""
+    return f"{VOLUME}_{'wcorig' if args['cache']['kind'] == 'writecache' else 'corig'}"
+
+
+def differences(args: Row, volumes: dict[str, Row]) -> list[Difference]:
+    """What is not as asked of the cache, by LVM and by the kernel's own table."""
+    cache, volume = args["cache"], volumes.get(VOLUME, {})
+    known = kernel_options(args["name"], VOLUME)
+    if cache["kind"] == "writecache":
+        wrong = compare({"segtype": "writecache", "writecache_block_size": str(cache["block_bytes"])}, volume, VOLUME)
+        holder = f"{FAST}_cvol"
+    else:
+        asked = {"segtype": "cache", "cache_mode": cache["mode"], "cache_policy": cache["policy"],
+                 "chunk_size": str(cache["chunk_bytes"])}  # fmt: skip
+        wrong = compare(asked, volume, VOLUME)
+        policy = volume.get("kernel_cache_policy")
+        if _ALIASES.get(cache["policy"], cache["policy"]) != _ALIASES.get(policy or "", policy):
+            wrong.append(Difference(f"{VOLUME} kernel_cache_policy", cache["policy"], policy))
+        holder = f"{FAST}_cvol" if cache["kind"] == "cachevol" else f"{FAST}_cpool_cdata"
+        if cache["mode"] not in known:
+            wrong.append(Difference(f"{VOLUME} mode in the kernel", cache["mode"], " ".join(known)))
+    wrong += compare({"lv_size": str(cache["size_bytes"]), "segtype": "linear"}, volumes.get(holder, {}), holder)
+    for name, value in cache["settings"].items():
+        if f"{name} {value}" not in " ".join(known):
+            wrong.append(Difference(f"{VOLUME} {name}", value, " ".join(known)))
+    return wrong
