@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from lab_harness import MakeLab, start_lab
+from test_lab_kill import judge
 from raidtui.lab import address
 from raidtui.lab.control import Lab
 
@@ -44,8 +45,9 @@ MIRRORS = pool(
 PLAIN = pool("plain", {"vdevs[0].stripe": 2}, {"stripe": "@d"}, volume={"size": "50%", "sparse": True})
 RAIDZ = pool("raidz1 with log and cache", {"vdevs[0].raidz1": 3, "log": 1, "cache": 1}, {"raidz1": "@d"})
 DRAID = pool("draid with a spare", {"vdevs[0].draid1": 4}, {"draid1": "@d", "data": 2, "spares": 1})
-POOLS = [STRIPE, MIRRORS, RAIDZ, DRAID]
+POOLS = [STRIPE, MIRRORS, RAIDZ]
 MORE = [
+    DRAID,
     pool("one disk", {"vdevs[0].stripe": 1}, {"stripe": "@d"}),
     pool("mirror of three", {"vdevs[0].mirror": 3}, {"mirror": "@d"}, volume={"size": "20MiB"}),
     pool("raidz2", {"vdevs[0].raidz2": 4, "log": 2}, {"raidz2": "@d"}, mirrored=["log"]),
@@ -61,12 +63,13 @@ MORE = [
 ]  # fmt: skip
 BROKEN = {
     "exported": (RAIDZ, "zpool export $POOL"),
+    "sick": (RAIDZ, "zpool offline $POOL $A; zpool initialize $POOL"),
+}
+MORE_BROKEN = {
     "destroyed": (RAIDZ, "zpool destroy $POOL"),
-    "a device offline": (RAIDZ, "zpool offline $POOL $A"),
-    "being initialized": (RAIDZ, "zpool initialize $POOL"),
     "its volume gone": (PLAIN, "zfs destroy $POOL/vol"),
 }
-MOMENTS = [(0.3, False), (0.6, True), (0.9, False), (1.3, True)]
+MOMENTS = [(0.5, True), (0.9, False), (1.4, True)]
 """Seconds, and whether a zpool that is at work dies with its parent."""
 FAULTS = [
     {**RAIDZ, "do": "killed", "name": "killed", "moments": MOMENTS},
@@ -166,19 +169,24 @@ def test_the_kills_hit_half_made_pools(seen: Seen) -> None:
     assert any("tables" in kill["before"] for kill in seen["killed"]["kills"])
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_pool_is_taken_away_in_whatever_state_it_is(seen: Seen, name: str) -> None:
-    case = seen[name]
+def judge_broken(case: dict[str, Any]) -> None:
     assert "problems" not in case, case
     assert case["undo"] == ["undone", "nothing to do"]
     assert case["left"] == {}
-    assert case["blind"] == ("nothing to do" if name in ("exported", "destroyed") else "undone"), "without any permit"
+    gone = case["case"] in ("exported", "destroyed")
+    assert case["blind"] == ("nothing to do" if gone else "undone"), "without any permit"
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_pool_is_taken_away_in_whatever_state_it_is(seen: Seen, name: str) -> None:
+    judge_broken(seen[name])
 
 
 def test_what_makes_numbers_wrong_is_said(seen: Seen) -> None:
-    assert "the pool is degraded" in seen["a device offline"]["health"]
-    assert any(sentence.endswith("is offline") for sentence in seen["a device offline"]["health"])
-    assert any("is busy with initialize" in sentence for sentence in seen["being initialized"]["health"])
+    sick = seen["sick"]["health"]
+    assert "the pool is degraded" in sick
+    assert any(sentence.endswith("is offline") for sentence in sick)
+    assert any("is busy with initialize" in sentence for sentence in sick)
     assert seen["exported"]["health"] == ["the pool is not there"]
 
 
@@ -235,7 +243,67 @@ def test_the_survivors_are_blank_from_outside(bench: tuple[Lab, Seen]) -> None:
 @pytest.mark.slow
 def test_every_kind_of_pool(make_lab: MakeLab) -> None:
     lab = make_lab(DISKS)
-    for name, case in run_cases(lab, [*MORE, {"do": "blank", "name": "blank"}]).items():
-        if name != "blank":
-            judge_whole(case)
+    broken = [{**case, "do": "broken", "name": name, "then": then} for name, (case, then) in MORE_BROKEN.items()]
+    seen = run_cases(lab, [*MORE, *broken, {"do": "blank", "name": "blank"}])
+    for case in MORE:
+        judge_whole(seen[case["name"]])
+    for name in MORE_BROKEN:
+        judge_broken(seen[name])
+    assert seen["its volume gone"]["health"] == ["the volume is gone"]
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
+KILLED = {
+    "schema": "raidtui.scenario/1",
+    "name": "kill-zfs",
+    "roles": {"data": {"count": 3}, "log": {"count": 1}, "cache": {"count": 1}},
+    "layouts": {
+        "raidz1": {
+            "zpool": {"vdevs": [{"raidz1": "@data"}], "log": "@log", "cache": "@cache", "volume": {"size": "50%"},
+                      "arc_max": "128MiB"}
+        }
+    },
+    "workloads": {"write": {"fio": {"rw": "randwrite", "bs": "16KiB", "size": "64MiB", "runtime": "1s"}}},
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(10800)
+def test_recover_brings_everything_back_after_every_kill(make_lab: MakeLab) -> None:
+    lab = make_lab("5x512M")
+    address.sync_code(lab.name)
+    lab.run("cat > /root/kill.json", input_bytes=json.dumps(KILLED).encode())
+    lab.put_file(HERE / "engine/kill_driver.py", "/root/kill_driver.py")
+    binding = json.dumps({"data": lab.serials[:3], "log": lab.serials[3:4], "cache": lab.serials[4:]})
+    usual = lab.run("cat /sys/module/zfs/parameters/zfs_arc_max").text
+    done = lab.run(["python3", "-I", "/root/kill_driver.py", "/root/kill.json", binding, "all"], 10000)
+    found = [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]
+    assert len(found) == 1 + 2 * found[0]["records"]
+    judge(found)
+    assert lab.run("cat /sys/module/zfs/parameters/zfs_arc_max").text == usual
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
+@pytest.mark.slow
+def test_a_pool_that_zfs_suspended_is_left_and_recovered_after_a_restart(make_lab: MakeLab) -> None:
+    """A stripe loses a disk: no command may hang on it, and the disks are given back once the machine was restarted."""
+    lab = make_lab("2x512M")
+    layouts = {"stripe": {"zpool": {"vdevs": [{"stripe": "@data"}], "volume": {"size": "50%"}}}}
+    scenario = {**KILLED, "name": "suspended", "roles": {"data": {"count": 2}}, "layouts": layouts}
+    scenario["workloads"] = {"write": {"fio": {"rw": "randwrite", "bs": "16KiB", "size": "64MiB", "runtime": "30s"}}}
+    lab.run("cat > /root/suspended.json", input_bytes=json.dumps(scenario).encode())
+    address.sync_code(lab.name)
+    erase = ",".join(lab.serials)
+    run = f"raidtui replay /root/suspended.json --erase {erase} --json > /root/events 2> /root/said; echo $? > /root/ended"
+    lab.run(f"setsid sh -c '{run}' < /dev/null > /dev/null 2>&1 &")
+    lab.wait_for("grep -q workload-sampled /root/events", 200)
+    lab.unplug(lab.serials[0])
+    lab.wait_for("test -e /root/ended", 600)
+    assert lab.run("cat /root/ended").text.strip() == "6", lab.run("cat /root/said").text
+    assert "zpool-suspended" in lab.run("cat /root/said /root/events").text
+    lab.crash()
+    lab.start()
+    lab.plug(lab.serials[0])
+    recovered = lab.raidtui("recover", timeout_s=300)
+    assert recovered.code == 0, recovered.text + recovered.error_text
     assert all(lab.is_zero(serial) for serial in lab.serials)

@@ -88,7 +88,8 @@ def test_every_step_knows_the_whole_pool_and_what_it_may_leave() -> None:
     guids = [entry["disk_guid"] for entry in create.args["devices"]]
     assert len(set(guids)) == 3
     assert leaves == (*(("gpt", guid) for guid in guids), ("zfs_member", "", NAME))
-    assert planned.teardown[0].commands == create.undo == (("zpool", "destroy", NAME),)
+    assert create.undo == (("zpool", "destroy", NAME),)
+    assert planned.teardown[0].commands == (("zfs", "destroy", f"{NAME}/vol"), *create.undo)
     again = plan(spec_of({"mirror": "@d"}, cache="@c"), {"vdevs[0].mirror": 2, "cache": 1})
     assert again.build[0].args == create.args, "the same plan has the same GUIDs"
 

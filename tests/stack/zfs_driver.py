@@ -101,7 +101,7 @@ class Bench:
         alive = {name: permit.disk for name, permit in self.permits.items() if permit.alive()}
         numbers = {name: os.makedev(disk.major, disk.minor) for name, disk in alive.items()}
         found = {
-            "pools": sh("zpool list -H -o name").split(),
+            "pools": [path.parent.name for path in pool.KSTAT.glob("*/state")],
             "tables": {name: guid for name, number in numbers.items() if (guid := devices.disk_guid(number))},
             "partitions": [p.parent.name for d in alive.values() for p in Path(f"/sys/block/{d.name}").glob("*/partition")],
             "volumes": [path.name for path in Path("/sys/block").glob("zd*")],

@@ -17,7 +17,16 @@ from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
 from raidtui.stack.zfs import arc, build, dismantle, health, meaning, proof, rules, size
 from raidtui.stack.zfs import spec as options
-from raidtui.stack.zfs.command import create_argv, dataset, destroy_argv, link_path, part_path, vdev_words, volume_argv
+from raidtui.stack.zfs.command import (
+    create_argv,
+    dataset,
+    destroy_argv,
+    destroy_volume_argv,
+    link_path,
+    part_path,
+    vdev_words,
+    volume_argv,
+)
 from raidtui.stack.zfs.properties import check_known
 from raidtui.stack.zfs.spec import Group, ZpoolSpec
 
@@ -66,16 +75,16 @@ class ZpoolLayer:
         volume_bytes = _volume_bytes(spec, parts)
         created = names.new("zpool")
         args = _arguments(spec, parts, created.name, created.uuid, volume_bytes)
-        undo = (destroy_argv(created.name),)
+        undo = (destroy_volume_argv(dataset(args)), destroy_argv(created.name))
         written = _METADATA_BYTES * len(devices)
         words = meaning.words(spec, _counts(spec, parts))
         path = link_path(dataset(args))
         paths = [part_path(entry["path"]) if entry["disk_guid"] else entry["path"] for entry in args["devices"]]
         drafts = [
             Draft("zpool.create", f"Partition {plural(len(devices), 'disk')} and create {words}", args,
-                  (create_argv(args, paths),), undo, created, written, 3.0 + 0.2 * len(devices)),
+                  (create_argv(args, paths),), undo[1:], created, written, 3.0 + 0.2 * len(devices)),
             Draft("zpool.volume", f"Create a volume of {size_text(volume_bytes)}", args, (volume_argv(args),),
-                  creates=created, writes_bytes=_METADATA_BYTES, seconds=2.0),
+                  undo[:1], created, _METADATA_BYTES, 2.0),
             Draft("zpool.verify", "Read pool and volume back", args, seconds=1.0),
         ]  # fmt: skip
         teardown = Draft("zpool.destroy", "Destroy the pool and take its labels and partitions off", args, undo,

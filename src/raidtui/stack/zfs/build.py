@@ -64,7 +64,7 @@ def create_volume(context: Context, args: dict[str, Any]) -> Outcome:
     name = dataset(args)
     commands: tuple[Argv, ...] = ()
     result = "already there"
-    if pool.dataset_properties(name) is None:
+    if pool.volume_node(name) is None:
         argv = volume_argv(args)
         pool.call(argv, CREATE_TIMEOUT_S)
         commands, result = (argv,), "created"

@@ -62,6 +62,10 @@ def destroy_argv(name: str) -> Argv:
     return ("zpool", "destroy", name)
 
 
+def destroy_volume_argv(dataset: str) -> Argv:
+    return ("zfs", "destroy", dataset)
+
+
 def dataset(args: dict[str, Any]) -> str:
     """The volume's full name."""
     return f"{args['name']}/{VOLUME}"

@@ -22,7 +22,7 @@ from raidtui.stack.layer import Outcome
 from raidtui.stack.md.dismantle import users_of
 from raidtui.stack.zfs import devices as found_devices
 from raidtui.stack.zfs import gpt, pool
-from raidtui.stack.zfs.command import dataset, destroy_argv, link_path
+from raidtui.stack.zfs.command import dataset, destroy_argv, destroy_volume_argv, link_path
 from raidtui.stack.zfs.devices import Device, present_devices
 from raidtui.stack.zfs.writing import open_for_writing, reread
 
@@ -77,19 +77,25 @@ def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
     name: str = args["name"]
     until = time.monotonic() + BUSY_PATIENCE_S
     while True:
+        if pool.state(name) == "SUSPENDED":
+            raise _suspended(name)
         found = pool.find(name)
         if found is None:
             return []
         _insist_ours(context, args, found)
-        if found.state == "SUSPENDED":
-            raise _suspended(found)
-        argv = destroy_argv(name)
+        commands = []
         try:
-            pool.call(argv, DESTROY_TIMEOUT_S)
-            return [argv]
+            # A pool is destroyed without a word while a program has its volume open, and that hangs until the program ends;
+            # a volume is not.
+            if pool.dataset_properties(dataset(args)) is not None:
+                commands.append(destroy_volume_argv(dataset(args)))
+                pool.call(commands[-1], DESTROY_TIMEOUT_S)
+            commands.append(destroy_argv(name))
+            pool.call(commands[-1], DESTROY_TIMEOUT_S)
+            return commands
         except blockdev.CallFailed as error:
             if pool.state(name) is None:
-                return [argv]
+                return commands
             if error.problems[0].code == "stuck" or time.monotonic() > until:
                 raise fail("zpool-busy", f"the pool cannot be destroyed: {_users(args) or error.problems[0].message}",
                            place=name, remedy="End that use, then: raidtui recover",
@@ -110,11 +116,10 @@ def _insist_ours(context: Context, args: dict[str, Any], found: pool.Pool) -> No
             raise fail("zpool-foreign", text, place=found.name, remedy="It was not touched.", exit=Exit.LEFT_BEHIND)
 
 
-def _suspended(found: pool.Pool) -> ProblemError:
+def _suspended(name: str) -> ProblemError:
     """The kernel cannot let go of such a pool: destroying it would hang for good, and every later command with it."""
-    lost = [leaf.path for leaf in found.leaves if leaf.state not in ("ONLINE", "AVAIL")]
-    text = f"ZFS suspended the pool, because too many of its devices are gone ({', '.join(lost) or 'see dmesg'})"
-    return fail("zpool-suspended", text, place=found.name, exit=Exit.LEFT_BEHIND,
+    text = "ZFS suspended the pool, because too many of its devices are gone"
+    return fail("zpool-suspended", text, place=name, exit=Exit.LEFT_BEHIND,
                 remedy="ZFS lets go of it only when the machine is restarted. Then: raidtui recover")  # fmt: skip
 
 

@@ -8,12 +8,15 @@ from typing import Any
 
 from raidtui.model.problem import ProblemError
 from raidtui.stack.context import Context
+from raidtui.stack.zfs import pool
 from raidtui.stack.zfs.devices import kernel_name, partition, present_devices
 from raidtui.stack.zfs.proof import the_pool
 
 
 def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
     """Why numbers would be wrong: one sentence each; empty when nothing is wrong."""
+    if pool.state(args["name"]) == "SUSPENDED":
+        return ("ZFS suspended the pool, because too many of its devices are gone",)
     try:
         found = the_pool(args)
     except ProblemError as error:
@@ -33,6 +36,9 @@ def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
             wrong.append(f"{leaf.role} {leaf.path} has {leaf.errors} read, write or checksum errors")
         if leaf.busy:
             wrong.append(f"{leaf.role} {leaf.path} is busy with {leaf.busy}")
+    path = context.built.get(args["ref"])
+    if path is not None and not Path(path).exists():
+        wrong.append("the volume is gone")
     there = {leaf.devno for leaf in found.leaves}
     devices, missing = present_devices(context, args)
     wrong += [f"{ref.partition(':')[2]} is not there any more" for ref in missing]

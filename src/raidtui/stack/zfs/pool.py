@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from raidtui.base import proc
-from raidtui.base.files import read_int
+from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, fail
 from raidtui.stack.blockdev import CallFailed
-from raidtui.stack.zfs.properties import MODULE
 
 LOOK_TIMEOUT_S: Final = 30.0
+KSTAT: Final = Path("/proc/spl/kstat/zfs")
 PACKAGES: Final = "zfsutils-linux zfs-dkms"
 _BLKZNAME: Final = 0x8100127D
 """_IOR(0x12, 125, char[256]): the name of the volume behind a zd node (zfs/sys/fs/zfs.h)."""
@@ -89,25 +89,17 @@ def call(argv: Argv, timeout_s: float, *, check: bool = True) -> proc.Finished:
         raise CallFailed(Problem("tool-failed", text, exit=int(Exit.BUILD_FAILED)), (argv,)) from error
 
 
-def loaded() -> bool:
-    """Whether the kernel has ZFS: without it there is no pool."""
-    return MODULE.is_dir()
-
-
 def state(name: str) -> str | None:
-    """The health of the imported pool of this name in one word, or None where there is none."""
-    if not loaded():
-        return None
-    ran = call(("zpool", "list", "-Hp", "-o", "health", name), LOOK_TIMEOUT_S, check=False)
-    if ran.code == 0:
-        return clean(ran.text.strip())
-    if "no such pool" in ran.error_text:
-        return None
-    raise fail("tool-failed", f"zpool list failed: {clean(ran.error_text)}", place=name, exit=Exit.BUILD_FAILED)
+    """The health of the imported pool of this name in one word, or None where there is none.
+
+    Asked of the kernel: it answers also while every ZFS command hangs.
+    """
+    text = read_text(KSTAT / name / "state")
+    return clean(text.strip()) if text else None
 
 
 def find(name: str) -> Pool | None:
-    """The imported pool of this name with everything in it, or None."""
+    """The imported pool of this name with everything in it, or None. Not to be asked of a suspended one: it may hang."""
     if state(name) is None:
         return None
     ran = call(("zpool", "status", "-jPitp", "--json-int", name), LOOK_TIMEOUT_S, check=False)
