@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import socket
 from pathlib import Path
@@ -19,6 +20,8 @@ from raidtui.model.units import size_text
 from raidtui.stack import blockdev
 
 _MIN_FIO: Final = (3, 33)
+_MIN_LVM: Final = (2, 3, 12)
+"""The first that can be kept to the devices of one group (--devices)."""
 _MIN_ZFS: Final = (2, 3)
 """The first that gives its state as JSON."""
 _MIN_FREE_BYTES: Final = 256 << 20
@@ -28,7 +31,8 @@ def checkup() -> Checkup:
     """Every check, in the order in which a newcomer would make them."""
     checks = (
         _root(), _python(), _tool("fio", ("fio", "--version"), "measuring", "apt install fio", _MIN_FIO),
-        _tool("mdadm", ("mdadm", "--version"), "md arrays", "apt install mdadm"), _libblockdev(), _md_modules(),
+        _tool("mdadm", ("mdadm", "--version"), "md arrays", "apt install mdadm"), _md_modules(),
+        _tool("lvm", ("lvm", "version"), "LVM volumes", "apt install lvm2", _MIN_LVM), _vdo(), _libblockdev(),
         _tool("zpool", ("zpool", "version"), "ZFS pools", "apt install zfsutils-linux zfs-dkms", _MIN_ZFS),
         _filesystems(), _udev(), _systemd(), _space(),
     )  # fmt: skip
@@ -53,7 +57,7 @@ def _tool(
     version = tool_version(argv)
     if version is None:
         return Check(name, False, "not found", needed_for, remedy)
-    numbers = tuple(int(part) for part in version.split("-")[0].split(".") if part.isdigit())
+    numbers = tuple(map(int, re.findall(r"\d+", version.split("-")[0])))
     wanted = ".".join(map(str, at_least))
     ok = not at_least or numbers >= at_least
     return Check(name, ok, version, needed_for, "" if ok else f"At least {wanted} is needed: {remedy}")
@@ -61,24 +65,39 @@ def _tool(
 
 def _libblockdev() -> Check:
     if importlib.util.find_spec("gi") is None:
-        return Check("libblockdev", False, "not found", "md arrays",
-                     f"apt install {blockdev.PACKAGES} libblockdev-mdraid3")  # fmt: skip
+        return Check("libblockdev", False, "not found", "md arrays, LVM volumes",
+                     f"apt install {blockdev.PACKAGES} libblockdev-mdraid3 libblockdev-lvm3")  # fmt: skip
+    for plugin, needed_for in (("mdraid", "md arrays"), ("lvm", "LVM volumes")):
+        try:
+            blockdev.load(plugin)
+        except ProblemError as error:
+            return Check("libblockdev", False, error.problems[0].message, needed_for, error.problems[0].remedy)
+    return Check("libblockdev", True, "with its mdraid and lvm plugins", "md arrays, LVM volumes")
+
+
+def _has_module(name: str) -> bool:
+    """Whether the kernel has this module: loaded, built in or to be loaded."""
+    modprobe = find_tool("modprobe")
     try:
-        blockdev.load("mdraid")
-    except ProblemError as error:
-        return Check("libblockdev", False, error.problems[0].message, "md arrays", error.problems[0].remedy)
-    return Check("libblockdev", True, "with its mdraid plugin", "md arrays")
+        return modprobe is not None and run((modprobe, "--dry-run", name), timeout_s=10, check=False).code == 0
+    except ToolError:
+        return False
+
+
+def _vdo() -> Check:
+    needed_for = "compression and deduplication in LVM"
+    if not _has_module("dm-vdo"):
+        return Check("VDO", False, "no module dm-vdo", needed_for, "Use a kernel from 6.9 on, which has it.")
+    if find_tool("vdoformat") is None:
+        return Check("VDO", False, "vdoformat not found", needed_for, "apt install vdo")
+    return Check("VDO", True, "module and tools are there", needed_for)
 
 
 def _md_modules() -> Check:
     loaded = Path("/proc/mdstat").exists()
     if loaded:
         return Check("md driver", True, "loaded", "md arrays")
-    modprobe = find_tool("modprobe")
-    try:
-        found = modprobe is not None and run((modprobe, "--dry-run", "raid456"), timeout_s=10, check=False).code == 0
-    except ToolError:
-        found = False
+    found = _has_module("raid456")
     return Check("md driver", found, "available as a module" if found else "not in this kernel", "md arrays",
                  "" if found else "Install the distribution's full kernel (linux-image-amd64).")  # fmt: skip
 

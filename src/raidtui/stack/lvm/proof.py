@@ -14,10 +14,11 @@ PV_FIELDS: Final = ("pv_name", "pv_uuid", "vg_name", "pe_start", "pv_pe_count", 
 VOLUME_FIELDS: Final = (
     "lv_name", "lv_uuid", "segtype", "lv_size", "lv_attr", "lv_role", "lv_allocation_policy", "stripes", "data_stripes",
     "data_copies", "stripe_size", "region_size", "copy_percent", "raid_sync_action", "lv_health_status", "devices",
-    "lv_active", "chunk_size", "cache_mode", "cache_policy", "kernel_cache_policy", "kernel_cache_settings", "kernel_metadata_format",
-    "writecache_block_size", "pool_lv", "data_lv", "metadata_lv", "lv_metadata_size", "lv_when_full", "discards", "zero",
-    "raidintegritymode", "raidintegrityblocksize", "integritymismatches", "vdo_operating_mode", "vdo_compression",
-    "vdo_deduplication", "vdo_compression_state", "vdo_index_state", "vdo_slab_size", "vdo_index_memory_size",
+    "lv_active", "chunk_size", "cache_mode", "cache_policy", "kernel_cache_policy", "kernel_cache_settings",
+    "kernel_metadata_format", "writecache_block_size", "pool_lv", "data_lv", "metadata_lv", "lv_metadata_size",
+    "lv_when_full", "discards", "zero", "raidintegritymode", "raidintegrityblocksize", "integritymismatches",
+    "vdo_operating_mode", "vdo_compression", "vdo_deduplication", "vdo_compression_state", "vdo_index_state",
+    "vdo_slab_size", "vdo_index_memory_size",
 )  # fmt: skip
 Row = dict[str, Any]
 
