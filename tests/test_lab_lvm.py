@@ -59,7 +59,7 @@ MORE_VOLUMES = [
     volume("raid4", 3, type="raid4", stripe_size="4KiB", extent_size="1MiB"),
     volume("raid5 anywhere", 5, sync=SKIP, type="raid5", allocation="anywhere", size="99%"),
     volume("raid6", 5, sync=SKIP, type="raid6", region_size="4MiB"),
-    volume("raid10 of three copies", 6, sync=SKIP, type="raid10", mirrors=2),
+    volume("raid10 of six", 6, sync=SKIP, type="raid10"),
     volume("mirror", 3, sync=SKIP, type="mirror", mirrors=1),
     volume("mirror in sync", 2, type="mirror", mirror_log="core", size="32MiB"),
     volume("cachevol on raid5", 3, SKIP, fast=2, type="raid5", cache={"size": "50%", "policy": "mq"}),

@@ -114,7 +114,7 @@ def test_every_command_sees_its_own_devices_only_and_starts_no_daemon() -> None:
         ({"type": "raid6"}, {"on": 6}, ("--stripes", "4")),
         ({"type": "raid1"}, {"on": 3}, ("--mirrors", "2", "--regionsize", "2048K")),
         ({"type": "raid10"}, {"on": 6}, ("--stripes", "3", "--stripesize", "64K", "--mirrors", "1")),
-        ({"type": "raid10", "mirrors": 2, "region_size": "8MiB"}, {"on": 6}, ("--mirrors", "2", "--regionsize", "8192K")),
+        ({"type": "raid1", "mirrors": 2, "region_size": "8MiB"}, {"on": 6}, ("--mirrors", "2", "--regionsize", "8192K")),
         ({"type": "linear"}, {"on": 2}, ("--type", "linear", "--alloc", "normal", "--devices")),
     ],
 )
@@ -153,6 +153,17 @@ def test_devices_of_different_sizes_are_used_from_the_largest_on() -> None:
     assert rows([10, 8, 3, 3], 2, "cling") == 8
     assert rows([10, 5, 3], 1, "normal") == 18
     assert rows([10, 5], 3, "normal") == 0
+
+
+def test_sizes_on_unequal_devices_are_those_that_lvm_finds() -> None:
+    """As lvcreate 2.03.31 does on five devices of 63 extents and one of 127."""
+    free = [63, 63, 63, 63, 63, 127]
+    assert rows(free, 1, "normal") == 442
+    assert rows(free, 3, "normal") * 3 == 378
+    assert rows(free[:5], 2, "normal") * 2 == 252
+    assert rows(free[:5], 3, "normal", images=True) - 1 == 62
+    assert rows(free[:4], 2, "normal", images=True) - 1 == 125
+    assert rows(free, 2, "normal", images=True) == 63, "LVM puts no two images on one device"
 
 
 def test_data_begins_on_a_stripe_of_the_layer_below() -> None:

@@ -32,8 +32,8 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         'Write something like "64KiB", or leave stripe_size out.',
     ),
     "lvm-mirrors": (
-        "Mirrors where nothing is mirrored",
-        "Only raid1, raid10 and mirror keep copies.",
+        "Not a number of mirrors",
+        "Only raid1, raid10 and mirror keep copies, and raid10 exactly one beside the original.",
         "Leave mirrors out, or choose one of these types.",
     ),
     "lvm-extent-size": (

@@ -11,6 +11,7 @@ from typing import Final
 from raidtui.model.problem import Exit, Problem
 from raidtui.stack.lvm import extras
 from raidtui.stack.lvm.spec import (
+    IMAGED,
     KIB,
     MIB,
     MIRRORED,
@@ -59,7 +60,7 @@ def _devices(spec: LvmSpec, count: int, place: str) -> Iterator[Problem]:
             f"{place}.on",
             "Give its role more disks, or choose another type.",
         )
-    if spec.type in REDUNDANT | {"raid0"}:
+    if spec.type in IMAGED:
         most = MOST_MIRROR_IMAGES if spec.type == "mirror" else MOST_IMAGES
         if shape.areas > most:
             yield refusal(
@@ -102,6 +103,9 @@ def _mirrors(spec: LvmSpec, place: str) -> Iterator[Problem]:
     if spec.mirrors is not None and spec.type not in MIRRORED:
         text = f"{spec.type} keeps no copies and has no mirrors"
         yield refusal("lvm-mirrors", text, f"{place}.mirrors", "Remove mirrors, or choose raid1, raid10 or mirror.")
+    if spec.type == "raid10" and spec.mirrors not in (None, 1):
+        text = f"LVM's raid10 keeps one copy beside the original, not {spec.mirrors}"
+        yield refusal("lvm-mirrors", text, f"{place}.mirrors", "Remove mirrors; raid1 takes more, and md raid10 too.")
 
 
 def _sizes(spec: LvmSpec, place: str) -> Iterator[Problem]:

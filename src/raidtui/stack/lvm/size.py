@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from raidtui.model.problem import Exit, fail
 from raidtui.stack.lvm.spec import (
     DEFAULT_REGION_BYTES,
+    IMAGED,
     MIB,
     PARITY,
     REDUNDANT,
@@ -51,14 +52,17 @@ def extents_of(size_bytes: int, stripe_bytes: int | None, extent: int) -> int:
     return max(0, size_bytes - data_start(stripe_bytes)[0]) // extent
 
 
-def rows(free: Sequence[int], areas: int, allocation: str) -> int:
+def rows(free: Sequence[int], areas: int, allocation: str, *, images: bool = False) -> int:
     """How many extents each of `areas` parallel areas can have on devices with so many free extents.
 
-    LVM takes the devices with the most room, uses them as far as the smallest of them goes, and takes the next ones.
+    LVM takes the devices with the most room, uses them as far as the smallest of them goes, and takes the next ones. Of
+    images no two may ever meet on one device: devices of different sizes are then used as far as the first row goes.
     """
     left = sorted(free, reverse=True)
-    if allocation in ("contiguous", "cling"):
-        return left[areas - 1] if len(left) >= areas else 0
+    if len(left) < areas:
+        return 0
+    if allocation in ("contiguous", "cling") or (images and left[0] != left[-1]):
+        return left[areas - 1]
     total = 0
     while len(left) >= areas and (step := left[areas - 1]) > 0:
         total += step
@@ -83,7 +87,8 @@ def volume(spec: LvmSpec, free: Sequence[int], place: str, reserved: int = 0) ->
     """
     extent = extent_bytes(spec)
     shape = geometry(spec, len(free))
-    image = rows([max(0, room - reserved) for room in free], shape.areas, spec.allocation) - metadata_extents(spec)
+    room = [max(0, each - reserved) for each in free]
+    image = rows(room, shape.areas, spec.allocation, images=spec.type in IMAGED) - metadata_extents(spec)
     if spec.integrity is not None:
         image -= checksum_extents(max(0, image), extent)
     most = image * shape.stripes

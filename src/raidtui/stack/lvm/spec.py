@@ -23,6 +23,8 @@ PARITY: Final = {"raid4": 1, "raid5": 1, "raid6": 2}
 STRIPED: Final = frozenset({"striped", "raid0", "raid4", "raid5", "raid6", "raid10"})
 MIRRORED: Final = frozenset({"mirror", "raid1", "raid10"})
 REDUNDANT: Final = MIRRORED | PARITY.keys()
+IMAGED: Final = REDUNDANT | {"raid0"}
+"""Types of images, each on devices of its own."""
 
 
 class IntegritySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -110,7 +112,7 @@ class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     stripes: Annotated[int, Meta(ge=1, le=128)] | None = None
     """Over how many devices data is spread, parity and copies not counted; over all of them where not given."""
     mirrors: Annotated[int, Meta(ge=1, le=63)] | None = None
-    """Copies beside the original (mirror, raid1, raid10): for raid10 1, for the others one on each device, if not given."""
+    """Copies beside the original (raid1, mirror); one on each device where not given. raid10 always has one."""
     stripe_size: Annotated[Size, Meta(examples=["64KiB", "256KiB"])] | None = None
     """How much of one device follows in a row; 64KiB where not given."""
     size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
