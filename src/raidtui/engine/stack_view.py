@@ -154,6 +154,8 @@ def _measured(
     may_fail, words = _tolerance(layer, spec, below)
     data = next(iter(below.values()))
     each = [part.size_bytes for part in next(iter(parts.values()))]
+    # What a filesystem keeps of the room for itself is not written beside every block of data.
+    share = 1 / shape.write_penalty if layer.offers == "directory" else min(1.0, shape.size_bytes / (min(each) * len(each)))
     return bare._replace(
         view=_with(
             view, problems=problems, size_bytes=shape.size_bytes if known else None, stripe_bytes=shape.stripe_bytes
@@ -163,7 +165,7 @@ def _measured(
         words=words,
         penalty=shape.write_penalty * max(piece.penalty for piece in data),
         data=tuple(disk for piece in data for disk in piece.data),
-        data_share=min(1.0, shape.size_bytes / (min(each) * len(each))) * min(piece.data_share for piece in data),
+        data_share=share * min(piece.data_share for piece in data),
         shapes=(*(shaped for piece in found for shaped in piece.shapes), Shaped(view.words, shape)),
         shape=shape,
     )

@@ -17,6 +17,8 @@ _OWN_SHARE: Final = {"xfs": 0.03, "ext4": 0.09, "btrfs": 0.05, "f2fs": 0.12}
 _OWN_BYTES: Final = {"xfs": 160 * MIB, "ext4": 160 * MIB, "btrfs": 224 * MIB, "f2fs": 160 * MIB}
 """And beside that, on any device: log or journal."""
 
+SMALL_BLOCK: Final = 4 << 10
+
 
 class Stripes(NamedTuple):
     """What a filesystem is told about the stripes below, in bytes, and where that is from."""
@@ -47,6 +49,8 @@ def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
         text = f"{spec.type} needs at least {size_text(LEAST_BYTES[spec.type])}, and there are {size_text(smallest)}"
         raise fail("fs-too-small", text, place="filesystem.on", remedy="Bind larger disks.")
     share = _OWN_SHARE[spec.type]
+    if spec.type == "xfs" and block_bytes(spec) < SMALL_BLOCK:
+        share += 0.07  # what it keeps for its trees grows as blocks get smaller
     if spec.overprovision is not None:
         share = max(share, spec.overprovision / 100 + 0.05)
     own = _OWN_BYTES[spec.type] if spec.log_size is None else max(_OWN_BYTES[spec.type], spec.log_size.bytes + 32 * MIB)

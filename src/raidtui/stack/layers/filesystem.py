@@ -53,8 +53,7 @@ class FilesystemLayer:
             geometry.room_bytes(spec, on),
             meaning.may_fail(spec, len(on)),
             meaning.write_penalty(spec, len(on)),
-            found.unit if found else None,
-            found.width if found else None,
+            stripe_bytes=found.width if found else None,
         )
 
     def plan(

@@ -1,0 +1,279 @@
+"""Filesystems on a real kernel: made as planned, read back as asked, measured with files, and gone whatever happened."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab_harness import start_lab
+from raidtui.lab import address
+from raidtui.lab.control import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
+
+HERE = Path(__file__).parent
+RAID5 = {"md": {"level": "raid5", "on": "@data", "chunk": "64KiB"}}
+
+RAID0 = {"md": {"level": "raid0", "on": "@data", "chunk": "64KiB"}}
+
+
+def whole(name: str, disks: int, on: Any = "@data", **options: Any) -> dict[str, Any]:
+    return {"do": "whole", "name": name, "disks": disks, "layout": {"filesystem": {"on": on, **options}}}
+
+
+MADE = [
+    whole("xfs", 1, type="xfs"),
+    whole("xfs on raid5", 4, RAID5, type="xfs"),
+    whole("xfs with all options", 1, type="xfs", stripe_unit="256KiB", stripe_width="1MiB", log_size="128MiB",
+          allocation_groups=4, reflink=False, atime="strictatime", discard="online"),
+    whole("xfs without stripes", 2, RAID0, type="xfs", geometry="none", block_size="1KiB"),
+    whole("ext4 on raid5", 4, RAID5, type="ext4", journal_mode="writeback"),
+    whole("ext4 without journal", 1, type="ext4", journal=False, block_size="1KiB", discard="online"),
+    whole("ext4 without stripes", 2, RAID0, type="ext4", geometry="none", log_size="32MiB", atime="relatime"),
+    whole("btrfs", 1, type="btrfs", copy_on_write=False),
+    whole("btrfs raid1", 3, type="btrfs", data="raid1", metadata="raid1c3", compress="zstd", compress_level=5,
+          checksum="xxhash", node_size="32KiB", discard="async"),
+    whole("f2fs", 1, type="f2fs", overprovision=10, fsync_mode="strict"),
+]  # fmt: skip
+XFS, EXT4 = MADE[0]["layout"], {"filesystem": {"on": "@data", "type": "ext4"}}
+FAULTS = [
+    {"do": "killed", "name": "killed", "disks": 1, "layout": EXT4, "after_s": [0.02, 0.2]},
+    {"do": "busy", "name": "busy", "disks": 1, "layout": XFS},
+    {"do": "covered", "name": "covered", "disks": 1, "layout": XFS},
+    {"do": "foreign", "name": "foreign", "disks": 1, "layout": XFS},
+    {"do": "unplugged", "name": "unplugged", "disks": 1, "layout": XFS},
+]
+Seen = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    lab = start_lab("fs", "5x1G")
+    try:
+        address.sync_code(lab.name)
+        yield lab
+    finally:
+        lab.down()
+
+
+@pytest.fixture(scope="module")
+def seen(lab: Lab) -> Seen:
+    """Everything that the driver saw, by case."""
+    lab.put_file(HERE / "stack/fs_driver.py", "/root/fs_driver.py")
+    lab.run("cat > /root/cases.json", input_bytes=json.dumps([*MADE, *FAULTS]).encode())
+    run = "/usr/bin/python3 /root/fs_driver.py < /root/cases.json > /root/seen 2> /root/error"
+    lab.run(f"setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
+    lab.wait_for("test -e /run/fs-ready -o -e /root/ended", 1200)
+    serial = lab.run("cat /run/fs-ready || cat /root/error").text.strip()
+    assert serial in lab.serials, serial
+    lab.unplug(serial)
+    lab.run("touch /run/fs-pulled")
+    lab.wait_for("test -e /root/ended", 400)
+    assert lab.run("cat /root/ended").text.strip() == "0", lab.run("cat /root/error").text
+    lab.plug(serial, like_new=True)
+    found = {case["case"]: case for line in lab.run("cat /root/seen").text.splitlines() for case in [json.loads(line)]}
+    print({name: case["seconds"] for name, case in found.items()})
+    return found
+
+
+@pytest.mark.parametrize("name", [case["name"] for case in MADE])
+def test_a_filesystem_is_made_as_planned_and_read_back_as_asked(seen: Seen, name: str) -> None:
+    case = seen[name]
+    assert "problems" not in case, case
+    assert case["commands"] == case["planned"], "what was shown is what ran"
+    found, args = case["fs.verify"], case["args"]
+    assert found["uuid"] == args["uuid"]
+    assert found["size_bytes"] >= args["size_bytes"]
+    assert {"nosuid", "nodev", "noexec"} <= set(found["options"])
+    assert case["health"] == []
+    assert (case["made again"], case["mounted again"]) == ("already there", "already there")
+    assert set(case["members"].values()) == {"target"}
+    assert case["mode"] == "0o700"
+
+
+@pytest.mark.parametrize("name", [case["name"] for case in MADE])
+def test_it_goes_and_leaves_nothing(seen: Seen, name: str) -> None:
+    case = seen[name]
+    assert case["teardown"][0] == "undone"
+    assert set(case["undo"]) | set(case["again"]) == {"nothing to do"}
+    assert case["left"] == {}
+
+
+def test_geometry_and_options_are_those_that_were_asked_for(seen: Seen) -> None:
+    def facts(name: str, *wanted: str) -> list[Any]:
+        return [seen[name]["fs.verify"][what] for what in wanted]
+
+    kib = 1 << 10
+    stripes = ("stripe_unit", "stripe_width")
+    assert facts("xfs on raid5", *stripes) == facts("ext4 on raid5", *stripes) == [64 * kib, 192 * kib]
+    assert facts("xfs without stripes", *stripes, "block_bytes") == [0, 0, kib]
+    assert facts("ext4 without stripes", *stripes) == [0, 0]
+    assert facts("xfs with all options", *stripes, "log_bytes", "allocation_groups", "reflink") == [
+        256 * kib, 1024 * kib, 128 * 1024 * kib, 4, False,
+    ]  # fmt: skip
+    assert facts("ext4 without journal", "journal", "block_bytes") == [False, kib]
+    assert facts("btrfs raid1", "data", "metadata", "devices", "checksum", "node_bytes") == [
+        "raid1", "raid1c3", 3, "xxhash", 32 * kib,
+    ]  # fmt: skip
+    for name, option in {"ext4 on raid5": "data=writeback", "btrfs raid1": "compress=zstd:5", "btrfs": "nodatacow",
+                         "f2fs": "fsync_mode=strict"}.items():  # fmt: skip
+        assert option in facts(name, "options")[0], name
+
+
+def test_an_mkfs_that_was_killed_leaves_nothing(seen: Seen) -> None:
+    assert all(kill["left"] == {} for kill in seen["killed"]["kills"])
+    assert any(kill["ended"] is None for kill in seen["killed"]["kills"])
+
+
+def test_who_uses_it_is_named_and_it_stays_mounted_until_he_ends(seen: Seen) -> None:
+    case = seen["busy"]
+    code, message, exit_code = case["refused"]
+    assert (code, exit_code) == ("mount-busy", 6)
+    assert f"pid {case['pid']} (sleep) works in it" in message
+    assert case["still"] == ["xfs"]
+    assert case["undo"][0] == "undone"
+    assert case["left"] == {}
+
+
+def test_what_others_mount_is_neither_measured_nor_unmounted(seen: Seen) -> None:
+    case = seen["covered"]
+    assert any("tmpfs, not xfs" in sentence or "another device" in sentence for sentence in case["health"]), case["health"]
+    assert case["refused"][0] == "mount-busy"
+    assert case["theirs"] == ["xfs", "tmpfs"]
+    assert case["elsewhere"][0] == "mount-busy"
+    assert "-elsewhere" in case["elsewhere"][1]
+    assert case["left"] == {}
+
+
+def test_a_device_that_carries_something_is_not_made_into_another(seen: Seen) -> None:
+    case = seen["foreign"]
+    assert case["refused"][0] == "fs-not-blank"
+    assert "ext4" in case["refused"][1]
+    assert case["same"]
+    assert case["undone"] == "nothing to do"
+
+
+def test_a_disk_that_was_pulled_makes_it_sick_and_does_not_hinder_its_end(seen: Seen) -> None:
+    case = seen["unplugged"]
+    assert case["health"]
+    assert case["undo"][0] == "undone"
+    assert case["left"] == {}
+
+
+# The whole way, through the command line
+
+
+def scenario(tmp_path: Path, layouts: dict[str, Any], workloads: dict[str, Any], disks: int = 4) -> str:
+    value = {
+        "schema": "raidtui.scenario/1", "name": "fs", "roles": {"data": {"count": disks}}, "layouts": layouts,
+        "workloads": workloads, "policy": {"initial_sync": "skip-if-zeroed"},
+    }  # fmt: skip
+    path = tmp_path / "scenario.json"
+    path.write_text(json.dumps(value))
+    return str(path)
+
+
+def raidtui(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "raidtui", "--on", f"lab:{lab.name}", *words]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL)
+
+
+def consent(lab: Lab, disks: int) -> list[str]:
+    chosen = ",".join(lab.serials[:disks])
+    return ["--bind", f"data={chosen}", "--erase", chosen]
+
+
+def blank(lab: Lab, disks: int) -> bool:
+    assert lab.run("grep raidtui/mnt /proc/mounts", check=False).text == ""
+    assert lab.run("ls /run/raidtui/mnt 2>/dev/null", check=False).text == ""
+    return all(lab.is_zero(serial) for serial in lab.serials[:disks])
+
+
+def test_files_pg_test_fsync_and_dd_are_measured_on_it(seen: Seen, lab: Lab, tmp_path: Path) -> None:
+    workloads = {
+        "write": {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "numjobs": 2, "size": "32MiB", "runtime": "2s"}},
+        "read": {"fio": {"rw": "randread", "bs": "4KiB", "nrfiles": 64, "filesize": "1MiB", "runtime": "2s"}},
+        "pg": {"pg_test_fsync": {"secs_per_test": 1}},
+        "dd": {"dd": {"bs": "1MiB", "size": "32MiB"}},
+    }
+    path = scenario(tmp_path, {"xfs": {"filesystem": {"type": "xfs", "on": RAID5}}}, workloads)
+    out = tmp_path / "out.result.json"
+    done = raidtui(lab, "replay", path, *consent(lab, 4), "-o", str(out), "--json")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+    records = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+    plan = next(event["plan"] for event in records if event["kind"] == "run-started")
+    executed = {event["step"]: event.get("commands", []) for event in records if event["kind"] == "step-done"}
+    for step in plan["steps"]:
+        for command in step.get("commands", []):
+            assert command in executed[step["id"]], step["title"]
+    result = json.loads(out.read_text())
+    cells = {cell["workload"]: cell for cell in result["cells"]}
+    assert all(cell["valid"] for cell in cells.values())
+    assert cells["read"]["summary"]["read"]["iops"] > 0
+    assert len(cells["pg"]["report"]["tables"]) == 5
+    assert cells["pg"]["summary"]["write"]["iops"] == cells["pg"]["report"]["tables"][0]["rows"][1]["ops_per_s"]
+    assert cells["dd"]["summary"]["write"]["bytes"] == 32 << 20
+    assert cells["dd"]["write_amplification"] >= 1.2
+    assert {use["role"] for use in cells["write"]["devices"].values()} == {"target", "member"}
+    assert blank(lab, 4)
+
+
+def test_a_runner_that_dies_while_files_are_written_leaves_no_mount(seen: Seen, lab: Lab, tmp_path: Path) -> None:
+    long = {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "size": "128MiB", "runtime": "120s"}}
+    path = scenario(tmp_path, {"xfs": {"filesystem": {"type": "xfs", "on": "@data"}}}, {"long": long}, disks=1)
+    run = raidtui(lab, "replay", path, *consent(lab, 1), "--detach")
+    assert run.returncode == 0, run.stderr
+    lab.wait_for("pgrep -x fio", 120)
+    assert lab.run("grep raidtui/mnt /proc/mounts", check=False).text == "", "mounts are the runner's own"
+    lab.run("pkill -KILL -f '__main__.py runner'")
+    recovered = raidtui(lab, "recover")
+    assert recovered.returncode == 0, recovered.stdout + recovered.stderr
+    assert lab.run("pgrep -x fio", check=False).text == ""
+    assert blank(lab, 1)
+    assert raidtui(lab, "recover").returncode == 0
+
+
+KILLED = {
+    "schema": "raidtui.scenario/1",
+    "name": "kill",
+    "roles": {"data": {"count": 3}},
+    "layouts": {"it": {"filesystem": {"type": "xfs", "on": RAID5}}},
+    "workloads": {"write": {"fio": {"rw": "randwrite", "bs": "4KiB", "size": "64MiB", "runtime": "1s"}}},
+    "policy": {"initial_sync": "skip-if-zeroed"},
+}
+RISKIEST = "11:after,13:after,14:before,18:after,22:before"
+"""Around mkfs, mount, measuring and unmounting."""
+
+
+def kills(lab: Lab, points: str, timeout_s: float) -> list[dict[str, Any]]:
+    lab.run("cat > /root/kill.json", input_bytes=json.dumps(KILLED).encode())
+    lab.put_file(HERE / "engine/kill_driver.py", "/root/kill_driver.py")
+    binding = json.dumps({"data": lab.serials[:3]})
+    done = lab.run(["python3", "-I", "/root/kill_driver.py", "/root/kill.json", binding, points], timeout_s)
+    found = [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]
+    for point in found:
+        if "point" in point:
+            assert point["killed"], point
+            assert point["recover_exit"] == 0, point
+            assert point["again"] == [0, [], True], point
+            assert not point["busy"], point
+            assert not point["arrays"], point
+    assert blank(lab, 3)
+    return found
+
+
+def test_recover_unmounts_after_the_riskiest_kills(seen: Seen, lab: Lab) -> None:
+    assert len(kills(lab, RISKIEST, 800)) == len(RISKIEST.split(","))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_recover_unmounts_after_every_kill(seen: Seen, lab: Lab) -> None:
+    found = kills(lab, "all", 7000)
+    assert len(found) == 1 + 2 * found[0]["records"]
