@@ -151,6 +151,21 @@ def test_leaving_the_screens_leaves_the_run_alone(stage):
     assert not stage.requests("cancel")
 
 
+def test_a_cancel_that_nobody_heard_is_asked_again_when_the_connection_is_back(stage):
+    app, seq = following(stage)
+
+    async def talk(pilot):
+        await caught_up(pilot, app, seq)
+        app.link._client.close()
+        await until(pilot, lambda: not app.link_state.up)
+        await pilot.press("x", "y")
+        await until(pilot, lambda: app.link_state.up)
+        await until(pilot, lambda: app.desk.story.view.finished is not None)
+        assert [one["params"]["run"] for one in stage.requests("cancel")] == [RUN]
+
+    drive(app, talk)
+
+
 def test_cancelling_asks_once_and_the_run_is_seen_to_its_end(stage):
     app, seq = following(stage)
 

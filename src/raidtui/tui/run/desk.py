@@ -45,6 +45,8 @@ class RunDesk:
         self._file: bytes | None = None
         self._heard_at = 0.0
         self._looked = False
+        self._to_cancel = ""
+        """The run whose end was asked for while nobody heard it."""
 
     @property
     def run(self) -> str:
@@ -81,7 +83,7 @@ class RunDesk:
 
     def begin(self) -> None:
         """Look for a run that goes on, as soon as there is a connection."""
-        self._app.link_changed.subscribe(self._app, self._look_once)
+        self._app.link_changed.subscribe(self._app, self._link_changed)
 
     def close(self) -> None:
         """Stop following. The run goes on."""
@@ -146,6 +148,13 @@ class RunDesk:
             self._app.run_worker(self.save(), group="run-save")
         self.changed.publish(self)
 
+    def _link_changed(self, state: LinkState) -> None:
+        if state.up and self._to_cancel:
+            wanted, self._to_cancel = self._to_cancel, ""
+            if wanted == self.run and self.running:
+                self._app.run_worker(self.cancel(), group="run-cancel", exclusive=True)
+        self._look_once(state)
+
     def _look_once(self, state: LinkState) -> None:
         if state.up and not self._looked:
             self._looked = True
@@ -176,7 +185,15 @@ class RunDesk:
 
     async def cancel(self) -> None:
         """Ask for the end of the run; what it built is taken down."""
-        await self._asking(lambda: self._app.link.call("cancel", {"run": self.run}, RunInfo))
+        run = self.run
+        try:
+            await self._app.link.call("cancel", {"run": run}, RunInfo)
+        except ProblemError as error:
+            if error.problems[0].code == "engine-lost":
+                self._to_cancel = run
+                self._app.notify("the run is cancelled as soon as the connection is back", severity="warning", timeout=15)
+            else:
+                self._complain(error)
 
     async def recover(self) -> None:
         """Undo what the run left behind, and read what its journal then says."""

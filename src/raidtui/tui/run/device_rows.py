@@ -129,7 +129,7 @@ class DeviceRows:
             return self._spark(name)
         value = self._figure(name, column)
         if column == UTIL:
-            drawn = bar(value, _BAR_WIDTH)
+            drawn = bar(value, _BAR_WIDTH, "accent")
             if value is None:
                 return drawn
             return Text.assemble(drawn, f"{min(value, 100):4.0f}")
@@ -146,7 +146,7 @@ class DeviceRows:
         until_s = moment.at_s if moment is not None and moment.past else None
         uses = self._track.history(name, self.history_width, until_s)
         utils = [None if use is None else use.util_percent for use in uses]
-        return spark(utils, self.history_width, top=100.0)
+        return spark(utils, self.history_width, top=100.0, style="accent")
 
     # What is wrong.
 

@@ -64,7 +64,7 @@ def _cores(frames: Frames, width: int) -> Iterator[Text]:
     if len(busy) > _MOST_BARS:
         levels = list(busy.values())
         for first in range(0, len(levels), width):
-            yield spark(levels[first : first + width], min(width, len(levels) - first), top=100.0)
+            yield spark(levels[first : first + width], min(width, len(levels) - first), top=100.0, style="accent")
         return
     columns = max(1, min(len(busy), width // _CORE_WIDTH))
     each = width // columns
@@ -74,7 +74,7 @@ def _cores(frames: Frames, width: int) -> Iterator[Text]:
         line = Text(no_wrap=True)
         for name in names[row::rows]:
             line.append(f"{clean(name, 6).removeprefix('cpu'):>3} ")
-            line.append_text(bar(busy[name], max(4, min(30, each - 10))))
+            line.append_text(bar(busy[name], max(4, min(30, each - 10)), "accent"))
             line.append(f"{busy[name]:4.0f}  ")
         yield line
 
@@ -91,7 +91,7 @@ def _threads(frames: Frames, width: int) -> Iterator[Text]:
     name_width = max(8, min(24, width - 20))
     for percent, name in busy[:_MOST_THREADS]:
         line = Text(f"{clean(name, name_width):<{name_width}} ", no_wrap=True)
-        line.append_text(bar(percent, max(4, min(20, width - name_width - 8))))
+        line.append_text(bar(percent, max(4, min(20, width - name_width - 8)), "accent"))
         yield line.append(f"{percent:6.1f}")
 
 
