@@ -46,6 +46,7 @@ FAULTS = [
     {"do": "killed", "name": "killed", "disks": 1, "layout": EXT4, "after_s": [0.02, 0.2]},
     {"do": "busy", "name": "busy", "disks": 1, "layout": XFS},
     {"do": "covered", "name": "covered", "disks": 1, "layout": XFS},
+    {"do": "left_behind", "name": "left behind", "disks": 1, "layout": XFS},
     {"do": "foreign", "name": "foreign", "disks": 1, "layout": XFS},
     {"do": "unplugged", "name": "unplugged", "disks": 1, "layout": XFS},
 ]
@@ -148,6 +149,13 @@ def test_what_others_mount_is_neither_measured_nor_unmounted(seen: Seen) -> None
     assert case["theirs"] == ["xfs", "tmpfs"]
     assert case["elsewhere"][0] == "mount-busy"
     assert "-elsewhere" in case["elsewhere"][1]
+    assert case["left"] == {}
+
+
+def test_a_mount_in_the_namespace_of_a_daemon_is_taken_away_as_well(seen: Seen) -> None:
+    case = seen["left behind"]
+    assert "problems" not in case, case
+    assert case["undo"][0] == "undone"
     assert case["left"] == {}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from test_planning import SCENARIO, plan
+from test_preview import one, see
 
 from raidtui.engine import verdict
 from raidtui.engine.measuring import counted_how
@@ -84,3 +85,24 @@ def test_files_through_the_page_cache_are_not_held_against_the_devices() -> None
     assert (counted_how(step, direct), counted_how(step, cached)) == ("at least", "no")
     on_device = Step("1", "measure", "", "measure", args={"counted": "exactly"})
     assert counted_how(on_device, cached) == "exactly"
+
+
+def test_a_preview_shows_the_room_and_what_is_below_goes_on_counting() -> None:
+    xfs, md = one(XFS), one(XFS["filesystem"]["on"])
+    assert xfs.problems == ()
+    assert xfs.size_bytes is not None
+    assert md.size_bytes is not None
+    assert 0.9 * md.size_bytes < xfs.size_bytes < md.size_bytes
+    assert (xfs.may_fail, xfs.write_penalty, xfs.stripe_bytes) == (1, md.write_penalty, md.stripe_bytes)
+    assert xfs.ceiling == md.ceiling
+    assert [argv[0] for argv in (*xfs.build, *xfs.teardown)][:4] == ["mdadm", "mkfs.xfs", "mount", "umount"]
+
+
+def test_a_preview_shows_workloads_on_files_and_says_what_does_not_go_together() -> None:
+    found = see(layouts={"x": XFS}, workloads={"r": READ, "pg": PG})
+    assert found.problems == ()
+    assert [view.command[-1] for view in found.workloads] == [
+        "--directory=/proc/self/fd/100/", "--filename=/proc/self/fd/100/pg_test_fsync.out",
+    ]  # fmt: skip
+    wrong = see(workloads={"pg": PG})
+    assert {problem.code for problem in wrong.problems} == {"workload-target"}

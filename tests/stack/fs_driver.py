@@ -186,6 +186,25 @@ def covered(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"health": sick, "refused": refused, "theirs": theirs, "elsewhere": second, **bench.clean()}
 
 
+def left_behind(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """A dead runner's mount goes on in the namespace of a daemon that it had started."""
+    planned = bench.plan(case)
+    for draft in planned.build:
+        if draft.action == "fs.mount":
+            break
+        bench.run(draft)
+    mounts.make_point(draft.args["name"])
+    (argv,) = draft.commands
+    daemon = subprocess.Popen(["unshare", "--mount", "sh", "-c", f"{' '.join(argv)} && exec sleep 600"])
+    point = mounts.point_of(draft.args["name"])
+    while point not in Path(f"/proc/{daemon.pid}/mounts").read_text():
+        time.sleep(0.05)
+    seen = bench.clean()
+    daemon.kill()
+    daemon.wait()
+    return seen
+
+
 def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody else's filesystem is on the device."""
     make = bench.plan(case).build[0]
@@ -208,7 +227,7 @@ def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"health": health(bench), **bench.clean()}
 
 
-FUNCTIONS = {found.__name__: found for found in (whole, killed, busy, covered, foreign, unplugged)}
+FUNCTIONS = {found.__name__: found for found in (whole, killed, busy, covered, left_behind, foreign, unplugged)}
 
 
 def main() -> None:

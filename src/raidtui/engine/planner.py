@@ -136,7 +136,8 @@ class _Planner:
         args = {"refs": list(target.refs), "engine": load.kind, "size_bytes": size_bytes, "kind": kind,
                 "spec": plain(load.spec)}  # fmt: skip
         region = engine.region_bytes(load.spec, size_bytes, kind=kind)
-        fill = self.policy.prefill and engine.reads(load.spec)
+        # A directory is empty: there is nothing to read unless it is written before.
+        fill = engine.reads(load.spec) and (self.policy.prefill or kind == "directory")
         if fill:
             title = f"{cell.id}: fill {size_text(region)} of {shown}"
             written = region * len(target.refs)

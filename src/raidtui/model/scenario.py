@@ -83,7 +83,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     order: Literal["interleaved", "grouped"] = "interleaved"
     """`interleaved`: every layout once per round; `grouped`: a layout is built once and measured in all rounds."""
     prefill: bool = True
-    """Write the region before it is read, so that reads never hit unwritten blocks."""
+    """Write the region before it is read, so that reads never hit unwritten blocks. Files always are."""
     initial_sync: Literal["wait", "skip-if-zeroed"] = "wait"
     """`skip-if-zeroed`: no initial sync where all members were proven to be zero."""
     cooldown: Duration = msgspec.field(default_factory=lambda: Duration("0s"))

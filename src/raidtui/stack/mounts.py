@@ -150,7 +150,7 @@ def open_root(point: str) -> int:
 
 
 def unmount(name: str, is_ours: Callable[[Mounted], bool], *, cwd: Path) -> tuple[Argv, ...]:
-    """Unmount every one of ours from its place, in our namespace, and remove the empty folder; what was executed.
+    """Unmount every one of ours from its place, in our namespace; what was executed.
 
     Never by force, never lazily. Raises ProblemError (`mount-busy`, exit 6) with who uses it.
     """
@@ -167,9 +167,25 @@ def unmount(name: str, is_ours: Callable[[Mounted], bool], *, cwd: Path) -> tupl
                 raise fail("mount-busy", f"{point} cannot be unmounted: {users}", place=point,
                            remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND) from error  # fmt: skip
             time.sleep(0.3)
-    with suppress(OSError):  # what is not empty is not ours to remove
-        Path(point).rmdir()
     return tuple(ran)
+
+
+def remove_point(name: str) -> None:
+    """Remove the empty folder, once nobody has anything mounted on it: the kernel would unmount that, lazily."""
+    with suppress(OSError):  # what is not empty is not ours to remove
+        Path(point_of(name)).rmdir()
+
+
+def unmount_for(pid: str, name: str, *, cwd: Path) -> tuple[Argv, ...]:
+    """Unmount it in the mount namespace of this process: one that a dead runner left behind with a daemon that it started.
+
+    What was executed; nothing where it could not be unmounted.
+    """
+    nsenter = ("nsenter", f"--target={pid}", "--mount", *unmount_argv(name))
+    try:
+        return (tool(nsenter, cwd=cwd, timeout_s=UNMOUNT_TIMEOUT_S),)
+    except ProblemError:
+        return ()
 
 
 def users_of(point: str) -> list[str]:
@@ -208,8 +224,3 @@ def mounted_elsewhere(path: str) -> list[str]:
         for number, source, point, whose in (*ours, *others)
         if number == devno or source == path
     ]
-
-
-__all__ = ["FOLDER", "FOLDER_FLAGS", "Mounted", "at", "enter_own_namespace", "insist", "make_point",
-           "mount_argv", "mounted_elsewhere", "open_root", "parse", "point_of", "tool", "unmount", "unmount_argv",
-           "users_of"]  # fmt: skip

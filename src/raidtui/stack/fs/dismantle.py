@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from raidtui.inventory.mounts import read_other_mounts
+from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import mounts
 from raidtui.stack.context import Context
@@ -33,25 +34,26 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
         except OSError:
             return True  # the device is gone; the place is this run's alone
 
-    ran = mounts.unmount(args["name"], ours, cwd=context.folder)
-    _wait_for_others(context, args)
+    ran = list(mounts.unmount(args["name"], ours, cwd=context.folder))
+    ran += _wait_for_others(context, args)
+    mounts.remove_point(args["name"])
     context.built.pop(args["ref"], None)
-    return Outcome("undone" if ran else "nothing to do", {"unmounted": bool(ran)}, ran)
+    return Outcome("undone" if ran else "nothing to do", {"unmounted": bool(ran)}, tuple(ran))
 
 
-def _wait_for_others(context: Context, args: dict[str, Any]) -> None:
+def _wait_for_others(context: Context, args: dict[str, Any]) -> list[Argv]:
     """Until no namespace has it mounted and the kernel has let go of its devices; names who has it after that."""
     point, until = mounts.point_of(args["name"]), time.monotonic() + PATIENCE_S
+    ran: list[Argv] = []
     while True:
-        users = [
-            f"it is mounted on {mount.point} for {mount.namespace}"
-            for mount in read_other_mounts()
-            if mount.point == point
-        ]
+        others = [mount for mount in read_other_mounts() if mount.point == point and mount.kind == args["type"]]
+        for mount in others:
+            ran += mounts.unmount_for(mount.namespace.split()[1], args["name"], cwd=context.folder)
+        users = [f"it is mounted on {point} for {mount.namespace}" for mount in others]
         for path in devices.planned_paths(context, args):
             users += _users(args, path)
         if not users:
-            return
+            return ran
         if time.monotonic() > until:
             raise fail("mount-busy", f"the filesystem cannot be taken away: {'; '.join(dict.fromkeys(users))}", place=point,
                        remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from raidtui.model.problem import fail
 from raidtui.model.units import size_text
@@ -14,10 +14,13 @@ LEAST_BYTES: Final = {"xfs": 320 * MIB, "ext4": 64 * MIB, "btrfs": 256 * MIB, "f
 """What each has to have of a device, so that there is room for files."""
 _OWN_SHARE: Final = {"xfs": 0.03, "ext4": 0.09, "btrfs": 0.05, "f2fs": 0.12}
 """What each takes of a device at most for itself: inode tables, reserves, room for cleaning."""
-_OWN_BYTES: Final = {"xfs": 160 * MIB, "ext4": 160 * MIB, "btrfs": 224 * MIB, "f2fs": 160 * MIB}
+_OWN_BYTES: Final = {"xfs": 160 * MIB, "ext4": 160 * MIB, "btrfs": 48 * MIB, "f2fs": 160 * MIB}
 """And beside that, on any device: log or journal."""
 
 SMALL_BLOCK: Final = 4 << 10
+_KINDS: Final[tuple[Literal["data", "metadata"], ...]] = ("data", "metadata")
+_LARGE_BTRFS: Final = 50 << 30
+"""From here on it allocates chunks of 1 GiB."""
 
 
 class Stripes(NamedTuple):
@@ -53,14 +56,24 @@ def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
         share += 0.07  # what it keeps for its trees grows as blocks get smaller
     if spec.overprovision is not None:
         share = max(share, spec.overprovision / 100 + 0.05)
-    own = _OWN_BYTES[spec.type] if spec.log_size is None else max(_OWN_BYTES[spec.type], spec.log_size.bytes + 32 * MIB)
-    if spec.log_size is None:
-        own = min(own + int(smallest * 0.002), 2200 * MIB)
-    usable = int(_data_bytes(spec, [part.size_bytes for part in parts]) * (1 - share)) - own
+    sizes = [part.size_bytes for part in parts]
+    usable = int(_data_bytes(spec, sizes) * (1 - share)) - _own_bytes(spec, sizes)
     if usable < 16 * MIB:
         raise fail("fs-too-small", f"{size_text(smallest)} leave no room for files", place="filesystem.on",
                    remedy="Bind larger disks.")  # fmt: skip
     return usable - usable % MIB
+
+
+def _own_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
+    """What it takes for itself on any device: its log or journal, or its first chunks of metadata."""
+    own = _OWN_BYTES[spec.type]
+    if spec.log_size is not None:
+        return max(own, spec.log_size.bytes + 32 * MIB)
+    if spec.type != "btrfs":
+        return min(own + int(sizes[0] * 0.002), 2200 * MIB)
+    chunk = min(int(sum(sizes) * 0.1), 1024 * MIB if sum(sizes) > _LARGE_BTRFS else 256 * MIB)
+    copies = {what: COPIES.get(profile(spec, what, len(sizes)), 1) for what in _KINDS}
+    return own + chunk * copies["metadata"] // copies["data"]
 
 
 def _data_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
