@@ -24,7 +24,8 @@ def describe() -> Kinds:
         for kind, layer in all_layers().items()
     )
     workloads = tuple(
-        Kind(kind, engine.title, doc_of(engine.spec), fields_of(engine.spec)) for kind, engine in engines().items()
+        Kind(kind, engine.title, doc_of(engine.spec), fields_of(engine.spec), takes=engine.takes)
+        for kind, engine in engines().items()
     )
     return Kinds(
         KINDS_SCHEMA,

@@ -48,6 +48,8 @@ class Kind(msgspec.Struct, frozen=True, omit_defaults=True):
     fields: tuple[Field, ...]
     offers: Literal["", "block", "directory"] = ""
     """What a layer offers to a layer above; empty for those that can only be measured, and for workloads."""
+    takes: Literal["", "block", "directory", "both"] = ""
+    """What a workload can load; empty for layers."""
 
 
 class Preset(msgspec.Struct, frozen=True, omit_defaults=True):
