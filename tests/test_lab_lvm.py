@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from lab_harness import start_lab
+from lab_harness import MakeLab, start_lab
 from raidtui.lab import address
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(2400)]
 
-DRIVER = Path(__file__).parent / "stack/lvm_driver.py"
+HERE = Path(__file__).parent
+DRIVER = HERE / "stack/lvm_driver.py"
 DISKS = "5x256M,1x512M,2x6G"
 """A VDO pool has an index of 2.5 GiB and a slab of 2."""
 SKIP = "skip-if-zeroed"
@@ -287,3 +288,41 @@ def test_the_survivors_are_blank_from_outside(bench: tuple[Lab, Seen]) -> None:
     lab, seen = bench
     assert sorted(seen["blank"]["disks"]) == sorted(set(lab.serials) - {seen["unplugged"]["serial"]})
     assert all(lab.is_zero(serial) for serial in seen["blank"]["disks"])
+
+
+STACK = {
+    "schema": "raidtui.scenario/1",
+    "name": "kill",
+    "roles": {"data": {"count": 2}, "fast": {"count": 1}},
+    "layouts": {
+        "md-cached": {
+            "lvm": {
+                "on": {"md": {"level": "raid1", "on": "@data"}},
+                "cache": {"on": "@fast", "mode": "writeback"},
+            }
+        }
+    },
+    "workloads": {"write": {"fio": {"rw": "randwrite", "bs": "4KiB", "size": "32MiB", "runtime": "1s"}}},
+    "policy": {"initial_sync": "skip-if-zeroed"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_recover_takes_a_cached_volume_on_an_array_away_after_every_kill(make_lab: MakeLab) -> None:
+    lab = make_lab("3x256M")
+    lab.raidtui("--version")
+    lab.run("cat > /root/kill.json", input_bytes=json.dumps(STACK).encode())
+    lab.put_file(HERE / "engine/kill_driver.py", "/root/kill_driver.py")
+    binding = json.dumps({"data": lab.serials[:2], "fast": lab.serials[2:]})
+    done = lab.run(["python3", "-I", "/root/kill_driver.py", "/root/kill.json", binding, "all"], 7000)
+    whole, *points = [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]
+    assert whole["exit"] == 0
+    assert len(points) == 2 * whole["records"]
+    for point in points:
+        assert point["killed"], point
+        assert point["recover_exit"] == 0, point
+        assert point["again"] == [0, [], True], point
+        assert not point["busy"], point
+        assert not point["arrays"], point
+    assert all(lab.is_zero(serial) for serial in lab.serials)

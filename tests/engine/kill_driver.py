@@ -71,9 +71,9 @@ def records(folder) -> int:
 
 
 def arrays() -> list[str]:
-    """Arrays, and ZFS pools and volumes."""
+    """Arrays, LVM volumes, and ZFS pools and volumes."""
     pools = [path.name for path in Path("/proc/spl/kstat/zfs").glob("*/") if path.is_dir()]
-    return pools + [name for name in os.listdir("/sys/block") if name.startswith(("md", "zd"))]
+    return pools + [name for name in os.listdir("/sys/block") if name.startswith(("md", "dm-", "zd"))]
 
 
 def main() -> None:

@@ -217,6 +217,16 @@ def test_shape(options: dict[str, Any], count: int, may_fail: int, penalty: floa
     assert offers.stripe_bytes == stripe
 
 
+def test_a_device_of_dm_raid_counts_twice_and_what_stands_on_it_once() -> None:
+    for options, counted in (
+        ({"type": "striped"}, "exactly"),
+        ({"type": "raid5"}, "at least"),
+        ({"type": "raid5", "vdo": {}}, "exactly"),
+    ):
+        (target,) = plan(spec_of(**options), {"on": 3}).targets
+        assert target.counted == counted
+
+
 def test_what_does_not_fit_and_what_does_not_mix_is_refused() -> None:
     for spec, parts, code in (
         (spec_of(type="raid1"), {"on": disks("on", [4 << 20, 4 << 20])}, "lvm-too-small"),

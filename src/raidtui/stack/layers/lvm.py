@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from raidtui.model.convert import Operand
 from raidtui.model.plan import Names
@@ -14,7 +14,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
 from raidtui.stack.lvm import build, command, dismantle, fast, health, meaning, pool, rules, size, sync, verify
 from raidtui.stack.lvm.arguments import arguments, target_bytes
-from raidtui.stack.lvm.spec import INPUTS, PARITY, REDUNDANT, LvmSpec, inputs, stripe_size_bytes
+from raidtui.stack.lvm.spec import IMAGED, INPUTS, PARITY, REDUNDANT, LvmSpec, inputs, stripe_size_bytes
 
 _SYNC_BYTES_S: Final = {True: 120e6, False: 200e6}
 """What an initial sync does in a second, roughly, by rotational; the kernel holds it at 200 MB/s."""
@@ -100,7 +100,7 @@ class LvmLayer:
         drafts.append(Draft("lvm.verify", "Read the volume back", args, seconds=1.0))
         teardown = Draft("lvm.remove", "Remove volume, group and labels", args, undo, seconds=4.0, writes_bytes=written)
         offers = _offers(spec, parts, args)
-        target = PlannedTarget((offers.ref,), (offers.path,), offers.size_bytes)
+        target = PlannedTarget((offers.ref,), (offers.path,), offers.size_bytes, counted=_counted(spec))
         return Planned(tuple(drafts), (teardown,), (target,), offers, needs_zero=skip)
 
     @property
@@ -166,6 +166,13 @@ _ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
         "lvm.remove": _Remove(),
     }
 )
+
+
+def _counted(spec: LvmSpec) -> Literal["exactly", "at least"]:
+    """A device of dm-raid counts most requests twice: device-mapper does, and md once more on the same device (md.c,
+    md_account_bio). What stands on it has a device of its own, which counts once."""
+    on_top = (spec.cache, spec.writecache, spec.vdo, spec.thin)
+    return "at least" if spec.type in IMAGED - {"mirror"} and not any(on_top) else "exactly"
 
 
 def _can_skip_sync(spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]], policy: Policy) -> bool:
