@@ -26,8 +26,6 @@ MIB = 1 << 20
 @pytest.fixture(autouse=True)
 def _no_zfs_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(properties, "MODULE", tmp_path / "absent")
-    properties.known_properties.cache_clear()
-    properties.known_features.cache_clear()
 
 
 def test_a_raidz_with_everything_is_created_by_these_commands() -> None:

@@ -119,7 +119,7 @@ def _properties(of: str, asked: dict[str, str], found: dict[str, tuple[str, str]
     return [
         Difference(f"{of} {name}", value, there(name))
         for name, value in asked.items()
-        if not (same(value, there(name)) or (name.startswith("feature@") and (there(name), value) == ("active", "enabled")))
+        if not same(name, value, there(name))
     ]
 
 

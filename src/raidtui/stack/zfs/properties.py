@@ -49,16 +49,15 @@ REFUSED: Final[Mapping[str, str]] = {
     "refquota": "what is measured has the size that was planned",
 }
 _UNSEEN: Final = ("none", "dev")
-_SAME: Final = (
-    frozenset({"gzip", "gzip-6"}),
-    frozenset({"zstd", "zstd-3"}),
-    frozenset({"zstd-fast", "zstd-fast-1"}),
-    frozenset({"on", "sa"}),
-    frozenset({"on", "sha256"}),
-    frozenset({"off", "noacl"}),
-    frozenset({"posix", "posixacl"}),
-)
-"""Values that mean the same; ZFS gives back one of them for either."""
+_SAME: Final[Mapping[str, tuple[frozenset[str], ...]]] = {
+    "compression": (
+        frozenset({"gzip", "gzip-6"}), frozenset({"zstd", "zstd-3"}), frozenset({"zstd-fast", "zstd-fast-1"}),
+    ),
+    "xattr": (frozenset({"on", "sa"}),),
+    "dedup": (frozenset({"on", "sha256"}), frozenset({"verify", "sha256,verify"})),
+    "acltype": (frozenset({"off", "noacl"}), frozenset({"posix", "posixacl"})),
+}  # fmt: skip
+"""Values of a property that mean the same; ZFS gives back one of them for either."""
 
 
 class Known(NamedTuple):
@@ -113,14 +112,17 @@ def _problem(code: str, message: str, place: str, remedy: str) -> Problem:
     return Problem(code, message, place, remedy, int(Exit.USAGE))
 
 
-@cache
 def known_properties(of: Literal["pool", "dataset"]) -> Mapping[str, Known]:
-    """By name: from the kernel module, or else from the tools; empty where neither is here."""
-    folder = MODULE / f"properties.{of}"
-    found = {path.name: _read(path) for path in sorted(folder.iterdir())} if folder.is_dir() else {}
-    if not found and MODULE.is_dir():
-        found = parse_usage(_usage("zpool" if of == "pool" else "zfs"))
-    return found
+    """By name: from the kernel module, or else from the tools; empty while the module is not loaded."""
+    return _properties(MODULE, of) if MODULE.is_dir() else {}
+
+
+@cache
+def _properties(module: Path, of: Literal["pool", "dataset"]) -> Mapping[str, Known]:
+    folder = module / f"properties.{of}"
+    if folder.is_dir():
+        return {path.name: _read(path) for path in sorted(folder.iterdir())}
+    return parse_usage(_usage("zpool" if of == "pool" else "zfs"))
 
 
 def _read(folder: Path) -> Known:
@@ -133,7 +135,6 @@ def _read(folder: Path) -> Known:
     )
 
 
-@cache
 def known_features() -> frozenset[str]:
     """Names of pool features without `feature@`."""
     folder = MODULE / "features.pool"
@@ -191,13 +192,15 @@ def _spelled(pattern: str) -> Iterator[str]:
         yield from (f"{before}{one}{after}" for one in numbers)
 
 
-def same(asked: str, found: str | None) -> bool:
-    """Whether what was read back is what was asked for: numbers by value, words by meaning."""
+def same(name: str, asked: str, found: str | None) -> bool:
+    """Whether what was read back of a property is what was asked for: numbers by value, words by meaning."""
     if found is None:
         return False
+    if name.startswith("feature@") and asked == "enabled":
+        return found in ("enabled", "active")
     if asked == found or (number(asked) is not None and number(asked) == number(found)):
         return True
-    return any({asked, found} <= group for group in _SAME)
+    return any({asked, found} <= group for group in _SAME.get(name, ()))
 
 
 def compresses(properties: Mapping[str, str]) -> bool:
