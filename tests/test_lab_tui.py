@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import pty
+import select
+import signal
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,30 +32,27 @@ PATIENCE_S = 240.0
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Lab]:
-    lab = start_lab("tui", "6x1G")
-    try:
-        yield lab
-    finally:
-        lab.down()
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A lab; it and all that the screens keep are in a folder of the test's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("TERM", "xterm-256color")
+        lab = start_lab("tui", "6x1G")
+        try:
+            yield lab
+        finally:
+            lab.down()
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bench: Lab) -> Path:
-    # The lab's own address is in the state folder: it is looked up before that is turned elsewhere.
-    where = place(f"lab:{bench.name}")
-    monkeypatch.setattr("test_lab_tui.WHERE", where, raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("TERM", "xterm-256color")
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-WHERE: Any = None
-
-
-def application(folder: Path) -> RaidtuiApp:
-    return RaidtuiApp(lambda: EngineClient(WHERE), place=WHERE.name, on="lab", folder=folder)
+def application(bench: Lab, folder: Path) -> RaidtuiApp:
+    where = place(f"lab:{bench.name}")
+    return RaidtuiApp(lambda: EngineClient(where), place=where.name, on="lab", folder=folder)
 
 
 def drive(app: RaidtuiApp, talk: Any, size: tuple[int, int] = (80, 24)) -> None:
@@ -107,10 +110,8 @@ async def consent(pilot: Pilot[Any], app: RaidtuiApp, *, quick: bool) -> None:
     await until(pilot, lambda: app.current_mode == "run", "the run")
 
 
-def test_composed_consented_run_watched_compared_and_exported_with_keys_alone(
-    bench: Lab, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = application(folder)
+def test_composed_consented_run_watched_compared_and_exported_with_keys_alone(bench: Lab, folder: Path) -> None:
+    app = application(bench, folder)
     serials = sorted(bench.serials)
     seen: dict[str, Any] = {}
 
@@ -161,10 +162,84 @@ def test_composed_consented_run_watched_compared_and_exported_with_keys_alone(
     }
     assert seen["exit"] == 0
     assert sorted(seen["cells"]) == [("raid10", True)] * 2 + [("raid5", True)] * 2
-    monkeypatch.undo()
     # The same file, headless, on the same disks: the same plan.
     bench.put_file(folder / "my-layouts.json", "/root/my-layouts.json")
     bind = [word for role, ids in seen["bind"].items() for word in ("--bind", f"{role}={','.join(ids)}")]
     for words, name in (((), "digest in full"), (("--quick",), "digest")):
         said = bench.raidtui("plan", "/root/my-layouts.json", *bind, *words, "--json")
         assert json.loads(said.text)["digest"] == seen[name]
+
+
+def test_a_killed_terminal_leaves_the_run_and_another_one_comes_back_to_it(bench: Lab, folder: Path) -> None:
+    serials = sorted(bench.serials)[:4]
+    chosen = ",".join(serials)
+    words = ["replay", "quick", "--quick", "--layout", "raid10", "--layout", "raid5", "--detach"]
+    run = bench.raidtui(*words, "--bind", f"data={chosen}", "--erase", chosen, timeout_s=PATIENCE_S).text.strip()
+    killed_while_drawing(bench, run)
+    ends: list[Any] = []
+
+    async def attached(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: app.desk.run == run, "the run that is going on")
+        await pilot.press("4")
+        await until(pilot, lambda: app.desk.story.view.finished is not None, "its end")
+        ends.append(app.desk.story.view)
+
+    async def opened(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: app.link_state.up, "the engine")
+        app.open_run(run)
+        await until(pilot, lambda: app.desk.story.view.finished is not None, "its end")
+        ends.append(app.desk.story.view)
+
+    app = application(bench, folder)
+    drive(app, attached, (200, 60))
+    app = application(bench, folder)
+    drive(app, opened)
+    assert ends[0].finished.exit == 0
+    assert ends[0] == ends[1], "who came late has seen the same as who looks at it afterwards"
+
+
+def killed_while_drawing(bench: Lab, run: str) -> None:
+    """The screens in a terminal of their own, killed as soon as they show the run."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(sys.executable, [sys.executable, "-c", _SCREENS, run, *place(f"lab:{bench.name}").argv], dict(os.environ))
+    seen = b""
+    end = time.monotonic() + PATIENCE_S
+    while b"%" not in seen and time.monotonic() < end:
+        if select.select([terminal], [], [], 1.0)[0]:
+            seen += os.read(terminal, 65536)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    assert b"%" in seen
+
+
+_SCREENS = """
+import os, sys
+from raidtui.client.engine_client import EngineClient
+from raidtui.client.places import Place
+from raidtui.tui.app import RaidtuiApp
+where = Place("lab", tuple(sys.argv[2:]), dict(os.environ))
+RaidtuiApp(lambda: EngineClient(where), place="lab", begin=lambda app: app.follow_run(sys.argv[1])).run()
+"""
+
+
+def test_a_disk_that_is_pulled_and_put_back_is_seen_at_once(bench: Lab, folder: Path) -> None:
+    app = application(bench, folder)
+    serial = sorted(bench.serials)[-1]
+
+    def ids() -> set[str]:
+        return {disk.id for disk in app.disks.disks} if app.disks else set()
+
+    async def talk(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: serial in ids(), "disks")
+        await give_role(pilot, app, "spare", [serial])
+        await asyncio.to_thread(bench.unplug, serial)
+        await until(pilot, lambda: serial not in ids(), "its absence")
+        assert serial in app.screen.query_one("DiskTable").rows.keys, "chosen for a role, it is shown as gone"
+        await pilot.press("2")
+        await until(pilot, lambda: app.screen.preview is not None, "the preview")
+        await asyncio.to_thread(bench.plug, serial)
+        await until(pilot, lambda: serial in ids(), "its return")
+
+    drive(app, talk)
