@@ -110,11 +110,25 @@ def _btrfs(point: str, found: list[devices.Device], args: dict[str, Any]) -> dic
     checksum = (read_text(folder / "checksum") or "").split(" ")[0]
     return {
         **spread,
+        "size_bytes": _btrfs_room(folder / "allocation", found),
         "devices": len(list((folder / "devices").glob("*"))),
         "node_bytes": read_int(folder / "nodesize"),
         "sector_bytes": read_int(folder / "sectorsize"),
         "checksum": {"xxhash64": "xxhash", "blake2b": "blake2"}.get(checksum, checksum),
     }
+
+
+def _btrfs_room(folder: Path, found: list[devices.Device]) -> int:
+    """Statfs leaves out what it cannot pair at once, such as the third of three devices: room is what is not allocated.
+
+    0 where the kernel does not say.
+    """
+    whole = sum(512 * (read_int(f"/sys/class/block/{device.name}/size") or 0) for device in found)
+    taken = [read_int(folder / what / "disk_total") or 0 for what in ("data", "metadata", "system")]
+    total, used = (read_int(folder / "data" / name) or 0 for name in ("total_bytes", "bytes_used"))
+    if not total or not taken[0]:
+        return 0
+    return int((whole - sum(taken)) * total / taken[0]) + total - used
 
 
 def _profile(folder: Path) -> str:
