@@ -36,19 +36,19 @@ def volume(name: str, on: int, sync: str = "wait", fast: int = 0, large: bool = 
 
 
 VOLUMES = [
-    volume("linear", 2, type="linear", extent_size="1MiB"),
     volume("striped", 4, type="striped", stripe_size="256KiB", size="50%"),
     volume("raid1", 2, sync=SKIP, type="raid1"),
     volume("raid5", 3, type="raid5", size="64MiB"),
-    volume("raid10", 4, sync=SKIP, type="raid10", stripe_size="16KiB"),
     volume("cachevol", 2, fast=1, type="striped", cache={"mode": "writeback", "chunk": "128KiB"}),
-    volume("cache pool", 2, SKIP, fast=1, type="raid1", cache={"kind": "pool", "mode": "passthrough"}),
-    volume("writecache", 3, SKIP, fast=1, type="raid5", writecache={"high_watermark": 60, "writeback_jobs": 64}),
     volume("vdo", 2, large=True, type="striped", vdo={"virtual_size": "1TB", "compression": False}),
-    volume("thin", 2, type="striped", thin={"virtual_size": "2GiB", "chunk": "128KiB", "zero": False}),
-    volume("checksums", 2, type="raid1", size="32MiB", integrity={"mode": "bitmap"}),
 ]
 MORE_VOLUMES = [
+    volume("linear", 2, type="linear", extent_size="1MiB"),
+    volume("raid10", 4, sync=SKIP, type="raid10", stripe_size="16KiB"),
+    volume("cache pool", 2, SKIP, fast=1, type="raid1", cache={"kind": "pool", "mode": "passthrough"}),
+    volume("writecache", 3, SKIP, fast=1, type="raid5", writecache={"high_watermark": 60, "writeback_jobs": 64}),
+    volume("thin", 2, type="striped", thin={"virtual_size": "2GiB", "chunk": "128KiB", "zero": False}),
+    volume("checksums", 2, type="raid1", size="32MiB", integrity={"mode": "bitmap"}),
     volume("linear of unequal", 6, type="linear"),
     volume("striped 2 of 5", 5, type="striped", stripes=2),
     volume("striped of unequal", 6, type="striped", stripes=3),
@@ -91,11 +91,10 @@ THIN = volume("", 2, type="striped", thin={})
 VDO = volume("", 2, large=True, type="striped", vdo={})
 MOMENTS = [0.2, 0.4, 0.7, 1.0, 1.4, 1.8, 2.4, 3.0]
 FAULTS = [
-    {"do": "killed", "name": "killed", "after_s": MOMENTS[::3], **RAID5},
-    {"do": "broken", "name": "suspended", "then": BROKEN["suspended"][1], **BROKEN["suspended"][0]},
+    {"do": "killed", "name": "killed", "after_s": MOMENTS[3::3], **RAID5},
     {"do": "foreign", "name": "foreign", **STRIPED},
     {"do": "refused", "name": "refused", **RAID1, "sync": SKIP},
-    {"do": "stacked", "name": "stacked", "only": ["lvm on md", "md on lvm"]},
+    {"do": "stacked", "name": "stacked", "only": ["lvm on md"]},
     {"do": "unplugged", "name": "unplugged", **RAID5},
     {"do": "blank", "name": "blank"},
 ]
@@ -107,7 +106,7 @@ MORE_FAULTS = [
     {"do": "still_creating", "name": "still creating", **RAID5},
     *({"do": "broken", "name": name, "then": then, **case} for name, (case, then) in BROKEN.items()),
     {"do": "cancelled", "name": "cancelled", "on": 2, "sync": "wait", "lvm": {"type": "raid1"}},
-    {"do": "stacked", "name": "stacked", "only": ["lvm on lvm"]},
+    {"do": "stacked", "name": "stacked", "only": ["md on lvm", "lvm on lvm"]},
 ]
 Seen = dict[str, dict[str, Any]]
 
@@ -217,9 +216,9 @@ def check_undone(case: dict[str, Any]) -> None:
     assert case["left"] == {}
 
 
-def test_a_suspended_volume_is_not_healthy_and_is_taken_away(seen: Seen) -> None:
-    assert seen["suspended"]["health"] == ["volume is suspended"]
-    check_undone(seen["suspended"])
+@pytest.mark.slow
+def test_a_suspended_volume_is_not_healthy(more: Seen) -> None:
+    assert more["suspended"]["health"] == ["volume is suspended"]
 
 
 @pytest.mark.slow
@@ -265,14 +264,14 @@ def check_stack(case: dict[str, Any]) -> None:
     assert case["left"] == {}
 
 
-@pytest.mark.parametrize("stack", ["lvm on md", "md on lvm"])
-def test_volumes_stand_on_arrays_and_arrays_on_volumes(seen: Seen, stack: str) -> None:
-    check_stack(seen["stacked"]["stacks"][stack])
+def test_volumes_stand_on_arrays(seen: Seen) -> None:
+    check_stack(seen["stacked"]["stacks"]["lvm on md"])
 
 
 @pytest.mark.slow
-def test_volumes_stand_on_volumes(more: Seen) -> None:
-    check_stack(more["stacked"]["stacks"]["lvm on lvm"])
+@pytest.mark.parametrize("stack", ["md on lvm", "lvm on lvm"])
+def test_arrays_and_volumes_stand_on_volumes(more: Seen, stack: str) -> None:
+    check_stack(more["stacked"]["stacks"][stack])
 
 
 def test_an_unplugged_device_makes_it_sick_and_does_not_hinder_its_end(seen: Seen) -> None:
