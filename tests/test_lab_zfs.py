@@ -63,7 +63,7 @@ MORE = [
 ]  # fmt: skip
 BROKEN = {
     "exported": (RAIDZ, "zpool export $POOL"),
-    "sick": (RAIDZ, "zpool offline $POOL $A; zpool initialize $POOL"),
+    "sick": (RAIDZ, "zpool initialize $POOL; zpool offline $POOL $A"),
 }
 MORE_BROKEN = {
     "destroyed": (RAIDZ, "zpool destroy $POOL"),
