@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
+# One waits for its lab while the other computes; what shares a lab stays together.
+TWO_AT_ONCE := -n 2 --dist loadfile
 
 .PHONY: help setup demo test check unit lab-all bench lock clean
 
@@ -34,10 +36,10 @@ check: $(STAMP)
 	$(BIN)/lint-imports
 
 unit: $(STAMP)
-	$(BIN)/pytest -m 'not lab' -q
+	$(BIN)/pytest -m 'not lab' -q $(TWO_AT_ONCE)
 
 test: setup check
-	$(BIN)/pytest -m 'not slow'
+	$(BIN)/pytest -m 'not slow' $(TWO_AT_ONCE)
 
 lab-all: setup
 	$(BIN)/pytest -m 'lab'

@@ -25,7 +25,7 @@ from raidtui.tui.draft import EMPTY, Draft
 KINDS = made_compose.known()
 THERE = {disk.id: disk for disk in DISKS}
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
 )
 
