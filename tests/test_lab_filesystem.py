@@ -15,7 +15,7 @@ from lab_harness import start_lab
 from raidtui.lab import address
 from raidtui.lab.control import Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 HERE = Path(__file__).parent
 RAID5 = {"md": {"level": "raid5", "on": "@data", "chunk": "64KiB"}}

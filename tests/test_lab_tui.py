@@ -25,7 +25,7 @@ from raidtui.lab.control import Lab
 from raidtui.tui.app import RaidtuiApp
 from raidtui.tui.plan.consent_dialog import ConsentDialog
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 PATIENCE_S = 240.0
 """A scan takes seconds on an emulated machine, and many of them when it is busy."""

@@ -17,7 +17,7 @@ from raidtui.lab import address
 from raidtui.lab.control import Lab
 from test_lab_kill import judge
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(2400)]
 
 HERE = Path(__file__).parent
 DISKS = "8x512M"
