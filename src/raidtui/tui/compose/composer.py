@@ -162,7 +162,8 @@ class Composer(ModeScreen):
 
     def show_all(self) -> None:
         """Draw what there is. Only what changed is drawn anew."""
-        if not self.is_mounted:
+        # An answer may come when the screen has no panes yet, or not all of them any more.
+        if len(self.query("#outline, #form, #stack")) < 3:
             return
         self._show_outline()
         self._show_form()
