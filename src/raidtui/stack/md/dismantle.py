@@ -39,9 +39,7 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
     """
     uuid: str = args["uuid"]
     _wait_for_makers(uuid)
-    for name, found in kernel.read_map():
-        if found == uuid:
-            _remove_mark(name)
+    _remove_dead_marks(uuid)
     commands: list[Argv] = []
     stopped: list[str] = []
     erased: list[str] = []
@@ -135,6 +133,19 @@ def _wait_for_link(link: Path) -> None:
                 link.unlink()
             return
         time.sleep(0.05)
+
+
+def _remove_dead_marks(uuid: str) -> None:
+    """Marks of this array, and of any that never came to be: mdadm sets one before anything says which array it is for.
+
+    While any mdadm is at work, a mark without an array may be its own, and stays.
+    """
+    ours = {name for name, found in kernel.read_map() if found == uuid}
+    nobody_works = not kernel.workers()
+    for mark in _MARKS.glob("creating-*"):
+        name = mark.name.removeprefix("creating-")
+        if nobody_works or name in ours:
+            _remove_mark(name)
 
 
 def _remove_mark(name: str) -> None:

@@ -167,14 +167,24 @@ def layout_name(level: str, number: int | None) -> str | None:
 def makers(array: str) -> list[int]:
     """Processes of mdadm that are still making an array of this UUID."""
     wanted = mdadm_uuid(array).encode()
+    return [pid for pid, argv in _mdadms() if wanted in argv]
+
+
+def workers() -> list[int]:
+    """Processes of mdadm that may be making or assembling an array: all but the monitor."""
+    return [pid for pid, argv in _mdadms() if not {b"--monitor", b"--follow", b"-F"} & set(argv)]
+
+
+def _mdadms() -> list[tuple[int, list[bytes]]]:
+    """Process id and arguments of every mdadm."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             argv = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        if argv[0].rpartition(b"/")[2] == b"mdadm" and wanted in argv:
-            found.append(int(path.parent.name))
+        if argv[0].rpartition(b"/")[2] == b"mdadm":
+            found.append((int(path.parent.name), argv))
     return found
 
 
