@@ -20,7 +20,7 @@ from raidtui.stack.layer import Outcome
 from raidtui.stack.lvm import kernel, label, tool
 from raidtui.stack.lvm.command import flat, limits, volume_path
 from raidtui.stack.lvm.devices import Device, present_devices
-from raidtui.stack.md.dismantle import users_of
+from raidtui.stack.nodes import users_of
 
 BUSY_PATIENCE_S: Final = 15.0
 MAKER_PATIENCE_S: Final = 60.0

@@ -12,6 +12,7 @@ from raidtui.stack.lvm import kernel
 from raidtui.stack.lvm.command import VOLUME
 from raidtui.stack.lvm.devices import present_devices
 from raidtui.stack.lvm.sync import of_status
+from raidtui.stack.nodes import devno
 
 
 def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
@@ -25,7 +26,7 @@ def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
         return (f"the volume's state is unknown: {error.reason}",)
     devices, missing = present_devices(context, args)
     wrong = [f"{ref.partition(':')[2]} is not there any more" for ref in missing]
-    below = {kernel.devno(name) for name in kernel.leaves(node)}
+    below = {devno(name) for name in kernel.leaves(node)}
     members = [device for device in devices if device.role == "member" and device.devno in below]
     if args["volume"]["allocation"] != "anywhere" and not missing and len(members) < args["volume"]["areas"]:
         wrong.append("the volume lost a device")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -81,12 +79,6 @@ def is_ours(mapping: Mapping, uuids: Collection[str]) -> bool:
         if found not in uuids:
             return False
     return True
-
-
-def devno(node: str) -> int | None:
-    """The device number of a block device by its kernel name."""
-    text = read_text(Path("/sys/class/block") / node / "dev") or ""
-    return os.makedev(*map(int, text.split(":"))) if re.fullmatch(r"\d+:\d+", text) else None
 
 
 def size_bytes(node: str) -> int | None:

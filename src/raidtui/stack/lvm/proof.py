@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.lvm import kernel, label, tool
 from raidtui.stack.lvm.devices import Device
+from raidtui.stack.nodes import devno
 
 GROUP_FIELDS: Final = ("vg_name", "vg_uuid", "vg_extent_size", "vg_autoactivation", "vg_missing_pv_count", "pv_count")
 PV_FIELDS: Final = ("pv_name", "pv_uuid", "vg_name", "pe_start", "pv_pe_count", "pv_missing")
@@ -120,7 +121,7 @@ def _placement(args: Row, node: str | None, devices: list[Device]) -> list[Diffe
     """It stands on devices of the plan only, and on as many as it has areas unless these may share one."""
     if node is None:
         return []
-    found = {kernel.devno(name) for name in kernel.leaves(node)}
+    found = {devno(name) for name in kernel.leaves(node)}
     meant = {device.devno for device in devices if device.role == "member"}
     if not found <= meant:
         return [Difference("devices below", len(meant), sorted(map(str, kernel.leaves(node))))]

@@ -12,8 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from raidtui.inventory.mounts import read_own_mounts
-from raidtui.inventory.openers import read_openers
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev
@@ -22,6 +20,7 @@ from raidtui.stack.layer import Outcome
 from raidtui.stack.md import kernel, superblock
 from raidtui.stack.md.command import node_path
 from raidtui.stack.md.devices import Device, present_devices
+from raidtui.stack.nodes import users_of
 
 STOP_TIMEOUT_S: Final = 60.0
 BUSY_PATIENCE_S: Final = 15.0
@@ -204,14 +203,3 @@ def _is_there(context: Context, device: Device) -> bool:
         return Path(device.path).exists()
     permit = context.permits.get(device.ref.removeprefix("disk:"))
     return permit is not None and permit.alive()
-
-
-def users_of(name: str) -> list[str]:
-    """Who uses a block device, in words: mounts, devices above, processes."""
-    devno = kernel.devno(name)
-    users = [f"{mount.point} is mounted from it" for mount in read_own_mounts() if mount.devno == devno]
-    holders = kernel.SYS_BLOCK / name / "holders"
-    users += [f"{path.name} stands on it" for path in (sorted(holders.iterdir()) if holders.is_dir() else ())]
-    openers = read_openers().get(devno, ()) if devno is not None else ()
-    users += [f"pid {opener.pid} ({opener.command}) has it open" for opener in openers]
-    return users

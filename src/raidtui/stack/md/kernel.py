@@ -54,12 +54,6 @@ def all_arrays() -> list[str]:
     return sorted(path.parent.name for path in SYS_BLOCK.glob("md*/md"))
 
 
-def devno(name: str) -> int | None:
-    """The device number of a block device by its kernel name."""
-    text = read_text(SYS_BLOCK / name / "dev") or ""
-    return os.makedev(*map(int, text.split(":"))) if re.fullmatch(r"\d+:\d+", text) else None
-
-
 def array_uuid(name: str) -> str | None:
     """The UUID of an array (with dashes), by the best source that knows it."""
     by_kernel = read_text(folder(name) / "uuid")

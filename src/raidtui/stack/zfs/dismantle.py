@@ -19,7 +19,7 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
-from raidtui.stack.md.dismantle import users_of
+from raidtui.stack.nodes import users_of
 from raidtui.stack.zfs import devices as found_devices
 from raidtui.stack.zfs import gpt, pool
 from raidtui.stack.zfs.command import dataset, destroy_argv, destroy_volume_argv, link_path

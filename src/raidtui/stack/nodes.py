@@ -1,0 +1,30 @@
+"""Block devices by their kernel names: their numbers, and who uses them, because a refusal has to say whom to ask."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from raidtui.base.files import read_text
+from raidtui.inventory.mounts import read_own_mounts
+from raidtui.inventory.openers import read_openers
+
+_SYS_BLOCK: Final = Path("/sys/class/block")
+
+
+def users_of(node: str) -> list[str]:
+    """Who uses the block device of this kernel name, in words: mounts, devices above, processes."""
+    number = devno(node)
+    users = [f"{mount.point} is mounted from it" for mount in read_own_mounts() if mount.devno == number]
+    holders = _SYS_BLOCK / node / "holders"
+    users += [f"{path.name} stands on it" for path in (sorted(holders.iterdir()) if holders.is_dir() else ())]
+    openers = read_openers().get(number, ()) if number is not None else ()
+    return users + [f"pid {opener.pid} ({opener.command}) has it open" for opener in openers]
+
+
+def devno(node: str) -> int | None:
+    """The device number of a block device by its kernel name."""
+    text = read_text(_SYS_BLOCK / node / "dev") or ""
+    return os.makedev(*map(int, text.split(":"))) if re.fullmatch(r"\d+:\d+", text) else None
