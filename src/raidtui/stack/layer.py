@@ -6,7 +6,7 @@ The doing half is its actions: each step names one, and everything that touches 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -173,3 +173,13 @@ class Action:
         Those of a type named here that have neither UUID nor label count too, in a partition of a table that is named.
         """
         return ()
+
+
+class Doing(Action):
+    """A step that is one function: it waits, reads back or takes away, and makes nothing that it would have to undo."""
+
+    def __init__(self, do: Callable[[Context, dict[str, Any]], Outcome]) -> None:
+        self._do = do
+
+    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
+        return self._do(context, args)

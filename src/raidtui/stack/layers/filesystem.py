@@ -15,7 +15,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.fs import build, dismantle, geometry, health, meaning, proof, rules
 from raidtui.stack.fs.command import mkfs_argv, mount_options
 from raidtui.stack.fs.spec import MIB, FilesystemSpec, block_bytes, profile
-from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
+from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Planned, PlannedTarget, Shape
 
 _METADATA_BYTES: Final = 256 * MIB
 _INODE_TABLE_SHARE: Final = 0.016
@@ -108,18 +108,8 @@ class _Mount(Action):
         return health.members(context, args)
 
 
-class _Verify(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return proof.verify(context, args)
-
-
-class _Unmount(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return dismantle.dismantle(context, args)
-
-
 _ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
-    {"fs.make": _Make(), "fs.mount": _Mount(), "fs.verify": _Verify(), "fs.unmount": _Unmount()}
+    {"fs.make": _Make(), "fs.mount": _Mount(), "fs.verify": Doing(proof.verify), "fs.unmount": Doing(dismantle.dismantle)}
 )
 
 

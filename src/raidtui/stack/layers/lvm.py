@@ -11,7 +11,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import Problem
 from raidtui.model.scenario import Policy
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
+from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Planned, PlannedTarget, Shape
 from raidtui.stack.lvm import build, command, dismantle, fast, health, meaning, pool, rules, size, sync, verify
 from raidtui.stack.lvm.arguments import arguments, target_bytes
 from raidtui.stack.lvm.spec import IMAGED, INPUTS, PARITY, REDUNDANT, LvmSpec, inputs, stripe_size_bytes
@@ -130,40 +130,15 @@ class _Volume(Action):
         return health.members(context, args)
 
 
-class _Cache(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return build.attach_cache(context, args)
-
-
-class _Pool(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return build.make_pool(context, args)
-
-
-class _Sync(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return sync.wait(context, args)
-
-
-class _Verify(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return verify.verify(context, args)
-
-
-class _Remove(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return dismantle.dismantle(context, args)
-
-
 _ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
     {
         "lvm.group": _Group(),
         "lvm.volume": _Volume(),
-        "lvm.sync": _Sync(),
-        "lvm.cache": _Cache(),
-        "lvm.pool": _Pool(),
-        "lvm.verify": _Verify(),
-        "lvm.remove": _Remove(),
+        "lvm.sync": Doing(sync.wait),
+        "lvm.cache": Doing(build.attach_cache),
+        "lvm.pool": Doing(build.make_pool),
+        "lvm.verify": Doing(verify.verify),
+        "lvm.remove": Doing(dismantle.dismantle),
     }
 )
 

@@ -11,7 +11,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import Problem, fail
 from raidtui.model.scenario import Policy
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
+from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Planned, PlannedTarget, Shape
 from raidtui.stack.md import build, dismantle, health, meaning, proof, rules, size, sync
 from raidtui.stack.md.command import create_argv, node_path, stop_argv, zero_argv
 from raidtui.stack.md.spec import PARITY, MdSpec, bitmap, chunk_bytes, consistency, layout
@@ -124,23 +124,13 @@ class _Create(Action):
         return (("linux_raid_member", args["uuid"]),)
 
 
-class _Sync(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return sync.wait(context, args)
-
-
-class _Verify(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return proof.verify(context, args)
-
-
-class _Stop(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return dismantle.dismantle(context, args)
-
-
 _ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
-    {"md.create": _Create(), "md.sync": _Sync(), "md.verify": _Verify(), "md.stop": _Stop()}
+    {
+        "md.create": _Create(),
+        "md.sync": Doing(sync.wait),
+        "md.verify": Doing(proof.verify),
+        "md.stop": Doing(dismantle.dismantle),
+    }
 )
 
 

@@ -14,7 +14,7 @@ from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.scenario import Policy
 from raidtui.model.units import size_text
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
+from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Planned, PlannedTarget, Shape
 from raidtui.stack.zfs import arc, build, dismantle, health, meaning, proof, rules, size
 from raidtui.stack.zfs import spec as options
 from raidtui.stack.zfs.command import (
@@ -131,21 +131,6 @@ class _Create(Action):
         return (*tables, ("zfs_member", "", args["name"]))
 
 
-class _Volume(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return build.create_volume(context, args)
-
-
-class _Verify(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return proof.verify(context, args)
-
-
-class _Destroy(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return dismantle.dismantle(context, args)
-
-
 class _Arc(Action):
     def do(self, context: Context, args: dict[str, Any]) -> Outcome:
         return arc.limit(context, args)
@@ -154,19 +139,14 @@ class _Arc(Action):
         return arc.put_back(context, args)
 
 
-class _ArcBack(Action):
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return arc.put_back(context, args)
-
-
 _ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
     {
         "zpool.arc": _Arc(),
         "zpool.create": _Create(),
-        "zpool.volume": _Volume(),
-        "zpool.verify": _Verify(),
-        "zpool.destroy": _Destroy(),
-        "zpool.arc-back": _ArcBack(),
+        "zpool.volume": Doing(build.create_volume),
+        "zpool.verify": Doing(proof.verify),
+        "zpool.destroy": Doing(dismantle.dismantle),
+        "zpool.arc-back": Doing(arc.put_back),
     }
 )
 

@@ -21,11 +21,9 @@ from raidtui.stack.lvm import kernel, label, tool
 from raidtui.stack.lvm.command import flat, limits, volume_path
 from raidtui.stack.lvm.devices import Device, present_devices
 from raidtui.stack.nodes import users_of
+from raidtui.stack.undoing import await_links, await_makers, is_there, open_for_writing, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
-MAKER_PATIENCE_S: Final = 60.0
-GONE_PATIENCE_S: Final = 60.0
-NODE_PATIENCE_S: Final = 5.0
 _LOCKS: Final = Path("/run/lock/lvm")
 
 
@@ -35,45 +33,30 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
     Facts: `removed` (device-mapper names), `erased` and `missing` (references). Raises ProblemError (exit 6): `lvm-busy`,
     `lvm-foreign`, `left-behind`, `stuck`.
     """
-    _wait_for_makers(args)
+    words = [args["name"], *(pv["uuid"] for pv in args["pvs"])]
+    await_makers(lambda: kernel.makers(words), "lvm-busy", "is still at work on the group", args["name"])
     commands: list[Argv] = []
     removed: list[str] = []
     erased: list[str] = []
-    until = time.monotonic() + GONE_PATIENCE_S
-    pause_s = 0.1
-    while True:
-        devices, missing = present_devices(context, args)
+    missing: list[str] = []
+
+    def attempt() -> str:
+        devices, missing[:] = present_devices(context, args)
         marked = [device for device in devices if _carries(device)]
         _refuse_shared_group(marked, args)
         _deactivate(args, marked, removed, commands)
         trouble = _remove(context, args, marked, erased, commands)
-        if not trouble and not _ours(args):
-            break
-        if time.monotonic() > until:
-            raise fail("left-behind", f"the volume group cannot be taken away: {trouble or 'it keeps coming back'}",
-                       place=args["name"], remedy="Look at dmesg, then: raidtui recover",
-                       exit=Exit.LEFT_BEHIND)  # fmt: skip
-        time.sleep(pause_s)
-        pause_s = min(2 * pause_s, 2.0)
+        return trouble or ("it keeps coming back" if _ours(args) else "")
+
+    until_gone(attempt, "the volume group", args["name"])
     if removed:
-        _wait_for_links(args["name"])
+        await_links(Path(volume_path(args["name"])).parent, lambda: kernel.mappings(args["name"]))
     for suffix in ("", ":aux"):
         with suppress(OSError):  # a command that was killed leaves its lock's file behind
             (_LOCKS / f"V_{args['name']}{suffix}").unlink()
     context.built.pop(args["ref"], None)
     facts = {"removed": removed, "erased": erased, "missing": missing}
     return Outcome("undone" if removed or erased else "nothing to do", facts, tuple(commands))
-
-
-def _wait_for_makers(args: dict[str, Any]) -> None:
-    """A crash of the runner may leave a command behind that is still creating: it has to end first."""
-    words = [args["name"], *(pv["uuid"] for pv in args["pvs"])]
-    until = time.monotonic() + MAKER_PATIENCE_S
-    while makers := kernel.makers(words):
-        if time.monotonic() > until:
-            raise fail("lvm-busy", f"LVM (pid {makers[0]}) is still at work on the group", place=args["name"],
-                       remedy="Wait, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
-        time.sleep(0.1)
 
 
 def _carries(device: Device) -> bool:
@@ -152,7 +135,7 @@ def _remove(context: Context, args: dict[str, Any], marked: list[Device], erased
             else:
                 erased.append(device.ref)
         except (ProblemError, OSError) as error:
-            if _is_there(context, device):
+            if is_there(context, device.ref, device.path):
                 trouble.append(f"{device.path}: {error}")
     return "; ".join(trouble)
 
@@ -177,33 +160,8 @@ def _try(argv: Argv, commands: list[Argv], answer: str | None = None) -> None:
 
 
 def _erase(context: Context, device: Device) -> None:
-    if device.ref.startswith("disk:"):
-        fd = context.permits[device.ref.removeprefix("disk:")].open_for_writing()
-    else:
-        fd = os.open(device.path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+    fd = open_for_writing(context, device.ref, device.path)
     try:
         label.erase(fd)
     finally:
         os.close(fd)
-
-
-def _is_there(context: Context, device: Device) -> bool:
-    if not device.ref.startswith("disk:"):
-        return Path(device.path).exists()
-    permit = context.permits.get(device.ref.removeprefix("disk:"))
-    return permit is not None and permit.alive()
-
-
-def _wait_for_links(group: str) -> None:
-    """Until udev has taken the names away; one that it forgot, and that leads nowhere, goes without it."""
-    until = time.monotonic() + NODE_PATIENCE_S
-    folder = Path(volume_path(group)).parent
-    while folder.is_dir() and not kernel.mappings(group) and time.monotonic() < until:
-        time.sleep(0.05)
-    if folder.is_dir() and not kernel.mappings(group):
-        for link in folder.iterdir():
-            if link.is_symlink() and not link.exists():
-                with suppress(OSError):
-                    link.unlink()
-        with suppress(OSError):
-            folder.rmdir()

@@ -21,11 +21,10 @@ from raidtui.stack.md import kernel, superblock
 from raidtui.stack.md.command import node_path
 from raidtui.stack.md.devices import Device, present_devices
 from raidtui.stack.nodes import users_of
+from raidtui.stack.undoing import await_makers, is_there, open_for_writing, until_gone
 
 STOP_TIMEOUT_S: Final = 60.0
 BUSY_PATIENCE_S: Final = 15.0
-MAKER_PATIENCE_S: Final = 30.0
-GONE_PATIENCE_S: Final = 60.0
 NODE_PATIENCE_S: Final = 5.0
 _MARKS: Final = Path("/run/mdadm")
 
@@ -37,28 +36,22 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
     `left-behind`, `stuck`.
     """
     uuid: str = args["uuid"]
-    _wait_for_makers(uuid)
+    await_makers(lambda: kernel.makers(uuid), "md-busy", "is still creating the array", args["name"])
     _remove_dead_marks(uuid)
     commands: list[Argv] = []
     stopped: list[str] = []
     erased: list[str] = []
-    until = time.monotonic() + GONE_PATIENCE_S
-    pause_s = 0.1
-    while True:
+    missing: list[str] = []
+
+    def attempt() -> str:
         for name in kernel.find(uuid):
-            commands += _stop(name, args)
+            commands.extend(_stop(name, args))
             stopped.append(name)
-        devices, missing = present_devices(context, args)
+        devices, missing[:] = present_devices(context, args)
         trouble = _erase_all(context, uuid, devices, erased, commands)
-        # udev may have seen a superblock just before it went, and put the array together again.
-        if not trouble and not kernel.find(uuid):
-            break
-        if time.monotonic() > until:
-            raise fail("left-behind", f"the array cannot be taken away: {trouble or 'it keeps coming back'}",
-                       place=args["name"], remedy="Look at dmesg, then: raidtui recover",
-                       exit=Exit.LEFT_BEHIND)  # fmt: skip
-        time.sleep(pause_s)
-        pause_s = min(2 * pause_s, 2.0)
+        return trouble or ("it keeps coming back" if kernel.find(uuid) else "")
+
+    until_gone(attempt, "the array", args["name"])
     for name in dict.fromkeys(stopped):
         _drop_shell(name)
     if stopped:
@@ -66,16 +59,6 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
     context.built.pop(args["ref"], None)
     result = "undone" if stopped or erased else "nothing to do"
     return Outcome(result, {"stopped": stopped, "erased": erased, "missing": missing}, tuple(commands))
-
-
-def _wait_for_makers(uuid: str) -> None:
-    """A crash of the runner may leave an mdadm behind that is still creating: it has to end first."""
-    until = time.monotonic() + MAKER_PATIENCE_S
-    while makers := kernel.makers(uuid):
-        if time.monotonic() > until:
-            raise fail("md-busy", f"mdadm (pid {makers[0]}) is still creating the array",
-                       remedy="Wait, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
-        time.sleep(0.1)
 
 
 def _stop(name: str, args: dict[str, Any]) -> tuple[Argv, ...]:
@@ -169,7 +152,7 @@ def _erase_all(context: Context, uuid: str, devices: list[Device], erased: list[
             else:
                 erased.append(device.ref)
         except (ProblemError, OSError) as error:
-            if _is_there(context, device):
+            if is_there(context, device.ref, device.path):
                 trouble.append(f"{device.path}: {error}")
     return "; ".join(trouble)
 
@@ -184,22 +167,9 @@ def _erase(context: Context, device: Device, uuid: str, found: tuple[superblock.
             commands = error.commands
     for one in superblock.read(device.path):
         if one.uuid == uuid:
-            fd = _open_for_writing(context, device)
+            fd = open_for_writing(context, device.ref, device.path)
             try:
                 superblock.erase(fd, one)
             finally:
                 os.close(fd)
     return commands
-
-
-def _open_for_writing(context: Context, device: Device) -> int:
-    if device.ref.startswith("disk:"):
-        return context.permits[device.ref.removeprefix("disk:")].open_for_writing()
-    return os.open(device.path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
-
-
-def _is_there(context: Context, device: Device) -> bool:
-    if not device.ref.startswith("disk:"):
-        return Path(device.path).exists()
-    permit = context.permits.get(device.ref.removeprefix("disk:"))
-    return permit is not None and permit.alive()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,17 +19,15 @@ from raidtui.stack import blockdev
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 from raidtui.stack.nodes import users_of
+from raidtui.stack.undoing import await_links, await_makers, is_there, open_for_writing, until_gone
 from raidtui.stack.zfs import devices as found_devices
 from raidtui.stack.zfs import gpt, pool
 from raidtui.stack.zfs.command import dataset, destroy_argv, destroy_volume_argv, link_path
 from raidtui.stack.zfs.devices import Device, present_devices
-from raidtui.stack.zfs.writing import open_for_writing, reread
+from raidtui.stack.zfs.writing import reread
 
 DESTROY_TIMEOUT_S: Final = 120.0
 BUSY_PATIENCE_S: Final = 15.0
-MAKER_PATIENCE_S: Final = 60.0
-GONE_PATIENCE_S: Final = 60.0
-LINK_PATIENCE_S: Final = 5.0
 
 
 def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
@@ -40,36 +37,24 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
     `zpool-suspended`, `zpool-foreign`, `left-behind`, `stuck`.
     """
     name: str = args["name"]
-    _wait_for_makers(name)
+    await_makers(lambda: pool.makers(name), "zpool-busy", "still works on the pool", name)
     commands: list[Argv] = []
     erased: list[str] = []
-    until = time.monotonic() + GONE_PATIENCE_S
-    while True:
-        commands += _destroy(context, args)
-        devices, missing = present_devices(context, args)
+    missing: list[str] = []
+
+    def attempt() -> str:
+        commands.extend(_destroy(context, args))
+        devices, missing[:] = present_devices(context, args)
         trouble = _erase_all(context, devices, name, erased)
-        if not trouble and pool.state(name) is None:
-            break
-        if time.monotonic() > until:
-            raise fail("left-behind", f"the pool cannot be taken away: {trouble or 'it keeps coming back'}", place=name,
-                       remedy="Look at dmesg, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
-        time.sleep(0.3)
+        return trouble or ("it keeps coming back" if pool.state(name) is not None else "")
+
+    until_gone(attempt, "the pool", name)
     if commands:
-        _wait_for_link(Path(link_path(name)))
+        await_links(Path(link_path(name)))
     context.built.pop(args["ref"], None)
     result = "undone" if commands or erased else "nothing to do"
     facts = {"destroyed": bool(commands), "erased": erased, "missing": missing}
     return Outcome(result, facts, tuple(commands))
-
-
-def _wait_for_makers(name: str) -> None:
-    """A crash of the runner may leave a zpool behind that is still creating: it has to end first."""
-    until = time.monotonic() + MAKER_PATIENCE_S
-    while makers := pool.makers(name):
-        if time.monotonic() > until:
-            raise fail("zpool-busy", f"a command (pid {makers[0]}) still works on the pool", place=name,
-                       remedy="Wait, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
-        time.sleep(0.1)
 
 
 def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
@@ -141,7 +126,7 @@ def _erase_all(context: Context, devices: list[Device], name: str, erased: list[
             else:
                 erased.append(device.ref)
         except (ProblemError, OSError) as error:
-            if _is_there(context, device):
+            if is_there(context, device.ref, device.path):
                 trouble.append(f"{device.path}: {error}")
     return "; ".join(trouble)
 
@@ -153,7 +138,7 @@ def _is_marked(device: Device, name: str) -> bool:
 
 
 def _erase(context: Context, device: Device) -> None:
-    fd = open_for_writing(context, device)
+    fd = open_for_writing(context, device.ref, device.path)
     try:
         size = ioctl.size_bytes(fd)
         table = device.table
@@ -165,24 +150,3 @@ def _erase(context: Context, device: Device) -> None:
             reread(fd)
     finally:
         os.close(fd)
-
-
-def _is_there(context: Context, device: Device) -> bool:
-    if not device.ref.startswith("disk:"):
-        return Path(device.path).exists()
-    permit = context.permits.get(device.ref.removeprefix("disk:"))
-    return permit is not None and permit.alive()
-
-
-def _wait_for_link(folder: Path) -> None:
-    """Until udev has taken the volume's name away. Names that it forgot, and that lead nowhere, go without it."""
-    until = time.monotonic() + LINK_PATIENCE_S
-    while folder.is_dir() and time.monotonic() < until:
-        time.sleep(0.05)
-    if folder.is_dir():
-        for link in folder.iterdir():
-            if link.is_symlink() and not link.exists():
-                with suppress(OSError):
-                    link.unlink()
-        with suppress(OSError):
-            folder.rmdir()

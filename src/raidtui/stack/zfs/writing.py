@@ -15,6 +15,7 @@ from typing import Final
 from raidtui.inventory import ioctl
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.context import Context
+from raidtui.stack.undoing import open_for_writing
 from raidtui.stack.zfs import gpt
 from raidtui.stack.zfs.command import part_path
 from raidtui.stack.zfs.devices import Device, bounds, partition
@@ -54,19 +55,12 @@ def _lock(fd: int, device: Device) -> None:
             time.sleep(0.05)
 
 
-def open_for_writing(context: Context, device: Device) -> int:
-    """Exclusively: fails while a pool, or anything else, has it."""
-    if device.ref.startswith("disk:"):
-        return context.permit(device.ref.removeprefix("disk:")).open_for_writing()
-    return os.open(device.path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
-
-
 def give_partition(context: Context, device: Device) -> None:
     """Write the device's table, have the kernel read it, and insist on the partition that comes of it."""
     if device.table is None:
         return
     try:
-        fd = open_for_writing(context, device)
+        fd = open_for_writing(context, device.ref, device.path)
         try:
             gpt.write(fd, ioctl.size_bytes(fd), _sector_bytes(fd), device.table)
             reread(fd)

@@ -1,0 +1,76 @@
+"""What taking away has in common for every layer: what is awaited, for how long, and how what is below is opened."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from raidtui.model.problem import Exit, fail
+from raidtui.stack.context import Context
+
+MAKER_PATIENCE_S: Final = 60.0
+GONE_PATIENCE_S: Final = 60.0
+NODE_PATIENCE_S: Final = 5.0
+LONGEST_PAUSE_S: Final = 2.0
+
+
+def await_makers(makers: Callable[[], Sequence[int]], code: str, what: str, place: str) -> None:
+    """A crash of the runner may leave a command behind that is still creating: it has to end first.
+
+    `makers`: their process ids; `what` they do goes into the message. Raises ProblemError (`code`, exit 6).
+    """
+    until = time.monotonic() + MAKER_PATIENCE_S
+    while found := makers():
+        if time.monotonic() > until:
+            raise fail(code, f"a command (pid {found[0]}) {what}", place=place, remedy="Wait, then: raidtui recover",
+                       exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(0.1)
+
+
+def until_gone(attempt: Callable[[], str], what: str, place: str) -> None:
+    """Try again until nothing is in the way: udev may see something just before it goes, and put it together again.
+
+    `attempt` returns what is still there, or nothing. Raises ProblemError (`left-behind`, exit 6).
+    """
+    until = time.monotonic() + GONE_PATIENCE_S
+    pause_s = 0.1
+    while trouble := attempt():
+        if time.monotonic() > until:
+            raise fail("left-behind", f"{what} cannot be taken away: {trouble}", place=place,
+                       remedy="Look at dmesg, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def open_for_writing(context: Context, ref: str, path: str) -> int:
+    """What a layer stands on, exclusively: a disk by its permit alone. Raises OSError (in use), ProblemError."""
+    if ref.startswith("disk:"):
+        return context.permit(ref.removeprefix("disk:")).open_for_writing()
+    return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+
+
+def is_there(context: Context, ref: str, path: str) -> bool:
+    """Whether what a layer stands on is still there: a disk as long as it answers to its permit."""
+    if not ref.startswith("disk:"):
+        return Path(path).exists()
+    permit = context.permits.get(ref.removeprefix("disk:"))
+    return permit is not None and permit.alive()
+
+
+def await_links(folder: Path, used: Callable[[], object] = lambda: False) -> None:
+    """Until udev has taken a folder of names away, unless it is `used` again. Names that lead nowhere go without udev."""
+    until = time.monotonic() + NODE_PATIENCE_S
+    while folder.is_dir() and not used() and time.monotonic() < until:
+        time.sleep(0.05)
+    if not folder.is_dir() or used():
+        return
+    for link in folder.iterdir():
+        if link.is_symlink() and not link.exists():
+            with suppress(OSError):
+                link.unlink()
+    with suppress(OSError):
+        folder.rmdir()
