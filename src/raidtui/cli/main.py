@@ -26,10 +26,14 @@ COMMANDS = {
     "show": "one result in the terminal",
     "open": "the same on the screens, with its timeline",
     "compare": "layouts × workloads of several results, as a table, Markdown, CSV or JSON",
+    "import": "fio job files and others' results, as scenarios and results of raidtui's own",
     "explain": "what a problem code means and what to do",
     "schema": "the JSON Schema of a scenario or a result",
     "lab": "a throwaway storage server in a virtual machine",
 }
+
+_MODULES = {"import": "importing"}
+"""Of commands whose word Python keeps for itself."""
 
 BROKEN_PIPE_EXIT = 141
 """What a shell reports of a command that SIGPIPE ended."""
@@ -82,7 +86,7 @@ def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
             command = commands.add_parser(
                 name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", parents=[common], allow_abbrev=False
             )
-            module = import_module(f"raidtui.cli.{name}")
+            module = import_module(f"raidtui.cli.{_MODULES.get(name, name)}")
             module.add_arguments(command)
             command.set_defaults(handler=module.run)
     return parser

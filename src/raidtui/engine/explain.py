@@ -157,6 +157,17 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "--on takes an ssh destination, lab or lab:NAME.",
         "`raidtui lab status` shows what labs there are.",
     ),
+    "import-unknown": (
+        "Nothing that can be imported",
+        "The file is none of the kinds that raidtui takes over, or files of several kinds were named together.",
+        "Name the kind: raidtui import KIND FILE; `raidtui import --help` lists them.",
+    ),
+    "import-fio-job": (
+        "A job file that cannot be taken over as it is",
+        "It says something that raidtui never does (run commands, open files, pick devices by itself) or cannot do, and "
+        "leaving it out would measure something else.",
+        "Change the job file; or import it with --leave-out, which says what it leaves out.",
+    ),
     "no-result": ("No result yet", "The run has not finished its first cell.", "`raidtui attach` shows how far it is."),
     "unknown-code": ("No such code", "The code is not one of raidtui's.", "`raidtui explain` lists them all."),
     "journal-lost": (

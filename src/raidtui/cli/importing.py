@@ -1,0 +1,45 @@
+"""`raidtui import`: fio job files and others' results, as scenarios and results of raidtui's own."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from raidtui.base.files import write_atomic
+from raidtui.base.text import clean
+from raidtui.cli.screen import json_text
+from raidtui.front.importing import import_files
+from raidtui.front.results_files import check_output
+from raidtui.results.imports import READERS
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    kinds = "; ".join(f"{reader.name}: {reader.title}" for reader in READERS.values())
+    parser.add_argument(
+        "files",
+        metavar="[KIND] FILE",
+        nargs="+",
+        help=f"files of one kind, - for stdin; the kind is found out where it is not said ({kinds})",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (a new file; default: stdout)")
+    parser.add_argument(
+        "--leave-out",
+        action="store_true",
+        help="leave out, and say so, what has no counterpart here, instead of refusing the file",
+    )
+
+
+def run(args: Namespace) -> int:
+    """Print or write what came of the files; what was changed or left out is said on stderr."""
+    check_output(args.output)
+    imported = import_files(args.files, leave_out=args.leave_out)
+    for note in imported.notes:
+        print(clean(note, limit=2000), file=sys.stderr)
+    text = json_text(imported.document, indent=2) + "\n"
+    if args.output:
+        write_atomic(Path(args.output), text.encode(), 0o644)
+        print(f"Written: {clean(args.output)}", file=sys.stderr)
+    else:
+        sys.stdout.write(text)
+    return 0

@@ -1,0 +1,36 @@
+"""Take foreign files over: find out what they are, read them, and write what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raidtui.base.text import clean
+from raidtui.front.inputs import read_bytes
+from raidtui.model.problem import fail
+from raidtui.results.imports import READERS, Imported, Reader, Source
+
+
+def import_files(words: Sequence[str], *, leave_out: bool = False) -> Imported:
+    """`[KIND] FILE…`, as the command line has it. Raises ProblemError: `file`, `import-unknown`, and the readers' own."""
+    kind, names = ("", words)
+    if words[0] in READERS:
+        kind, names = words[0], words[1:]
+    if not names:
+        raise fail("import-unknown", "no file was named", place=kind, remedy=f"raidtui import {kind} FILE")
+    sources = [Source(name, read_bytes(name)) for name in names]
+    reader = READERS[kind] if kind else _reader_of(sources)
+    return reader.read(sources, leave_out=leave_out)
+
+
+def _reader_of(sources: Sequence[Source]) -> Reader:
+    """The one reader that claims all of them."""
+    known = f"Name it: {', '.join(READERS)}."
+    found: list[Reader] = []
+    for source in sources:
+        claimed = [reader for reader in READERS.values() if reader.claims(source)]
+        if not claimed:
+            raise fail("import-unknown", "it is no kind of file that is known here", place=clean(source.name), remedy=known)
+        found += claimed
+    if len(kinds := sorted({reader.name for reader in found})) > 1:
+        raise fail("import-unknown", f"these are of several kinds: {', '.join(kinds)}", remedy="Import each kind alone.")
+    return found[0]
