@@ -16,7 +16,8 @@ help:
 	@echo 'make setup   the environment only: $(BIN)/raidtui, and what the lab needs'
 	@echo 'make check   linter, types and import rules, in seconds'
 	@echo 'make unit    the tests that need no lab'
-	@echo 'make lab-all every lab test, the long ones too: every kill point, every layout'
+	@echo 'make lab-all every shipped scenario in the lab, then every lab test, the long ones too; one table of what passed'
+	@echo '             (ONLY=zpool-layouts,lvm-local/vdo-*,rows: these alone; RESUME=1: what passed before is kept)'
 	@echo 'make bench   the benchmarks, each beside its peer'
 
 # The environment is made anew when its lock or the project file changed.
@@ -42,7 +43,7 @@ test: setup check
 	$(BIN)/pytest -m 'not slow' $(TWO_AT_ONCE)
 
 lab-all: setup
-	$(BIN)/pytest -m 'lab'
+	$(BIN)/python scripts/lab_all --only '$(ONLY)' $(if $(RESUME),--resume)
 
 bench: setup
 	$(BIN)/python benchmarks/sampler.py
@@ -56,7 +57,7 @@ bench: setup
 # Written by hand of a maintainer when dependencies change: exact versions with hashes, for every Python that is supported.
 lock: $(STAMP)
 	$(BIN)/pip install --quiet pip-tools
-	$(BIN)/pip-compile --quiet --strip-extras --extra dev --generate-hashes --no-emit-index-url --no-emit-find-links \
+	$(BIN)/pip-compile --quiet --strip-extras --extra charts --extra dev --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --no-emit-trusted-host --allow-unsafe --no-header --output-file requirements.lock pyproject.toml
 
 clean:

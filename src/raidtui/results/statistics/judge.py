@@ -1,0 +1,70 @@
+"""Do two sets of rounds differ? Said only where ranks and means both say so, and of many comparisons together.
+
+Ranks (Mann-Whitney, exact) cannot be fooled by one odd round, but five rounds against five have no more than 252
+arrangements: too few to be corrected for many comparisons. Means (Welch, on logarithms, so that a ratio is judged) can be
+corrected, but trust that rounds scatter evenly. A difference has to pass both; noise passes hardly ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from raidtui.results.statistics.many import holm
+from raidtui.results.statistics.ranks import least_p, mann_whitney
+from raidtui.results.statistics.student import mean_interval, welch
+
+ALPHA = 0.05
+Verdict = Literal["different", "not told apart", "too few rounds"]
+
+
+class Judged(NamedTuple):
+    """One sample of rounds against the baseline's."""
+
+    verdict: Verdict
+    low: float | None = None
+    """Of the interval at 95 % in which the ratio to the baseline lies; None for fewer than two rounds."""
+    high: float | None = None
+    rank_p: float | None = None
+    """Mann-Whitney's; None where a round was not positive."""
+    p: float | None = None
+    """Welch's on logarithms, corrected after Holm for all comparisons that were judged together."""
+
+
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Where the typical value lies with 95 % confidence (t on logarithms); None for fewer than two positive values."""
+    if len(values) < 2 or min(values) <= 0:
+        return None
+    found = mean_interval([math.log(value) for value in values])
+    return None if found is None else (_exp(found[0]), _exp(found[1]))
+
+
+def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judged]:
+    """For each (baseline's rounds, these rounds): whether they differ. All pairs are one family of comparisons."""
+    found = [_first_look(base, values) for base, values in pairs]
+    asked = [index for index, one in enumerate(found) if one.p is not None and one.verdict != "too few rounds"]
+    for index, corrected in zip(asked, holm([found[index].p or 0.0 for index in asked]), strict=True):
+        one = found[index]
+        told = corrected < ALPHA and one.rank_p is not None and one.rank_p < ALPHA
+        found[index] = one._replace(p=corrected, verdict="different" if told else "not told apart")
+    return found
+
+
+def few(n: int, m: int) -> bool:
+    """Whether so many rounds against so many could never show a difference at 5 %, however large it was."""
+    return least_p(n, m) >= ALPHA
+
+
+def _first_look(base: Sequence[float], values: Sequence[float]) -> Judged:
+    if not base or not values or min(*base, *values) <= 0:
+        return Judged("too few rounds")
+    verdict: Verdict = "too few rounds" if few(len(base), len(values)) else "not told apart"
+    found = welch([math.log(value) for value in base], [math.log(value) for value in values])
+    if found is None:
+        return Judged(verdict)
+    return Judged(verdict, _exp(found.low), _exp(found.high), mann_whitney(base, values), found.p)
+
+
+def _exp(value: float) -> float:
+    return math.exp(min(value, 700.0))
