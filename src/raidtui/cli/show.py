@@ -9,6 +9,7 @@ from raidtui.cli.report import show
 from raidtui.cli.screen import console, print_json
 from raidtui.model.convert import plain
 from raidtui.results.compare import compare
+from raidtui.results.slimming import without_cells
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def run(args: Namespace) -> int:
     comparison = compare(result, args.baseline)
     check_baseline(comparison, args.baseline)
     if args.json:
-        print_json({"schema": "raidtui.comparison/1", "run": result.run, **plain(comparison)})
+        print_json({"schema": "raidtui.comparison/1", "run": result.run, **plain(without_cells(comparison))})
     else:
         show(result, comparison, console(args))
     return 0

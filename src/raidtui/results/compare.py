@@ -1,18 +1,26 @@
-"""Layouts × workloads of one result or several: the median over rounds, its spread, its share of the baseline."""
+"""Layouts × workloads of one result or several: the median over rounds, its share of the baseline, and what to believe."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, combinations
+from math import log, log1p
 from statistics import median
 from typing import NamedTuple
 
 import msgspec
 
-from raidtui.model.measure import Direction, Summary
+from raidtui.model.measure import Latency
 from raidtui.model.result import Cell, Result
+from raidtui.results.extract import Extract, Point, extract
+from raidtui.results.extract import directions as directions
+from raidtui.results.facts import Confounder, confounders, given_options
+from raidtui.results.latency import merged_latency
 from raidtui.results.naming import layout_names, notes_on, workload_names
 from raidtui.results.numbers import Unit
+from raidtui.results.statistics.centre import geometric_mean
+from raidtui.results.statistics.judge import Judged, interval, judge
+from raidtui.results.statistics.noise import noise_floor
 
 BULK_BYTES = 256 << 10
 """From this block size on a workload is about throughput: MB/s says more than IOPS."""
@@ -31,6 +39,22 @@ class Entry(msgspec.Struct, frozen=True):
     cells: int
     reasons: tuple[str, ...]
     """Why cells are invalid, each once."""
+    interval_low: float | None = None
+    """Where the typical round lies with 95 % confidence; None for fewer than two valid rounds."""
+    interval_high: float | None = None
+    verdict: str = ""
+    """Against the baseline: `different`, `not told apart` or `too few rounds`; empty where there is no share."""
+    share_low: float | None = None
+    """Where the share of the baseline lies with 95 % confidence."""
+    share_high: float | None = None
+    rank_p: float | None = None
+    """Mann-Whitney's p of the rounds, exact."""
+    p: float | None = None
+    """Welch's p on logarithms, corrected (Holm) for all comparisons of the table."""
+    latency: dict[str, Latency] = {}
+    """By direction, over all valid rounds: percentiles of the merged histograms, never averages of percentiles."""
+    points: tuple[Point, ...] = ()
+    """The cells, in the order in which they were measured."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -43,6 +67,12 @@ class Row(msgspec.Struct, frozen=True):
     """Why the layout could not be built."""
     source: int = 1
     """Number of the result that it is from, counted from 1."""
+    geometric_mean: float | None = None
+    """Of the shares of the baseline; None for the baseline itself and without shares."""
+    shares: int = 0
+    """How many workloads are in that mean."""
+    confounders: tuple[Confounder, ...] = ()
+    """What differs from the baseline beside what was meant to."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -69,15 +99,20 @@ class Comparison(msgspec.Struct, frozen=True):
     """The results, in the order in which they were given."""
     notes: tuple[str, ...] = ()
     """What a reader must know before believing the shares: a rehearsal, different servers."""
+    noise_floor: float | None = None
+    """How far layouts of one and the same definition in one run were apart (0.02 is 2 %); None without such a pair."""
+    same: tuple[tuple[str, str], ...] = ()
+    """Those pairs."""
 
 
 class _Draft(NamedTuple):
-    """A row in the making: its cells by workload."""
+    """A row in the making: its points by workload."""
 
     label: str
     source: int
-    failed: str
-    cells: Mapping[str, Sequence[Cell]]
+    layout: str
+    part: str
+    points: Mapping[str, Sequence[Point]]
 
 
 def compare(result: Result, baseline: str = "") -> Comparison:
@@ -85,53 +120,122 @@ def compare(result: Result, baseline: str = "") -> Comparison:
     return compare_many((result,), baseline)
 
 
-def compare_many(results: Sequence[Result], baseline: str = "") -> Comparison:
+def compare_many(
+    results: Sequence[Result | Extract], baseline: str = "", meant: frozenset[str] = frozenset()
+) -> Comparison:
     """The cells of several results as one table. A layout that several have is told apart by the result's number.
 
-    Workloads of one name are one column only where they are the same workload, run the same way.
+    Workloads of one name are one column only where they are the same workload, run the same way. `meant` names facts that
+    were meant to differ.
     """
-    layouts, loads = layout_names(results), workload_names(results)
-    drafts = [draft for number, result in enumerate(results, 1)
-              for draft in _drafts(number, result, layouts[number - 1], loads[number - 1])]  # fmt: skip
+    extracts = [extract(one) if isinstance(one, Result) else one for one in results]
+    layouts, loads = layout_names(extracts), workload_names(extracts)
+    drafts = [draft for number, one in enumerate(extracts, 1)
+              for draft in _drafts(number, one, layouts[number - 1], loads[number - 1])]  # fmt: skip
     workloads = tuple(dict.fromkeys(name for names in loads for name in names.values()))
-    units = tuple(unit_of([c for draft in drafts for c in draft.cells.get(name, ())]) for name in workloads)
-    reference = _reference(drafts, baseline)
-    columns = list(zip(workloads, units, strict=True))
-    rows = []
-    for draft in drafts:
-        entries = []
-        for name, unit in columns:
-            base = _median(reference.cells.get(name, ()), unit) if reference and draft is not reference else None
-            entries.append(_entry(draft.cells[name], unit, base) if name in draft.cells else None)
-        rows.append(Row(draft.label, tuple(entries), draft.failed, draft.source))
-    return Comparison(workloads, units, tuple(rows), reference.label if reference else "",
-                      tuple(map(_source, results)), tuple(notes_on(results)))  # fmt: skip
+    units = _units(drafts, workloads)
+    table = _Table(extracts, drafts, workloads, units, _reference(drafts, baseline), meant)
+    pairs, floor = table.noise()
+    return Comparison(workloads, units, tuple(table.rows(pairs, floor)), table.reference.label if table.reference else "",
+                      tuple(map(_source, extracts)), tuple(notes_on(extracts)), floor,
+                      tuple((a.label, b.label) for a, b in pairs))  # fmt: skip
 
 
-def _drafts(number: int, result: Result, layouts: Mapping[str, str], loads: Mapping[str, str]) -> Iterator[_Draft]:
+class _Table:
+    """Rows in the making, and what they are held against."""
+
+    def __init__(
+        self, extracts: Sequence[Extract], drafts: Sequence[_Draft], workloads: tuple[str, ...], units: tuple[Unit, ...],
+        reference: _Draft | None, meant: frozenset[str],
+    ) -> None:  # fmt: skip
+        self._extracts, self._drafts, self._meant = extracts, drafts, meant
+        self._columns = list(zip(workloads, units, strict=True))
+        self.reference = reference
+
+    def noise(self) -> tuple[list[tuple[_Draft, _Draft]], float | None]:
+        """Rows of one definition in one run, and how far they were apart."""
+        groups: dict[tuple[int, str, frozenset[tuple[str, str]]], list[_Draft]] = {}
+        for draft in self._drafts:
+            options = given_options(self._extracts[draft.source - 1].layouts[draft.layout])
+            if options and not self._extracts[draft.source - 1].imported:
+                groups.setdefault((draft.source, draft.part, options), []).append(draft)
+        pairs = [pair for group in groups.values() for pair in combinations(group, 2)]
+        medians = [(_median(a.points.get(name, ()), unit), _median(b.points.get(name, ()), unit))
+                   for a, b in pairs for name, unit in self._columns]  # fmt: skip
+        return pairs, noise_floor((a, b) for a, b in medians if a is not None and b is not None)
+
+    def rows(self, pairs: Sequence[tuple[_Draft, _Draft]], floor: float | None) -> Iterator[Row]:
+        """All rows; verdicts are given to all of them together."""
+        judged = self._judged()
+        same = {(a.label, b.label) for a, b in pairs} | {(b.label, a.label) for a, b in pairs}
+        for draft in self._drafts:
+            entries = []
+            for name, unit in self._columns:
+                base = self._base(draft, name, unit)
+                word = judged.get((draft.label, name))
+                entry = _entry(draft.points[name], unit, base, word) if name in draft.points else None
+                if floor is not None and entry is not None and self.reference is not None:
+                    entry = entry if (draft.label, self.reference.label) in same else _above(entry, floor)
+                entries.append(entry)
+            shares = [e.of_baseline for e in entries if e is not None and e.of_baseline is not None]
+            one = self._extracts[draft.source - 1]
+            yield Row(draft.label, tuple(entries), one.failed.get(draft.layout, ""), draft.source,
+                      geometric_mean(shares), len(shares), self._confounders(draft))  # fmt: skip
+
+    def _base(self, draft: _Draft, name: str, unit: Unit) -> float | None:
+        if self.reference is None or draft is self.reference:
+            return None
+        return _median(self.reference.points.get(name, ()), unit)
+
+    def _judged(self) -> dict[tuple[str, str], Judged]:
+        """By row and workload. Every comparison of the table is of one family."""
+        keys, pairs = [], []
+        base = {n: _values(self.reference.points.get(n, ()), u) for n, u in self._columns} if self.reference else {}
+        for draft in self._drafts:
+            for name, unit in self._columns if self.reference is not None and draft is not self.reference else ():
+                values = _values(draft.points.get(name, ()), unit)
+                if values and base[name]:
+                    keys.append((draft.label, name))
+                    pairs.append((base[name], values))
+        return dict(zip(keys, judge(pairs), strict=True))
+
+    def _confounders(self, draft: _Draft) -> tuple[Confounder, ...]:
+        reference = self.reference
+        if reference is None or draft is reference:
+            return ()
+        one, base = self._extracts[draft.source - 1], self._extracts[reference.source - 1]
+        found = list(confounders(one.facts if one is not base else {}, base.facts, one.layouts[draft.layout],
+                                 base.layouts[reference.layout], self._meant))  # fmt: skip
+        known = {confounder.fact for confounder in found}
+        for name, points in draft.points.items():
+            of_base = reference.points.get(name)
+            for other in confounders(points[0].facts, of_base[0].facts, {}, {}, self._meant) if of_base else ():
+                if other.fact not in known:
+                    known.add(other.fact)
+                    found.append(other)
+        return tuple(found)
+
+
+def _drafts(number: int, one: Extract, layouts: Mapping[str, str], loads: Mapping[str, str]) -> Iterator[_Draft]:
+    by_layout: dict[str, dict[str, dict[str, list[Point]]]] = {}
+    for point in one.points:
+        rows = by_layout.setdefault(point.layout, {})
+        rows.setdefault(point.part, {}).setdefault(loads[point.workload], []).append(point)
     for layout, name in layouts.items():
-        rows: dict[str, dict[str, list[Cell]]] = {}
-        for cell in result.cells:
-            if cell.layout == layout:
-                label = f"{name} {cell.part}" if cell.part else name
-                rows.setdefault(label, {}).setdefault(loads[cell.workload], []).append(cell)
-        for label, cells in (rows or {name: {}}).items():
-            yield _Draft(label, number, _failure(result, layout), cells)
+        for part, points in by_layout.get(layout, {"": {}}).items():
+            yield _Draft(f"{name} {part}" if part else name, number, layout, part, points)
 
 
 def _reference(drafts: Sequence[_Draft], wanted: str) -> _Draft | None:
     """The row that was asked for, else the first one with a valid number."""
     named = (draft for draft in drafts if wanted and draft.label == wanted)
-    valid = (draft for draft in drafts if any(cell.valid for cells in draft.cells.values() for cell in cells))
+    valid = (draft for draft in drafts if any(point.valid for points in draft.points.values() for point in points))
     return next(chain(named, valid), None)
 
 
-def _source(result: Result) -> Source:
-    scenario = result.scenario
-    return Source(
-        result.run, str(scenario.get("name", "")), str(scenario.get("title", "")), result.machine.host, result.started,
-        result.rehearsal, result.complete, len(result.cells), sum(cell.valid for cell in result.cells),
-    )  # fmt: skip
+def _source(one: Extract) -> Source:
+    return Source(one.run, one.scenario, one.title, one.host, one.started, one.rehearsal, one.complete,
+                  len(one.points), sum(point.valid for point in one.points))  # fmt: skip
 
 
 def label_of(cell: Cell) -> str:
@@ -146,13 +250,6 @@ def unit_of(cells: Sequence[Cell]) -> Unit:
     return "MB/s" if ios and moved / ios >= BULK_BYTES else "IOPS"
 
 
-def directions(summary: Summary | None) -> tuple[Direction, ...]:
-    """What moved data: reads, writes and trims, but not syncs."""
-    if summary is None:
-        return ()
-    return tuple(d for d in (summary.read, summary.write, summary.trim) if d is not None and d.ios)
-
-
 def rate(cell: Cell, unit: Unit) -> float | None:
     """Operations or bytes per second of a cell, all directions together; None where nothing was measured."""
     found = directions(cell.summary)
@@ -161,32 +258,62 @@ def rate(cell: Cell, unit: Unit) -> float | None:
     return sum(d.iops if unit == "IOPS" else d.bytes_per_s for d in found)
 
 
-def _entry(cells: Sequence[Cell], unit: Unit, base: float | None) -> Entry:
-    values = _values(cells, unit)
+def rate_of(point: Point, unit: Unit) -> float | None:
+    """The same of a point."""
+    return point.iops if unit == "IOPS" else point.bytes_per_s
+
+
+def _units(drafts: Sequence[_Draft], workloads: Sequence[str]) -> tuple[Unit, ...]:
+    """As `unit_of`; a table that knows only one of the two rates is shown in that one."""
+    sums = {name: [0.0, 0.0, 0, 0] for name in workloads}
+    for draft in drafts:
+        for name, points in draft.points.items():
+            of = sums[name]
+            for point in points:
+                iops, moved = point.iops, point.bytes_per_s
+                if iops is not None and moved is not None:
+                    of[0] += iops
+                    of[1] += moved
+                of[2] += iops is not None
+                of[3] += moved is not None
+    return tuple(_unit(*sums[name]) for name in workloads)
+
+
+def _unit(iops: float, bytes_per_s: float, with_iops: float, with_bytes: float) -> Unit:
+    if with_iops != with_bytes:
+        return "IOPS" if with_iops > with_bytes else "MB/s"
+    return "MB/s" if iops and bytes_per_s / iops >= BULK_BYTES else "IOPS"
+
+
+def _entry(points: Sequence[Point], unit: Unit, base: float | None, judged: Judged | None) -> Entry:
+    values = _values(points, unit)
     middle = median(values) if values else None
+    within = interval(values)
+    share = middle / base if middle is not None and base else None
+    one = judged if share is not None else None
     return Entry(
-        median=middle,
-        low=min(values, default=None),
-        high=max(values, default=None),
-        of_baseline=middle / base if middle is not None and base else None,
-        valid=sum(cell.valid for cell in cells),
-        cells=len(cells),
-        reasons=tuple(dict.fromkeys(reason for cell in cells if not cell.valid for reason in cell.reasons)),
-    )
+        middle, min(values, default=None), max(values, default=None), share,
+        sum(point.valid for point in points), len(points),
+        tuple(dict.fromkeys(reason for point in points if not point.valid for reason in point.reasons)),
+        within[0] if within else None, within[1] if within else None,
+        one.verdict if one else "", one.low if one else None, one.high if one else None,
+        one.rank_p if one else None, one.p if one else None,
+        merged_latency([point for point in points if point.valid]), tuple(points),
+    )  # fmt: skip
 
 
-def _values(cells: Sequence[Cell], unit: Unit) -> list[float]:
-    return [value for cell in cells if cell.valid and (value := rate(cell, unit)) is not None]
+def _above(entry: Entry, floor: float) -> Entry:
+    """A difference that is no larger than between two measurements of the same is none."""
+    share = entry.of_baseline
+    if entry.verdict != "different" or not share or abs(log(share)) > log1p(floor):
+        return entry
+    return msgspec.structs.replace(entry, verdict="not told apart")
 
 
-def _median(cells: Sequence[Cell], unit: Unit) -> float | None:
-    values = _values(cells, unit)
+def _values(points: Sequence[Point], unit: Unit) -> list[float]:
+    return [value for point in points if point.valid and (value := rate_of(point, unit)) is not None]
+
+
+def _median(points: Sequence[Point], unit: Unit) -> float | None:
+    values = _values(points, unit)
     return median(values) if values else None
-
-
-def _failure(result: Result, layout: str) -> str:
-    """Why the layout could not be built; empty where it could."""
-    for built in result.layouts:
-        if built.layout == layout and built.status == "failed":
-            return built.problem.message if built.problem else "it could not be built"
-    return ""

@@ -10,6 +10,7 @@ from raidtui.results.compare import Comparison, Entry, Row
 from raidtui.results.numbers import NOTHING, Unit, percent_text, rate_text
 
 VALID, PARTLY, INVALID, NOT_BUILT, NOT_MEASURED = "valid", "partly valid", "invalid", "not built", "not measured"
+TOLD, NOT_TOLD, TOO_FEW = "different", "not told apart", "too few rounds"
 MARKS = {VALID: "✓", PARTLY: "⚠", INVALID: "✗", NOT_BUILT: "✗", NOT_MEASURED: NOTHING}
 
 
@@ -33,6 +34,8 @@ class Line(msgspec.Struct, frozen=True):
     """Why cells are invalid, or the layout missing."""
     result: int
     """Number of the result, counted from 1."""
+    verdict: str = ""
+    """Against the baseline; see `Entry.verdict`."""
 
 
 def lines(comparison: Comparison) -> Iterator[Line]:
@@ -49,6 +52,7 @@ def lines(comparison: Comparison) -> Iterator[Line]:
             yield Line(
                 row.label, workload, unit, state_of(row, index), middle, low, high, None if share is None else share * 100,
                 entry.valid if entry else 0, entry.cells if entry else 0, why(row, index), row.source,
+                entry.verdict if entry else "",
             )  # fmt: skip
 
 
@@ -80,7 +84,9 @@ def entry_words(row: Row, index: int, unit: Unit) -> str:
     if spread := spread_text(entry):
         words += f" {spread}"
     if entry.of_baseline is not None:
-        words += f" {percent_text(entry.of_baseline):>5}"
+        words += f" {share_text(entry):>5}"
+        if inside := share_interval_text(entry):
+            words += f" {inside}"
     if state == PARTLY:
         words += f" ({entry.valid} of {entry.cells} valid)"
     return words
@@ -91,6 +97,66 @@ def spread_text(entry: Entry) -> str:
     if entry.valid < 2 or not entry.median or entry.low is None or entry.high is None:
         return ""
     return f"±{percent_text((entry.high - entry.low) / 2 / entry.median)}"
+
+
+def share_text(entry: Entry) -> str:
+    """`84 %` of the baseline; `~98 %` where the two are not told apart, `84 %?` where there are too few rounds to say."""
+    if entry.of_baseline is None:
+        return ""
+    words = percent_text(entry.of_baseline)
+    return f"~{words}" if entry.verdict == NOT_TOLD else f"{words}?" if entry.verdict == TOO_FEW else words
+
+
+def share_interval_text(entry: Entry) -> str:
+    """`[81–87]`: in percent, where the share lies with 95 % confidence; empty where there are too few rounds."""
+    if entry.verdict in ("", TOO_FEW) or entry.share_low is None or entry.share_high is None:
+        return ""
+    return f"[{_percent(entry.share_low)}–{_percent(entry.share_high)}]"
+
+
+def geometric_mean_text(row: Row) -> str:
+    """`91 % of 4`: the geometric mean of the shares, and of how many workloads; empty without shares."""
+    return "" if row.geometric_mean is None else f"{percent_text(row.geometric_mean)} of {row.shares}"
+
+
+def has_means(comparison: Comparison) -> bool:
+    """Whether a column of geometric means says more than the shares do."""
+    return len(comparison.workloads) > 1 and any(row.shares for row in comparison.rows)
+
+
+def _percent(share: float) -> str:
+    return percent_text(share).removesuffix(" %")
+
+
+def legend_lines(comparison: Comparison) -> list[str]:
+    """What the signs of the table mean, as far as they are in it, and how far two measurements of the same are apart."""
+    entries = [entry for row in comparison.rows for entry in row.entries if entry is not None]
+    verdicts = {entry.verdict for entry in entries}
+    found = []
+    if NOT_TOLD in verdicts:
+        found.append("~: not told apart from the baseline (Mann-Whitney and Welch at 5 %, Holm over all comparisons)")
+    if TOO_FEW in verdicts:
+        found.append("?: too few rounds to tell a difference from chance: four of each are needed")
+    if any(map(share_interval_text, entries)):
+        found.append("[ ]: the share lies there with 95 % confidence")
+    if comparison.noise_floor is not None:
+        pairs = ", ".join(f"{a} and {b}" for a, b in comparison.same[:4])
+        found.append(f"noise floor {percent_text(comparison.noise_floor)}: so far apart were {pairs}, which are the same")
+    return found
+
+
+def confounder_lines(comparison: Comparison) -> list[str]:
+    """What differs beside what was meant to: a line for each fact, with the rows that it concerns."""
+    by_fact: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for row in comparison.rows:
+        for fact, here, there in row.confounders:
+            by_fact.setdefault(fact, {}).setdefault((here, there), []).append(row.label)
+    found = [f"confounders: {len(by_fact)}, beside what was meant to differ from {comparison.baseline}"] if by_fact else []
+    for fact, values in by_fact.items():
+        for (here, there), labels in values.items():
+            named = ", ".join(labels[:6]) + (f" and {len(labels) - 6} more" if len(labels) > 6 else "")
+            found.append(f"confounder {fact}: {here} with {named}, {there} with {comparison.baseline}")
+    return found
 
 
 class Footnotes:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from raidtui.model.convert import plain
 from raidtui.results.compare import Comparison
 from raidtui.results.formats.base import Format
+from raidtui.results.slimming import without_cells
+from raidtui.results.tidy import tidy
 
 SCHEMA = "raidtui.comparison/1"
 
 
+def document(comparison: Comparison) -> dict[str, Any]:
+    """The table, and below `cells` one object for each cell with its run and its command.
+
+    In the table rates are operations or bytes per second, whatever the unit they are shown in; shares are of 1.
+    """
+    return {"schema": SCHEMA, **plain(without_cells(comparison)), "cells": list(tidy(comparison))}
+
+
 def write(comparison: Comparison) -> bytes:
-    """Rates are operations or bytes per second, whatever the unit they are shown in; shares are of 1."""
-    text = json.dumps({"schema": SCHEMA, **plain(comparison)}, indent=2, ensure_ascii=True)
+    """The document, indented."""
+    text = json.dumps(document(comparison), indent=2, ensure_ascii=True)
     return (text.replace("\x7f", "\\u007f") + "\n").encode()
 
 

@@ -7,7 +7,16 @@ import re
 from raidtui.base.text import clean
 from raidtui.results.compare import Comparison
 from raidtui.results.formats.base import Format
-from raidtui.results.lines import Footnotes, entry_words, source_lines, why
+from raidtui.results.lines import (
+    Footnotes,
+    confounder_lines,
+    entry_words,
+    geometric_mean_text,
+    has_means,
+    legend_lines,
+    source_lines,
+    why,
+)
 
 
 def write(comparison: Comparison) -> bytes:
@@ -17,17 +26,21 @@ def write(comparison: Comparison) -> bytes:
 
 def _lines(comparison: Comparison) -> list[str]:
     notes = Footnotes()
+    means = has_means(comparison)
     heads = [f"{_text(name)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
+    heads += ["geometric mean"] if means else []
     found = [f"| Layout | {' | '.join(heads)} |", f"|:---|{'---:|' * len(heads)}"] if heads else ["Nothing was measured."]
     for row in comparison.rows if heads else ():
         cells = [
             _text(re.sub(" +", " ", entry_words(row, index, unit))) + (notes.mark(why(row, index)))
             for index, unit in enumerate(comparison.units)
         ]
+        cells += [_text(geometric_mean_text(row))] if means else []
         name = f"**{_text(row.label)}**" if row.label == comparison.baseline else _text(row.label)
         found.append(f"| {name} | {' | '.join(cells)} |")
     below = [f"% of **{_text(comparison.baseline)}**."] if comparison.baseline and len(comparison.rows) > 1 else []
-    below += [f"⚠ {_text(note)}." for note in comparison.notes]
+    below += [f"{_text(line)}." for line in legend_lines(comparison)]
+    below += [f"⚠ {_text(note)}." for note in [*comparison.notes, *confounder_lines(comparison)]]
     below += [f"[{number}] {_text(sentence)}" for sentence, number in notes.numbers.items()]
     below += [f"{_text(line)}." for line in source_lines(comparison)]
     return [*found, *(["", *(f"- {line}" for line in below)] if below else [])]

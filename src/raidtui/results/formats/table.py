@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 from raidtui.base.text import clean
 from raidtui.results.compare import Comparison
 from raidtui.results.formats.base import Format
-from raidtui.results.lines import Footnotes, entry_words, source_lines, why
+from raidtui.results.lines import (
+    Footnotes,
+    confounder_lines,
+    entry_words,
+    geometric_mean_text,
+    has_means,
+    legend_lines,
+    source_lines,
+    why,
+)
 
 WIDTH = 120
 """Columns where nobody says otherwise."""
@@ -32,6 +41,8 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
         for row in comparison.rows
     ]
     columns = [list(column) for column in zip(heads, *body, strict=True)]
+    if has_means(comparison):
+        columns.append(["geometric mean", *map(geometric_mean_text, comparison.rows)])
     found: list[str] = []
     for group in _fitting(columns, width - max(map(len, first))):
         found += ["", *_aligned(first, group)] if found else _aligned(first, group)
@@ -39,9 +50,11 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
         found.append("Nothing was measured.")
     if comparison.baseline and len(comparison.rows) > 1:
         found.append(f"% of {clean(comparison.baseline)}")
+    found += [clean(line, 4096) for line in legend_lines(comparison)]
     found += [f"[{number}] {clean(sentence, 4096)}" for sentence, number in notes.numbers.items()]
     if about:
         found += [f"⚠ {clean(note, 4096)}" for note in comparison.notes]
+        found += [f"⚠ {clean(line, 4096)}" for line in confounder_lines(comparison)]
         found += [clean(line, 4096) for line in source_lines(comparison)]
     return found
 

@@ -1,0 +1,103 @@
+"""Numbers as people publish them: their value, and the interval that their digits stand for."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from raidtui.model.table import Figure
+
+_NUMBER: Final = re.compile(r"[-+−]?\d[\d\s.,'_\u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?")
+_SPACES: Final = re.compile(r"[\s'_\u00a0\u2009\u202f]")
+_SUFFIX: Final = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "k ": 1e3}
+_ROUGH: Final = ("~", "≈", "ca.", "ca ", "about ", "около ")
+_PLAIN_DIGITS: Final = 3
+"""So many digits of a whole number are taken at their word, zeros included; of a rough one two."""
+_ROUGH_DIGITS: Final = 2
+
+
+class Published(NamedTuple):
+    """A number, half the step of its last digit, and whether it was said to be rough."""
+
+    value: float
+    half_step: float
+    rough: bool = False
+
+
+class Interval(NamedTuple):
+    """Everything that a rounded number may have been."""
+
+    low: float
+    high: float
+
+    def times(self, factor: float) -> Interval:
+        return Interval(self.low * factor, self.high * factor)
+
+    def over(self, other: Interval) -> Interval | None:
+        """The quotient; None where the divisor may be zero."""
+        return Interval(self.low / other.high, self.high / other.low) if other.low > 0 else None
+
+    def gap(self, other: Interval) -> float:
+        """How far apart they are; 0 where they overlap."""
+        return max(0.0, self.low - other.high, other.low - self.high)
+
+
+def read_number(text: str) -> Published | None:
+    """`11 827.20`, `1,473.5`, `27000`, `~0.037`, `63.6k`; None where the text is no number. No unit may follow but k, M, G."""
+    stripped = text.strip()
+    rough = False
+    for mark in _ROUGH:
+        if stripped.startswith(mark):
+            stripped, rough = stripped.removeprefix(mark).strip(), True
+    factor = 1.0
+    if stripped[-1:] in _SUFFIX:
+        factor, stripped = _SUFFIX[stripped[-1]], stripped[:-1]
+    if len(stripped) > 40 or not _NUMBER.fullmatch(stripped):
+        return None
+    plain = _with_point(_SPACES.sub("", stripped).replace("−", "-"))
+    try:
+        value = float(plain)
+    except ValueError:
+        return None
+    if value in (float("inf"), float("-inf")):
+        return None
+    digits = _ROUGH_DIGITS if rough else 1 if factor > 1 else _PLAIN_DIGITS
+    return Published(value * factor, _half_step(plain, digits) * factor, rough)
+
+
+def interval(figure: Figure) -> Interval:
+    """What a figure stands for."""
+    read = read_number(figure.text) if figure.text else None
+    half = read.half_step if read is not None else _half_step(repr(figure.value), _PLAIN_DIGITS)
+    return Interval(figure.value - half, figure.value + half)
+
+
+def decimals(figure: Figure) -> int:
+    """Digits behind the point as it was published."""
+    plain = _with_point(_SPACES.sub("", figure.text.strip().lstrip("~≈"))) if figure.text else repr(figure.value)
+    mantissa = plain.lower().partition("e")[0].rstrip("kmg")
+    fraction = mantissa.partition(".")[2]
+    return 0 if not figure.text and fraction == "0" else len(fraction)
+
+
+def _with_point(digits: str) -> str:
+    """With a point as the only separator. A comma before exactly three digits groups; a last one otherwise is a point."""
+    if "," in digits and "." in digits:
+        last = max(digits.rfind(","), digits.rfind("."))
+        return digits[:last].replace(",", "").replace(".", "") + "." + digits[last + 1 :]
+    if digits.count(",") > 1 or re.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}", digits):
+        return digits.replace(",", "")
+    if digits.count(".") > 1:
+        return digits.replace(".", "")
+    return digits.replace(",", ".")
+
+
+def _half_step(plain: str, least_digits: int) -> float:
+    mantissa, _, exponent = plain.lower().lstrip("+-").partition("e")
+    scale = 10.0 ** int(exponent or 0)
+    whole, point, fraction = mantissa.partition(".")
+    if point and fraction != "0":
+        return 0.5 * 10.0 ** -len(fraction) * scale
+    zeros = len(whole) - len(whole.rstrip("0"))
+    unsure = min(zeros, max(0, len(whole) - least_digits))
+    return 0.5 * 10.0**unsure * scale

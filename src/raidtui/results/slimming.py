@@ -1,0 +1,17 @@
+"""A comparison without the cells that its numbers are from."""
+
+from __future__ import annotations
+
+import msgspec
+
+from raidtui.results.compare import Comparison
+
+
+def without_cells(comparison: Comparison) -> Comparison:
+    """The same numbers; `points` of every entry are empty."""
+    replace = msgspec.structs.replace
+    rows = tuple(
+        replace(row, entries=tuple(None if entry is None else replace(entry, points=()) for entry in row.entries))
+        for row in comparison.rows
+    )
+    return replace(comparison, rows=rows)
