@@ -166,6 +166,11 @@ def test_the_code_is_sent_when_it_changed_and_only_then(lab: Lab) -> None:
     assert re.match(r"raidtui \d", lab.run("raidtui --version").text)
 
 
+def test_what_is_shipped_here_is_shipped_there(lab: Lab) -> None:
+    shipped = sorted(path.stem for path in (Path(__file__).parents[1] / "scenarios").glob("*.json"))
+    assert sorted(line.split()[0] for line in lab.raidtui("scenarios").text.splitlines()[1:]) == shipped
+
+
 def test_up_on_a_lab_that_runs_changes_nothing(lab: Lab) -> None:
     said: list[str] = []
     before = lab.state

@@ -174,7 +174,9 @@ def test_a_killed_terminal_leaves_the_run_and_another_one_comes_back_to_it(bench
     serials = sorted(bench.serials)[:4]
     chosen = ",".join(serials)
     words = ["replay", "quick", "--quick", "--layout", "raid10", "--layout", "raid5", "--detach"]
-    run = bench.raidtui(*words, "--bind", f"data={chosen}", "--erase", chosen, timeout_s=PATIENCE_S).text.strip()
+    started = bench.raidtui(*words, "--bind", f"data={chosen}", "--erase", chosen, timeout_s=PATIENCE_S)
+    assert started.code == 0, started
+    run = started.text.strip()
     killed_while_drawing(bench, run)
     ends: list[Any] = []
 

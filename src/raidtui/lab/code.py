@@ -19,10 +19,11 @@ def local_files() -> list[tuple[str, Path]]:
     """What the guest needs: (name under `/opt/raidtui`, file here), in a stable order."""
     package = Path(raidtui.__file__).resolve().parent
     found = [(f"raidtui/{path.relative_to(package)}", path) for path in _files(package)]
-    # In a checkout the shipped scenarios lie at the top of the repository, in an installed package inside of it.
-    scenarios = package.parents[1] / "scenarios"
-    if (package.parents[1] / "pyproject.toml").exists() and scenarios.is_dir():
-        found += [(f"scenarios/{path.relative_to(scenarios)}", path) for path in _files(scenarios)]
+    # In a checkout what is shipped lies at the top of the repository, in an installed package inside of it.
+    top = package.parents[1]
+    if (top / "pyproject.toml").exists():
+        for kind in ("scenarios", "themes"):
+            found += [(f"raidtui/shipped/{kind}/{path.relative_to(top / kind)}", path) for path in _files(top / kind)]
     return sorted(found)
 
 
