@@ -1,0 +1,145 @@
+"""Numbers that others measured, as they were published or printed: schema `raidtui.table/1`.
+
+A table holds figures and labels, nothing that raidtui measured itself, and every figure says where it is from. MB is 10⁶
+bytes, MiB is 2²⁰.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+TABLE_SCHEMA: Final = "raidtui.table/1"
+MAX_TABLE_BYTES: Final = 64 << 20
+MAX_FIGURES: Final = 200_000
+
+Label = Annotated[str, Meta(max_length=400)]
+Text = Annotated[str, Meta(max_length=4000)]
+Key = Annotated[str, Meta(min_length=1, max_length=400)]
+
+Metric = Literal[
+    "bandwidth", "iops", "latency", "share", "utilisation", "cpu", "amount", "time", "request-size", "depth", "merges",
+    "service-time",
+]  # fmt: skip
+"""`share` is a percentage of another layout's figure; `amount` and `time` are what a rate was counted from."""
+
+RATE_UNITS: Final = MappingProxyType({
+    "B/s": 1, "kB/s": 10**3, "MB/s": 10**6, "GB/s": 10**9, "KiB/s": 1 << 10, "MiB/s": 1 << 20, "GiB/s": 1 << 30,
+    "Mbit/s": 125_000, "Gbit/s": 125_000_000,
+})  # fmt: skip
+"""Bytes per second of each unit."""
+SIZE_UNITS: Final = MappingProxyType({
+    "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
+    "TiB": 1 << 40, "sectors": 512,
+})  # fmt: skip
+TIME_UNITS: Final = MappingProxyType({"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0})
+
+Unit = Literal[
+    "IOPS", "B/s", "kB/s", "MB/s", "GB/s", "KiB/s", "MiB/s", "GiB/s", "Mbit/s", "Gbit/s",
+    "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "sectors", "ns", "us", "ms", "s", "%", "cores", "operations",
+]  # fmt: skip
+
+Pattern = Literal["read", "write", "mixed"]
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a workload is, as far as it was said. None where it was not."""
+
+    label: Label = ""
+    """As it was published; the key where empty."""
+    pattern: Pattern | None = None
+    random: bool | None = None
+    block_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] | None = None
+    """Bytes that one operation moves."""
+    iodepth: Annotated[int, Meta(ge=1)] | None = None
+    numjobs: Annotated[int, Meta(ge=1)] | None = None
+    fsync: Annotated[int, Meta(ge=0)] | None = None
+    """fsync after every so many writes; 0 never."""
+    read_percent: Annotated[float, Meta(ge=0, le=100)] | None = None
+    random_percent: Annotated[float, Meta(ge=0, le=100)] | None = None
+    command: Text = ""
+    """What was run, or how the source defines it, word by word. Never executed."""
+    place: Label = ""
+    """Where the command stands."""
+
+
+class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What was measured: a layout, or one disk."""
+
+    label: Label = ""
+    """As it was published; the key where empty."""
+    like: Label = ""
+    """Equal for disks (or other things) that should perform alike: their model and how they are attached."""
+    command: Text = ""
+    """What it was built with, word by word. Never executed."""
+    place: Label = ""
+
+
+class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One number."""
+
+    layout: Key
+    """A key of `layouts`."""
+    workload: Key
+    """A key of `workloads`."""
+    metric: Metric
+    value: float
+    unit: Unit
+    text: Annotated[str, Meta(max_length=60)] = ""
+    """The number as it was published: its digits say how exact it is."""
+    place: Label = ""
+    """Where it stands: file and line."""
+    direction: Literal["", "read", "write", "trim"] = ""
+    """Of a mix, where it is of one direction only."""
+    of: Label = ""
+    """For a share: the layout that is 100 %."""
+    statistic: Literal["", "mean", "p50", "p99", "p99.9", "max"] = ""
+    """For a latency."""
+    rough: bool = False
+    """Published as about so much."""
+    round: Annotated[int, Meta(ge=1)] = 1
+
+
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A sentence of the source that says how far apart two layouts are at most."""
+
+    sentence: Label
+    within_percent: Annotated[float, Meta(ge=0, le=1000)]
+    pairs: tuple[tuple[Key, Key], ...]
+    """Layouts that are compared: each second with its first."""
+    place: Label = ""
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Figures of one source."""
+
+    schema: Literal["raidtui.table/1"]
+    name: Key
+    title: Label = ""
+    source: Label = ""
+    """Where it was published, or the tool that printed it."""
+    kind: Literal["published", "printed"] = "published"
+    """Copied by people, or read from what a tool printed."""
+    date: Label = ""
+    host: Label = ""
+    notes: tuple[Text, ...] = ()
+    layouts: dict[Key, Subject] = {}
+    workloads: dict[Key, Asked] = {}
+    figures: Annotated[tuple[Figure, ...], Meta(max_length=MAX_FIGURES)] = ()
+    claims: tuple[Claim, ...] = ()
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that contradicts itself. `code` is stable and known to `raidtui explain`."""
+
+    code: str
+    where: str
+    """Layout, workload and place in the source."""
+    sentence: str
+    published: float | str
+    """As it was published, in the unit that stands there."""
+    computed: float | str
+    """What the other figures make it, in the same unit."""

@@ -1,0 +1,181 @@
+"""What labels and commands say of a workload: block size, queue, jobs, direction. Reads words, runs nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from raidtui.model.table import Pattern
+
+MAX_CHARACTERS: Final = 4000
+_SIZE: Final = re.compile(r"(?<![\w.])(\d{1,7}(?:\.\d)?)\s?([kKmMgGкКмМ])(?:i?[bBбБ])?(?![\w%/])")
+_FACTOR: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "к": 1 << 10, "м": 1 << 20}
+_QUEUE: Final = re.compile(r"(?<![a-z])(?:qd|iodepth|queue[ _-]?depth|q)\s*[=:]?\s*(\d{1,6})(?!\d)", re.IGNORECASE)
+_JOBS: Final = re.compile(
+    r"(?<![a-z])(?:num)?(?:jobs?|threads?)\s*[=:]\s*(\d{1,5})|(?<![\w.=:])(\d{1,5})[ -]?(?:jobs|threads)(?![a-z]|\s*[=:])",
+    re.IGNORECASE,
+)
+_T_AND_Q: Final = re.compile(
+    r"(?<![A-Za-z])T(\d{1,5})Q(\d{1,6})(?!\d)|(?<![A-Za-z])Q(\d{1,6})T(\d{1,5})(?!\d)", re.IGNORECASE
+)
+_FSYNC: Final = re.compile(r"f(?:data)?sync\s*[=:]\s*(\d{1,6})", re.IGNORECASE)
+_PERCENTS: Final = (
+    ("read_percent", re.compile(r"(\d{1,3})\s*rdpct", re.IGNORECASE)),
+    ("read_percent", re.compile(r"(\d{1,3})\s*/\s*\d{1,3}\s*r/w", re.IGNORECASE)),
+    ("read_percent", re.compile(r"(\d{1,3})\s*%\s*reads?(?![a-z])", re.IGNORECASE)),
+    ("random_percent", re.compile(r"(\d{1,3})\s*(?:randompct|%\s*(?:rng|rand(?:om)?)(?![a-z]))", re.IGNORECASE)),
+    ("sequential_percent", re.compile(r"(\d{1,3})\s*%\s*seq", re.IGNORECASE)),
+)
+_READ: Final = re.compile(r"read|чтени|lecture|lesen|读", re.IGNORECASE)
+_WRITE: Final = re.compile(r"writ|запис|recording|écriture|schreib|写", re.IGNORECASE)
+_RANDOM: Final = re.compile(r"rand|rnd|случайн|aléatoire|zufäll|随机", re.IGNORECASE)
+_SEQUENTIAL: Final = re.compile(r"seq|последоват|линейн|linear|séquen|sequen|顺序", re.IGNORECASE)
+
+
+class Said(NamedTuple):
+    """What a text says; None where it says nothing."""
+
+    block_bytes: int | None = None
+    iodepth: int | None = None
+    numjobs: int | None = None
+    fsync: int | None = None
+    pattern: Pattern | None = None
+    random: bool | None = None
+    read_percent: float | None = None
+    random_percent: float | None = None
+
+
+def read_label(label: str) -> Said:
+    """`Random read 4k qd=128 jobs=16`, `8k-75rdpct-80randompct`, `rand-write-4k-t4q128`, also in other languages."""
+    text = label[:MAX_CHARACTERS].replace("_", " ")
+    percents: dict[str, float] = {}
+    for name, pattern in _PERCENTS:
+        if (match := pattern.search(text)) is not None:
+            percents.setdefault(name, float(match.group(1)))
+            text = text[: match.start()] + " " + text[match.end() :]
+    sizes = {_bytes(number, unit) for number, unit in _SIZE.findall(text)}
+    threads, depth = _threads_and_depth(text)
+    fsync = _number(_FSYNC, text)
+    reads, writes = bool(_READ.search(text)), bool(_WRITE.search(text))
+    read_percent = percents.get("read_percent")
+    pattern_said: Pattern | None = "mixed" if reads and writes else "read" if reads else "write" if writes else None
+    if read_percent is not None:
+        pattern_said = "read" if read_percent == 100 else "write" if read_percent == 0 else "mixed"
+    random_percent = percents.get("random_percent")
+    if "sequential_percent" in percents and random_percent is None:
+        random_percent = 100.0 - percents["sequential_percent"]
+    return Said(
+        sizes.pop() if len(sizes) == 1 else None, depth, threads, fsync, pattern_said, _randomness(text),
+        read_percent, random_percent,
+    )  # fmt: skip
+
+
+def read_command(command: str) -> Said | None:
+    """What the first command of a text does; None where it is of no tool that is known here."""
+    text = re.split(r"&&|;|\n|\|", command[:MAX_CHARACTERS])[0].strip()
+    for tool, read in _TOOLS:
+        if re.search(rf"(?:^|[\s/]){tool}(?:\s|$)", text, re.IGNORECASE):
+            return read(text)
+    return None
+
+
+def job_name(command: str) -> str:
+    """The name that a fio command gives its job, or nothing."""
+    match = re.search(r"(?:^|\s)--?name[= ](\S+)", command[:MAX_CHARACTERS])
+    return match.group(1) if match and re.search(r"(?:^|[\s/])fio\s", command) else ""
+
+
+def size_bytes(text: str) -> int | None:
+    """`4k`, `4096`, `1MiB`: as fio means them."""
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d+)?)\s*([kKmMgGtT]?)(?:i?[bB])?", text.strip())
+    if match is None:
+        return None
+    return int(
+        float(match.group(1)) * {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}[match.group(2).lower()]
+    )
+
+
+def _fio(text: str) -> Said | None:
+    options = dict(_options(text))
+    rw = options.get("rw", options.get("readwrite", "read")).partition(":")[0]
+    # Runs of unlike jobs, mixes of block sizes and job files say more than one thing.
+    if len(re.findall(r"(?:^|\s)--?name[= ]", text)) > 1 or re.search(r"\.(?:fio|ini|job)(?:\s|$)", text):
+        return None
+    one_block = "bssplit" not in options and not {",", "-"} & set(options.get("bs", ""))
+    pattern: Pattern = "mixed" if rw in ("rw", "readwrite", "randrw") else "read" if "read" in rw else "write"
+    flushes = [_whole(options[name]) for name in ("fsync", "fdatasync") if name in options]
+    return Said(
+        size_bytes(options.get("bs", options.get("blocksize", "4k"))) if one_block else None,
+        _whole(options.get("iodepth", "1")), _whole(options.get("numjobs", "1")),
+        max((n for n in flushes if n is not None), default=0), pattern, rw.startswith("rand"),
+        _percent(options.get("rwmixread", "50")) if pattern == "mixed" else None,
+        _percent(options["percentage_random"]) if "percentage_random" in options else None,
+    )  # fmt: skip
+
+
+def _dd(text: str) -> Said | None:
+    operands = dict(re.findall(r"(?:^|\s)([a-z]+)=(\S+)", text))
+    source, target = operands.get("if", ""), operands.get("of", "")
+    pattern: Pattern | None = "write" if source.startswith(("/dev/zero", "/dev/urandom")) else None
+    if target == "/dev/null":
+        pattern = "read"
+    block = operands.get("bs") or operands.get("obs" if pattern == "write" else "ibs", "512")
+    return Said(size_bytes(block), 1, 1, None, pattern, False)
+
+
+def _iozone(text: str) -> Said | None:
+    match = re.search(r"\s-r\s*(\d+)([kKmM]?)", text)
+    return Said(int(match.group(1)) * (1 << 20 if match.group(2) in ("m", "M") else 1 << 10) if match else None)
+
+
+def _vdbench(text: str) -> Said | None:
+    options = {name.lower(): value for name, value in re.findall(r"(\w+)=([\w.%]+)", text)}
+    if not options:
+        return read_label(text)
+    read = _percent(options["rdpct"]) if "rdpct" in options else None
+    return Said(
+        size_bytes(options.get("xfersize", "")), None, _whole(options.get("threads", "")), None,
+        None if read is None else "read" if read == 100 else "write" if read == 0 else "mixed", None, read,
+        _percent(options["seekpct"]) if "seekpct" in options else None,
+    )  # fmt: skip
+
+
+_TOOLS: Final[tuple[tuple[str, Callable[[str], Said | None]], ...]] = (
+    ("fio", _fio), ("dd", _dd), ("iozone", _iozone), ("vdbench", _vdbench),
+)  # fmt: skip
+
+
+def _options(text: str) -> Iterator[tuple[str, str]]:
+    for match in re.finditer(r"(?:^|\s)--?([A-Za-z_]+)(?:=|\s+)([^\s-]\S*)", text):
+        yield match.group(1).lower().replace("block_size", "bs"), match.group(2).strip("\"'")
+
+
+def _threads_and_depth(text: str) -> tuple[int | None, int | None]:
+    if (match := _T_AND_Q.search(text)) is not None:
+        t1, q1, q2, t2 = match.groups()
+        return int(t1 or t2), int(q1 or q2)
+    return _number(_JOBS, text), _number(_QUEUE, text)
+
+
+def _number(pattern: re.Pattern[str], text: str) -> int | None:
+    found = {int(next(group for group in match.groups() if group)) for match in pattern.finditer(text)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _randomness(text: str) -> bool | None:
+    random, sequential = bool(_RANDOM.search(text)), bool(_SEQUENTIAL.search(text))
+    return None if random == sequential else random
+
+
+def _bytes(number: str, unit: str) -> int:
+    return int(float(number) * _FACTOR[unit.lower()])
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _percent(text: str) -> float | None:
+    whole = _whole(text.rstrip("%"))
+    return None if whole is None else float(whole)

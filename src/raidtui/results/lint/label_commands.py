@@ -1,0 +1,103 @@
+"""Labels against the commands that stand beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from raidtui.model.table import Asked, Finding, Table
+from raidtui.results.labels import Said, job_name, read_command, read_label
+
+_WORDS: Final = {
+    "block_bytes": "block size", "iodepth": "queue depth", "numjobs": "number of jobs", "fsync": "fsync", "pattern": "direction",
+    "random": "order", "read_percent": "share of reads", "random_percent": "share of random operations",
+}  # fmt: skip
+_STRUCTURE: Final = (
+    ("raid-z3", r"raid-?z3", r"\braidz3\b"), ("raid-z2", r"raid-?z2", r"\braidz2\b"), ("raid-z", r"raid-?z1?(?!\d)", r"\braidz1?\b"),
+    ("raid10", r"raid-?10", r"--level[= ](?:raid)?10\b|--type raid10"), ("raid6", r"raid-?6(?!\d)", r"--level[= ](?:raid)?6\b|--type raid6"),
+    ("raid5", r"raid-?5(?!\d)", r"--level[= ](?:raid)?5\b|--type raid5"), ("raid1", r"raid-?1(?!\d)", r"--level[= ](?:raid)?1\b|--type (?:raid1|mirror)\b"),
+    ("raid0", r"raid-?0|stripe", r"--level[= ](?:raid)?0\b|--type (?:striped?|raid0)\b"), ("mirror", r"mirror", r"\bmirror\b"),
+)  # fmt: skip
+"""A name, how labels write it, and how mdadm, lvcreate and zpool do."""
+_SWITCHES: Final = (("compress", r"compress(?:ion)?"), ("dedup", r"dedup"))
+
+
+def check(table: Table) -> Iterator[Finding]:
+    """`label-command`, one for each thing that a label says and its command does not."""
+    for key, asked in table.workloads.items():
+        if not asked.command or (done := read_command(asked.command)) is None:
+            continue
+        label = asked.label or key
+        place = f" ({asked.place})" if asked.place else ""
+        yield from _compared(_asked(asked, label), done, label, f"{label}{place}", "label")
+        if name := job_name(asked.command):
+            yield from _compared(read_label(name), done, name, f"{label}, job {name}{place}", "name of the job")
+    for key, subject in table.layouts.items():
+        if subject.command:
+            label = subject.label or key
+            place = f" ({subject.place})" if subject.place else ""
+            yield from _structures(label, subject.command, f"{label}{place}")
+
+
+def _asked(asked: Asked, label: str) -> Said:
+    """What the label says, and what columns beside it say."""
+    said = read_label(label)
+    beside = {name: getattr(asked, name) for name in Said._fields if getattr(asked, name) is not None}
+    return said._replace(**{name: value for name, value in beside.items() if getattr(said, name) is None})
+
+
+def _compared(said: Said, done: Said, label: str, where: str, what: str) -> Iterator[Finding]:
+    for field, words in _WORDS.items():
+        published, computed = getattr(said, field), getattr(done, field)
+        if published is None or computed is None or published == computed:
+            continue
+        if field == "random" and (said.random_percent is not None or done.random_percent is not None):
+            continue
+        yield Finding("label-command", where,
+                      f"The {what} {label!r} says {words} {_text(field, published)}; the command has {_text(field, computed)}.",
+                      _text(field, published), _text(field, computed))  # fmt: skip
+
+
+def _text(field: str, value: Any) -> str:
+    if field == "block_bytes":
+        return f"{value:,} bytes"
+    if field == "random":
+        return "random" if value else "sequential"
+    return f"{value:g} %" if field.endswith("percent") else str(value)
+
+
+def _structures(label: str, command: str, where: str) -> Iterator[Finding]:
+    """Level, sizes and switches of a layout."""
+    said, done = _structure(label, 1), _structure(command, 2)
+    if said and done and said != done and not (said == "mirror" and done == "raid1"):
+        yield _differs(label, where, "says", said, done)
+    wanted = set(re.findall(r"(?<![\w.])(\d{1,4}[kKmM])(?![\w])", label.replace("_", "-")))
+    known = set(re.findall(r"(?:volblocksize|recordsize|chunk|--chunk)[= ](\d{1,4}[kKmM])", command))
+    if known and (missing := {size.lower() for size in wanted} - {size.lower() for size in known}):
+        yield _differs(label, where, "says", ", ".join(sorted(missing)), ", ".join(sorted(known)))
+    for name, pattern in _SWITCHES:
+        in_label = re.search(rf"{pattern}[=:](on|off)", label, re.IGNORECASE)
+        in_command = re.findall(rf"{pattern}=(\w+)", command)
+        if in_label and in_command and (in_label.group(1).lower() == "off") != (in_command[-1] == "off"):
+            yield _differs(label, where, "says", f"{name}={in_label.group(1)}", f"{name}={in_command[-1]}")
+
+
+def _structure(text: str, column: int) -> str:
+    """The one structure that a text names; nothing where it names none or several."""
+    if column == 2 and "zpool create" in text:
+        zpool = text[text.index("zpool create") :].partition(";")[0].partition("zfs create")[0]
+        return next(
+            (entry[0] for entry in _STRUCTURE if entry[2].startswith(r"\b") and re.search(entry[2], zpool)), "raid0"
+        )
+    if column == 2 and not re.search(r"mdadm|lvcreate", text):
+        return ""
+    found = [entry[0] for entry in _STRUCTURE if re.search(entry[column], text, re.IGNORECASE)]
+    return found[0] if len(found) == 1 else ""
+
+
+def _differs(label: str, where: str, verb: str, said: str, done: str) -> Finding:
+    return Finding("label-command", where, f"The label {label!r} {verb} {said}; the command has {done}.", said, done)
+
+
+CHECK = check

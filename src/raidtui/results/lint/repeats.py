@@ -1,0 +1,140 @@
+"""The same number twice, where chance does not explain it: a cell that was copied."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from statistics import median
+from typing import Final
+
+from raidtui.model.table import Figure, Finding, Table
+from raidtui.results.lint.cells import CellKey, by_cell, decimals_step, layout_label, shown, where, workload_label
+from raidtui.results.published import decimals
+
+CHANCE: Final = 0.01
+"""Expected accidents among all pairs of a table, above which nothing is said."""
+NARROWEST: Final = 0.001
+DIGITS: Final = 5
+"""So many digits that count make two equal numbers beside different companions suspicious."""
+MANY: Final = 3
+"""A number that stands so often under one workload is a limit that was reached, not a copy."""
+
+
+def check(table: Table) -> Iterator[Finding]:
+    """`repeated-value`, at the later of two cells. What a tool printed was copied by nobody."""
+    if table.kind == "printed":
+        return
+    cells = by_cell(table)
+    for metric in ("iops", "bandwidth", "latency"):
+        figures = [f for f in table.figures if f.metric == metric and f.value > 0 and not f.rough]
+        peers = _Peers(table, figures)
+        said: set[int] = set()
+        for one, other in _equal_pairs(figures):
+            if id(other) in said or _cell(one) == _cell(other):
+                continue
+            if _contradicted(table, cells, one, other) or peers.improbable(one, other):
+                said.add(id(other))
+                yield Finding("repeated-value", where(table, other),
+                              f"{shown(other)} stands also at {where(table, one)}: one of the two was copied.", other.value,
+                              f"equal to {where(table, one)}")  # fmt: skip
+
+
+def _equal_pairs(figures: Sequence[Figure]) -> Iterator[tuple[Figure, Figure]]:
+    """Pairs of equal numbers of one unit, also where one was published with a digit more. The earlier comes first."""
+    by_value: dict[tuple[str, float], list[Figure]] = {}
+    for figure in figures:
+        for value in {round(figure.value, 2) if decimals(figure) > 2 else figure.value, figure.value}:
+            by_value.setdefault((figure.unit, value), []).append(figure)
+    order = {id(figure): number for number, figure in enumerate(figures)}
+    seen: set[tuple[int, int]] = set()
+    for group in by_value.values():
+        if len(group) <= 100:
+            for one, other in combinations(sorted(group, key=lambda f: order[id(f)]), 2):
+                if (pair := (id(one), id(other))) not in seen:
+                    seen.add(pair)
+                    yield one, other
+
+
+def _contradicted(table: Table, cells: dict[CellKey, list[Figure]], one: Figure, other: Figure) -> bool:
+    """Whether what stands beside the two numbers differs, where the two do not."""
+    if _digits(one) < DIGITS or one.metric == "latency" or not _alike(table, one, other):
+        return False
+    wanted = "bandwidth" if one.metric == "iops" else "iops"
+    beside = [next((f for f in cells[_cell(figure)] if f.metric == wanted), None) for figure in (one, other)]
+    first, second = beside
+    if first is None or second is None or first.unit != second.unit:
+        return False
+    step = 10.0 ** -min(decimals(first), decimals(second))
+    apart = abs(first.value - second.value)
+    # A companion of more digits than the number itself tells nothing: it may differ where the number was rounded.
+    return apart > step and _digits(one) > _digits(first) and apart / first.value > 0.0005
+
+
+def _cell(figure: Figure) -> CellKey:
+    return CellKey(figure.layout, figure.workload, figure.round, figure.direction)
+
+
+def _alike(table: Table, one: Figure, other: Figure) -> bool:
+    """Whether equal operations mean equal bandwidth."""
+    blocks = [asked.block_bytes if (asked := table.workloads.get(f.workload)) else None for f in (one, other)]
+    return blocks[0] is not None and blocks[0] == blocks[1]
+
+
+class _Peers:
+    """Numbers of one metric: how fine they are, and how far apart they usually lie."""
+
+    def __init__(self, table: Table, figures: Sequence[Figure]) -> None:
+        self._table = table
+        self._steps = _steps(figures)
+        self._rows: dict[tuple[str, str], list[Figure]] = {}
+        self._all: dict[str, list[Figure]] = {}
+        for figure in figures:
+            self._all.setdefault(figure.unit, []).append(figure)
+            self._rows.setdefault((figure.unit, workload_label(table, figure.workload)), []).append(figure)
+
+    def improbable(self, one: Figure, other: Figure) -> bool:
+        """Whether two numbers as fine as these would hardly meet by chance anywhere in a table of this size."""
+        rows = [workload_label(self._table, figure.workload) for figure in (one, other)]
+        peers = self._rows[one.unit, rows[0]] if rows[0] == rows[1] else self._all[one.unit]
+        if rows[0] == rows[1]:
+            restated = layout_label(self._table, one.layout) == layout_label(self._table, other.layout)
+            if (restated and one.round == other.round) or sum(f.value == one.value for f in peers) >= MANY:
+                return False
+        step = max(self._steps[one.unit, _decade(one.value)], _slipped_step(one.value))
+        pairs = len(peers) * (len(peers) - 1) / 2
+        if pairs * step / one.value > CHANCE:
+            return False
+        apart = [abs(f.value - one.value) / one.value for f in peers if f is not one and f is not other]
+        width = min(1.0, max(NARROWEST, median(apart))) if apart else 1.0
+        return pairs * step / (one.value * width) <= CHANCE
+
+
+def _steps(figures: Sequence[Figure]) -> dict[tuple[str, int], float]:
+    """How fine the numbers of each unit and size are: their common divisor, never finer than their digits."""
+    groups: dict[tuple[str, int], list[Figure]] = {}
+    for figure in figures:
+        groups.setdefault((figure.unit, _decade(figure.value)), []).append(figure)
+    return {
+        (unit, decade): min(decimals_step(group), 10.0 ** (decade - 2)) if len({f.value for f in group}) >= 4
+        else max(10.0 ** -max(map(decimals, group)), min(10.0 ** (decade - 4), 1.0))
+        for (unit, decade), group in groups.items()
+    }  # fmt: skip
+
+
+def _slipped_step(value: float) -> float:
+    """The step of GB/s with two digits, where the number is a multiple of it that was multiplied with 1024."""
+    ratio = value / 51.2
+    return 51.2 if value >= 1000 and abs(ratio - round(ratio)) < 1e-6 * max(1.0, ratio) else 0.0
+
+
+def _decade(value: float) -> int:
+    return bisect_left([10.0**n for n in range(-6, 16)], value * (1 + 1e-12)) - 7
+
+
+def _digits(figure: Figure) -> int:
+    """Digits that count, zeros at the end left out."""
+    return len(f"{figure.value:.10g}".partition("e")[0].replace(".", "").lstrip("0").rstrip("0"))
+
+
+CHECK = check
