@@ -8,7 +8,7 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     "iops-bandwidth": (
         "Operations and bandwidth contradict each other",
         "Operations per second times the block size are not the bandwidth that stands beside them (or an amount divided by "
-        "its time is not its rate), by more than rounding and one percent explain. One of the numbers is of something else.",
+        "its time is not its rate), by more than rounding and one percent explain. One of them is of something else.",
         "Look both up in the tool's own report.",
     ),
     "unit-slip": (
