@@ -24,8 +24,13 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
     "workload-target": (
         "A workload that cannot load what is measured",
         "Some workloads need files in a directory (pg_test_fsync), which only a layout that ends in a filesystem has; "
-        "every layout of a scenario is measured with every workload.",
-        "Put a filesystem on top, or split the scenario in two.",
+        "every layout of a scenario is measured with every workload unless its policy says otherwise.",
+        "Put a filesystem on top, or say in the policy which layouts meet `only` which workloads.",
+    ),
+    "never-met": (
+        "Nothing to measure",
+        "The policy's `only` keeps some layouts for some workloads, and nothing is left for this one.",
+        "Name it in `only` as well, or take it out.",
     ),
     "unknown-role": (
         "Unknown role",

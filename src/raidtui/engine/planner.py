@@ -111,7 +111,7 @@ class _Planner:
             self._add(draft, erases=disks)
         self._at("measure", block)
         for number in rounds:
-            for workload in self.workloads:
+            for workload in (one for one in self.workloads if self.policy.meets(name, one)):
                 for target in planned.targets:
                     self._cell(name, workload, number, target, disks)
         self._at("teardown", block)

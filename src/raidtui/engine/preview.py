@@ -50,12 +50,20 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
     ground = Ground(sketch.roles, binding, sketch.policy)
     patterns = {name: engines()[load.kind].pattern(load.spec) for name, load in sketch.workloads.items()}
     patterns = {name: pattern for name, pattern in patterns.items() if name in raw_workloads}
-    layouts = [_layout(name, raw, given, sketch, ground, patterns) for name, raw in raw_layouts.items()]
-    targets = tuple(dict.fromkeys((t.kind, t.size_bytes) for made in layouts if made.planned for t in made.planned.targets))
+    meets = sketch.policy.meets
+    layouts = [
+        _layout(name, raw, given, sketch, ground, {one: found for one, found in patterns.items() if meets(name, one)})
+        for name, raw in raw_layouts.items()
+    ]
+    planned = {made.view.name: made.planned for made in layouts if made.planned}
     shapes = {made.view.name: made.piece for made in layouts if made.piece is not None}
     workloads = tuple(
-        workload_view(name, raw, f"{given.place}.workloads.{name}", sketch.workloads.get(name), targets,
-                      _of_layouts(name, shapes, patterns), quick=request.options.quick)
+        workload_view(
+            name, raw, f"{given.place}.workloads.{name}", sketch.workloads.get(name),
+            tuple(dict.fromkeys((t.kind, t.size_bytes) for at, p in planned.items() if meets(at, name) for t in p.targets)),
+            _of_layouts(name, {at: piece for at, piece in shapes.items() if meets(at, name)}, patterns),
+            quick=request.options.quick,
+        )
         for name, raw in raw_workloads.items()
     )  # fmt: skip
     problems: list[Problem] = [*sketch.problems, *unbound]

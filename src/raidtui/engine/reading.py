@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,6 +18,8 @@ from raidtui.model.result import RESULT_SCHEMA, Result
 from raidtui.model.scenario import Catalog, Node, Role, RoleRef, Scenario, read_scenario
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import target_kind
+
+_MEET: Final = "Name it in the policy's `only`, or take it out."
 
 
 @cache
@@ -80,19 +82,31 @@ def _checked(scenario: Scenario) -> Scenario:
             problems.append(Problem("schema", "the name is too long", layout.place, exit=2))
     for load in scenario.workloads.values():
         problems += engines()[load.kind].check(load.spec, load.place)
-    problems += _crossing_problems(scenario)
+    problems += [*_alone(scenario), *_crossing_problems(scenario)]
     if problems:
         raise ProblemError(*problems)
     return scenario
 
 
+def _alone(scenario: Scenario) -> Iterator[Problem]:
+    """Layouts and workloads that nothing would be measured with."""
+    meets = scenario.policy.meets
+    for name, node in scenario.layouts.items():
+        if not any(meets(name, workload) for workload in scenario.workloads):
+            yield Problem("never-met", f"layout {name} is measured with no workload", node.place, _MEET, exit=2)
+    for name, load in scenario.workloads.items():
+        if not any(meets(layout, name) for layout in scenario.layouts):
+            yield Problem("never-met", f"workload {name} is run on no layout", load.place, _MEET, exit=2)
+
+
 def _crossing_problems(scenario: Scenario) -> Iterator[Problem]:
-    """Every layout is measured with every workload: what one of them cannot load is said once per workload."""
+    """What a workload cannot load of the layouts that it meets is said once per workload."""
     kinds = {name: target_kind(all_layers()[node.kind], node.spec) for name, node in scenario.layouts.items()}
-    for load in scenario.workloads.values():
+    for workload, load in scenario.workloads.items():
         engine = engines()[load.kind]
-        for kind in dict.fromkeys(kinds.values()):
-            layouts = [name for name, found in kinds.items() if found == kind]
+        met = {name: kind for name, kind in kinds.items() if scenario.policy.meets(name, workload)}
+        for kind in dict.fromkeys(met.values()):
+            layouts = [name for name, found in met.items() if found == kind]
             yield from kind_problems(engine, kind, load.place, ", ".join(layouts[:4]) + (", …" if layouts[4:] else ""))
 
 
@@ -102,9 +116,10 @@ def kind_problems(engine: Engine, kind: TargetKind, place: str, layouts: str) ->
         return []
     needs = {"block": "a block device", "directory": "files in a directory"}
     text = f"{engine.kind} needs {needs[engine.takes]}, and what is measured of {layouts} is {needs[kind]}"
-    remedy = "Put a filesystem on top of those layouts, or split the scenario: every layout meets every workload."
+    apart = "say in the policy which layouts meet `only` which workloads"
+    remedy = f"Put a filesystem on top of those layouts, or {apart}."
     if engine.takes == "block":
-        remedy = "Split the scenario: every layout meets every workload."
+        remedy = f"{apart[0].upper()}{apart[1:]}."
     return [Problem("workload-target", text, place, remedy, exit=2)]
 
 
@@ -139,9 +154,10 @@ def chosen(scenario: Scenario, options: Options) -> tuple[list[str], list[str]]:
         if unknown := [name for name in wanted if name not in known]:
             raise fail("unknown-name", f"there is no {what} {unknown[0]!r} in scenario {scenario.name}",
                        remedy=f"Known: {', '.join(known)}.")  # fmt: skip
-    return (
-        [n for n in scenario.layouts if not options.layouts or n in options.layouts],
-        [n for n in scenario.workloads if not options.workloads or n in options.workloads],
-    )
-
-
+    workloads = [n for n in scenario.workloads if not options.workloads or n in options.workloads]
+    layouts = [n for n in scenario.layouts if not options.layouts or n in options.layouts]
+    layouts = [n for n in layouts if any(scenario.policy.meets(n, workload) for workload in workloads)]
+    if not layouts:
+        raise fail("never-met", "the layouts that were chosen are not measured with the workloads that were chosen",
+                   place="$.policy.only", remedy="Choose others: the policy's `only` says which meet.")  # fmt: skip
+    return layouts, [n for n in workloads if any(scenario.policy.meets(layout, n) for layout in layouts)]

@@ -88,6 +88,17 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """`skip-if-zeroed`: no initial sync where all members were proven to be zero."""
     cooldown: Duration = msgspec.field(default_factory=lambda: Duration("0s"))
     """Idle time before each cell."""
+    only: Annotated[dict[Name, Annotated[tuple[Name, ...], Meta(min_length=1)]], Meta(max_length=MAX_LAYOUTS)] = {}
+    """Layouts that are measured with these workloads alone; workloads named here are for such layouts alone.
+
+    Every other layout is measured with every other workload.
+    """
+
+    def meets(self, layout: str, workload: str) -> bool:
+        """Whether this layout is measured with this workload."""
+        if layout in self.only:
+            return workload in self.only[layout]
+        return not any(workload in workloads for workloads in self.only.values())
 
 
 class RoleRef(NamedTuple):
@@ -213,9 +224,21 @@ def _read(outline: _Outline, catalog: Catalog, place: str) -> Sketch:
     policy = Policy()
     try:
         policy = decode(Policy, outline.policy, f"{place}.policy")
+        problems += _strangers(policy, outline, f"{place}.policy.only")
     except ProblemError as error:
         problems += error.problems
     return Sketch(roles, layouts, workloads, policy, tuple(problems))
+
+
+def _strangers(policy: Policy, outline: _Outline, place: str) -> Iterator[Problem]:
+    """What `only` names and is not there."""
+    for layout, workloads in policy.only.items():
+        if layout not in outline.layouts:
+            yield Problem("unknown-name", f"there is no layout {layout!r}", place, "Use the name of a layout.", exit=2)
+        for workload in workloads:
+            if workload not in outline.workloads:
+                text = f"there is no workload {workload!r}"
+                yield Problem("unknown-name", text, f"{place}.{layout}", "Use the name of a workload.", exit=2)
 
 
 def _layout(value: Any, place: str, catalog: Catalog, roles: Mapping[str, Role]) -> Node:

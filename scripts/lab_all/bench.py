@@ -1,0 +1,89 @@
+"""One lab with the disks of one scenario and a canary: replays its layouts, one at a time, and looks at what is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from checks import looks, of_journal, of_result
+from report import Row
+from wanted import CANARY, Wanted
+
+from raidtui.base import proc
+from raidtui.lab.control import Lab
+
+LONGEST_S = 3600.0
+LEFT = "; ".join((
+    "ls -d /sys/block/md* /dev/bcache[0-9]* 2>/dev/null", "zpool list -H -o name", "dmsetup ls | grep -v 'No devices'",
+    "pgrep -x fio",
+))  # fmt: skip
+"""What a guest shows of anything that a layout would leave behind: nothing, where it is gone."""
+
+
+class Bench:
+    """Taken down by `close`, whatever happened."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.lab = Lab(f"all-{os.getpid()}-{wanted.name}"[:40])
+        specs = [spec for disks in wanted.roles.values() for spec in disks]
+        try:
+            self.lab.up([*specs, CANARY], lambda line: print(line, file=sys.stderr, flush=True))
+            serials = self.lab.serials
+            self.roles: dict[str, list[str]] = {}
+            for role, disks in wanted.roles.items():
+                self.roles[role], serials = serials[: len(disks)], serials[len(disks) :]
+            (self.canary,) = serials
+            self.lab.run(f"head -c 16777216 /dev/urandom > /dev/{self.lab.kernel_name(self.canary)}; sync")
+            self.canary_hash = self.lab.disk_hash(self.canary)
+        except BaseException:
+            self.lab.down()
+            raise
+
+    def close(self) -> None:
+        self.lab.down()
+
+    def run(self, layout: str, folder: Path) -> Row:
+        """Replay one layout with `--quick`; its journal, talk and result are kept in `folder`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        began = time.monotonic()
+        result = folder / f"{layout}.result.json"
+        result.unlink(missing_ok=True)
+        words = [self.wanted.name, "--quick", "--layout", layout, *self._binding(layout)]
+        done = self._raidtui("replay", *words, "--json", "-o", str(result))
+        (folder / f"{layout}.jsonl").write_bytes(done.out)
+        (folder / f"{layout}.err").write_bytes(done.err)
+        events = [json.loads(line)["event"] for line in done.out.splitlines() if line.startswith(b'{"seq"')]
+        kept = json.loads(result.read_text()) if result.exists() else None
+        passed, wrong = looks(of_result(kept, layout), of_journal(events), self._outside())
+        if done.code:
+            wrong.append(f"raidtui ended with {done.code}: {done.error_text.strip()[-600:]}")
+        return Row(self.wanted.name, layout, passed, time.monotonic() - began, tuple(wrong))
+
+    def _binding(self, layout: str) -> list[str]:
+        """`--bind` and `--erase` for the roles that this layout uses."""
+        text = json.dumps(json.loads(self.wanted.data)["layouts"][layout])
+        used = {role: disks for role, disks in self.roles.items() if f'"@{role}"' in text}
+        erase = ",".join(disk for disks in used.values() for disk in disks)
+        return [
+            *(word for role, disks in used.items() for word in ("--bind", f"{role}={','.join(disks)}")),
+            "--erase",
+            erase,
+        ]
+
+    def _raidtui(self, *words: str) -> proc.Finished:
+        argv = [sys.executable, "-m", "raidtui", "--on", f"lab:{self.lab.name}", *words]
+        return proc.run(argv, timeout_s=LONGEST_S, env=os.environ, check=False, max_output_bytes=1 << 30)
+
+    def _outside(self) -> dict[str, Any]:
+        """What is seen without asking raidtui."""
+        disks = [disk for serials in self.roles.values() for disk in serials]
+        return {
+            "not blank": [disk for disk in disks if not self.lab.is_zero(disk)],
+            "left": self.lab.run(LEFT, check=False).text.split(),
+            "canary": self.lab.disk_hash(self.canary) == self.canary_hash,
+        }

@@ -1,0 +1,40 @@
+"""The shipped scenarios, and the disks that a lab needs for each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from raidtui.front.inputs import read_bytes, shipped
+from raidtui.lab.disks import DiskSpec
+
+GIB = 1 << 30
+SIZES = {"nvme": 8 * GIB, "ssd": 4 * GIB, "hdd": GIB // 2}
+"""Flash costs nothing where nothing is written; disks that rotate are written with zeroes after every layout."""
+CANARY = DiskSpec(GIB // 8)
+
+
+class Wanted(NamedTuple):
+    """One scenario."""
+
+    name: str
+    data: bytes
+    layouts: tuple[str, ...]
+    roles: dict[str, list[DiskSpec]]
+    """Disks like those that each role asks for."""
+
+
+def shipped_scenarios() -> Iterator[Wanted]:
+    """Every one, by name."""
+    for name, path in shipped():
+        data = read_bytes(str(path))
+        value = json.loads(data)
+        roles = {role: [_disk(entry)] * entry["count"] for role, entry in value["roles"].items()}
+        yield Wanted(name, data, tuple(value["layouts"]), roles)
+
+
+def _disk(role: dict[str, Any]) -> DiskSpec:
+    where = role.get("where", {})
+    kind = where.get("kind") or ("hdd" if where.get("rotational") else "nvme")
+    return DiskSpec(SIZES[kind], kind)
