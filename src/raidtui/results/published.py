@@ -43,7 +43,7 @@ class Interval(NamedTuple):
 
 
 def read_number(text: str) -> Published | None:
-    """`11 827.20`, `1,473.5`, `27000`, `~0.037`, `63.6k`; None where the text is no number. No unit may follow but k, M, G."""
+    """`11 827.20`, `1,473.5`, `27000`, `~0.037`, `63.6k`; None where it is no number. No unit but k, M, G may follow."""
     stripped = text.strip()
     rough = False
     for mark in _ROUGH:

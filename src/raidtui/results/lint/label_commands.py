@@ -10,15 +10,20 @@ from raidtui.model.table import Asked, Finding, Table
 from raidtui.results.labels import Said, job_name, read_command, read_label
 
 _WORDS: Final = {
-    "block_bytes": "block size", "iodepth": "queue depth", "numjobs": "number of jobs", "fsync": "fsync", "pattern": "direction",
-    "random": "order", "read_percent": "share of reads", "random_percent": "share of random operations",
+    "block_bytes": "block size", "iodepth": "queue depth", "numjobs": "number of jobs", "fsync": "fsync",
+    "pattern": "direction", "random": "order", "read_percent": "share of reads", "random_percent": "share of random operations",
 }  # fmt: skip
 _STRUCTURE: Final = (
-    ("raid-z3", r"raid-?z3", r"\braidz3\b"), ("raid-z2", r"raid-?z2", r"\braidz2\b"), ("raid-z", r"raid-?z1?(?!\d)", r"\braidz1?\b"),
-    ("raid10", r"raid-?10", r"--level[= ](?:raid)?10\b|--type raid10"), ("raid6", r"raid-?6(?!\d)", r"--level[= ](?:raid)?6\b|--type raid6"),
-    ("raid5", r"raid-?5(?!\d)", r"--level[= ](?:raid)?5\b|--type raid5"), ("raid1", r"raid-?1(?!\d)", r"--level[= ](?:raid)?1\b|--type (?:raid1|mirror)\b"),
-    ("raid0", r"raid-?0|stripe", r"--level[= ](?:raid)?0\b|--type (?:striped?|raid0)\b"), ("mirror", r"mirror", r"\bmirror\b"),
-)  # fmt: skip
+    ("raid-z3", r"raid-?z3", r"\braidz3\b"),
+    ("raid-z2", r"raid-?z2", r"\braidz2\b"),
+    ("raid-z", r"raid-?z1?(?!\d)", r"\braidz1?\b"),
+    ("raid10", r"raid-?10", r"--level[= ](?:raid)?10\b|--type raid10"),
+    ("raid6", r"raid-?6(?!\d)", r"--level[= ](?:raid)?6\b|--type raid6"),
+    ("raid5", r"raid-?5(?!\d)", r"--level[= ](?:raid)?5\b|--type raid5"),
+    ("raid1", r"raid-?1(?!\d)", r"--level[= ](?:raid)?1\b|--type (?:raid1|mirror)\b"),
+    ("raid0", r"raid-?0|stripe", r"--level[= ](?:raid)?0\b|--type (?:striped?|raid0)\b"),
+    ("mirror", r"mirror", r"\bmirror\b"),
+)
 """A name, how labels write it, and how mdadm, lvcreate and zpool do."""
 _SWITCHES: Final = (("compress", r"compress(?:ion)?"), ("dedup", r"dedup"))
 
@@ -55,8 +60,8 @@ def _compared(said: Said, done: Said, label: str, where: str, what: str) -> Iter
         if field == "random" and (said.random_percent is not None or done.random_percent is not None):
             continue
         yield Finding("label-command", where,
-                      f"The {what} {label!r} says {words} {_text(field, published)}; the command has {_text(field, computed)}.",
-                      _text(field, published), _text(field, computed))  # fmt: skip
+                      f"The {what} {label!r} says {words} {_text(field, published)}; "
+                      f"the command has {_text(field, computed)}.", _text(field, published), _text(field, computed))  # fmt: skip
 
 
 def _text(field: str, value: Any) -> str:

@@ -35,8 +35,8 @@ def check(table: Table) -> Iterator[Finding]:
             slipped = any(abs(value / centre / wrong - 1) < LEAST_SHARE / 2 for wrong in _THOUSANDS)
             words = "a factor of 1000 was lost" if slipped else f"that is {(value / centre - 1) * 100:+.0f} %"
             yield Finding("unit-slip" if slipped else "outlier", where(table, figure),
-                          f"{shown(figure)}, where the median of {len(group)} like ones is {number(computed)} {figure.unit}: "
-                          f"{words}.", figure.value, float(f"{computed:.6g}"))  # fmt: skip
+                          f"{shown(figure)}, where the median of {len(group)} like ones is {number(computed)} "
+                          f"{figure.unit}: {words}.", figure.value, float(f"{computed:.6g}"))  # fmt: skip
 
 
 def _groups(table: Table) -> Iterator[Sequence[Figure]]:

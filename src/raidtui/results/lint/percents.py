@@ -48,9 +48,10 @@ def _hint(table: Table, index: _Index, figure: Figure, raw: Raw, shares: Sequenc
         if other.layout != figure.layout and _same(base(other), implied):
             return f"; it follows from {layout_label(table, other.layout)} ({shown(other)}) as 100 %"
     scale = factor(raw.own.unit)
+    label = workload_label(table, figure.workload)
     found = [
         f for f, raws in shares
-        if f is not figure and f.of == figure.of and workload_label(table, f.workload) == workload_label(table, figure.workload)
+        if f is not figure and f.of == figure.of and workload_label(table, f.workload) == label
         and any((of := base(r.own).over(interval(f).times(0.01))) and r.own.metric == raw.own.metric and _same(of, implied)
                 for r in raws)
         and not any(_same(base(r.reference), implied) for r in raws)

@@ -50,7 +50,7 @@ def check(table: Table) -> Iterator[Finding]:
 
 
 def slip_of(published: Interval, expected: Interval, exact: float) -> Slip | None:
-    """The slip that makes one of the other; `exact` is the published value, whose own rounding before the slip is looked at."""
+    """The slip that makes one of the other; `exact` is the published value, whose rounding before it slipped counts too."""
     for slip in SLIPS:
         before = exact / slip.factor
         wide = max((published.high - published.low) / 2 / slip.factor, _hidden_half_step(before))

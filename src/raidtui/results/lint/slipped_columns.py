@@ -28,8 +28,8 @@ def check(table: Table) -> Iterator[Finding]:
                 before = round(figure.value / 1.024, 6)
                 yield Finding(
                     "unit-slip", where(table, figure),
-                    f"{shown(figure)} are {before / 1000:g} × 1024, as are all of the largest numbers here: {larger} were made "
-                    f"{unit} by multiplying with 1024; it should be {before:,.0f} {unit}.", figure.value, before,
+                    f"{shown(figure)} are {before / 1000:g} × 1024, as are all of the largest numbers here: {larger} were "
+                    f"made {unit} by multiplying with 1024; it should be {before:,.0f} {unit}.", figure.value, before,
                 )  # fmt: skip
 
 
