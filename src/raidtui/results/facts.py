@@ -1,4 +1,4 @@
-"""What a number depends on beside what was meant to be measured, as facts with names, so that two cells can be held together."""
+"""What a number depends on beside what was meant to be measured, as facts with names that two cells can share or not."""
 
 from __future__ import annotations
 

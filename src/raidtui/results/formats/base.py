@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from raidtui.results.compare import Comparison
 
 
 class Format(NamedTuple):
-    """One way to write a comparison. The same comparison always gives the same bytes."""
+    """One way to write a comparison. The same one gives the same bytes, but for the last digits of where charts lie."""
 
     name: str
     suffix: str
@@ -18,3 +18,5 @@ class Format(NamedTuple):
     write: Callable[[Comparison], bytes]
     binary: bool = False
     """Not for a terminal."""
+    charts: Callable[[Comparison, Sequence[str]], bytes] | None = None
+    """Where it is made of charts: write only those of these kinds, as `CHARTS` names them."""

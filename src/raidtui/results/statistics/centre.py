@@ -17,8 +17,8 @@ def geometric_mean(ratios: Sequence[float]) -> float | None:
 def robust_z(values: Sequence[float]) -> list[float]:
     """How far each value is from the median, in standard deviations as the median of the distances tells them.
 
-    Above 3.5 is an outlier (B. Iglewicz, D. C. Hoaglin, How to Detect and Handle Outliers, 1993). Where more than half of the
-    values are equal, the mean of the distances stands in for their median.
+    Above 3.5 is an outlier (B. Iglewicz, D. C. Hoaglin, How to Detect and Handle Outliers, 1993). Where more than half of
+    the values are equal, the mean of the distances stands in for their median.
     """
     if not values:
         return []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p values, corrected: those below 0.05 are all right together in 95 % of cases. S. Holm, Scand. J. Stat. 6 (1979)."""
+    """The p values, corrected: those below 0.05 are right together in 95 % of cases. S. Holm, Scand. J. Stat. 6 (1979)."""
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     found = [1.0] * len(p_values)
     largest = 0.0

@@ -1,0 +1,46 @@
+"""What a chart is: panels with a title, each drawn into one pair of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from raidtui.results.charts.style import Style
+from raidtui.results.compare import Comparison
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEGEND_ROW = 0.19
+"""Height of a line of the legend, in inches."""
+
+
+class Panel(NamedTuple):
+    """One picture. `height` is in inches; the width is the sheet's."""
+
+    title: str
+    draw: Callable[[Axes, Style], None]
+    height: float = 2.8
+    about: str = ""
+    """What is seen, for those who cannot see it."""
+
+
+class Chart(NamedTuple):
+    """One kind of chart: as many panels as a comparison gives."""
+
+    name: str
+    title: str
+    panels: Callable[[Comparison], list[Panel]]
+
+
+def legend(axes: Axes) -> None:
+    """Below the panel, two names in a line."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure = axes.get_figure()
+    if handles and figure is not None:
+        figure.legend(handles, labels, loc="outside lower left", ncols=2, handlelength=1.6, columnspacing=1.2)
+
+
+def legend_height(names: int) -> float:
+    """Of a legend with so many names, in inches."""
+    return (names + 1) // 2 * LEGEND_ROW

@@ -1,0 +1,1 @@
+"""The HTML snapshot: one page that needs nothing but itself."""

@@ -1,0 +1,154 @@
+"""Parts of the HTML page. Every text from outside goes through `text`, and is never markup."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from html import escape
+
+from raidtui.base.text import clean
+from raidtui.results.compare import Comparison, Entry, Row
+from raidtui.results.extract import Point
+from raidtui.results.lines import (
+    MARKS,
+    PARTLY,
+    TOLD,
+    geometric_mean_text,
+    has_means,
+    share_interval_text,
+    share_text,
+    spread_text,
+    state_of,
+    why,
+)
+from raidtui.results.numbers import Unit, iops_text, latency_text, mb_s_text, rate_text
+
+
+def text(value: object, limit: int = 4096) -> str:
+    """Harmless text."""
+    return escape(clean(value, limit))
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """Layouts × workloads. Every number leads to the cells that it is from."""
+    means = has_means(comparison)
+    heads = [f"{text(name)}<br><small>{unit}</small>"
+             for name, unit in zip(comparison.workloads, comparison.units, strict=True)]  # fmt: skip
+    heads += ["geometric mean<br><small>of the shares</small>"] if means else []
+    rows = [_row(comparison, number, row, means) for number, row in enumerate(comparison.rows)]
+    return _table(["Layout", *heads], rows)
+
+
+def _row(comparison: Comparison, number: int, row: Row, means: bool) -> str:
+    cells = [_entry(row, number, index, unit) for index, unit in enumerate(comparison.units)]
+    if means:
+        cells.append(f"<td{_value(row.geometric_mean)}>{text(geometric_mean_text(row))}</td>")
+    kind = ' class="baseline"' if row.label == comparison.baseline else ""
+    base = " <small>baseline</small>" if kind else ""
+    return f'<tr{kind}><th scope="row">{text(row.label)}{base}</th>{"".join(cells)}</tr>'
+
+
+def _entry(row: Row, number: int, index: int, unit: Unit) -> str:
+    entry, state = row.entries[index], state_of(row, index)
+    reason = f' title="{text(why(row, index))}"' if why(row, index) else ""
+    if entry is None or entry.median is None:
+        words = f"{MARKS[state]} {state}" if entry is not None or row.failed else MARKS[state]
+        link = f'<a class="rate bad" href="#{anchor(number, index)}"{reason}>{words}</a>' if entry is not None else \
+            f'<span class="bad"{reason}>{words}</span>'  # fmt: skip
+        return f"<td>{link}</td>"
+    rate = f'<a class="rate" href="#{anchor(number, index)}">{rate_text(entry.median, unit)}</a>'
+    mark = f' <span class="bad"{reason}>{MARKS[PARTLY]} {entry.valid} of {entry.cells}</span>' if state == PARTLY else ""
+    return f"<td{_value(entry.median)}>{rate}{mark}{_share(entry)}{_range(entry)}</td>"
+
+
+def _share(entry: Entry) -> str:
+    if entry.of_baseline is None:
+        return ""
+    way = ("up" if entry.of_baseline > 1 else "down") if entry.verdict == TOLD else ""
+    known = entry.p is not None and entry.rank_p is not None
+    title = f' title="p {entry.p:.2g} after Holm, {entry.rank_p:.2g} by ranks"' if known else ""
+    return f'<span class="share {way}"{title}>{share_text(entry)} {share_interval_text(entry)}</span>'
+
+
+def _range(entry: Entry) -> str:
+    if not spread_text(entry):
+        return ""
+    return f'<span class="range">{spread_text(entry)} over {entry.valid} rounds</span>'
+
+
+def cells_table(comparison: Comparison) -> str:
+    """One row for each cell: its numbers, its run and its command."""
+    heads = ["Layout", "Workload", "Round", "State", "IOPS", "MB/s", "Latency p99", "Sync p99", "Run and cell", "Command"]
+    rows = [line for number, row in enumerate(comparison.rows) for line in _cells(comparison, number, row)]
+    return _table(heads, rows, left=frozenset(("Workload", "State", "Run and cell", "Command")))
+
+
+def _cells(comparison: Comparison, number: int, row: Row) -> Iterator[str]:
+    for index, workload in enumerate(comparison.workloads):
+        entry = row.entries[index]
+        for place, point in enumerate(entry.points if entry is not None else ()):
+            name = f' id="{anchor(number, index)}"' if place == 0 else ""
+            yield f"<tr{name}>{_cell(comparison, row, workload, point)}</tr>"
+
+
+def _cell(comparison: Comparison, row: Row, workload: str, point: Point) -> str:
+    tails = [one.p99_us for name, one in point.latency.items() if name != "sync" and one.p99_us is not None]
+    sync = point.latency["sync"].p99_us if "sync" in point.latency else None
+    state = "valid" if point.valid else f'<span class="bad">✗ {text("; ".join(point.reasons) or "invalid")}</span>'
+    run = comparison.sources[row.source - 1].run if comparison.sources else ""
+    iops, moved, tail = point.iops, point.bytes_per_s, max(tails, default=None)
+    command = text(shlex.join(point.command), 8192)
+    tool = text(point.command[0]) if point.command else ""
+    shown = f"<details><summary>{tool} …</summary><code>{command}</code></details>" if tool else ""
+    return "".join((
+        f'<th scope="row">{text(row.label)}</th><td class="text">{text(workload)}</td>',
+        f"<td{_value(point.round)}>{point.round}</td>",
+        f'<td class="text">{state}</td>',
+        f"<td{_value(iops)}>{'' if iops is None else iops_text(iops)}</td>",
+        f"<td{_value(moved)}>{'' if moved is None else mb_s_text(moved)}</td>",
+        f"<td{_value(tail)}>{latency_text(tail)}</td><td{_value(sync)}>{latency_text(sync)}</td>",
+        f'<td class="text">{text(run)}<br><small>{text(point.id)}</small></td><td class="command">{shown}</td>',
+    ))  # fmt: skip
+
+
+def confounder_table(comparison: Comparison) -> str:
+    """What differs beside what was meant to; empty where nothing does."""
+    rows = [
+        f'<tr><th scope="row">{text(row.label)}</th><td class="text">{text(fact)}</td><td class="text">{text(here)}</td>'
+        f'<td class="text">{text(there)}</td></tr>'
+        for row in comparison.rows
+        for fact, here, there in row.confounders
+    ]
+    heads = ["Layout", "What differs", "Here", f"With {text(comparison.baseline)}"]
+    return _table(heads, rows, left=frozenset(heads)) if rows else ""
+
+
+def sources_table(comparison: Comparison) -> str:
+    """The results that were compared."""
+    heads = ["Result", "Scenario", "Run", "Server", "Began", "Valid cells"]
+    rows = [
+        f'<tr><th scope="row">{number}</th><td class="text">{text(one.scenario)}<br><small>{text(one.title)}</small></td>'
+        f'<td class="text">{text(one.run)}</td><td class="text">{text(one.host)}</td>'
+        f'<td class="text">{text(one.started)}</td>'
+        f"<td>{one.valid} of {one.cells}</td></tr>"
+        for number, one in enumerate(comparison.sources, 1)
+    ]
+    return _table(heads, rows, left=frozenset(heads[:-1]))
+
+
+def anchor(row: int, column: int) -> str:
+    """Where the cells of an entry begin."""
+    return f"cell-{row + 1}-{column + 1}"
+
+
+def _table(heads: list[str], rows: list[str], left: frozenset[str] = frozenset()) -> str:
+    """`heads` are markup already. Long tables scroll in a window of their own."""
+    shown = "".join(f'<th scope="col"{" class=text" if head in left else ""}>{head}</th>' for head in heads)
+    tall = " tall" if len(rows) > 40 else ""
+    return (f'<div class="scroll{tall}" tabindex="0"><table class="sortable"><thead><tr>{shown}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table></div>")  # fmt: skip
+
+
+def _value(value: float | None) -> str:
+    """What a column is sorted by."""
+    return "" if value is None else f' data-value="{value:.6g}"'
