@@ -1,6 +1,7 @@
 """ZFS pools on a real kernel: built as planned, read back as asked, and taken away whatever happened in between.
 
-One lab, and one process in it for all cases (`stack/zfs_driver.py`); each test looks at one thing that was seen there.
+One lab, and one process in it for all cases (`stack/zfs_driver.py`); each test looks at one thing that was seen there. A
+short row of them is not `slow`: one pool with a volume, one with files, and two kills.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from raidtui.lab import address
 from raidtui.lab.control import Lab
 from test_lab_kill import judge
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(2400)]
+slow = pytest.mark.slow
 
 HERE = Path(__file__).parent
 DISKS = "8x512M"
@@ -42,12 +44,21 @@ MIRRORS = pool(
     mirrored=["special"],
     volume={"size": "90%", "properties": {"volblocksize": "8K", "dedup": "on", "compression": "gzip-6"}},
 )  # fmt: skip
+FILES = pool(
+    "mirror with files", {"vdevs[0].mirror": 2}, {"mirror": "@d"}, inherited={"atime": "off"},
+    dataset={"size": "100%", "properties": {"recordsize": "16K", "compression": "zstd-3", "xattr": "sa"}},
+)  # fmt: skip
+VOLUME = pool("raidz1 with a log", {"vdevs[0].raidz1": 3, "log": 1}, {"raidz1": "@d"})
+SHORT = [{**VOLUME, "cold": True}, {**FILES, "cold": True}]
 PLAIN = pool("plain", {"vdevs[0].stripe": 2}, {"stripe": "@d"}, volume={"size": "50%", "sparse": True})
 RAIDZ = pool("raidz1 with log and cache", {"vdevs[0].raidz1": 3, "log": 1, "cache": 1}, {"raidz1": "@d"})
 DRAID = pool("draid with a spare", {"vdevs[0].draid1": 4}, {"draid1": "@d", "data": 2, "spares": 1})
-POOLS = [STRIPE, MIRRORS, RAIDZ]
+POOLS = [STRIPE, MIRRORS, {**RAIDZ, "cold": True}]
 MORE = [
     DRAID,
+    pool("raidz2 with files and everything", {"vdevs[0].raidz2": 3, "special": 3, "log": 1, "cache": 1}, {"raidz2": "@d"},
+         mirrored=["special"], inherited={"recordsize": "1M"},
+         dataset={"properties": {"special_small_blocks": "16K", "copies": 2, "compression": "off"}}) | {"cold": True},
     pool("one disk", {"vdevs[0].stripe": 1}, {"stripe": "@d"}),
     pool("mirror of three", {"vdevs[0].mirror": 3}, {"mirror": "@d"}, volume={"size": "20MiB"}),
     pool("raidz2", {"vdevs[0].raidz2": 4, "log": 2}, {"raidz2": "@d"}, mirrored=["log"]),
@@ -77,6 +88,7 @@ FAULTS = [
     {**PLAIN, "do": "foreign", "name": "foreign"},
     {**PLAIN, "do": "refused", "name": "refused"},
     {"do": "stacked", "name": "stacked"},
+    {**FILES, "do": "busy_files", "name": "busy files"},
     {**RAIDZ, "do": "unplugged", "name": "unplugged"},
     {"do": "blank", "name": "blank"},
 ]
@@ -106,6 +118,74 @@ def run_cases(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
     return seen
 
 
+TRIED = {
+    "a wrong name": ("volume", {"recordsize": "16K"}),
+    "a wrong value": ("filesystem", {"compression": "lz9"}),
+    "a wrong size": ("filesystem", {"recordsize": "12K"}),
+    "a wrong feature": ("pool", {"feature@warp": "enabled"}),
+    "what can only be read": ("pool", {"health": "ONLINE"}),
+    "what is right": ("filesystem", {"direct": "always", "dnodesize": "auto", "compression": "zstd-fast-10"}),
+}
+KILLS = ("10:before", "14:after")
+"""Mounted, which is not journaled yet; and the workload is about to begin."""
+
+
+@pytest.fixture(scope="module")
+def short() -> Iterator[tuple[Lab, Seen]]:
+    """A lab for the short row, and what was seen in it, by case."""
+    lab = start_lab("zfs-short", "4x256M")
+    try:
+        lists = {"do": "lists", "name": "lists", "tried": TRIED}
+        yield lab, run_cases(lab, [lists, *SHORT, {"do": "blank", "name": "blank"}])
+    finally:
+        lab.down()
+
+
+@pytest.mark.parametrize("name", [case["name"] for case in SHORT])
+def test_a_volume_and_files_are_built_as_planned_and_leave_nothing(short: tuple[Lab, Seen], name: str) -> None:
+    judge_whole(short[1][name])
+
+
+def test_files_are_in_a_mount_that_only_the_run_sees(short: tuple[Lab, Seen]) -> None:
+    case = short[1][FILES["name"]]
+    found = case["zpool.verify"]
+    assert {"nosuid", "nodev", "noexec", "noatime"} <= set(found["options"])
+    assert (found["dataset"]["mountpoint"], found["dataset"]["recordsize"]) == ("legacy", "16384")
+    assert (case["mounts"], case["mode"]) == (0, "0o700")
+
+
+def test_properties_are_those_that_the_tools_of_this_server_list(short: tuple[Lab, Seen]) -> None:
+    case = short[1]["lists"]
+    for of in ("pool", "dataset"):
+        assert len(case["listed"][of]) > 20
+        assert set(case["listed"][of]) <= set(case["known"][of]), "everything that the tool lists can be written"
+    refusals = {name: [code for code, _, _ in said] for name, said in case["said"].items()}
+    assert refusals.pop("what is right") == []
+    assert set(map(tuple, refusals.values())) == {("zpool-property",)}
+    (_, message, remedy), *_ = case["said"]["a wrong value"]
+    assert message == "compression cannot be lz9"
+    assert "zstd-fast" in remedy
+
+
+def test_recover_brings_files_back_after_the_riskiest_kills(short: tuple[Lab, Seen]) -> None:
+    lab, _ = short
+    files = {"zpool": {"vdevs": [{"mirror": "@data"}], "log": "@log", "dataset": {}}}
+    scenario = {**KILLED, "roles": {"data": {"count": 2}, "log": {"count": 1}}, "layouts": {"files": files}}
+    found = kill_at(lab, scenario, {"data": lab.serials[:2], "log": lab.serials[2:3]}, ",".join(KILLS), 900)
+    assert len(found) == len(KILLS)
+    judge(found)
+
+
+def kill_at(lab: Lab, scenario: dict[str, Any], binding: dict[str, Any], points: str, timeout_s: float) -> list[Any]:
+    """Have a run killed at these points, each time recovered; what was seen each time."""
+    address.sync_code(lab.name)
+    lab.run("cat > /root/kill.json", input_bytes=json.dumps(scenario).encode())
+    lab.put_file(HERE / "engine/kill_driver.py", "/root/kill_driver.py")
+    done = lab.run(["python3", "-I", "/root/kill_driver.py", "/root/kill.json", json.dumps(binding), points], timeout_s)
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+    return [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]
+
+
 @pytest.fixture(scope="module")
 def bench() -> Iterator[tuple[Lab, Seen]]:
     """The lab and everything that was seen in it, by case."""
@@ -123,25 +203,36 @@ def seen(bench: tuple[Lab, Seen]) -> Seen:
 
 def judge_whole(case: dict[str, Any]) -> None:
     assert "problems" not in case, case
-    for action in ("zpool.create", "zpool.volume", "zpool.destroy"):
-        assert case["commands"][action] == case["planned"][action], "what was shown is what ran"
+    for action, planned in case["planned"].items():
+        assert case["commands"][action] == planned, "what was shown is what ran"
     asked, found = case["args"], case["zpool.verify"]
-    assert case["actual_size"] == asked["size_bytes"] == int(found["volume"]["volsize"])
+    if asked["child"] == "vol":
+        assert case["actual_size"] == asked["size_bytes"] == int(found["volume"]["volsize"])
+        assert (found["volume"]["refreservation"] in ("0", "none")) == asked["sparse"]
+    else:
+        assert found["size_bytes"] >= asked["size_bytes"]
     assert found["state"] == "ONLINE"
     assert found["pool"]["cachefile"] == "none"
-    assert (found["volume"]["refreservation"] in ("0", "none")) == asked["sparse"]
-    assert case["health"] == []
-    assert case["again"] == ["already there", "already there"]
-    assert sorted(case["members"].values()) == sorted(["target", *(entry["role"] for entry in asked["devices"])])
+    assert case["health"] == case.get("cold health", []) == []
+    assert set(case["again"]) == {"already there"}
+    target = ["target"] if asked["child"] == "vol" else []
+    assert sorted(case["members"].values()) == sorted([*target, *(entry["role"] for entry in asked["devices"])])
+    if "cold" in case:
+        assert case["cold ran"][0] == case["cold ran"][1], "what was shown is what ran"
+        assert case["kept"]
+        assert case["cache files"] == [], "nothing imports the pool when the machine starts"
+        assert case["cold"]["arc_bytes_after"] < case["cold"]["arc_bytes_before"]
     assert case["left"] == {}
     assert case["second"] == "nothing to do"
 
 
+@slow
 @pytest.mark.parametrize("name", [case["name"] for case in POOLS])
 def test_a_pool_is_built_as_planned_read_back_as_asked_and_leaves_nothing(seen: Seen, name: str) -> None:
     judge_whole(seen[name])
 
 
+@slow
 def test_properties_are_read_back_with_their_own_values(seen: Seen) -> None:
     found = seen[STRIPE["name"]]["zpool.verify"]
     assert (found["pool"]["ashift"], found["pool"]["comment"], found["pool"]["feature@edonr"]) == ("9", "x-y", "disabled")
@@ -151,6 +242,7 @@ def test_properties_are_read_back_with_their_own_values(seen: Seen) -> None:
     assert seen[RAIDZ["name"]]["zpool.verify"]["compresses"] == "on", "a pool compresses unless it is told not to"
 
 
+@slow
 def test_the_arc_is_limited_while_the_pool_stands_and_put_back(seen: Seen) -> None:
     case = seen[STRIPE["name"]]
     assert case["zpool.verify"]["arc_max_bytes"] == 128 << 20
@@ -158,6 +250,7 @@ def test_the_arc_is_limited_while_the_pool_stands_and_put_back(seen: Seen) -> No
     assert case["arc"][0] == case["arc"][1] != 128 << 20
 
 
+@slow
 @pytest.mark.parametrize("moment", range(len(MOMENTS)))
 def test_a_creation_that_was_killed_is_undone(seen: Seen, moment: int) -> None:
     kill = seen["killed"]["kills"][moment]
@@ -165,6 +258,7 @@ def test_a_creation_that_was_killed_is_undone(seen: Seen, moment: int) -> None:
     assert kill["undo"][1] == "nothing to do"
 
 
+@slow
 def test_the_kills_hit_half_made_pools(seen: Seen) -> None:
     assert any("tables" in kill["before"] for kill in seen["killed"]["kills"])
 
@@ -177,11 +271,13 @@ def judge_broken(case: dict[str, Any]) -> None:
     assert case["blind"] == ("nothing to do" if gone else "undone"), "without any permit"
 
 
+@slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_pool_is_taken_away_in_whatever_state_it_is(seen: Seen, name: str) -> None:
     judge_broken(seen[name])
 
 
+@slow
 def test_what_makes_numbers_wrong_is_said(seen: Seen) -> None:
     sick = seen["sick"]["health"]
     assert "the pool is degraded" in sick
@@ -190,6 +286,7 @@ def test_what_makes_numbers_wrong_is_said(seen: Seen) -> None:
     assert seen["exported"]["health"] == ["the pool is not there"]
 
 
+@slow
 def test_a_pool_of_somebody_else_is_not_touched(seen: Seen) -> None:
     case = seen["foreign"]
     assert case["imported"][0] == "wrong-members"
@@ -200,6 +297,7 @@ def test_a_pool_of_somebody_else_is_not_touched(seen: Seen) -> None:
     assert case["left"] == {}
 
 
+@slow
 def test_actions_refuse_what_is_not_as_asked_or_in_use(seen: Seen) -> None:
     case = seen["refused"]
     assert (case["bad"][0], case["bad"][2]) == ("tool-failed", 4)
@@ -215,6 +313,7 @@ def test_actions_refuse_what_is_not_as_asked_or_in_use(seen: Seen) -> None:
     assert case["left"] == {}
 
 
+@slow
 def test_a_pool_stands_on_arrays_and_goes_from_above(seen: Seen) -> None:
     case = seen["stacked"]
     assert "problems" not in case, case
@@ -224,6 +323,7 @@ def test_a_pool_stands_on_arrays_and_goes_from_above(seen: Seen) -> None:
     assert case["left"] == {}
 
 
+@slow
 def test_an_unplugged_device_makes_it_sick_and_does_not_hinder_its_end(seen: Seen) -> None:
     case = seen["unplugged"]
     assert "the pool is degraded" in case["health"]
@@ -234,13 +334,23 @@ def test_an_unplugged_device_makes_it_sick_and_does_not_hinder_its_end(seen: See
     assert case["left"] == {}
 
 
+@slow
 def test_the_survivors_are_blank_from_outside(bench: tuple[Lab, Seen]) -> None:
     lab, seen = bench
     assert sorted(seen["blank"]["disks"]) == sorted(set(lab.serials) - {seen["unplugged"]["serial"]})
     assert all(lab.is_zero(serial) for serial in seen["blank"]["disks"])
 
 
-@pytest.mark.slow
+@slow
+def test_who_works_among_the_files_is_named_and_they_stay_until_he_ends(seen: Seen) -> None:
+    case = seen["busy files"]
+    assert (case["busy"][0], case["busy"][2], case["still"]) == ("mount-busy", 6, ["zfs"])
+    assert f"pid {case['pid']} (sleep) works in it" in case["busy"][1]
+    assert case["undo"][-1] == "nothing to do"
+    assert case["left"] == {}
+
+
+@slow
 def test_every_kind_of_pool(make_lab: MakeLab) -> None:
     lab = make_lab(DISKS)
     broken = [{**case, "do": "broken", "name": name, "then": then} for name, (case, then) in MORE_BROKEN.items()]
@@ -256,35 +366,32 @@ def test_every_kind_of_pool(make_lab: MakeLab) -> None:
 KILLED = {
     "schema": "raidtui.scenario/1",
     "name": "kill-zfs",
-    "roles": {"data": {"count": 3}, "log": {"count": 1}, "cache": {"count": 1}},
+    "roles": {"data": {"count": 3}, "log": {"count": 1}, "cache": {"count": 1}, "special": {"count": 2}},
     "layouts": {
         "raidz1": {
-            "zpool": {"vdevs": [{"raidz1": "@data"}], "log": "@log", "cache": "@cache", "volume": {"size": "50%"},
-                      "arc_max": "128MiB"}
+            "zpool": {"vdevs": [{"raidz1": "@data"}], "log": "@log", "cache": "@cache", "special": "@special",
+                      "mirrored": ["special"], "volume": {"size": "50%"}, "arc_max": "128MiB"}
         }
     },
     "workloads": {"write": {"fio": {"rw": "randwrite", "bs": "16KiB", "size": "64MiB", "runtime": "1s"}}},
+    "policy": {"caches": "cold"},
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@slow
 @pytest.mark.timeout(10800)
 def test_recover_brings_everything_back_after_every_kill(make_lab: MakeLab) -> None:
-    lab = make_lab("5x512M")
-    address.sync_code(lab.name)
-    lab.run("cat > /root/kill.json", input_bytes=json.dumps(KILLED).encode())
-    lab.put_file(HERE / "engine/kill_driver.py", "/root/kill_driver.py")
-    binding = json.dumps({"data": lab.serials[:3], "log": lab.serials[3:4], "cache": lab.serials[4:]})
-    usual = lab.run("cat /sys/module/zfs/parameters/zfs_arc_max").text
-    done = lab.run(["python3", "-I", "/root/kill_driver.py", "/root/kill.json", binding, "all"], 10000)
-    found = [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]
+    lab = make_lab("7x512M")
+    ids = lab.serials
+    usual = lab.run("modprobe zfs; cat /sys/module/zfs/parameters/zfs_arc_max").text
+    binding = {"data": ids[:3], "log": ids[3:4], "cache": ids[4:5], "special": ids[5:]}
+    found = kill_at(lab, KILLED, binding, "all", 10000)
     assert len(found) == 1 + 2 * found[0]["records"]
     judge(found)
     assert lab.run("cat /sys/module/zfs/parameters/zfs_arc_max").text == usual
-    assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
-@pytest.mark.slow
+@slow
 def test_a_pool_that_lost_too_much_is_left_and_recovered_after_a_restart(make_lab: MakeLab) -> None:
     """A stripe loses a disk: no command may hang on it, and the disks are given back once the machine was restarted."""
     lab = make_lab("2x512M")

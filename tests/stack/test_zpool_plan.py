@@ -13,7 +13,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
 from raidtui.stack.layers.zpool import LAYER
-from raidtui.stack.zfs import properties, size
+from raidtui.stack.zfs import properties, size, version
 from raidtui.stack.zfs.spec import Group
 
 CREATED = Names("abcd1234").new("zpool")
@@ -26,6 +26,7 @@ MIB = 1 << 20
 @pytest.fixture(autouse=True)
 def _no_zfs_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(properties, "MODULE", tmp_path / "absent")
+    monkeypatch.setattr(version, "MODULE_VERSION", tmp_path / "version")
 
 
 def test_a_raidz_with_everything_is_created_by_these_commands() -> None:
@@ -75,6 +76,73 @@ def test_vdevs_become_these_words(vdevs: list[dict[str, Any]], counts: dict[str,
     (argv,) = plan(spec_of(*vdevs), counts).build[0].commands
     at = argv.index(NAME) + 1
     assert argv[at : at + len(words)] == words
+
+
+POINT = f"/run/raidtui/mnt/{NAME}"
+MOUNT = ("mount", "-t", "zfs", "-o", "nosuid,nodev,noexec", f"{NAME}/fs", POINT)
+DATASET = {"size": "50%", "properties": {"recordsize": "16K", "compression": "off"}}
+
+
+def test_a_dataset_is_mounted_in_a_private_place_and_by_nobody_else() -> None:
+    planned = plan(spec_of({"mirror": "@d"}, dataset=DATASET), {"vdevs[0].mirror": 2})
+    assert [draft.action for draft in planned.build] == ["zpool.create", "zpool.dataset", "zpool.mount", "zpool.verify"]
+    commands = [draft.commands for draft in planned.build]
+    assert commands[0][0][: len(ALWAYS) + 2 + len(UNMOUNTED)] == ("zpool", "create", *ALWAYS, *UNMOUNTED)
+    own = ("-o", "mountpoint=legacy", "-o", "recordsize=16K", "-o", "compression=off")
+    assert commands[1:3] == [(("zfs", "create", *own, f"{NAME}/fs"),), (MOUNT,)]
+    assert planned.teardown[0].commands == (("umount", POINT), ("zfs", "destroy", f"{NAME}/fs"), ("zpool", "destroy", NAME))
+    (target,) = planned.targets
+    assert (target.kind, target.counted, target.refs, target.paths) == ("directory", "no", (f"dir:{NAME}",), (POINT,))
+    assert target.size_bytes % (16 << 10) == 0
+    assert planned.offers is None
+    assert LAYER.measured_as(spec_of({"mirror": "@d"}, dataset={})) == "directory"
+    assert LAYER.measured_as(spec_of({"mirror": "@d"})) == "block"
+
+
+def test_files_fill_at_most_what_fits_and_80_percent_of_it_where_nothing_is_said() -> None:
+    counts = {"vdevs[0].mirror": 2}
+    whole, usual = (
+        plan(spec_of({"mirror": "@d"}, dataset=options), counts).targets[0].size_bytes for options in ({"size": "100%"}, {})
+    )
+    assert usual == pytest.approx(0.8 * whole, rel=1e-3)
+    with pytest.raises(ProblemError) as caught:
+        plan(spec_of({"mirror": "@d"}, dataset={"size": "100GiB"}), counts)
+    assert (caught.value.problems[0].code, caught.value.problems[0].place) == ("zpool-too-small", "zpool.dataset.size")
+
+
+@pytest.mark.parametrize(
+    ("options", "unmounted", "mounted"), [({}, (), ()), ({"dataset": {}}, (("umount", POINT),), (MOUNT,))]
+)
+def test_cold_caches_are_an_export_and_an_import_of_its_own_devices_before_each_cell(
+    options: dict[str, Any], unmounted: tuple[Any, ...], mounted: tuple[Any, ...]
+) -> None:
+    spec, counts = spec_of({"mirror": "@d"}, **options), {"vdevs[0].mirror": 2}
+    (cold,) = plan(spec, counts, policy=Policy(caches="cold")).before_cell
+    devices = ("-d", "/dev/d00n1p1", "-d", "/dev/d01n1p1")
+    again = (("zpool", "export", NAME), ("zpool", "import", "-N", "-o", "cachefile=none", *devices, NAME))
+    assert (cold.action, cold.commands) == ("zpool.cold", (*unmounted, *again, *mounted))
+    assert plan(spec, counts).before_cell == ()
+
+
+@pytest.mark.parametrize("found", ["2.1.11-1", "2.2.2-0ubuntu9"])
+def test_a_zfs_that_is_too_old_is_refused_when_planning(tmp_path: Path, found: str) -> None:
+    (tmp_path / "version").write_text(f"{found}\n")
+    with pytest.raises(ProblemError) as caught:
+        plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": 2})
+    assert caught.value.problems[0].code == "zfs-too-old"
+    assert "backports" in caught.value.problems[0].remedy
+    (tmp_path / "version").write_text("2.3.9-0+deb13u1\n")
+    assert plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": 2}).targets
+
+
+@pytest.mark.parametrize(
+    ("vdev", "count", "share"),
+    [({"stripe": "@d"}, 4, 1.0), ({"mirror": "@d"}, 3, 1 / 3), ({"raidz1": "@d"}, 3, 2 / 3), ({"raidz2": "@d"}, 6, 2 / 3)],
+)
+def test_of_what_disks_are_written_this_share_is_data(vdev: dict[str, str], count: int, share: float) -> None:
+    (kind,) = vdev
+    counts = {f"vdevs[0].{kind}": count}
+    assert LAYER.shape(spec_of(vdev, dataset={}), parts_of(counts)).data_share == pytest.approx(share, rel=0.05)
 
 
 def test_every_step_knows_the_whole_pool_and_what_it_may_leave() -> None:
@@ -199,6 +267,11 @@ def test_shape(vdev: dict[str, Any], count: int, may_fail: int, penalty: float) 
             spec_of({"draid1": "@d", "data": 2}, inherited={"compression": "lz4"}),
             {"vdevs[0].draid1": 6},
             "draid1:2d:6c:0s, compression lz4, blocks of 16KiB",
+        ),
+        (
+            spec_of({"mirror": "@d"}, dataset={"properties": {"dedup": "on"}}, inherited={"recordsize": "1M"}),
+            {"vdevs[0].mirror": 2},
+            "mirror of 2, dedup on, files in records of 1024KiB",
         ),
     ],
 )  # fmt: skip

@@ -64,7 +64,10 @@ def test_a_pool_is_read_with_everything_in_it() -> None:
         ("verify", "on | off | verify | sha256[,verify] | edonr,verify", True),
         ("sha256,verify", "on | off | verify | sha256[,verify] | edonr,verify", True),
         ("edonr", "on | off | verify | sha256[,verify] | edonr,verify", False),
-        ("anything", "<size> | none", True), ("12", "<ashift, 9-16, or 0=default>", True),
+        ("anything", "<size> | none", False), ("10G", "<size> | none", True), ("none", "<size> | none", True),
+        ("12", "<ashift, 9-16, or 0=default>", True), ("x", "<ashift, 9-16, or 0=default>", False),
+        ("anything", "<comment-string>", True), ("anything", "<file[,file...]> | off | legacy", True),
+        ("anything", "", True),
     ],
 )  # fmt: skip
 def test_a_value_is_one_that_zfs_lists(value: str, grammar: str, taken: bool) -> None:
@@ -116,10 +119,11 @@ def module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         ("pool", {"size": "9"}, "size can only be read"),
         ("pool", {"sync": "always"}, "no property sync of a pool"),
         ("pool", {"feature@warp": "enabled"}, "has no feature@warp"),
+        ("pool", {"feature@async_destroy": "perhaps"}, "cannot be perhaps"),
         ("volume", {"sync": "always", "volblocksize": "64K"}, ""),
         ("volume", {"recordsize": "64K"}, "recordsize is not a property of a volume"),
-        ("root", {"recordsize": "64K"}, ""),
-        ("root", {"volblocksize": "64K"}, "volblocksize is not a property of a filesystem"),
+        ("filesystem", {"recordsize": "64K"}, ""),
+        ("filesystem", {"volblocksize": "64K"}, "volblocksize is not a property of a filesystem"),
     ],
 )
 def test_properties_are_checked_against_the_servers_own_list(

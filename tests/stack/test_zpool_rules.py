@@ -57,6 +57,20 @@ REFUSED: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, int], s
         TWO, "volume.properties.volblocksize",
     ),
     ("zpool-volume", [MIRROR], {"volume": {"size": "1000B"}}, TWO, "volume.size"),
+    ("zpool-volume", [MIRROR], {"dataset": {"size": "1000B"}}, TWO, "dataset.size"),
+    ("zpool-measured", [MIRROR], {"volume": None}, TWO, "volume"),
+    ("zpool-measured", [MIRROR], {"volume": VOLUME, "dataset": {}}, TWO, "dataset"),
+    (
+        "zpool-property", [MIRROR], {"dataset": {"properties": {"recordsize": "12K"}}},
+        TWO, "dataset.properties.recordsize",
+    ),
+    ("zpool-property", [MIRROR], {"dataset": {}, "inherited": {"recordsize": "12K"}}, TWO, "inherited.recordsize"),
+    ("zpool-property-refused", [MIRROR], {"dataset": {"properties": {"exec": "on"}}}, TWO, "dataset.properties.exec"),
+    ("zpool-property-refused", [MIRROR], {"dataset": {"properties": {"zoned": "on"}}}, TWO, "dataset.properties.zoned"),
+    (
+        "zpool-property-refused", [MIRROR], {"dataset": {"properties": {"mountpoint": "none"}}},
+        TWO, "dataset.properties.mountpoint",
+    ),
 ]  # fmt: skip
 
 
@@ -116,8 +130,6 @@ def test_what_is_not_refused_can_be_planned(
     assert LAYER.words(spec, counts)
     shape = LAYER.shape(spec, parts_of(counts))
     assert LAYER.survives(spec, counts)[f"vdevs[0].{kind}"][0] == shape.may_fail
-
-
 
 
 def test_every_refusal_is_explained() -> None:

@@ -27,15 +27,18 @@ from raidtui.model.disk import fingerprint
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
+from raidtui.stack import mounts
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Draft, Outcome, Part, Planned
 from raidtui.stack.layers.md import LAYER as MD
 from raidtui.stack.layers.zpool import LAYER
 from raidtui.stack.md.spec import MdSpec
-from raidtui.stack.zfs import arc, devices, dismantle, pool
+from raidtui.stack.zfs import arc, devices, dismantle, pool, properties, version
+from raidtui.stack.zfs.command import has_volume
 from raidtui.stack.zfs.spec import ZpoolSpec
 
 ACTIONS = {**MD.actions, **LAYER.actions}
+MAKERS = ("zpool.create", "zpool.volume", "zpool.dataset", "zpool.mount")
 
 
 def sh(line: str) -> str:
@@ -71,14 +74,15 @@ class Bench:
         return Names(f"{os.getpid():x}{self.count}")
 
     def plan(self, case: dict[str, Any]) -> Planned:
-        spec = decode(ZpoolSpec, {"volume": {"size": "50%"}, **case["zpool"]})
+        measured = {} if "dataset" in case["zpool"] else {"volume": {"size": "50%"}}
+        spec = decode(ZpoolSpec, {**measured, **case["zpool"]})
         ids, parts, at = list(self.permits), {}, 0
         for name in LAYER.inputs(spec):
             count = case["counts"][name]
             parts[name] = self.parts(ids[at : at + count])
             at += count
         assert LAYER.check(spec, {name: len(found) for name, found in parts.items()}, "$") == []
-        self.planned = LAYER.plan(spec, parts, self.names(), Policy())
+        self.planned = LAYER.plan(spec, parts, self.names(), Policy(caches="cold"))
         return self.planned
 
     def build(self, planned: Planned) -> dict[str, Any]:
@@ -106,25 +110,28 @@ class Bench:
             "partitions": [p.parent.name for d in alive.values() for p in Path(f"/sys/block/{d.name}").glob("*/partition")],
             "volumes": [path.name for path in Path("/sys/block").glob("zd*")],
             "links": [path.name for path in Path("/dev/zvol").glob("*")],
+            "mounts": [mount.point for mount in mounts.read() if mount.kind == "zfs"],
+            "points": [path.name for path in Path(mounts.FOLDER).glob("*")],
         }
         return {what: value for what, value in found.items() if value}
 
 
 def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
-    """Build, look, take down, look again."""
+    """Build, look, write, empty the ARC, look whether it is still there, take down, look again."""
     planned = bench.plan(case)
     seen = bench.build(planned)
-    create, volume = planned.build[-3], planned.build[-2]
+    builds = {draft.action: draft for draft in planned.build}
+    create = builds["zpool.create"]
     action = ACTIONS["zpool.create"]
     seen["health"] = action.health(bench.context, create.args)
     seen["members"] = dict(action.members(bench.context, create.args))
-    seen["again"] = [ACTIONS[one.action].do(bench.context, one.args).result for one in (create, volume)]
+    seen["again"] = [ACTIONS[name].do(bench.context, create.args).result for name in builds if name in MAKERS]
     seen["args"] = create.args
-    path = bench.context.path(create.args["ref"])
-    seen["actual_size"] = int(sh(f"blockdev --getsize64 {path}"))
     figures = pool.dataset_properties(create.args["name"]) or {}
     seen["available"] = sum(int(figures[name][0]) for name in ("available", "used"))
-    sh(f"dd if=/dev/urandom of={path} bs=1M count=4 oflag=direct conv=fsync")
+    seen |= (on_volume if has_volume(create.args) else on_files)(bench, planned)
+    if case.get("cold"):
+        seen |= cold(bench, planned)
     outcome = bench.run(planned.teardown[0])
     seen["after"] = [bench.run(draft).result for draft in planned.teardown[1:]]
     seen["arc"] = [seen.get("zpool.arc", {}).get("found"), arc.limit_bytes()]
@@ -134,6 +141,39 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen["second"] = action.undo(bench.context, create.args).result
     seen["left"] = bench.leftovers()
     return seen
+
+
+def on_volume(bench: Bench, planned: Planned) -> dict[str, Any]:
+    path = bench.context.path(planned.targets[0].refs[0])
+    sh(f"dd if=/dev/urandom of={path} bs=1M count=4 oflag=direct conv=fsync")
+    return {"actual_size": int(sh(f"blockdev --getsize64 {path}"))}
+
+
+def on_files(bench: Bench, planned: Planned) -> dict[str, Any]:
+    path = bench.context.path(planned.targets[0].refs[0])
+    sh(f"dd if=/dev/urandom of={path}/file bs=1M count=4 conv=fsync")
+    return {"mode": oct(os.stat(Path(path).parent).st_mode & 0o777), "mounts": sh("cat /proc/1/mountinfo").count(path)}
+
+
+def first_bytes(bench: Bench, planned: Planned) -> str:
+    path = bench.context.path(planned.targets[0].refs[0])
+    file = path if planned.targets[0].kind == "block" else f"{path}/file"
+    return sh(f"head -c 4M {file} | sha256sum")
+
+
+def cold(bench: Bench, planned: Planned) -> dict[str, Any]:
+    """What was written is still there after the pool was away, and it is healthy."""
+    (draft,) = planned.before_cell
+    before = first_bytes(bench, planned)
+    outcome = bench.run(draft)
+    args = draft.args
+    return {
+        "cold": outcome.facts,
+        "cold ran": [outcome.commands, draft.commands],
+        "kept": before == first_bytes(bench, planned),
+        "cold health": ACTIONS["zpool.create"].health(bench.context, args),
+        "cache files": [path.name for path in Path("/etc/zfs").glob("zpool.cache")],
+    }
 
 
 def undone(bench: Bench, args: dict[str, Any]) -> dict[str, Any]:
@@ -216,7 +256,7 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     bad = problem_of(lambda: ACTIONS["zpool.create"].do(bench.context, wrong))
     untouched = bench.leftovers()
     bench.build(planned)
-    other = {**verify.args, "sparse": False, "volume": {**verify.args["volume"], "compression": "zle"}}
+    other = {**verify.args, "sparse": False, "own": {**verify.args["own"], "compression": "zle"}}
     mismatch = problem_of(lambda: ACTIONS["zpool.verify"].do(bench.context, other))
     path = bench.context.path(create.args["ref"])
     with open(path, "rb") as device:
@@ -270,12 +310,45 @@ def blank(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"disks": [permit.disk.id for permit in left], "proofs": [make_blank(permit) for permit in left]}
 
 
-FUNCTIONS: dict[str, Callable[[Bench, dict[str, Any]], dict[str, Any]]] = {
-    found.__name__: found for found in (whole, killed, broken, foreign, refused, stacked, unplugged, blank)
-}
+def lists(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """What the tools themselves list, against what is offered; what is refused, and with which words."""
+    tools = {
+        "pool": properties.parse_usage(properties._usage("zpool")),
+        "dataset": properties.parse_usage(properties._usage("zfs")),
+    }
+    known = {of: properties.known_properties(of) for of in ("pool", "dataset")}
+    said = {}
+    for name, (where, given) in case["tried"].items():
+        found = list(properties.check_known(given, where, "zpool"))
+        said[name] = [[problem.code, problem.message, problem.remedy] for problem in found]
+    return {
+        "listed": {of: sorted(found) for of, found in tools.items()},
+        "known": {of: {name: one.values for name, one in sorted(found.items())} for of, found in known.items()},
+        "said": said,
+        "version": [version.module_version(), version.tools_version()],
+    }
+
+
+def busy_files(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """A process works in the directory: it is named, and what it uses stays."""
+    planned = bench.plan(case)
+    bench.build(planned)
+    point = bench.context.path(planned.targets[0].refs[0])
+    holder = subprocess.Popen(["sleep", "600"], cwd=point)
+    mounts.BUSY_PATIENCE_S = 1.0
+    busy = problem_of(lambda: bench.run(planned.teardown[0]))
+    still = [mount.kind for mount in mounts.at(point)]
+    holder.kill()
+    holder.wait()
+    return {"busy": busy, "pid": holder.pid, "still": still, **undone(bench, planned.build[0].args)}
+
+
+CASES = (whole, killed, broken, foreign, refused, stacked, unplugged, blank, lists, busy_files)
+FUNCTIONS: dict[str, Callable[[Bench, dict[str, Any]], dict[str, Any]]] = {found.__name__: found for found in CASES}
 
 
 def main() -> None:
+    mounts.enter_own_namespace()
     bench = Bench()
     for case in json.load(sys.stdin):
         began = time.monotonic()

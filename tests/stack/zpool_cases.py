@@ -15,7 +15,8 @@ GIB = 1 << 30
 
 
 def spec_of(*vdevs: dict[str, Any], **options: Any) -> ZpoolSpec:
-    return decode(ZpoolSpec, {"vdevs": list(vdevs), "volume": {"size": "80%"}, **options})
+    measured = {} if "dataset" in options else {"volume": {"size": "80%"}}
+    return decode(ZpoolSpec, {"vdevs": list(vdevs), **measured, **options})
 
 
 def disks(prefix: str, sizes: list[int]) -> tuple[Part, ...]:
@@ -31,5 +32,5 @@ def parts_of(counts: dict[str, int], size_bytes: int = 8 * GIB) -> dict[str, tup
     return {name: disks(prefixes[name], [size_bytes] * count) for name, count in counts.items()}
 
 
-def plan(spec: ZpoolSpec, counts: dict[str, int], size_bytes: int = 8 * GIB) -> Planned:
-    return LAYER.plan(spec, parts_of(counts, size_bytes), Names("abcd1234"), Policy())
+def plan(spec: ZpoolSpec, counts: dict[str, int], size_bytes: int = 8 * GIB, policy: Policy | None = None) -> Planned:
+    return LAYER.plan(spec, parts_of(counts, size_bytes), Names("abcd1234"), policy or Policy())

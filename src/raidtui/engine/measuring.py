@@ -124,6 +124,7 @@ def measure(step: Step, cell: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         devices=_devices(series, scene, target_names),
         device_at_s=tuple(series.at_s),
         cpu_cores_used=series.cores_used_mean,
+        caches=series.caches,
         write_amplification=_amplification(series, scene, target_names, measured, step.args["kind"]),
         command=measured.command if measured else step.commands[0],
         started=started,

@@ -13,7 +13,7 @@ from raidtui.load.catalog import engines
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
 from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
-from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.scenario import Load, Node, Policy, RoleRef, Scenario
 from raidtui.model.units import size_text
 from raidtui.stack.catalog import all_layers
@@ -113,13 +113,21 @@ class _Planner:
         for number in rounds:
             for workload in (one for one in self.workloads if self.policy.meets(name, one)):
                 for target in planned.targets:
-                    self._cell(name, workload, number, target, disks)
+                    self._cell(name, workload, number, target, disks, planned.before_cell)
         self._at("teardown", block)
         for draft in planned.teardown:
             self._add(draft)
         self._blank(disks, "Make {} blank again", if_written=True)
 
-    def _cell(self, layout: str, workload: str, number: int, target: PlannedTarget, disks: tuple[str, ...]) -> None:
+    def _cell(
+        self,
+        layout: str,
+        workload: str,
+        number: int,
+        target: PlannedTarget,
+        disks: tuple[str, ...],
+        before: tuple[Draft, ...],
+    ) -> None:
         load = self._load(workload, target)
         engine, kind, size_bytes = engines()[load.kind], target.kind, target.size_bytes
         problems = engine.check_target(load.spec, load.place, size_bytes, kind=kind)
@@ -148,6 +156,8 @@ class _Planner:
                 erases=erased, cell=cell.id,
             )  # fmt: skip
         cooldown_s = min(self.policy.cooldown.seconds, QUICK_COOLDOWN_S if self.options.quick else 1e9)
+        for draft in before:
+            self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
         if cooldown_s:
             self._add(Draft("cooldown", f"{cell.id}: rest", {"seconds": cooldown_s}, seconds=cooldown_s), cell=cell.id)
         estimate = engine.estimate(load.spec, size_bytes, kind=kind)
@@ -214,13 +224,22 @@ def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names,
             below = plan_layout(source, roles, names, policy)
             assert below.offers is not None, "refused when the scenario was read"
             build += below.build
+            if below.before_cell:
+                raise fail("cold-below", f"caches of a {source.kind} cannot be emptied while a {node.kind} stands on it",
+                           place=node.place, remedy='Measure it by itself, or set "caches": "warm" in the policy.',
+                           exit=Exit.USAGE)  # fmt: skip
             teardown = [*below.teardown, *teardown]
             needs_zero |= below.needs_zero
             found.append(below.offers)
         parts[name] = tuple(found)
     own = all_layers()[node.kind].plan(node.spec, parts, names, policy)
     return Planned(
-        (*build, *own.build), (*own.teardown, *teardown), own.targets, own.offers, needs_zero or own.needs_zero
+        (*build, *own.build),
+        (*own.teardown, *teardown),
+        own.targets,
+        own.offers,
+        needs_zero or own.needs_zero,
+        own.before_cell,
     )
 
 

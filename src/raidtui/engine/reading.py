@@ -16,6 +16,7 @@ from raidtui.model.plan import Options, TargetKind
 from raidtui.model.problem import Problem, ProblemError, fail
 from raidtui.model.result import RESULT_SCHEMA, Result
 from raidtui.model.scenario import Catalog, Node, Role, RoleRef, Scenario, read_scenario
+from raidtui.stack import gone
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import target_kind
 
@@ -30,6 +31,7 @@ def catalog() -> Catalog:
         layers={kind: layer.spec for kind, layer in layers.items()},
         inputs={kind: layer.inputs for kind, layer in layers.items()},
         workloads={kind: engine.spec for kind, engine in engines().items()},
+        gone=gone.kinds(),
     )
 
 
@@ -132,9 +134,15 @@ def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
             Problem("no-device-below", f"a {source.kind} offers no block device to stand on", node.place, exit=2)
             for sources in node.inputs.values()
             for source in sources
-            if isinstance(source, Node) and all_layers()[source.kind].offers != "block"
+            if isinstance(source, Node) and _offers(source) != "block"
         ]
     return problems
+
+
+def _offers(node: Node) -> str:
+    """A layer that can be either is below another one only as a block device."""
+    layer = all_layers()[node.kind]
+    return "directory" if target_kind(layer, node.spec) == "directory" else layer.offers
 
 
 def _counts(node: Node, roles: Mapping[str, Role]) -> dict[str, int]:

@@ -47,6 +47,7 @@ from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Outcome
 from raidtui.watch.sampler import Sampler
+from raidtui.watch.caches import Caches
 from raidtui.watch.temperature import Thermometer
 from raidtui.watch.threads import Threads
 
@@ -168,7 +169,7 @@ class Runner:
         self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
         self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
         names = [permit.disk.name for permit in self._permits.values()]
-        self.sampler = Sampler(self._frame, thermometer=Thermometer(names), threads=Threads())
+        self.sampler = Sampler(self._frame, thermometer=Thermometer(names), threads=Threads(), caches=Caches())
         self.watchdog.start()
         self.sampler.start()
         try:

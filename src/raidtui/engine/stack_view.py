@@ -165,7 +165,7 @@ def _measured(
         words=words,
         penalty=shape.write_penalty * max(piece.penalty for piece in data),
         data=tuple(disk for piece in data for disk in piece.data),
-        data_share=share * min(piece.data_share for piece in data),
+        data_share=(shape.data_share or share) * min(piece.data_share for piece in data),
         shapes=(*(shaped for piece in found for shaped in piece.shapes), Shaped(view.words, shape)),
         shape=shape,
     )

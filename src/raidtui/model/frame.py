@@ -69,6 +69,37 @@ class MdState(msgspec.Struct, frozen=True, omit_defaults=True):
     total_sectors: int | None = None
 
 
+_CACHE_COUNTS = ("hits", "misses", "write_hits", "write_misses")
+
+
+class CacheState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """What a cache of the kernel says of itself. Hits and misses count up since it appeared; sizes are those of now."""
+
+    hits: int
+    """Of reads; of a bcache, which counts both as one, of writes too."""
+    misses: int
+    write_hits: int | None = None
+    """None, as each of the following, for a cache that does not say."""
+    write_misses: int | None = None
+    size_bytes: int | None = None
+    """What it holds."""
+    target_bytes: int | None = None
+    """What it may hold at most now."""
+    dirty_bytes: int | None = None
+    """What only it holds as yet."""
+
+    def since(self, before: CacheState) -> CacheState:
+        """With the hits and misses since an earlier state; all of them where it began anew in between."""
+        counts = {name: _between(getattr(before, name), getattr(self, name)) for name in _CACHE_COUNTS}
+        anew = any(count is not None and count < 0 for count in counts.values())
+        return self if anew else msgspec.structs.replace(self, **counts)
+
+    @property
+    def hit_percent(self) -> float | None:
+        """Of its reads; None where there were none."""
+        return 100 * self.hits / (self.hits + self.misses) if self.hits + self.misses else None
+
+
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     """Every counter at one moment, as the difference to the frame before: only what changed is in it.
 
@@ -96,6 +127,8 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     """Readings that are new since the frame before, by device."""
     threads: dict[str, int] = {}
     """Milliseconds of CPU that kernel threads used while they were watched, summed by name (`md127_raid5`, `others`)."""
+    caches: dict[str, CacheState] = {}
+    """By `arc`, `l2arc` (of all ZFS pools together), and kernel names of cached devices; all of them every time."""
 
 
 _counters_decoder = msgspec.json.Decoder(Counters)
@@ -252,6 +285,8 @@ class Frames:
         self.cpus: dict[str, str] = {}
         self.threads: dict[str, int] = {}
         """As `Frame.threads`, but all of them."""
+        self.caches: Mapping[str, CacheState] = {}
+        self._caches_before: Mapping[str, CacheState] = {}
         self._threads_before: dict[str, int] | None = None
         """The same one frame earlier; None where there was none."""
         self._before: dict[str, str] = {}
@@ -278,6 +313,7 @@ class Frames:
             self.temperatures_c.pop(name, None)
         self.temperatures_c.update(frame.temperatures_c)
         self.at_s, self.span_s, self.md = frame.at_s, frame.span_s, frame.md
+        self._caches_before, self.caches = {} if frame.span_s is None else self.caches, frame.caches
 
     def counters(self, name: str) -> Counters | None:
         """A device's counters now, or None where there is no such device."""
@@ -305,6 +341,11 @@ class Frames:
         if before is None or not span_s:
             return {}
         return {name: max(0.0, (ms - before.get(name, 0)) / (10 * span_s)) for name, ms in self.threads.items()}
+
+    def hit_percent(self, cache: str) -> float | None:
+        """Share of a cache's reads that it answered itself since the frame before; None where there were none."""
+        before, after = self._caches_before.get(cache), self.caches.get(cache)
+        return None if before is None or after is None else after.since(before).hit_percent
 
     def cores_used(self) -> float | None:
         """Cores that were busy since the frame before, in whole cores (1.5 is one and a half)."""

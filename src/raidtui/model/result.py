@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from raidtui.model.disk import Disk, Fingerprint
+from raidtui.model.frame import CacheState
 from raidtui.model.measure import Sample, Summary
 from raidtui.model.plan import Argv, Options
 from raidtui.model.problem import Problem
@@ -69,6 +70,8 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     cpu_cores_used: float | None = None
     write_amplification: float | None = None
     """Bytes written to members ÷ bytes written by the workload."""
+    caches: dict[str, CacheState] = {}
+    """The kernel's caches that were asked for something (`Frame.caches`): hits and misses of the cell, sizes at its end."""
     command: Argv = ()
     started: str = ""
     seconds: float = 0.0

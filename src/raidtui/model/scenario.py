@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -88,6 +89,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """`skip-if-zeroed`: no initial sync where all members were proven to be zero."""
     cooldown: Duration = msgspec.field(default_factory=lambda: Duration("0s"))
     """Idle time before each cell."""
+    caches: Literal["warm", "cold"] = "warm"
+    """`cold`: before each cell a ZFS pool is exported and imported, which empties its ARC; `warm`: it stays as it is."""
     only: Annotated[dict[Name, Annotated[tuple[Name, ...], Meta(min_length=1)]], Meta(max_length=MAX_LAYOUTS)] = {}
     """Layouts that are measured with these workloads alone; workloads named here are for such layouts alone.
 
@@ -171,6 +174,8 @@ class Catalog(NamedTuple):
     inputs: Mapping[str, Any]
     """By kind: a function from a spec to its inputs, `{input name: Operand}`."""
     workloads: Mapping[str, type[msgspec.Struct]]
+    gone: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    """Kinds of layers that people know and that cannot be built any more: why, and what to use instead."""
 
 
 class _Outline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -290,8 +295,11 @@ def _load(value: Any, place: str, catalog: Catalog) -> Load:
 def _node(value: Any, place: str, catalog: Catalog, roles: Mapping[str, Role], depth: int) -> Node:
     if depth > MAX_NESTING:
         raise fail("schema", f"layers are nested more than {MAX_NESTING} deep", place=place)
-    kind, options = single(value, place, "layer", catalog.layers)
+    kind, options = single(value, place, "layer", {**catalog.layers, **catalog.gone})
     place = f"{place}.{kind}"
+    if kind not in catalog.layers:
+        message, remedy = catalog.gone[kind]
+        raise fail(kind, message, place=place, remedy=remedy)
     spec = decode(catalog.layers[kind], options, place)
     inputs = {
         name: tuple(_sources(operand.raw, f"{place}.{name}", catalog, roles, depth))

@@ -75,6 +75,8 @@ class Planned(NamedTuple):
     """The block device that a layer above may stand on; None where there is none to offer."""
     needs_zero: bool = False
     """True when its disks have to be proven zero before it is built."""
+    before_cell: tuple[Draft, ...] = ()
+    """What is done before each cell, after its region was written: caches are emptied where the policy says so."""
 
 
 class Shape(NamedTuple):
@@ -91,6 +93,8 @@ class Shape(NamedTuple):
     """Data of one stripe over all devices."""
     reads_to_write: bool = False
     """True where a write of less than a full stripe has to read first what the parity is made of."""
+    data_share: float | None = None
+    """Of what is written to its devices, how much is data; None where that is its size by theirs."""
 
 
 class Layer(Protocol):

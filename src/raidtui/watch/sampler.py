@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from raidtui.model.frame import Frame
+from raidtui.watch.caches import Caches
 from raidtui.watch.md import md_state
 from raidtui.watch.table import cpu_table, disk_table
 from raidtui.watch.temperature import Thermometer
@@ -32,6 +33,7 @@ class Sampler:
         md: Iterable[str] = (),
         thermometer: Thermometer | None = None,
         threads: Threads | None = None,
+        caches: Caches | None = None,
         procfs: Path = Path("/proc"),
         sys_block: Path = Path("/sys/block"),
     ) -> None:
@@ -44,6 +46,7 @@ class Sampler:
         self._md = tuple(md)
         self._thermometer = thermometer
         self._threads = threads
+        self._caches = caches
         self._sys_block = sys_block
         self._disks = disk_table(procfs / "diskstats")
         try:
@@ -61,8 +64,9 @@ class Sampler:
     def watch_md(self, names: Iterable[str]) -> None:
         """From the next frame on watch these arrays and no others."""
         self._md = tuple(names)
-        if self._threads:
-            self._threads.list_soon()
+        for each in (self._threads, self._caches):
+            if each:
+                each.list_soon()
 
     def tick(self, *, whole: bool = False) -> Frame:
         """Take a frame now and give it to the sink. With `whole`, a reader may begin with it. Raises OSError."""
@@ -82,6 +86,7 @@ class Sampler:
                 md={name: md_state(name, self._sys_block) for name in self._md},
                 temperatures_c=self._thermometer.news() if self._thermometer else {},
                 threads=self._threads.news(whole=whole) if self._threads else {},
+                caches=self._caches.read() if self._caches else {},
             )
             self._last_s = at_s
             self._sink(frame)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
-from raidtui.model.frame import DeviceRates, Flow, Frame, Frames
+from raidtui.model.frame import CacheState, DeviceRates, Flow, Frame, Frames
 
 
 class DeviceSeries(msgspec.Struct, frozen=True):
@@ -55,6 +55,8 @@ class Series(msgspec.Struct, frozen=True):
     cores_used: list[float | None]
     """Cores that were busy, all processes of the machine together."""
     cores_used_mean: float | None
+    caches: dict[str, CacheState]
+    """Those that were asked for something: hits and misses of the cell, sizes at its end."""
 
 
 class SeriesFold:
@@ -70,6 +72,8 @@ class SeriesFold:
         self._rates: dict[str, list[DeviceRates | None]] = {name: [] for name in self._names}
         self._temperature_max_c: dict[str, float] = {}
         self._cores_used: list[float | None] = []
+        self._caches: tuple[Mapping[str, CacheState], Mapping[str, CacheState]] = ({}, {})
+        """In the first frame, and in the last."""
 
     def add(self, frame: Frame) -> None:
         """Take the next frame. Those before the first whole one are passed over: a tick may come before the asked one."""
@@ -80,7 +84,9 @@ class SeriesFold:
             self._temperature_max_c[name] = max(celsius, self._temperature_max_c.get(name, celsius))
         if self._began_s is None:
             self._began_s = frame.at_s
+            self._caches = (frame.caches, frame.caches)
             return
+        self._caches = (self._caches[0], frame.caches)
         self._at_s.append(round(frame.at_s - self._began_s, 3))
         self._span_s.append(frame.span_s or 0.0)
         for name, rates in self._rates.items():
@@ -97,7 +103,15 @@ class SeriesFold:
             totals={name: self._totals(name) for name in seen},
             cores_used=_rounded(self._cores_used, 2),
             cores_used_mean=_mean(zip(self._cores_used, self._span_s, strict=True)),
+            caches=dict(self._cache_uses()),
         )
+
+    def _cache_uses(self) -> Iterator[tuple[str, CacheState]]:
+        first, last = self._caches
+        for name in first.keys() & last.keys():
+            use = last[name].since(first[name])
+            if use.hits + use.misses + (use.write_hits or 0) + (use.write_misses or 0):
+                yield name, use
 
     def _totals(self, name: str) -> DeviceTotals:
         known = [

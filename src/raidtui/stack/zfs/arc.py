@@ -28,6 +28,12 @@ def limit_bytes(stats: Path = ARCSTATS) -> int | None:
     return int(match.group(1)) if match else None
 
 
+def size_bytes(stats: Path = ARCSTATS) -> int | None:
+    """What the ARC takes now."""
+    match = re.search(r"^size\s+\d+\s+(\d+)$", read_text(stats) or "", re.MULTILINE)
+    return int(match.group(1)) if match else None
+
+
 def limit(context: Context, args: dict[str, Any]) -> Outcome:
     """Remember what was, set what is asked, and read back that it holds. Raises ProblemError (`zfs-arc`)."""
     asked = int(args["arc_max"])

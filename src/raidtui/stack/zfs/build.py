@@ -1,4 +1,4 @@
-"""Creating a pool on exactly the intended disks, and its volume; checked to be so."""
+"""Creating a pool on exactly the intended disks, and what is measured in it; checked to be so."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 from raidtui.stack.zfs import pool
-from raidtui.stack.zfs.command import create_argv, dataset, link_path, volume_argv
+from raidtui.stack.zfs.command import create_argv, dataset, filesystem_argv, has_volume, link_path, volume_argv
 from raidtui.stack.zfs.devices import all_devices
 from raidtui.stack.zfs.dismantle import dismantle
+from raidtui.stack.zfs.planning import refuse_unknown
 from raidtui.stack.zfs.proof import check_members, pool_facts
+from raidtui.stack.zfs.version import insist_new_enough, tools_version
 from raidtui.stack.zfs.writing import give_partition, pool_path, udev_kept_away
 
 CREATE_TIMEOUT_S: Final = 120.0
@@ -37,6 +39,8 @@ def create(context: Context, args: dict[str, Any]) -> Outcome:
     if found := pool.find(name):
         check_members(found, devices, args)
         return Outcome("already there", pool_facts(found))
+    insist_new_enough(tools_version())
+    refuse_unknown(args["properties"], args["inherited"], args["own"], volume=has_volume(args))
     _refuse_taken_name(name)
     context.about_to_write(args["disks"])
     try:
@@ -61,20 +65,34 @@ def create(context: Context, args: dict[str, Any]) -> Outcome:
 def create_volume(context: Context, args: dict[str, Any]) -> Outcome:
     """Create the volume and wait for its node. Raises ProblemError; the pool's own teardown takes it away again."""
     context.stop_if_cancelled()
-    name = dataset(args)
     commands: tuple[Argv, ...] = ()
     result = "already there"
-    if pool.volume_node(name) is None:
-        argv = volume_argv(args)
-        pool.call(argv, CREATE_TIMEOUT_S)
-        commands, result = (argv,), "created"
+    if pool.volume_node(dataset(args)) is None:
+        commands, result = (volume_argv(args),), "created"
+        pool.call(commands[0], CREATE_TIMEOUT_S)
+    return Outcome(result, await_volume(context, args), commands)
+
+
+def await_volume(context: Context, args: dict[str, Any]) -> dict[str, Any]:
+    """Where the volume's device is, once it is there; layers above find it from now on. Raises ProblemError."""
+    name = dataset(args)
     node = pool.volume_node(name, NODE_TIMEOUT_S)
     if node is None:
-        raise fail("zpool-no-node", f"zfs create ended well, but {name} has no device", place=name,
+        raise fail("zpool-no-node", f"the volume {name} has no device", place=name,
                    remedy="Look at dmesg; volmode decides whether it has one.", exit=Exit.BUILD_FAILED)  # fmt: skip
     path = _volume_path(name, node)
     context.built[args["ref"]] = path
-    return Outcome(result, {"path": path, "kernel_name": node}, commands)
+    return {"path": path, "kernel_name": node}
+
+
+def create_filesystem(context: Context, args: dict[str, Any]) -> Outcome:
+    """Create the filesystem, which is not mounted yet. Raises ProblemError; the pool's own teardown takes it away."""
+    context.stop_if_cancelled()
+    if pool.dataset_properties(dataset(args)) is not None:
+        return Outcome("already there", {"dataset": dataset(args)})
+    argv = filesystem_argv(args)
+    pool.call(argv, CREATE_TIMEOUT_S)
+    return Outcome("created", {"dataset": dataset(args)}, (argv,))
 
 
 def _volume_path(name: str, node: str) -> str:

@@ -1,4 +1,10 @@
-"""The commands of the zpool layer. None of them has `-f`."""
+"""The commands of the zpool layer. None of them has `-f`.
+
+Commands and not pyzfs (libzfs_core), even for datasets and volumes, where it could: it takes values of properties as the
+numbers of an enumeration, so that names and values as ZFS documents them would need a copy of its tables; its properties
+cannot be read at all; and a call that hangs in the kernel would take the runner with it, where a command is given up on.
+What a plan shows is what runs.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +12,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from raidtui.model.plan import Argv
+from raidtui.stack import mounts
 from raidtui.stack.zfs.spec import Group
 
 VOLUME: Final = "vol"
-"""Its name in the pool."""
+FILESYSTEM: Final = "fs"
+"""Names in the pool of what is measured."""
 
 
 def part_path(path: str) -> str:
@@ -53,19 +61,56 @@ def volume_argv(args: dict[str, Any]) -> Argv:
     if args["sparse"]:
         argv.append("-s")
     argv += ["-V", str(args["size_bytes"])]
-    for name, value in args["volume"].items():
-        argv += ["-o", f"{name}={value}"]
-    return (*argv, dataset(args))
+    return (*argv, *_own(args), dataset(args))
+
+
+def filesystem_argv(args: dict[str, Any]) -> Argv:
+    return ("zfs", "create", *_own(args), dataset(args))
+
+
+def _own(args: dict[str, Any]) -> list[str]:
+    return [word for name, value in args["own"].items() for word in ("-o", f"{name}={value}")]
+
+
+def mount_argv(args: dict[str, Any]) -> Argv:
+    return mounts.mount_argv("zfs", dataset(args), args["name"], ())
 
 
 def destroy_argv(name: str) -> Argv:
     return ("zpool", "destroy", name)
 
 
-def destroy_volume_argv(dataset: str) -> Argv:
+def destroy_dataset_argv(dataset: str) -> Argv:
     return ("zfs", "destroy", dataset)
 
 
+def undo_argvs(args: dict[str, Any]) -> tuple[Argv, ...]:
+    """Everything that takes a whole pool away, in order."""
+    unmount = () if has_volume(args) else (mounts.unmount_argv(args["name"]),)
+    return (*unmount, destroy_dataset_argv(dataset(args)), destroy_argv(args["name"]))
+
+
+def export_argv(name: str) -> Argv:
+    return ("zpool", "export", name)
+
+
+def import_argv(name: str, paths: Sequence[str]) -> Argv:
+    """Only these devices are looked at; nothing is mounted, and no cache of pools is written."""
+    return ("zpool", "import", "-N", "-o", "cachefile=none", *(word for path in paths for word in ("-d", path)), name)
+
+
+def cold_argvs(args: dict[str, Any], paths: Sequence[str]) -> tuple[Argv, ...]:
+    """Everything that exports a pool and imports it again as it was, in order."""
+    name, volume = args["name"], has_volume(args)
+    again = (export_argv(name), import_argv(name, paths))
+    return again if volume else (mounts.unmount_argv(name), *again, mount_argv(args))
+
+
+def has_volume(args: dict[str, Any]) -> bool:
+    """Whether a volume is measured; otherwise a filesystem is."""
+    return bool(args["child"] == VOLUME)
+
+
 def dataset(args: dict[str, Any]) -> str:
-    """The volume's full name."""
-    return f"{args['name']}/{VOLUME}"
+    """The full name of what is measured."""
+    return f"{args['name']}/{args['child']}"

@@ -21,8 +21,8 @@ from raidtui.stack.layer import Outcome
 from raidtui.stack.nodes import users_of
 from raidtui.stack.undoing import await_links, await_makers, is_there, open_for_writing, until_gone
 from raidtui.stack.zfs import devices as found_devices
-from raidtui.stack.zfs import gpt, pool
-from raidtui.stack.zfs.command import dataset, destroy_argv, destroy_volume_argv, link_path
+from raidtui.stack.zfs import gpt, mounting, pool
+from raidtui.stack.zfs.command import dataset, destroy_argv, destroy_dataset_argv, has_volume, link_path
 from raidtui.stack.zfs.devices import Device, present_devices
 from raidtui.stack.zfs.writing import reread
 
@@ -68,12 +68,12 @@ def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
         if found is None:
             return []
         _insist_ours(context, args, found)
-        commands = []
+        commands = mounting.unmount(context, args)
         try:
             # A pool is destroyed without a word while a program has its volume open, and that hangs until the program ends;
             # a volume is not.
             if pool.dataset_properties(dataset(args)) is not None:
-                commands.append(destroy_volume_argv(dataset(args)))
+                commands.append(destroy_dataset_argv(dataset(args)))
                 pool.call(commands[-1], DESTROY_TIMEOUT_S)
             commands.append(destroy_argv(name))
             pool.call(commands[-1], DESTROY_TIMEOUT_S)
@@ -109,7 +109,7 @@ def _suspended(name: str) -> ProblemError:
 
 
 def _users(args: dict[str, Any]) -> str:
-    node = pool.volume_node(dataset(args))
+    node = pool.volume_node(dataset(args)) if has_volume(args) else None
     return "; ".join(users_of(node)) if node else ""
 
 

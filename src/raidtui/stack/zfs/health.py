@@ -8,7 +8,8 @@ from typing import Any
 
 from raidtui.model.problem import ProblemError
 from raidtui.stack.context import Context
-from raidtui.stack.zfs import pool
+from raidtui.stack.zfs import mounting, pool
+from raidtui.stack.zfs.command import has_volume
 from raidtui.stack.zfs.devices import kernel_name, partition, present_devices
 from raidtui.stack.zfs.proof import the_pool
 
@@ -37,7 +38,9 @@ def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
         if leaf.busy:
             wrong.append(f"{leaf.role} {leaf.path} is busy with {leaf.busy}")
     path = context.built.get(args["ref"])
-    if path is not None and not Path(path).exists():
+    if path is not None and not has_volume(args):
+        wrong += mounting.health(context, args)
+    elif path is not None and not Path(path).exists():
         wrong.append("the volume is gone")
     there = {leaf.devno for leaf in found.leaves}
     devices, missing = present_devices(context, args)
@@ -50,9 +53,12 @@ def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
 
 
 def members(context: Context, args: dict[str, Any]) -> Mapping[str, str]:
-    """Kernel names of the volume, once it is there, and of what the pool stands on, with their roles."""
+    """Kernel names of the volume, once it is there, and of what the pool stands on, with their roles.
+
+    A filesystem has no counters: it is its pool's members that are looked at.
+    """
     devices, _ = present_devices(context, args)
     found = {kernel_name(device.devno): device.role for device in devices}
-    if (path := context.built.get(args["ref"])) is not None:
+    if has_volume(args) and (path := context.built.get(args["ref"])) is not None:
         found = {Path(path).resolve().name: "target", **found}
     return found

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from raidtui.base.text import plural
-from raidtui.stack.zfs.spec import Group, ZpoolSpec, block_bytes, groups, operands, vdev_input
+from raidtui.stack.zfs.spec import Group, ZpoolSpec, block_bytes, groups, measured_properties, operands, vdev_input
 
 
 def words(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
-    """`raidz1 of 6, log, volume in blocks of 16KiB`."""
+    """`raidz1 of 6, log, blocks of 16KiB`, or `…, files in records of 128KiB`."""
     found = groups(spec, dict(counts))
     data = [group for group in found if group.role == "member"]
     texts = []
@@ -23,10 +23,11 @@ def words(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
     for role in dict.fromkeys(group.role for group in found if group.role != "member"):
         texts.append(f"mirrored {role}" if role in (spec.mirrored or ()) else role)
     for name in ("compression", "dedup"):
-        value = {**spec.inherited, **spec.volume.properties}.get(name)
+        value = {**spec.inherited, **measured_properties(spec)}.get(name)
         if value is not None and (name, value) != ("dedup", "off"):
             texts.append(f"{name} {value}")
-    return ", ".join([*texts, f"blocks of {_size(block_bytes(spec))}"])
+    blocks = "blocks" if spec.dataset is None else "files in records"
+    return ", ".join([*texts, f"{blocks} of {_size(block_bytes(spec))}"])
 
 
 def _size(count: int) -> str:
@@ -37,6 +38,8 @@ def defaults(spec: ZpoolSpec) -> dict[str, tuple[str, str]]:
     """By optional field: what it comes to where it is left out, and why."""
     none = "none"
     return {
+        "volume": (none, "files in a dataset are measured" if spec.dataset is not None else "nothing is measured"),
+        "dataset": (none, "a volume is measured" if spec.volume is not None else "nothing is measured"),
         "log": (none, "synchronous writes go to the disks of the pool themselves"),
         "cache": (none, "reads are cached in memory only"),
         "special": (none, "metadata is on the same disks as data"),

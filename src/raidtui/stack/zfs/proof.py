@@ -6,11 +6,12 @@ import os
 from typing import Any, NamedTuple
 
 from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack import mounts
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
-from raidtui.stack.zfs import pool
+from raidtui.stack.zfs import mounting, pool
 from raidtui.stack.zfs.arc import limit_bytes
-from raidtui.stack.zfs.command import dataset
+from raidtui.stack.zfs.command import dataset, has_volume
 from raidtui.stack.zfs.devices import Device, all_devices, partition
 from raidtui.stack.zfs.properties import compresses, deduplicates, same
 
@@ -79,37 +80,56 @@ def the_pool(args: dict[str, Any]) -> pool.Pool:
 
 
 def verify(context: Context, args: dict[str, Any]) -> Outcome:
-    """Read pool and volume back; facts are every property of both. Raises ProblemError (`read-back`)."""
+    """Read the pool and what is measured in it back. Facts: every property of both. Raises ProblemError (`read-back`)."""
     found = the_pool(args)
     check_members(found, all_devices(context, args), args)
     of_pool, of_root = pool.properties(args["name"]), pool.dataset_properties(args["name"]) or {}
-    of_volume = pool.dataset_properties(dataset(args)) or {}
-    node = pool.volume_node(dataset(args))
+    own = pool.dataset_properties(dataset(args)) or {}
     wrong = [Difference("state", "ONLINE", found.state)] if found.state != "ONLINE" else []
     wrong += _properties("pool", args["properties"], of_pool)
     wrong += _properties("root", args["inherited"], of_root)
-    wrong += _properties("volume", {**args["volume"], "volsize": str(args["size_bytes"])}, of_volume)
-    reserved = of_volume.get("refreservation", ("0", ""))[0] not in ("0", "none")
+    what = "volume" if has_volume(args) else "dataset"
+    wrong += _properties(what, args["own"], own)
+    facts: dict[str, Any] = {}
+    if has_volume(args):
+        facts["kernel_name"] = pool.volume_node(dataset(args))
+        wrong += _volume(args, own, facts["kernel_name"])
+    else:
+        facts |= mounting.facts(context, args)
+        wrong += _mounted(args, facts)
+    if wrong:
+        raise mismatch(args["name"], wrong)
+    values = {name: value for name, (value, _) in own.items()}
+    return Outcome(
+        "done",
+        {
+            **pool_facts(found),
+            **facts,
+            "arc_max_bytes": limit_bytes(),
+            "pool": {name: value for name, (value, _) in of_pool.items()},
+            what: values,
+            "compresses": values.get("compression", "off") if compresses(values) else None,
+            "deduplicates": values.get("dedup", "off") if deduplicates(values) else None,
+        },
+    )
+
+
+def _volume(args: dict[str, Any], own: dict[str, tuple[str, str]], node: str | None) -> list[Difference]:
+    wrong = _properties("volume", {"volsize": str(args["size_bytes"])}, own)
+    reserved = own.get("refreservation", ("0", ""))[0] not in ("0", "none")
     if reserved == args["sparse"]:
         wrong.append(Difference("sparse", args["sparse"], not reserved))
     size = pool.device_bytes(node) if node else None
     if size != args["size_bytes"]:
         wrong.append(Difference("size of the device", args["size_bytes"], size))
-    if wrong:
-        raise mismatch(args["name"], wrong)
-    values = {name: value for name, (value, _) in of_volume.items()}
-    return Outcome(
-        "done",
-        {
-            **pool_facts(found),
-            "kernel_name": node,
-            "arc_max_bytes": limit_bytes(),
-            "pool": {name: value for name, (value, _) in of_pool.items()},
-            "volume": values,
-            "compresses": values.get("compression", "off") if compresses(values) else None,
-            "deduplicates": values.get("dedup", "off") if deduplicates(values) else None,
-        },
-    )
+    return wrong
+
+
+def _mounted(args: dict[str, Any], facts: dict[str, Any]) -> list[Difference]:
+    wrong = [Difference("mount option", option, "none") for option in mounts.SAFE if option not in facts["options"]]
+    if facts["size_bytes"] < args["size_bytes"]:
+        wrong.append(Difference("room for files", f"at least {args['size_bytes']} bytes", facts["size_bytes"]))
+    return wrong
 
 
 def _properties(of: str, asked: dict[str, str], found: dict[str, tuple[str, str]]) -> list[Difference]:

@@ -18,15 +18,16 @@ from raidtui.base.text import clean
 from raidtui.model.problem import Exit, Problem
 from raidtui.stack.zfs.spec import number
 
-Where = Literal["pool", "root", "volume"]
+Where = Literal["pool", "filesystem", "volume"]
 
 MODULE: Final = Path("/sys/module/zfs")
 USAGE_TIMEOUT_S: Final = 20.0
 
 _PATH = "it names a path, and a scenario names none"
-_MOUNT = "nothing of the pool is ever mounted or shared"
+_MOUNT = "raidtui alone mounts what is measured, and shares nothing"
+_SAFE = "what is measured is mounted without it: it holds benchmark files, and nothing else"
 _KEY = "it needs a key, and a scenario holds none"
-_FIELD = "it follows from the volume's own fields"
+_FIELD = "it follows from the fields `size` and `sparse`"
 REFUSED: Final[Mapping[str, str]] = {
     "altroot": _PATH,
     "cachefile": "the pool is never entered into a cache of pools to import",
@@ -38,6 +39,11 @@ REFUSED: Final[Mapping[str, str]] = {
     "canmount": _MOUNT,
     "sharenfs": _MOUNT,
     "sharesmb": _MOUNT,
+    "overlay": _MOUNT,
+    "exec": _SAFE,
+    "setuid": _SAFE,
+    "devices": _SAFE,
+    "zoned": "it gives what is measured to a container",
     "keylocation": _PATH,
     "keyformat": _KEY,
     "encryption": _KEY,
@@ -45,8 +51,8 @@ REFUSED: Final[Mapping[str, str]] = {
     "volsize": _FIELD,
     "refreservation": _FIELD,
     "reservation": _FIELD,
-    "quota": "what is measured has the size that was planned",
-    "refquota": "what is measured has the size that was planned",
+    "quota": _FIELD,
+    "refquota": _FIELD,
 }
 _UNSEEN: Final = ("none", "dev")
 _SAME: Final[Mapping[str, tuple[frozenset[str], ...]]] = {
@@ -89,23 +95,27 @@ def check_known(properties: Mapping[str, str | int], where: Where, place: str) -
     known = known_properties("pool" if where == "pool" else "dataset")
     for name, value in properties.items() if known else ():
         at = f"{place}.{name}"
-        if name.startswith("feature@"):
-            if name.removeprefix("feature@") not in known_features():
-                yield _problem("zpool-property", f"this server's ZFS has no {name}", at, "zpool get all POOL lists them.")
+        if name.startswith("feature@") and where == "pool":
+            yield from _feature(name, str(value), at)
             continue
         found = known.get(name)
         if found is None:
-            yield _problem("zpool-property", f"this server's ZFS has no property {name} of a {_WORDS[where]}", at,
+            yield _problem("zpool-property", f"this server's ZFS has no property {name} of a {where}", at,
                            f"It has: {', '.join(sorted(n for n, k in known.items() if k.settable))}.")  # fmt: skip
         elif not found.settable:
             yield _problem("zpool-property", f"{name} can only be read", at, f"Remove {name}.")
-        elif (where == "volume" and not found.of_volumes) or (where == "root" and not found.of_filesystems):
-            yield _problem("zpool-property", f"{name} is not a property of a {_WORDS[where]}", at, f"Remove {name}.")
+        elif (where == "volume" and not found.of_volumes) or (where == "filesystem" and not found.of_filesystems):
+            yield _problem("zpool-property", f"{name} is not a property of a {where}", at, f"Remove {name}.")
         elif not fits(str(value), found.values):
             yield _problem("zpool-property", f"{name} cannot be {value}", at, f"This server's ZFS takes: {found.values}.")
 
 
-_WORDS: Final = {"pool": "pool", "root": "filesystem", "volume": "volume"}
+def _feature(name: str, value: str, at: str) -> Iterator[Problem]:
+    """Features are not listed with values: zpool-create(8) takes these two."""
+    if name.removeprefix("feature@") not in known_features():
+        yield _problem("zpool-property", f"this server's ZFS has no {name}", at, "zpool get all POOL lists them.")
+    elif value not in ("enabled", "disabled"):
+        yield _problem("zpool-property", f"{name} cannot be {value}", at, "It is enabled or disabled.")
 
 
 def _problem(code: str, message: str, place: str, remedy: str) -> Problem:
@@ -164,16 +174,22 @@ def parse_usage(text: str) -> dict[str, Known]:
 
 
 def fits(value: str, grammar: str) -> bool:
-    """Whether a value is one of those that ZFS lists; True where the list is not one of values (`<size>`)."""
+    """Whether a value is one of those that ZFS lists; True where it only says what it is of (`<comment-string>`)."""
     if match := re.fullmatch(r"(?:(zero) or )?(\d+[KkMm]?) to (\d+[KkMm]?), power of 2", grammar):
         given = number(value)
         if given is None:
             return False
         least, most = number(match[2]) or 0, number(match[3]) or 0
         return (given == 0 and match[1] is not None) or (least <= given <= most and given & (given - 1) == 0)
-    if "<" in grammar or not grammar:
-        return True
-    return any(value in set(_spelled(one.strip())) for one in grammar.split("|"))
+    return not grammar or any(_is_one_of(value, one.strip()) for one in re.findall(r"(?:<[^>]*>|[^|<])+", grammar))
+
+
+def _is_one_of(value: str, alternative: str) -> bool:
+    """Whether it is what one alternative says: a number, anything where only a kind of thing is named, or a word."""
+    if re.fullmatch(r"<(size|count|ashift\b[^>]*)>", alternative):
+        # ZFS leaves these words out of its list where they stand for a size (dedup_table_quota).
+        return number(value) is not None or (alternative == "<size>" and value in ("none", "auto"))
+    return "<" in alternative or value in set(_spelled(alternative))
 
 
 def _spelled(pattern: str) -> Iterator[str]:

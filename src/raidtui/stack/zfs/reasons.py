@@ -50,9 +50,14 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "Some properties name paths, mount or share something, need keys, or take disks that raidtui was not told to use.",
         "Leave it out.",
     ),
+    "zpool-measured": (
+        "Nothing to measure, or two things",
+        "A pool is measured as a volume, which is a block device, or as a dataset, which is a directory with files.",
+        'Add "volume": {"size": "80%"}, or "dataset": {}, and not both.',
+    ),
     "zpool-volume": (
-        "Not a size of a volume",
-        "A volume has whole blocks of its volblocksize.",
+        "Not a size of a volume or dataset",
+        "It has whole blocks of its volblocksize, or of its recordsize.",
         "Write a multiple of it, or a share such as 80%.",
     ),
     "zpool-too-small": (
@@ -110,7 +115,21 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "zfs-too-old": (
         "ZFS is too old",
-        "raidtui reads pools as JSON, which OpenZFS gives from 2.3 on.",
-        "Install a newer OpenZFS.",
+        "raidtui reads pools as JSON, which OpenZFS gives from 2.3 on. Older ones also take no notice of O_DIRECT on the "
+        "files of a dataset, so that numbers would be those of memory. Debian 13 and Ubuntu 25.04 have 2.3; Debian 12 has "
+        "2.1, and 2.3 in its backports; Ubuntu 24.04 has 2.2.",
+        "Install a newer OpenZFS. On Debian 12: apt install -t bookworm-backports zfsutils-linux zfs-dkms",
+    ),
+    "zpool-cold": (
+        "The pool did not come back as it was",
+        "To empty its ARC the pool is exported and imported again before each cell; afterwards it was not there, or on "
+        "other devices.",
+        "Look at the kernel's messages (dmesg); the disks are given back in any case.",
+    ),
+    "cold-below": (
+        "Caches of a layer below cannot be emptied",
+        "The policy asks for cold caches. A ZFS pool is exported and imported for that, which cannot be while another "
+        "layer stands on its volume.",
+        'Measure the pool by itself, or set "caches": "warm" in the policy.',
     ),
 }  # fmt: skip

@@ -23,7 +23,7 @@ def check(spec: ZpoolSpec, counts: Mapping[str, int], place: str) -> list[Proble
     if not problems:
         found = groups(spec, dict(counts))
         problems += _replication(found, place)
-    return [*problems, *_extras(spec, counts, place), *_properties(spec, place), *_volume(spec, place)]
+    return [*problems, *_extras(spec, counts, place), *_properties(spec, place), *_measured(spec, place)]
 
 
 def _refusal(code: str, message: str, place: str, remedy: str) -> Problem:
@@ -119,7 +119,8 @@ def _extras(spec: ZpoolSpec, counts: Mapping[str, int], place: str) -> Iterator[
 def _properties(spec: ZpoolSpec, place: str) -> Iterator[Problem]:
     yield from check_form(spec.properties, f"{place}.properties")
     yield from check_form(spec.inherited, f"{place}.inherited")
-    yield from check_form(spec.volume.properties, f"{place}.volume.properties")
+    for name, child in (("volume", spec.volume), ("dataset", spec.dataset)):
+        yield from check_form(child.properties if child is not None else {}, f"{place}.{name}.properties")
     value = number(spec.properties.get("ashift", 12))
     if value is None or not (value == 0 or 9 <= value <= 16):
         yield _refusal("zpool-property", "ashift is a number from 9 to 16", f"{place}.properties.ashift", "Usually 12.")
@@ -128,16 +129,26 @@ def _properties(spec: ZpoolSpec, place: str) -> Iterator[Problem]:
         yield _refusal("zpool-property", text, f"{place}.properties.ashift", "Write 12, or 9 to 16.")
 
 
-def _volume(spec: ZpoolSpec, place: str) -> Iterator[Problem]:
-    at, block = f"{place}.volume", block_bytes(spec)
-    if block & (block - 1) or not 512 <= block <= 16 << 20:
-        text = f"volblocksize is a power of two from 512 to 16M, not {block}"
-        yield _refusal("zpool-property", text, f"{at}.properties.volblocksize", "Such as 16K.")
+def _measured(spec: ZpoolSpec, place: str) -> Iterator[Problem]:
+    """One volume or one dataset, with whole blocks that this ashift can write."""
+    if (spec.volume is None) == (spec.dataset is None):
+        text = "a pool is measured as a volume or as a dataset; here is " + ("neither" if spec.volume is None else "both")
+        yield _refusal("zpool-measured", text, f"{place}.{'volume' if spec.volume is None else 'dataset'}",
+                       'Add "volume": {"size": "80%"} or "dataset": {}.')  # fmt: skip
         return
-    if block < 1 << min(16, max(9, ashift(spec))):
+    what, name = ("volume", "volblocksize") if spec.dataset is None else ("dataset", "recordsize")
+    child = spec.volume or spec.dataset
+    assert child is not None
+    inherited = name not in child.properties and name in spec.inherited
+    at = f"{place}.inherited.{name}" if inherited else f"{place}.{what}.properties.{name}"
+    block = block_bytes(spec)
+    if block & (block - 1) or not 512 <= block <= 16 << 20:
+        yield _refusal("zpool-property", f"{name} is a power of two from 512 to 16M, not {block}", at, "Such as 16K.")
+        return
+    if what == "volume" and block < 1 << min(16, max(9, ashift(spec))):
         text = f"a volblocksize of {block} is less than the {1 << ashift(spec)} bytes of ashift={ashift(spec)}"
-        yield _refusal("zpool-property", text, f"{at}.properties.volblocksize", "Such as 16K.")
-    given = spec.volume.size.bytes
+        yield _refusal("zpool-property", text, at, "Such as 16K.")
+    given = child.size.bytes
     if given is not None and (given < block or given % block):
-        text = f"{spec.volume.size.text} is not a multiple of the volume's blocks of {block} bytes"
-        yield _refusal("zpool-volume", text, f"{at}.size", "Such as 10GiB, or a share such as 80%.")
+        text = f"{child.size.text} is not a multiple of the {what}'s blocks of {block} bytes"
+        yield _refusal("zpool-volume", text, f"{place}.{what}.size", "Such as 10GiB, or a share such as 80%.")

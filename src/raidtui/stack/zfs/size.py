@@ -91,6 +91,15 @@ def allocated_bytes(group: Group, block_bytes: int, ashift: int) -> int:
     return sectors << ashift
 
 
+def data_share(groups: Iterable[Group], block_bytes: int, ashift: int) -> float:
+    """Of what is written to the disks, how much is data, where whole blocks are written: the least of all vdevs."""
+    return min(
+        block_bytes / allocated_bytes(group, block_bytes, ashift) / (len(group.devices) if group.kind == "mirror" else 1)
+        for group in groups
+        if group.role == "member"
+    )
+
+
 def volume_room(groups: Sequence[Group], leaf_bytes: Sequence[int], ashift: int, block_bytes: int, copies: int) -> int:
     """The largest volume that fits when every block of it is written, in whole blocks."""
     room = available_bytes(groups, leaf_bytes, ashift)

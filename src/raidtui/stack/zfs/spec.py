@@ -1,4 +1,4 @@
-"""Options of a ZFS pool and its volume, and what they come to where the scenario leaves them out."""
+"""Options of a ZFS pool and of what is measured in it, and what they come to where the scenario leaves them out."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ DEFAULT_FAILMODE: Final = "continue"
 DEFAULT_BLOCK_BYTES: Final = 16 << 10
 """As ZFS since 2.2."""
 DRAID_DATA: Final = 8
+DEFAULT_RECORD_BYTES: Final = 128 << 10
 """Data disks of one redundancy group where nothing is said, or as many as there are."""
 
 PropertyName = Annotated[str, Meta(pattern=NAME_PATTERN)]
@@ -72,12 +73,23 @@ class Volume(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 class ZpoolSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Options of a ZFS pool (zpool-create(8), zpoolconcepts(7)) with one volume in it."""
+class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A filesystem of the pool, mounted for the run alone: a directory whose files are measured."""
+
+    size: Extent = msgspec.field(default_factory=lambda: Extent("80%"))
+    """What files may fill, or its share of what fits into the pool in records of its `recordsize`. Nothing is reserved."""
+    properties: Properties = {}
+    """Its ZFS properties by their own names, with their own values. `recordsize` is 128K where not given."""
+
+
+    """Options of a ZFS pool (zpool-create(8), zpoolconcepts(7)) with one volume or one filesystem in it."""
 
     vdevs: Annotated[tuple[Vdev, ...], Meta(min_length=1, max_length=64)]
     """What the pool stripes over."""
-    volume: Volume
-    """What is measured."""
+    volume: Volume | None = None
+    """A block device: what is measured, or what another layer stands on."""
+    dataset: Dataset | None = None
+    """A filesystem with files, measured instead of a volume."""
     log: Operand | None = None
     """Separate log devices: synchronous writes go there first."""
     cache: Operand | None = None
@@ -93,7 +105,7 @@ class ZpoolSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     properties: Properties = {}
     """The pool's properties by their own names, with their own values. `ashift` is 12 where not given."""
     inherited: Properties = {}
-    """Properties of the pool's root filesystem, which the volume inherits."""
+    """Properties of the pool's root filesystem, which what is measured inherits."""
     arc_max: Size | None = None
     """Most memory for the ARC while the pool stands, put back afterwards. As the server has it where not given."""
 
@@ -199,13 +211,22 @@ def number(value: str | int) -> int | None:
 
 
 def block_bytes(spec: ZpoolSpec) -> int:
-    """The volume's `volblocksize`."""
-    return number(spec.volume.properties.get("volblocksize", DEFAULT_BLOCK_BYTES)) or DEFAULT_BLOCK_BYTES
+    """The volume's `volblocksize`, or the dataset's `recordsize`."""
+    if spec.dataset is None:
+        return number(measured_properties(spec).get("volblocksize", DEFAULT_BLOCK_BYTES)) or DEFAULT_BLOCK_BYTES
+    given = {**spec.inherited, **spec.dataset.properties}
+    return number(given.get("recordsize", DEFAULT_RECORD_BYTES)) or DEFAULT_RECORD_BYTES
+def measured_properties(spec: ZpoolSpec) -> Properties:
+    """Those given for the volume or the dataset, whichever it is."""
+    child = spec.volume or spec.dataset
+    return child.properties if child is not None else {}
+
+
 
 
 def copies(spec: ZpoolSpec) -> int:
     """How often every block is kept, beside all redundancy of the vdevs."""
-    return number({**spec.inherited, **spec.volume.properties}.get("copies", 1)) or 1
+    return number({**spec.inherited, **measured_properties(spec)}.get("copies", 1)) or 1
 
 
 def pool_properties(spec: ZpoolSpec) -> dict[str, str]:
@@ -216,11 +237,12 @@ def pool_properties(spec: ZpoolSpec) -> dict[str, str]:
 
 
 def root_properties(spec: ZpoolSpec) -> dict[str, str]:
-    """Every `-O` of `zpool create`: nothing of the pool is ever mounted."""
+    """Every `-O` of `zpool create`: the pool's root is never mounted."""
     return {"mountpoint": "none", "canmount": "off"} | {name: str(value) for name, value in spec.inherited.items()}
 
 
-def volume_properties(spec: ZpoolSpec) -> dict[str, str]:
-    """Every `-o` of `zfs create`."""
-    given = {name: str(value) for name, value in spec.volume.properties.items()}
-    return {"volblocksize": str(block_bytes(spec))} | given
+def own_properties(spec: ZpoolSpec) -> dict[str, str]:
+    """Every `-o` of `zfs create`. ZFS itself never mounts a filesystem that is `legacy`; only `mount` does."""
+    given = {name: str(value) for name, value in measured_properties(spec).items()}
+    first = {"volblocksize": str(block_bytes(spec))} if spec.dataset is None else {"mountpoint": "legacy"}
+    return first | given

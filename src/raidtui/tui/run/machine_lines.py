@@ -8,6 +8,7 @@ from rich.text import Text
 
 from raidtui.base.text import clean
 from raidtui.model.frame import Frames, MdState
+from raidtui.model.units import size_text
 from raidtui.tui.run.signs import signs
 from raidtui.tui.run.story import Moment
 from raidtui.tui.widgets.cells import bar, spark
@@ -23,7 +24,13 @@ _HOT_C = 70.0
 def machine_lines(moment: Moment, width: int) -> list[Text]:
     """Arrays first: what they say decides whether a number is one."""
     frames = moment.frames
-    parts = [_arrays(frames, width), _cores(frames, width), _temperatures(moment, width), _threads(frames, width)]
+    parts = [
+        _arrays(frames, width),
+        _caches(frames),
+        _cores(frames, width),
+        _temperatures(moment, width),
+        _threads(frames, width),
+    ]
     lines: list[Text] = []
     for part in map(list, parts):
         if part and lines:
@@ -52,6 +59,20 @@ def _array(name: str, state: MdState, width: int) -> Text:
             line.append(f" {share:.1f} % ", "warn")
             line.append_text(bar(share, max(4, min(20, width - len(line))), "warn"))
     return line
+
+
+def _caches(frames: Frames) -> Iterator[Text]:
+    """What reads found in a cache since the frame before, and how full it is."""
+    if not frames.caches:
+        return
+    yield Text.assemble(("Caches", "strong"), ("  reads found", "dim"))
+    for name, state in frames.caches.items():
+        hits = frames.hit_percent(name)
+        line = Text(f"{clean(name, 20):<8} ", no_wrap=True).append("   no reads" if hits is None else f"{hits:9.1f} %")
+        for size, words in ((state.size_bytes, ""), (state.target_bytes, "of "), (state.dirty_bytes, "dirty ")):
+            if size is not None:
+                line.append(f"  {words}{size_text(size)}", "dim" if words != "dirty " or not size else "warn")
+        yield line
 
 
 def _cores(frames: Frames, width: int) -> Iterator[Text]:

@@ -1,0 +1,75 @@
+"""Emptying the ARC of one pool: by exporting and importing it, which nothing else on the server notices.
+
+A cache device keeps what is on it, and ZFS finds it there again (l2arc_rebuild_enabled): only memory is cold.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, fail
+from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.nodes import users_of
+from raidtui.stack.zfs import arc, build, mounting, pool
+from raidtui.stack.zfs.command import dataset, export_argv, has_volume, import_argv
+from raidtui.stack.zfs.devices import all_devices
+from raidtui.stack.zfs.proof import check_members
+from raidtui.stack.zfs.writing import pool_path
+
+TIMEOUT_S: Final = 120.0
+BUSY_PATIENCE_S: Final = 15.0
+
+
+def make_cold(context: Context, args: dict[str, Any]) -> Outcome:
+    """Export the pool and import it as it was. Facts: bytes in the ARC (of all pools) before and after.
+
+    Raises ProblemError. Whatever happened, `dismantle` takes the pool away, imported or not.
+    """
+    context.stop_if_cancelled()
+    before = arc.size_bytes()
+    commands = mounting.unmount(context, args)
+    commands += _export(args)
+    after = arc.size_bytes()
+    devices = all_devices(context, args)
+    commands.append(import_argv(args["name"], [pool_path(device) for device in devices]))
+    pool.call(commands[-1], TIMEOUT_S)
+    found = pool.find(args["name"])
+    if found is None:
+        raise fail("zpool-cold", f"zpool import ended well, but there is no pool {args['name']}", place=args["name"],
+                   remedy="Look at dmesg.", exit=Exit.INVALID)  # fmt: skip
+    check_members(found, devices, args)
+    if has_volume(args):
+        build.await_volume(context, args)
+    else:
+        commands.append(mounting.mount_now(context, args))
+    return Outcome("done", {"arc_bytes_before": before, "arc_bytes_after": after}, tuple(commands))
+
+
+def _export(args: dict[str, Any]) -> list[Argv]:
+    """udev looks into a volume whenever somebody has written to it: that is waited for."""
+    argv = export_argv(args["name"])
+    until = time.monotonic() + BUSY_PATIENCE_S
+    while True:
+        if pool.find(args["name"]) is None:
+            return []
+        if not (users := _users(args)):
+            try:
+                pool.call(argv, TIMEOUT_S)
+                return [argv]
+            except CallFailed as error:
+                users = error.problems[0].message
+                if error.problems[0].code == "stuck":
+                    raise
+        if time.monotonic() > until:
+            raise fail("zpool-busy", f"the pool cannot be exported: {users}", place=args["name"],
+                       remedy="End that use.", exit=Exit.INVALID)  # fmt: skip
+        time.sleep(0.2)
+
+
+def _users(args: dict[str, Any]) -> str:
+    node = pool.volume_node(dataset(args)) if has_volume(args) else None
+    return "; ".join(users_of(node)) if node else ""

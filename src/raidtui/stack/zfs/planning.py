@@ -1,0 +1,140 @@
+"""Arithmetic of a pool's plan: its devices in order, what fits into it, and the arguments that every action gets."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.units import size_text
+from raidtui.stack import mounts
+from raidtui.stack.layer import Part
+from raidtui.stack.zfs import size
+from raidtui.stack.zfs import spec as options
+from raidtui.stack.zfs.command import FILESYSTEM, VOLUME, link_path, part_path, vdev_words
+from raidtui.stack.zfs.properties import check_known
+from raidtui.stack.zfs.spec import Group, ZpoolSpec
+from raidtui.stack.zfs.version import insist_new_enough, module_version
+
+PARTITIONED: Final = ("disk:", "md:")
+"""Devices that can have partitions; the pool takes others as they are."""
+Parts = Mapping[str, tuple[Part, ...]]
+Values = Mapping[str, str | int]
+
+
+def counts_of(spec: ZpoolSpec, parts: Parts) -> dict[str, int]:
+    """How many devices go into each input."""
+    return {name: len(parts.get(name, ())) for name in options.operands(spec)}
+
+
+def groups_of(spec: ZpoolSpec, parts: Parts) -> list[Group]:
+    return options.groups(spec, counts_of(spec, parts))
+
+
+def devices_of(spec: ZpoolSpec, parts: Parts) -> list[Part]:
+    """In the order that groups count them."""
+    return [part for name in options.operands(spec) for part in parts.get(name, ())]
+
+
+def _leaf_bytes(found: list[Group], devices: list[Part]) -> list[int]:
+    """What the pool gets of every device: within a vdev the same of each, because zpool refuses unequal ones."""
+    room = [size.part_bytes(part.size_bytes) if part.ref.startswith(PARTITIONED) else part.size_bytes for part in devices]
+    for group in found:
+        least = min(room[device] for device in group.devices)
+        for device in group.devices:
+            room[device] = least
+    return room
+
+
+def size_bytes(spec: ZpoolSpec, parts: Parts) -> int:
+    """Of the volume, or what files may fill: whole blocks. A share is of what fits when every block is written.
+
+    Raises ProblemError (`zpool-too-small`).
+    """
+    found, block = groups_of(spec, parts), options.block_bytes(spec)
+    leaves = _leaf_bytes(found, devices_of(spec, parts))
+    what, child = ("dataset", spec.dataset) if spec.dataset is not None else ("volume", spec.volume)
+    assert child is not None, "refused when the scenario was read"
+    place = f"zpool.{what}.size"
+    if min(leaves) < size.SMALLEST_BYTES:
+        raise fail("zpool-too-small", "a pool takes devices of 64 MiB or more", place="zpool",
+                   remedy="Bind larger disks.", exit=Exit.USAGE)  # fmt: skip
+    room = size.volume_room(found, leaves, options.ashift(spec), block, options.copies(spec))
+    wanted = child.size.of(room) // block * block
+    if wanted < block:
+        raise fail("zpool-too-small", f"there is no room for a {what}", place=place,
+                   remedy="Bind larger disks, or ask for a larger share.", exit=Exit.USAGE)  # fmt: skip
+    sparse = spec.volume is not None and spec.volume.sparse
+    if wanted > room and not sparse:
+        text = f"a {what} of {child.size.text} does not fit: there is room for {size_text(room)}"
+        remedy = "Ask for less." if spec.volume is None else 'Ask for less, or for a sparse one: "sparse": true.'
+        raise fail("zpool-too-small", text, place=place, remedy=remedy, exit=Exit.USAGE)
+    return wanted
+
+
+def refuse(spec: ZpoolSpec, devices: list[Part]) -> None:
+    """What only shows once disks, layers below and the server's ZFS are known. Raises ProblemError."""
+    insist_new_enough(module_version())
+    if any(part.ref.startswith("zpool:") for part in devices):
+        raise fail("zpool-on-zpool", "a pool on a volume of another pool can hang the machine", place="zpool",
+                   remedy="Put it on disks, or on another kind of layer.", exit=Exit.USAGE)  # fmt: skip
+    refuse_unknown(spec.properties, spec.inherited, options.measured_properties(spec), volume=spec.dataset is None)
+
+
+def refuse_unknown(of_pool: Values, of_root: Values, own: Values, *, volume: bool) -> None:
+    """Raise ProblemError for each property that this server's ZFS does not have, or not with this value."""
+    where = "volume" if volume else "dataset"
+    problems = [
+        *check_known(of_pool, "pool", "zpool.properties"),
+        *check_known(of_root, "filesystem", "zpool.inherited"),
+        *check_known(own, "volume" if volume else "filesystem", f"zpool.{where}.properties"),
+    ]
+    if problems:
+        raise ProblemError(*problems)
+
+
+def arguments(spec: ZpoolSpec, parts: Parts, name: str, pool_uuid: str) -> dict[str, Any]:
+    """Arguments of every action: the whole pool, so that each can be run, and undone, from its own step alone."""
+    found, devices = groups_of(spec, parts), devices_of(spec, parts)
+    room = _leaf_bytes(found, devices)
+    roles = {device: group.role for group in found for device in group.devices}
+    namespace = uuid.UUID(pool_uuid)
+    volume = spec.dataset is None
+    return {
+        "name": name,
+        "uuid": pool_uuid,
+        "ref": f"zpool:{name}" if volume else f"dir:{name}",
+        "devices": [
+            {
+                "ref": part.ref,
+                "path": part.path,
+                "role": roles[place],
+                "disk_guid": str(uuid.uuid5(namespace, f"disk {place}")) if part.ref.startswith(PARTITIONED) else "",
+                "part_guid": str(uuid.uuid5(namespace, f"part {place}")),
+                "start": size.PART_START_BYTES,
+                "length": room[place],
+            }
+            for place, part in enumerate(devices)
+        ],
+        "disks": list(dict.fromkeys(disk for part in devices for disk in part.disks)),
+        "groups": [{"role": group.role, "word": group.word, "devices": list(group.devices)} for group in found],
+        "words": vdev_words(found),
+        "properties": options.pool_properties(spec),
+        "inherited": options.root_properties(spec),
+        "child": VOLUME if volume else FILESYSTEM,
+        "own": options.own_properties(spec),
+        "size_bytes": size_bytes(spec, parts),
+        "sparse": spec.volume is not None and spec.volume.sparse,
+    }
+
+
+def planned_paths(args: dict[str, Any]) -> list[str]:
+    """What `zpool` is told of each device, as it will be called."""
+    return [part_path(entry["path"]) if entry["disk_guid"] else entry["path"] for entry in args["devices"]]
+
+
+def target_path(args: dict[str, Any]) -> str:
+    """Where what is measured will be."""
+    name = args["name"]
+    return link_path(f"{name}/{VOLUME}") if args["child"] == VOLUME else mounts.point_of(name)
