@@ -104,6 +104,12 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "The process that executed the run was killed or the machine went down.",
         "`raidtui recover RUN` brings the disks back to blank.",
     ),
+    "claim-left": (
+        "An interrupted run left the server changed",
+        "A run that died had changed what this run is to change too, of the whole server: parameters of ZFS, for one. "
+        "What this run would find is not what belongs there.",
+        "`raidtui recover RUN` puts it back.",
+    ),
     "running": (
         "The run is still running",
         "Only a run that nobody works on can be recovered.",

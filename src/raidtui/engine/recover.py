@@ -16,7 +16,7 @@ from typing import Final
 
 from raidtui import inventory
 from raidtui.base.proc import ToolError, find_tool, run
-from raidtui.engine import runs
+from raidtui.engine import claims, runs
 from raidtui.engine.journal import Journal
 from raidtui.engine.launch import has_systemd, unit_name
 from raidtui.gate.admit import admit_for_recovery
@@ -105,7 +105,8 @@ class _Recovery:
     def _undo(self, context: Context) -> None:
         for step in reversed(self.story.made):
             try:
-                outcome = all_actions()[step.action].undo(context, step.args)
+                with claims.held(self.folder.name, step):
+                    outcome = all_actions()[step.action].undo(context, step.args)
             except ProblemError as error:
                 self.problems += error.problems
                 continue

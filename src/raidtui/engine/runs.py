@@ -221,6 +221,15 @@ def held_disks() -> dict[str, str]:
     return held
 
 
+def interrupted() -> Iterator[tuple[str, Story]]:
+    """Every run that nobody works on and that left something to undo, by name."""
+    for folder in all_folders():
+        if owner(folder) is None and not (folder / _CLOSED_NAME).exists():
+            story = story_of(folder)
+            if state_of(folder, story) == "interrupted":
+                yield folder.name, story
+
+
 def close(folder: Path) -> None:
     """Note that a run has nothing left to undo, so that its journal need not be read to know it."""
     if state_of(folder, story_of(folder), owned=False) != "interrupted":

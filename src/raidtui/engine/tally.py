@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from raidtui.model.convert import decode, plain
 from raidtui.model.disk import Disk
 from raidtui.model.event import (
     CellDone,
@@ -17,7 +18,7 @@ from raidtui.model.event import (
 )
 from raidtui.model.plan import Step
 from raidtui.model.problem import Problem
-from raidtui.model.result import RESULT_SCHEMA, Built, Cell, Result
+from raidtui.model.result import RESULT_SCHEMA, Built, Cell, Result, Tuned
 
 
 class Tally:
@@ -95,8 +96,10 @@ class Tally:
         if not step.block:
             return
         built = self._built[step.block]
-        facts = event.facts
+        facts = {name: value for name, value in event.facts.items() if name != "tuning"}
         changes: dict[str, object] = {}
+        if tuned := event.facts.get("tuning"):
+            changes["tuning"] = _with_tuning(built.tuning, tuned)
         if step.phase in ("build", "teardown"):
             changes["commands"] = (*built.commands, *event.commands)
         if step.phase == "build":
@@ -121,3 +124,9 @@ class Tally:
                 problem=built.problem or event.problem,
                 commands=(*built.commands, *event.commands),
             )
+
+
+def _with_tuning(known: dict[str, Tuned], facts: dict[str, dict[str, str]]) -> dict[str, Tuned]:
+    """With what a step set, or put back again."""
+    values = {what: {**plain(known[what]), **new} if what in known else new for what, new in facts.items()}
+    return {**known, **{what: decode(Tuned, value, what) for what, value in values.items()}}

@@ -8,6 +8,7 @@ from functools import cache
 
 from raidtui.stack import common, layers
 from raidtui.stack.layer import Action, Layer
+from raidtui.stack.tuning import apply as tuning
 
 
 @cache
@@ -24,4 +25,4 @@ def all_layers() -> dict[str, Layer]:
 def all_actions() -> dict[str, Action]:
     """By the name that steps use."""
     of_layers = {name: action for layer in all_layers().values() for name, action in layer.actions.items()}
-    return {**common.ACTIONS, **of_layers}
+    return {**common.ACTIONS, **tuning.ACTIONS, **of_layers}

@@ -6,6 +6,7 @@ from typing import Final
 
 from raidtui.stack.fs import reasons as fs
 from raidtui.stack.lvm import reasons as lvm
+from raidtui.stack.tuning import reasons as tuning
 from raidtui.stack.zfs import reasons as zfs
 
 _ASK_KERNEL: Final = "Look at the kernel's messages (dmesg) for the devices that are named, then run it again."
@@ -15,6 +16,7 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     **fs.REASONS,
     **zfs.REASONS,
     **lvm.REASONS,
+    **tuning.REASONS,
     "md-too-few": (
         "Too few members",
         "The level needs more devices than its role has: two, or four for raid6. raidtui never forces mdadm to build less.",

@@ -20,7 +20,7 @@ from raidtui.stack.fs.spec import (
 
 LARGEST_BLOCK: Final = 4 * KIB
 """Of a page: larger ones cannot be mounted everywhere."""
-_COMMON: Final = frozenset({"type", "on", "atime", "discard"})
+_COMMON: Final = frozenset({"type", "on", "atime", "discard", "tuning"})
 _DEFAULTS: Final = {field.name: field.default for field in msgspec.structs.fields(FilesystemSpec)}
 _LEAST_BLOCK: Final = {"xfs": 512, "ext4": KIB}
 

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from raidtui.model.convert import Operand
 from raidtui.model.units import Size
+from raidtui.stack.tuning.spec import Tuning
 
 Type = Literal["xfs", "ext4", "btrfs", "f2fs"]
 Profile = Literal["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"]
@@ -77,6 +78,8 @@ class FilesystemSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """When reading a file writes the time of it."""
     discard: Literal["none", "online", "async"] = "none"
     """Tell the device of blocks that files gave back: never, with each (`online`), or gathered (`async`, btrfs)."""
+    tuning: Tuning | None = None
+    """Kernel settings while the filesystem stands."""
 
 
 FIELDS_OF: Final[dict[str, frozenset[str]]] = {

@@ -16,6 +16,7 @@ from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.scenario import Policy
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
+from raidtui.stack.tuning.spec import Tuning
 
 
 class DiskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -25,6 +26,8 @@ class DiskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """The disks to measure."""
     mode: Literal["each", "together"] = "each"
     """`each`: one after another, each its own target; `together`: all at once, one target."""
+    tuning: Tuning | None = None
+    """Kernel settings while the disks are measured."""
 
 
 class DiskLayer:

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from raidtui.model.convert import Operand
 from raidtui.model.units import Extent, Size
+from raidtui.stack.tuning.spec import Tuning
 
 Type = Literal["linear", "striped", "mirror", "raid0", "raid1", "raid4", "raid5", "raid6", "raid10"]
 
@@ -136,6 +137,8 @@ class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Compression and deduplication: the volume becomes the pool of a VDO volume."""
     thin: ThinSpec | None = None
     """Thin provisioning: the volume becomes the pool of a thin volume."""
+    tuning: Tuning | None = None
+    """Kernel settings while the volume stands."""
 
 
 INPUTS: Final = {"on": "member", "cache.on": "cache", "writecache.on": "cache"}

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from raidtui.model.convert import Operand
 from raidtui.model.units import Size
+from raidtui.stack.md.tuning import MdTuning
 
 Level = Literal["raid0", "raid1", "raid4", "raid5", "raid6", "raid10"]
 
@@ -54,6 +55,8 @@ class MdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """What happens after a crash; follows from `journal` and `bitmap` where not given, and is `resync` without them."""
     metadata: Literal["1.0", "1.1", "1.2"] = "1.2"
     """1.0: at the end; 1.1: at the start; 1.2: 4 KiB from the start."""
+    tuning: MdTuning | None = None
+    """Kernel settings while the array stands."""
 
 
 def consistency(spec: MdSpec) -> str | None:

@@ -94,8 +94,14 @@ def _text(now: Progress, began: float) -> str:
 
 @contextmanager
 def _at_full_speed(md: Path) -> Iterator[None]:
-    """The kernel holds syncs at 200 MB/s for the sake of other users of the array; there are none yet."""
+    """The kernel holds syncs at 200 MB/s for the sake of other users of the array; there are none yet.
+
+    A limit of the array's own was asked for, and stays.
+    """
     limit = md / "sync_speed_max"
+    if "(local)" in (read_text(limit) or ""):
+        yield
+        return
     with suppress(OSError):
         limit.write_text(str(_FASTEST_KIB_S))
     try:
