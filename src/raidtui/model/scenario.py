@@ -295,17 +295,22 @@ def _load(value: Any, place: str, catalog: Catalog) -> Load:
 def _node(value: Any, place: str, catalog: Catalog, roles: Mapping[str, Role], depth: int) -> Node:
     if depth > MAX_NESTING:
         raise fail("schema", f"layers are nested more than {MAX_NESTING} deep", place=place)
-    kind, options = single(value, place, "layer", {**catalog.layers, **catalog.gone})
+    _refuse_gone(value, place, catalog)
+    kind, options = single(value, place, "layer", catalog.layers)
     place = f"{place}.{kind}"
-    if kind not in catalog.layers:
-        message, remedy = catalog.gone[kind]
-        raise fail(kind, message, place=place, remedy=remedy)
     spec = decode(catalog.layers[kind], options, place)
     inputs = {
         name: tuple(_sources(operand.raw, f"{place}.{name}", catalog, roles, depth))
         for name, operand in catalog.inputs[kind](spec).items()
     }
     return Node(kind, spec, inputs, place)
+
+
+def _refuse_gone(value: Any, place: str, catalog: Catalog) -> None:
+    for kind in value if isinstance(value, dict) else ():
+        if kind in catalog.gone:
+            message, remedy = catalog.gone[kind]
+            raise fail(kind, message, place=f"{place}.{kind}", remedy=remedy)
 
 
 def _sources(raw: Any, place: str, catalog: Catalog, roles: Mapping[str, Role], depth: int) -> Iterator[RoleRef | Node]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from raidtui.stack import gone
+from raidtui.stack.bcache import reasons as bcache
 from raidtui.stack.fs import reasons as fs
 from raidtui.stack.lvm import reasons as lvm
 from raidtui.stack.tuning import reasons as tuning
@@ -13,7 +15,9 @@ _ASK_KERNEL: Final = "Look at the kernel's messages (dmesg) for the devices that
 _RECOVER: Final = "When the cause is gone, `raidtui recover` takes away what is left. It may be run any number of times."
 
 REASONS: Final[dict[str, tuple[str, str, str]]] = {
+    **bcache.REASONS,
     **fs.REASONS,
+    **gone.REASONS,
     **zfs.REASONS,
     **lvm.REASONS,
     **tuning.REASONS,

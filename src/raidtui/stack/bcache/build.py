@@ -1,0 +1,193 @@
+"""Making a cached device: superblocks with the planned UUIDs, registered with the kernel, checked to be what was meant."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack.bcache import kernel, superblock, tool
+from raidtui.stack.bcache.command import (
+    LOAD,
+    REGISTER,
+    make_argv,
+    node_path,
+    set_path,
+    settings,
+    tune_argvs,
+    write_argv,
+)
+from raidtui.stack.bcache.devices import Device, all_devices
+from raidtui.stack.bcache.dismantle import dismantle, stop
+from raidtui.stack.bcache.proof import look, member_differences, mismatch
+from raidtui.stack.blockdev import bounded
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.undoing import open_for_writing
+
+NODE_TIMEOUT_S: Final = 30.0
+LOCK_PATIENCE_S: Final = 20.0
+_PAUSE_S: Final = 0.05
+
+
+def create(context: Context, args: dict[str, Any]) -> Outcome:
+    """Make both superblocks, register both devices, and insist that they became one device that was meant.
+
+    Raises ProblemError. When it came out otherwise, it is taken down again first.
+    """
+    context.stop_if_cancelled()
+    devices = all_devices(context, args)
+    if kernel.set_folder(args).is_dir() and (kernel.set_folder(args) / "bdev0").exists():
+        return Outcome("already there", _take(context, args, devices))
+    context.about_to_write(args["disks"])
+    commands: list[Argv] = []
+    try:
+        commands.append(_load())
+        for role in ("cache", "backing"):
+            commands.append(_make(context, devices[role], args))
+        for role in ("cache", "backing"):
+            commands.append(_register(devices[role]))
+        _wait_until_attached(args)
+        facts = _take(context, args, devices)
+    except (ProblemError, OSError) as error:
+        # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
+        with suppress(ProblemError):
+            dismantle(context, args)
+        if isinstance(error, ProblemError):
+            raise
+        raise fail("bcache-not-there", f"the devices cannot be made ready: {error}", place=args["name"],
+                   remedy="Look at dmesg.", exit=Exit.BUILD_FAILED) from error  # fmt: skip
+    return Outcome("created", facts, tuple(commands))
+
+
+def tune(context: Context, args: dict[str, Any]) -> Outcome:
+    """Set every option that is set after creation. Raises ProblemError (`tool-failed`) for one that the kernel refuses."""
+    context.stop_if_cancelled()
+    for file, value in settings(args).items():
+        try:
+            tool.write(set_path(args, file), value)
+        except OSError as error:
+            raise fail("tool-failed", f"the kernel refuses {value} for {file}: {error.strerror}", place=args["name"],
+                       remedy="Look at dmesg.", exit=Exit.BUILD_FAILED) from error  # fmt: skip
+    return Outcome("done", {}, tune_argvs(args))
+
+
+def _load() -> Argv:
+    try:
+        command = tool.run(LOAD)
+    except ProblemError as error:
+        raise fail("bcache-missing", f"the kernel has no bcache: {error.problems[0].message}",
+                   remedy="Install the distribution's full kernel (linux-image-amd64).",
+                   exit=Exit.REFUSED) from error  # fmt: skip
+    _wait(Path(REGISTER).exists, "bcache-missing", "the module bcache was loaded, and is not there")
+    return command
+
+
+def _make(context: Context, device: Device, args: dict[str, Any]) -> Argv:
+    """Make one superblock, and give it its UUID before the kernel takes it."""
+    with _without_udev(device):
+        command = tool.run(make_argv(args, device.role, device.path))
+        until = time.monotonic() + LOCK_PATIENCE_S
+        while True:
+            try:
+                fd = open_for_writing(context, device.ref, device.path)
+                break
+            except (ProblemError, OSError):
+                # udev looks at devices of md and device-mapper whoever holds their lock, and registers them.
+                if time.monotonic() > until:
+                    raise
+                for one in kernel.ours(args):
+                    with suppress(OSError):
+                        stop(one)
+                time.sleep(_PAUSE_S)
+        try:
+            superblock.stamp(fd, device.uuid)
+        except ValueError as error:
+            raise fail("bcache-not-there", f"make-bcache left {error} on {device.path}", place=args["name"],
+                       remedy="This make-bcache works in another way.", exit=Exit.BUILD_FAILED) from error  # fmt: skip
+        finally:
+            os.close(fd)
+    return command
+
+
+@contextmanager
+def _without_udev(device: Device) -> Iterator[None]:
+    """udev leaves a disk alone while someone holds this lock; it may itself be looking at the disk just now."""
+    fd = os.open(device.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        until = time.monotonic() + LOCK_PATIENCE_S
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise fail("locked", "a program holds a lock (flock) on it", place=device.path, remedy="lslocks",
+                               exit=Exit.BUILD_FAILED) from None  # fmt: skip
+                time.sleep(_PAUSE_S)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _register(device: Device) -> Argv:
+    """Hand the device to the kernel; udev does the same, and whoever comes second is told that it is busy."""
+    until = time.monotonic() + NODE_TIMEOUT_S
+    while not _is_registered(device):
+        try:
+            tool.write(REGISTER, device.path)
+        except OSError as error:
+            if error.errno not in (errno.EBUSY, errno.EINVAL) or time.monotonic() > until:
+                text = f"the kernel does not take {device.path}: {error.strerror}"
+                raise fail("bcache-not-there", text, place=device.path, remedy="Look at dmesg.",
+                           exit=Exit.BUILD_FAILED) from error  # fmt: skip
+        time.sleep(_PAUSE_S)
+        if time.monotonic() > until:
+            raise fail("bcache-not-there", f"the kernel did not take {device.path}", place=device.path,
+                       remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
+    return write_argv(REGISTER, device.path)
+
+
+def _is_registered(device: Device) -> bool:
+    return (kernel.SYS_BLOCK / device.name / "bcache").is_dir()
+
+
+def _wait_until_attached(args: dict[str, Any]) -> None:
+    folder = kernel.set_folder(args)
+    _wait(lambda: (folder / "bdev0/dev").exists() and (folder / "cache0").exists(), "bcache-not-there",
+          "both devices were registered, and did not find each other")  # fmt: skip
+
+
+def _take(context: Context, args: dict[str, Any], devices: dict[str, Device]) -> dict[str, Any]:
+    """Its facts, once it is known to stand on the very devices that were meant. Raises ProblemError (`read-back`)."""
+    found = look(args)
+    if wrong := member_differences(devices, found):
+        raise mismatch(args["name"], wrong)
+    path = _path(args, found["device"])
+    context.built[args["ref"]] = path
+    return {"kernel_name": found["device"], "uuid": args["uuid"], "path": path}
+
+
+def _path(args: dict[str, Any], kernel_name: str) -> str:
+    """udev's name for it, once that is there: without udev there are no names, but there is a node."""
+    (uuid,) = [entry["uuid"] for entry in args["devices"] if entry["role"] == "backing"]
+    path, node = node_path(uuid), f"/dev/{kernel_name}"
+    until = time.monotonic() + NODE_TIMEOUT_S
+    while os.path.realpath(path) != node and time.monotonic() < until:
+        time.sleep(_PAUSE_S)
+    return path if os.path.realpath(path) == node else node
+
+
+def _wait(there: Any, code: str, text: str) -> None:
+    until = time.monotonic() + NODE_TIMEOUT_S
+    while not bounded(there, NODE_TIMEOUT_S, "asking bcache"):
+        if time.monotonic() > until:
+            raise fail(code, text, remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)
+        time.sleep(_PAUSE_S)

@@ -1,0 +1,92 @@
+"""The commands of the bcache layer: make-bcache, and what is written into files of sysfs, as a shell would write it.
+
+Below the set's folder, `bdev0` is the backing device and `cache0` the cache device: these paths are known before either is
+there. Only what is done to the backing device alone goes through its own folder.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from raidtui.model.plan import Argv
+
+FOLDER: Final = "/sys/fs/bcache"
+REGISTER: Final = f"{FOLDER}/register"
+LOAD: Final[Argv] = ("modprobe", "bcache")
+
+
+def node_path(backing_uuid: str) -> str:
+    """Where udev shows the device."""
+    return f"/dev/bcache/by-uuid/{backing_uuid}"
+
+
+def write_argv(path: str, value: str) -> Argv:
+    """A value written into a file, in the words of a shell."""
+    return ("sh", "-c", f"echo {value} > {path}")
+
+
+def set_path(args: dict[str, Any], file: str) -> str:
+    """A file of the set, of its backing device (`bdev0/…`) or of its cache device (`cache0/…`)."""
+    return f"{FOLDER}/{args['uuid']}/{file}"
+
+
+def own_path(device_path: str, file: str) -> str:
+    """A file of what bcache made of this device."""
+    name = device_path.removeprefix("/dev/")
+    if "/" in name:
+        name = f"$(basename $(readlink -f {device_path}))"
+    return f"/sys/class/block/{name}/bcache/{file}"
+
+
+def make_argv(args: dict[str, Any], role: str, path: str) -> Argv:
+    """make-bcache for one device. Both get the set's UUID, so that they find each other when they are registered."""
+    argv = ["make-bcache", "--cset-uuid", args["uuid"], "--block", str(args["block_bytes"])]
+    if role == "backing":
+        if args["data_offset_bytes"] is not None:
+            argv += ["--data-offset", str(args["data_offset_bytes"] // 512)]
+        return (*argv, "--bdev", path)
+    argv += ["--bucket", str(args["bucket_bytes"])]
+    if args["discard"]:
+        argv.append("--discard")
+    return (*argv, "--cache", path)
+
+
+def create_argvs(args: dict[str, Any], backing: str, cache: str) -> tuple[Argv, ...]:
+    return (
+        LOAD,
+        make_argv(args, "cache", cache),
+        make_argv(args, "backing", backing),
+        write_argv(REGISTER, cache),
+        write_argv(REGISTER, backing),
+    )
+
+
+def settings(args: dict[str, Any]) -> dict[str, str]:
+    """File of the set → value, for every option that is set after creation."""
+    found = {"bdev0/cache_mode": args["mode"], "cache0/cache_replacement_policy": args["replacement"]}
+    found |= {f"bdev0/{name}": str(value) for name, value in args["settings"].items()}
+    if args["congestion"] == "off":
+        found |= {"congested_read_threshold_us": "0", "congested_write_threshold_us": "0"}
+    return found
+
+
+def tune_argvs(args: dict[str, Any]) -> tuple[Argv, ...]:
+    return tuple(write_argv(set_path(args, file), value) for file, value in settings(args).items())
+
+
+def detach_argv(args: dict[str, Any]) -> Argv:
+    return write_argv(set_path(args, "bdev0/detach"), "1")
+
+
+def wipe_argv(path: str) -> Argv:
+    return ("wipefs", "--all", "--types", "bcache", path)
+
+
+def remove_argvs(args: dict[str, Any], backing: str, cache: str) -> tuple[Argv, ...]:
+    """Stop the device, stop the set, and take the superblocks off."""
+    return (
+        write_argv(own_path(backing, "stop"), "1"),
+        write_argv(set_path(args, "stop"), "1"),
+        wipe_argv(backing),
+        wipe_argv(cache),
+    )

@@ -1,0 +1,152 @@
+"""Taking a cached device away: found by the UUIDs of its set and its devices, in whatever state it is, and proven gone.
+
+It may be run at any time and any number of times: after a creation that died half-way, with a device unplugged, attached,
+detached, registered or not (udev registers by itself whatever has a superblock). Nothing with other UUIDs is touched.
+Dirty data is dropped: writing it back is a step of its own (`writeback.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack import blockdev
+from raidtui.stack.bcache import kernel, superblock, tool
+from raidtui.stack.bcache.command import node_path, own_path, set_path, wipe_argv, write_argv
+from raidtui.stack.bcache.devices import Device, present_devices
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+from raidtui.stack.nodes import users_of
+from raidtui.stack.undoing import NODE_PATIENCE_S, await_makers, is_there, open_for_writing, until_gone
+
+BUSY_PATIENCE_S: Final = 15.0
+STOP_PATIENCE_S: Final = 20.0
+
+
+def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
+    """Stop the device and its set, and take the superblocks off.
+
+    Facts: `stopped` (kernel names), `erased` and `missing` (references). Raises ProblemError (exit 6): `bcache-busy`,
+    `left-behind`, `stuck`.
+    """
+    await_makers(lambda: kernel.makers(args["uuid"]), "bcache-busy", "still makes a superblock", args["name"])
+    commands: list[Argv] = []
+    stopped: list[str] = []
+    erased: list[str] = []
+    missing: list[str] = []
+
+    def attempt() -> str:
+        _stop_all(args, stopped, commands)
+        devices, missing[:] = present_devices(context, args)
+        trouble = _erase_all(context, args, devices, erased, commands)
+        left = kernel.ours(args) or kernel.set_folder(args).exists()
+        return trouble or ("the kernel does not let go of it" if left else "")
+
+    until_gone(attempt, "the cached device", args["name"])
+    if stopped:
+        _await_link(Path(node_path(_backing(args)["uuid"])))
+    context.built.pop(args["ref"], None)
+    facts = {"stopped": list(dict.fromkeys(stopped)), "erased": erased, "missing": missing}
+    return Outcome("undone" if stopped or erased else "nothing to do", facts, tuple(dict.fromkeys(commands)))
+
+
+def _await_link(link: Path) -> None:
+    """Until udev has taken the name away. One that it forgot, and that leads nowhere, goes without it."""
+    until = time.monotonic() + NODE_PATIENCE_S
+    while link.is_symlink() and time.monotonic() < until:
+        time.sleep(0.05)
+    if link.is_symlink() and not link.exists():
+        with suppress(OSError):
+            link.unlink()
+
+
+def _backing(args: dict[str, Any]) -> dict[str, str]:
+    (found,) = [entry for entry in args["devices"] if entry["role"] == "backing"]
+    return dict(found)
+
+
+def stop(one: kernel.Registered) -> None:
+    """Have the kernel let go of one device: of a cache device with its whole set. Raises OSError, ProblemError."""
+    tool.write(one.folder / ("set/stop" if one.is_cache else "stop"), "1")
+
+
+def _stop_all(args: dict[str, Any], stopped: list[str], commands: list[Argv]) -> None:
+    """Backing device first, then the set, each until the kernel has dropped it."""
+    for one in kernel.ours(args):
+        if one.device:
+            _wait_until_unused(one.device)
+        with suppress(OSError):  # it is just going
+            stop(one)
+        commands.append(_stop_argv(args, one))
+        stopped.append(one.device or one.name)
+        until = time.monotonic() + STOP_PATIENCE_S
+        while _is_there(one) and time.monotonic() < until:
+            time.sleep(0.1)
+    folder = kernel.set_folder(args)
+    if folder.exists() and not kernel.ours(args):
+        # The set of a cache device that was pulled has no device of its own any more.
+        with suppress(OSError):
+            tool.write(folder / "stop", "1")
+        commands.append(write_argv(set_path(args, "stop"), "1"))
+        stopped.append(args["uuid"])
+
+
+def _stop_argv(args: dict[str, Any], one: kernel.Registered) -> Argv:
+    if one.is_cache:
+        return write_argv(set_path(args, "stop"), "1")
+    path = args["paths"].get(_backing(args)["ref"], f"/dev/{one.name}")
+    return write_argv(own_path(path, "stop"), "1")
+
+
+def _is_there(one: kernel.Registered) -> bool:
+    """A device that is still open somewhere stays after its folder has gone."""
+    return one.folder.exists() or bool(one.device and (kernel.SYS_BLOCK / one.device).exists())
+
+
+def _wait_until_unused(device: str) -> None:
+    """Being looked at by udev is waited for, being used is not: a device that is stopped in use stays half gone."""
+    until = time.monotonic() + BUSY_PATIENCE_S
+    while users := users_of(device):
+        if time.monotonic() > until:
+            raise fail("bcache-busy", f"the device cannot be stopped: {'; '.join(users)}", place=f"/dev/{device}",
+                       remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(0.3)
+
+
+def _erase_all(
+    context: Context, args: dict[str, Any], devices: list[Device], erased: list[str], commands: list[Argv]
+) -> str:
+    """Take the superblocks of this step off; what still has one afterwards, and why, or nothing."""
+    trouble = []
+    for device in devices:
+        try:
+            if not kernel.is_ours(superblock.read(device.path), args):
+                continue
+            commands += _erase(context, device)
+            if superblock.read(device.path) is not None:
+                trouble.append(f"{device.path} still has its superblock")
+            else:
+                erased.append(device.ref)
+        except (ProblemError, OSError) as error:
+            if is_there(context, device.ref, device.path):
+                trouble.append(f"{device.path}: {error}")
+    return "; ".join(trouble)
+
+
+def _erase(context: Context, device: Device) -> tuple[Argv, ...]:
+    """By wipefs, which leaves all but the magic number; then what it left."""
+    try:
+        commands: tuple[Argv, ...] = (tool.run(wipe_argv(device.path)),)
+    except blockdev.CallFailed as error:
+        commands = error.commands
+    fd = open_for_writing(context, device.ref, device.path)
+    try:
+        superblock.erase(fd)
+    finally:
+        os.close(fd)
+    return commands

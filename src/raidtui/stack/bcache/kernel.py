@@ -1,0 +1,188 @@
+"""What the kernel says of bcache (Documentation/admin-guide/bcache.rst): registered devices, their set, its numbers.
+
+A device is known by the UUIDs in the superblocks: kernel names change hands. Everything here reads; most of these files
+wait for the kernel's one lock of bcache, so that they are read by `bounded`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from raidtui.base.files import read_int, read_text
+from raidtui.model.problem import ProblemError
+from raidtui.stack.bcache import superblock
+from raidtui.stack.bcache.command import FOLDER
+from raidtui.stack.blockdev import bounded
+
+SYS_BLOCK: Final = Path("/sys/class/block")
+SETS: Final = Path(FOLDER)
+FIND_TIMEOUT_S: Final = 120.0
+_UNITS: Final = "kMGTPEZY"
+
+
+class Registered(NamedTuple):
+    """One device that the kernel's bcache has taken."""
+
+    name: str
+    """What the kernel calls the device itself."""
+    folder: Path
+    is_cache: bool
+    set_uuid: str
+    """Of the running set that it belongs to; empty where it has none."""
+    uuid: str
+    """Of a backing device, as the kernel says it; empty for a cache device."""
+    device: str
+    """`bcache0`; empty for a cache device, and while a backing device waits for its cache."""
+
+
+def registered(sys_block: Path = SYS_BLOCK) -> list[Registered]:
+    """Every one, backing devices first: they are stopped first."""
+    found = []
+    for folder in sorted(sys_block.glob("*/bcache")):
+        # The folder of the new device itself is a link to its backing device's.
+        if folder.is_symlink() or not folder.is_dir():
+            continue
+        is_cache = not (folder / "cache_mode").exists()
+        uuid = "" if is_cache else read_text(folder / "backing_dev_uuid") or ""
+        device = "" if is_cache else _link(folder / "dev")
+        of_set = _link(folder / ("set" if is_cache else "cache"))
+        found.append(Registered(folder.parent.name, folder, is_cache, of_set, uuid, device))
+    return sorted(found, key=lambda one: one.is_cache)
+
+
+def uuids(args: dict[str, Any]) -> set[str]:
+    """Of the devices of this step."""
+    return {entry["uuid"] for entry in args["devices"]}
+
+
+def is_ours(found: superblock.Superblock | None, args: dict[str, Any]) -> bool:
+    """Whether a superblock is one that this step made: it has the set's UUID, or already the one that was planned."""
+    return found is not None and (found.set_uuid == args["uuid"] or found.uuid in uuids(args))
+
+
+def ours(args: dict[str, Any]) -> list[Registered]:
+    """The registered devices that this step made. Raises ProblemError (`stuck`)."""
+    return bounded(lambda: [one for one in registered() if _belongs(one, args)], FIND_TIMEOUT_S, "asking bcache")
+
+
+def _belongs(one: Registered, args: dict[str, Any]) -> bool:
+    if one.set_uuid == args["uuid"] or one.uuid in uuids(args):
+        return True
+    if one.set_uuid or one.is_cache:
+        return False
+    # A backing device without its set, and from before it had its own UUID: only its superblock knows.
+    try:
+        return is_ours(superblock.read(f"/dev/{one.name.replace('!', '/')}"), args)
+    except (OSError, ProblemError):
+        return False
+
+
+def signatures(args: dict[str, Any], sys_block: Path = SYS_BLOCK) -> Iterator[str]:
+    """UUIDs of all superblocks of this step, as far as they can be read: those planned, and those not yet given."""
+    yield from uuids(args)
+    for node in sorted(sys_block.iterdir()):
+        if (read_int(node / "size") or 0) * 512 < 2 * superblock.OFFSET:
+            continue
+        try:
+            found = superblock.read(f"/dev/{node.name.replace('!', '/')}")
+        except (OSError, ProblemError):
+            continue
+        if found is not None and is_ours(found, args):
+            yield found.uuid
+
+
+def set_folder(args: dict[str, Any]) -> Path:
+    return SETS / str(args["uuid"])
+
+
+def makers(set_uuid: str) -> list[int]:
+    """Processes of make-bcache that work for this set."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0") if folder.name.isdigit() else []
+        except OSError:
+            continue
+        if words and Path(os.fsdecode(words[0])).name == "make-bcache" and set_uuid.encode() in words:
+            found.append(int(folder.name))
+    return found
+
+
+def read_back(args: dict[str, Any], sets: Path = SETS) -> dict[str, Any]:
+    """Everything that can be asked for, and how it is doing; None where a file is not there (any more)."""
+    folder = sets / args["uuid"]
+    backing, cache = folder / "bdev0", folder / "cache0"
+    device = _link(backing / "dev")
+    sectors = read_int(SYS_BLOCK / device / "size") if device else None
+    return {
+        "device": device or None,
+        "backing": _owner(backing),
+        "cache": _owner(cache),
+        "backing_uuid": read_text(backing / "backing_dev_uuid"),
+        "size_bytes": None if sectors is None else sectors * 512,
+        "mode": chosen(read_text(backing / "cache_mode")),
+        "state": read_text(backing / "state"),
+        "running": read_int(backing / "running"),
+        "dirty_bytes": from_hprint(read_text(backing / "dirty_data")),
+        "io_errors": read_int(backing / "io_errors"),
+        "cache_io_errors": read_int(cache / "io_errors"),
+        "sequential_cutoff": read_text(backing / "sequential_cutoff"),
+        "readahead_cache_policy": chosen(read_text(backing / "readahead_cache_policy")),
+        "writeback_percent": read_int(backing / "writeback_percent"),
+        "writeback_delay": read_int(backing / "writeback_delay"),
+        "bucket_size": read_text(cache / "bucket_size"),
+        "block_size": read_text(cache / "block_size"),
+        "nbuckets": read_int(cache / "nbuckets"),
+        "replacement": chosen(read_text(cache / "cache_replacement_policy")),
+        "discard": read_int(cache / "discard"),
+        "congested_read_threshold_us": read_int(folder / "congested_read_threshold_us"),
+        "congested_write_threshold_us": read_int(folder / "congested_write_threshold_us"),
+        "available_percent": read_int(folder / "cache_available_percent"),
+        "stats": stats(backing),
+    }
+
+
+def stats(folder: Path) -> dict[str, int | None]:
+    """Since it was attached: requests that were hits, misses or went past it, and the share of hits in percent."""
+    names = ("cache_hits", "cache_misses", "cache_bypass_hits", "cache_bypass_misses", "cache_hit_ratio")
+    found = {name: read_int(folder / "stats_total" / name) for name in names}
+    return {**found, "bypassed_bytes": from_hprint(read_text(folder / "stats_total/bypassed"))}
+
+
+def chosen(text: str | None) -> str | None:
+    """`writeback` of `writethrough [writeback] writearound none`."""
+    match = re.search(r"\[([^\]]+)\]", text or "")
+    return match.group(1) if match else None
+
+
+def hprint(value: int) -> str:
+    """A number as bcache writes it: `512.0k`, `4.0M` (bch_hprint in drivers/md/bcache/util.c)."""
+    unit, rest = -1, 0
+    while unit < 0 or value >= 1000:
+        unit, rest, value = unit + 1, value & 1023, value >> 10
+    return f"{value}.{rest * 10 // 1024}{_UNITS[unit]}"
+
+
+def from_hprint(text: str | None) -> int | None:
+    """About how many bytes that is: bcache says no more than one digit behind the point."""
+    match = re.fullmatch(r"(-?\d+)\.(\d)([kMGTPEZY])", text or "")
+    if match is None:
+        return None
+    tenths = int(match.group(1)) * 10 + int(match.group(2))
+    return max(0, tenths * (1 << 10 * (1 + _UNITS.index(match.group(3)))) // 10)
+
+
+def _link(path: Path) -> str:
+    try:
+        return Path(os.readlink(path)).name  # noqa: PTH115 - what it points to may be gone
+    except OSError:
+        return ""
+
+
+def _owner(folder: Path) -> str | None:
+    """The device whose folder this is a link to."""
+    return folder.resolve().parent.name if folder.is_dir() else None

@@ -1,0 +1,64 @@
+"""Options of a bcache device, and what they come to where the scenario leaves them out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from raidtui.model.convert import Operand
+from raidtui.model.units import Duration, Size
+
+Mode = Literal["writethrough", "writeback", "writearound", "none"]
+SECTOR: Final = 512
+KIB: Final = 1 << 10
+MIB: Final = 1 << 20
+DEFAULT_BUCKET_BYTES: Final = 512 * KIB
+"""As make-bcache(8)."""
+DEFAULT_DATA_OFFSET_BYTES: Final = 8 * KIB
+"""Where data begins on the backing device: right behind its superblock (uapi/linux/bcache.h, BDEV_DATA_START_DEFAULT)."""
+
+
+class BcacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A fast device that caches a slow one (bcache, the kernel's Documentation/admin-guide/bcache.rst)."""
+
+    on: Operand
+    """The backing device, which holds the data: one disk, or one layer."""
+    cache: Operand
+    """The device that caches it: one disk, or one layer."""
+    mode: Mode = "writethrough"
+    """writethrough: on both before it is done; writeback: in the cache first; writearound: written to the backing device
+    alone, and cached when it is read; none: the cache is passed by."""
+    bucket: Annotated[Size, Meta(examples=["512KiB", "2MiB"])] | None = None
+    """By which the cache is filled and emptied: a power of two from 4KiB to 16MiB, best the erase block of its device;
+    512KiB where not given."""
+    block: Annotated[Size, Meta(examples=["4KiB", "512B"])] | None = None
+    """The logical sector of the new device, a power of two up to 4KiB; the larger one of both devices where not given."""
+    data_offset: Annotated[Size, Meta(examples=["1MiB", "8KiB"])] | None = None
+    """Where data begins on the backing device; 8KiB where not given. A whole stripe keeps an array below aligned."""
+    replacement: Literal["lru", "fifo", "random"] = "lru"
+    """Which bucket goes when there is no room: the one longest not used, the oldest, or any."""
+    sequential_cutoff: Annotated[Size, Meta(examples=["4MiB", "0B"])] | None = None
+    """Requests that follow each other for longer than this go past the cache; 4MiB where not given, 0B: none do."""
+    congestion: Literal["default", "off"] = "default"
+    """default: while the cache answers slowly (2 ms for reads, 20 ms for writes), requests go past it; off: they do not."""
+    writeback_percent: Annotated[int, Meta(ge=0, le=40, extra={"unit": "%"})] | None = None
+    """writeback: how much of the cache may stay dirty; 10 where not given, 0: everything is written back at full speed."""
+    writeback_delay: Annotated[Duration, Meta(examples=["30s", "0s"])] | None = None
+    """writeback: how long dirty data stays before it is written back; 30 s where not given."""
+    discard: bool = False
+    """Buckets of the cache device are discarded before they are used again."""
+
+
+def bucket_bytes(spec: BcacheSpec) -> int:
+    return spec.bucket.bytes if spec.bucket is not None else DEFAULT_BUCKET_BYTES
+
+
+def data_offset_bytes(spec: BcacheSpec) -> int:
+    return spec.data_offset.bytes if spec.data_offset is not None else DEFAULT_DATA_OFFSET_BYTES
+
+
+def block_bytes(spec: BcacheSpec, *sectors: int) -> int:
+    """The block of the new device over devices with these logical sectors."""
+    return spec.block.bytes if spec.block is not None else max(sectors)

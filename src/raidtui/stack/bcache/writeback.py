@@ -1,0 +1,82 @@
+"""Detaching the cache: everything dirty is written back first, with progress, and never waited for while nothing moves."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from raidtui.base.files import read_text
+from raidtui.model.problem import ProblemError
+from raidtui.model.units import duration_text, size_text
+from raidtui.stack.bcache import kernel, tool
+from raidtui.stack.bcache.command import detach_argv
+from raidtui.stack.blockdev import bounded
+from raidtui.stack.context import Context
+from raidtui.stack.layer import Outcome
+
+STALLED_S: Final = 120.0
+"""Longer than any error handling of a bad disk takes. What is left then is dropped: the disks are made blank anyway."""
+POLL_S: Final = 0.25
+_READ_TIMEOUT_S: Final = 60.0
+
+
+class Moment(NamedTuple):
+    """One look at a backing device."""
+
+    attached: bool
+    state: str | None
+    dirty_bytes: int | None
+
+
+def detach(context: Context, args: dict[str, Any]) -> Outcome:
+    """Write dirty data back and take the cache off.
+
+    Facts: `dirty_bytes` and `stats` as they were before, `left_bytes`: what could not be written back, `seconds`. A cache
+    that is lost, or stands still, is no reason to keep the disks: it is said, and the next step takes it all away.
+    """
+    backing = next((one for one in kernel.ours(args) if not one.is_cache), None)
+    if backing is None or not backing.set_uuid:
+        return Outcome("nothing to do")
+    before = bounded(lambda: kernel.stats(backing.folder), _READ_TIMEOUT_S, "asking bcache")
+    began = moved = time.monotonic()
+    first = last = _look(backing.folder)
+    with suppress(OSError, ProblemError):  # what it could not do is seen below
+        tool.write(backing.folder / "detach", "1")
+    now = first
+    while (now := _look(backing.folder)).attached:
+        if now != last:
+            moved, last = time.monotonic(), now
+        elif time.monotonic() - moved > STALLED_S:
+            break
+        context.report(_text(first, now, began), _fraction(first, now))
+        time.sleep(POLL_S)
+    facts = {
+        "dirty_bytes": first.dirty_bytes,
+        "left_bytes": (now.dirty_bytes or 0) if now.attached else 0,
+        "seconds": round(time.monotonic() - began, 3),
+        "stats": before,
+    }
+    return Outcome("undone" if not now.attached else "done", facts, (detach_argv(args),))
+
+
+def _look(folder: Path) -> Moment:
+    def read() -> Moment:
+        dirty = kernel.from_hprint(read_text(folder / "dirty_data"))
+        return Moment((folder / "cache").is_symlink(), read_text(folder / "state"), dirty)
+
+    return bounded(read, _READ_TIMEOUT_S, "asking bcache")
+
+
+def _fraction(first: Moment, now: Moment) -> float | None:
+    if not first.dirty_bytes or now.dirty_bytes is None:
+        return None
+    return min(1.0, max(0.0, 1 - now.dirty_bytes / first.dirty_bytes))
+
+
+def _text(first: Moment, now: Moment, began: float) -> str:
+    done = _fraction(first, now)
+    seconds = time.monotonic() - began
+    left = f", {duration_text(seconds / done - seconds)} left" if done and done > 0.01 and seconds > 2 else ""
+    return f"writing back {size_text(now.dirty_bytes or 0)}{left}"
