@@ -18,6 +18,7 @@ from raidtui.model.scenario import Load, Node, Policy, RoleRef, Scenario
 from raidtui.model.units import size_text
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget
+from raidtui.stack.tuning.plan import with_tuning
 
 FIRST_TARGET_FD: Final = 100
 """Targets are open in the runner under these numbers, so that a plan can show the very argv that will run."""
@@ -155,9 +156,9 @@ class _Planner:
                       writes_bytes=written, seconds=written / FILL_BYTES_PER_S),
                 erases=erased, cell=cell.id,
             )  # fmt: skip
-        cooldown_s = min(self.policy.cooldown.seconds, QUICK_COOLDOWN_S if self.options.quick else 1e9)
         for draft in before:
             self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
+        cooldown_s = min(self.policy.cooldown.seconds, QUICK_COOLDOWN_S if self.options.quick else 1e9)
         if cooldown_s:
             self._add(Draft("cooldown", f"{cell.id}: rest", {"seconds": cooldown_s}, seconds=cooldown_s), cell=cell.id)
         estimate = engine.estimate(load.spec, size_bytes, kind=kind)
@@ -223,16 +224,17 @@ def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names,
                 continue
             below = plan_layout(source, roles, names, policy)
             assert below.offers is not None, "refused when the scenario was read"
-            build += below.build
             if below.before_cell:
                 raise fail("cold-below", f"caches of a {source.kind} cannot be emptied while a {node.kind} stands on it",
                            place=node.place, remedy='Measure it by itself, or set "caches": "warm" in the policy.',
                            exit=Exit.USAGE)  # fmt: skip
+            build += below.build
             teardown = [*below.teardown, *teardown]
             needs_zero |= below.needs_zero
             found.append(below.offers)
         parts[name] = tuple(found)
     own = all_layers()[node.kind].plan(node.spec, parts, names, policy)
+    own = with_tuning(node, roles, own, names)
     return Planned(
         (*build, *own.build),
         (*own.teardown, *teardown),

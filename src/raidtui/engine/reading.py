@@ -19,6 +19,7 @@ from raidtui.model.scenario import Catalog, Node, Role, RoleRef, Scenario, read_
 from raidtui.stack import gone
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import target_kind
+from raidtui.stack.tuning.plan import problems_of
 
 _MEET: Final = "Name it in the policy's `only`, or take it out."
 
@@ -136,7 +137,7 @@ def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
             for source in sources
             if isinstance(source, Node) and _offers(source) != "block"
         ]
-    return problems
+    return [*problems, *problems_of(layout, all_layers())]
 
 
 def _offers(node: Node) -> str:

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from raidtui import __version__
 from raidtui.base.files import write_atomic
-from raidtui.engine import measuring, runs
+from raidtui.engine import claims, measuring, runs
 from raidtui.engine.family import Family, family_of
 from raidtui.engine.journal import Journal
 from raidtui.engine.machine import describe
 from raidtui.engine.tally import Tally
 from raidtui.engine.watchdog import Watchdog
 from raidtui.gate.admit import admit, readmit
+from raidtui.gate.locks import Lock
 from raidtui.gate.permit import Permit
 from raidtui.model.convert import encode
 from raidtui.model.event import (
@@ -46,8 +47,8 @@ from raidtui.stack import mounts
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Outcome
-from raidtui.watch.sampler import Sampler
 from raidtui.watch.caches import Caches
+from raidtui.watch.sampler import Sampler
 from raidtui.watch.temperature import Thermometer
 from raidtui.watch.threads import Threads
 
@@ -92,6 +93,7 @@ class Runner:
         self._problems: list[Problem] = []
         self._listener: Callable[[Frame], None] | None = None
         self._permits: dict[str, Permit] = {}
+        self._claims: list[Lock] = []
         self._done_builds: list[tuple[Action, Step]] = []
         self._step = ""
         self._last_progress_s = 0.0
@@ -114,6 +116,7 @@ class Runner:
             self._save()
             for permit in self._permits.values():
                 permit.close()
+            claims.release(self._claims)
             self.journal.close()
             runs.close(self.folder)
             os.close(self._lock)
@@ -156,6 +159,7 @@ class Runner:
         prints = {p.id: p for role in self.plan.binding.values() for p in role}
         evidence: dict[str, object] = {}
         try:
+            self._claims = claims.take(self.folder.name, claims.claims_of(self.plan.steps))
             permits = admit(self.folder.name, list(prints.values()), evidence.update)
         except ProblemError as error:
             self._failed(Exit.REFUSED, error.problems)

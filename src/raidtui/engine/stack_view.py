@@ -20,6 +20,7 @@ from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import MAX_NESTING, ROLE_PATTERN, Policy, Role, single
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Layer, Part, Shape
+from raidtui.stack.tuning.spec import Tuning
 
 _ANY_SIZE_BYTES: Final = 1 << 40
 
@@ -83,11 +84,16 @@ def stack_of(raw: Any, place: str, ground: Ground, depth: int = 1) -> Piece | No
     view = LayerView(
         kind,
         place,
-        layer.words(spec, counts) if spec is not None else "",
+        _words(layer, spec, counts) if spec is not None else "",
         {name: tuple(piece.view for piece in pieces) for name, pieces in below.items()},
         layer_settings(kind, given, counts),
     )
     return _measured(layer, spec if sound and not problems else None, view, below, ground.policy, tuple(problems))
+
+
+def _words(layer: Layer, spec: Any, counts: Mapping[str, int]) -> str:
+    tuning: Tuning | None = getattr(spec, "tuning", None)
+    return layer.words(spec, counts) + (", tuned" if tuning is not None and tuning.words() else "")
 
 
 def _spec(layer: Layer, options: Any, place: str) -> tuple[Any, list[Problem]]:

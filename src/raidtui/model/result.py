@@ -79,6 +79,18 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     """The measuring tool's own report, unchanged."""
 
 
+class Tuned(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One setting of the kernel, as the kernel writes it."""
+
+    asked: str
+    found: str
+    """Before it was set."""
+    set: str
+    """As it was read back: the kernel rounds some."""
+    restored: str = ""
+    """As it was read back after it was put back; `gone with its device` where there was nothing left to put back."""
+
+
 class Built(msgspec.Struct, frozen=True, omit_defaults=True):
     """One layout in one round: what was asked, and what the kernel says came of it."""
 
@@ -91,6 +103,8 @@ class Built(msgspec.Struct, frozen=True, omit_defaults=True):
     initial_sync: str = ""
     """`none needed`, `waited for 312 s`, `skipped: all members were proven zero (discard)`."""
     size_bytes: int | None = None
+    tuning: dict[str, Tuned] = {}
+    """By what was set: `SERIAL queue/scheduler`, `rtabc0a md/stripe_cache_size`, `zfs_txg_timeout`."""
     commands: tuple[Argv, ...] = ()
     """Executed, in order, build and teardown."""
     seconds: float = 0.0

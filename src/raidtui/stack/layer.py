@@ -171,6 +171,10 @@ class Action:
         """Kernel names of what this step made and stands on, and what each is: `{"md127": "target", "sda": "member"}`."""
         return {}
 
+    def claims(self, args: dict[str, Any]) -> tuple[str, ...]:
+        """What it changes of the whole server, in words: one run at a time holds each of these, as long as it runs."""
+        return ()
+
     def leaves(self, args: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
         """Signatures it may leave on disks: what recovery may wipe. (type, UUID), or (type, "", label).
 

@@ -26,6 +26,7 @@ from raidtui.stack.zfs.command import (
     volume_argv,
 )
 from raidtui.stack.zfs.spec import ZpoolSpec
+from raidtui.stack.zfs.tuning import CLAIM
 
 _METADATA_BYTES: Final = 64 << 20
 """More than a fresh pool writes to one device: labels, partition table, its own metadata."""
@@ -161,6 +162,9 @@ class _Arc(Action):
 
     def undo(self, context: Context, args: dict[str, Any]) -> Outcome:
         return arc.put_back(context, args)
+
+    def claims(self, args: dict[str, Any]) -> tuple[str, ...]:
+        return (CLAIM,)
 
 
 _ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(

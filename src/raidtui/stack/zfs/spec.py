@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from raidtui.model.convert import Operand
 from raidtui.model.units import Extent, Size
+from raidtui.stack.zfs.tuning import ZfsTuning
 
 NAME_PATTERN: Final = r"^[a-z][a-z0-9_]{0,62}(@[a-z0-9_.:-]{1,60})?(?!\n)$"
 """Of a property: ZFS's own ones and `feature@…`; never a user's, which have a colon before any `@`."""
@@ -21,8 +22,8 @@ DEFAULT_ASHIFT: Final = 12
 DEFAULT_FAILMODE: Final = "continue"
 DEFAULT_BLOCK_BYTES: Final = 16 << 10
 """As ZFS since 2.2."""
-DRAID_DATA: Final = 8
 DEFAULT_RECORD_BYTES: Final = 128 << 10
+DRAID_DATA: Final = 8
 """Data disks of one redundancy group where nothing is said, or as many as there are."""
 
 PropertyName = Annotated[str, Meta(pattern=NAME_PATTERN)]
@@ -72,7 +73,6 @@ class Volume(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """Its ZFS properties by their own names, with their own values. `volblocksize` is 16K where not given."""
 
 
-class ZpoolSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A filesystem of the pool, mounted for the run alone: a directory whose files are measured."""
 
@@ -82,6 +82,7 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Its ZFS properties by their own names, with their own values. `recordsize` is 128K where not given."""
 
 
+class ZpoolSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Options of a ZFS pool (zpool-create(8), zpoolconcepts(7)) with one volume or one filesystem in it."""
 
     vdevs: Annotated[tuple[Vdev, ...], Meta(min_length=1, max_length=64)]
@@ -108,6 +109,8 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Properties of the pool's root filesystem, which what is measured inherits."""
     arc_max: Size | None = None
     """Most memory for the ARC while the pool stands, put back afterwards. As the server has it where not given."""
+    tuning: ZfsTuning | None = None
+    """Kernel settings while the pool stands."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -210,18 +213,18 @@ def number(value: str | int) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def block_bytes(spec: ZpoolSpec) -> int:
-    """The volume's `volblocksize`, or the dataset's `recordsize`."""
-    if spec.dataset is None:
-        return number(measured_properties(spec).get("volblocksize", DEFAULT_BLOCK_BYTES)) or DEFAULT_BLOCK_BYTES
-    given = {**spec.inherited, **spec.dataset.properties}
-    return number(given.get("recordsize", DEFAULT_RECORD_BYTES)) or DEFAULT_RECORD_BYTES
 def measured_properties(spec: ZpoolSpec) -> Properties:
     """Those given for the volume or the dataset, whichever it is."""
     child = spec.volume or spec.dataset
     return child.properties if child is not None else {}
 
 
+def block_bytes(spec: ZpoolSpec) -> int:
+    """The volume's `volblocksize`, or the dataset's `recordsize`."""
+    if spec.dataset is None:
+        return number(measured_properties(spec).get("volblocksize", DEFAULT_BLOCK_BYTES)) or DEFAULT_BLOCK_BYTES
+    given = {**spec.inherited, **spec.dataset.properties}
+    return number(given.get("recordsize", DEFAULT_RECORD_BYTES)) or DEFAULT_RECORD_BYTES
 
 
 def copies(spec: ZpoolSpec) -> int:
