@@ -16,7 +16,7 @@ PLACE = "$.layouts.x.lvm"
 
 
 def spec_of(**options: Any) -> LvmSpec:
-    return decode(LvmSpec, {"on": "@data", **options})
+    return decode(LvmSpec, {"on": "@data"} | options)
 
 
 def disks(prefix: str, sizes: list[int], sector: int = 512) -> tuple[Part, ...]:

@@ -12,6 +12,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
 from raidtui.stack.layers.lvm import LAYER
+from raidtui.stack.lvm import names
 from raidtui.stack.lvm.command import CONFIG, lvm_uuid
 from raidtui.stack.lvm.health import of_target
 from raidtui.stack.lvm.kernel import Status
@@ -96,6 +97,19 @@ def test_a_vdo_and_a_thin_volume_are_made_by_these_commands() -> None:
         ("lvm", "lvcreate", "--type", "thin", "--name", "volume", "--virtualsize", "4177920K", "--thinpool", "pool",
          GROUP.name),
     )  # fmt: skip
+
+
+def test_a_pool_with_a_cache_is_cached_before_it_becomes_one() -> None:
+    spec = spec_of(type="striped", cache={"on": "@fast"}, vdo={})
+    planned = plan(spec, {"on": 2, "cache.on": 1})
+    assert [draft.action for draft in planned.build] == ["lvm.group", "lvm.volume", "lvm.cache", "lvm.pool", "lvm.verify"]
+    assert commands(planned)["lvm.cache"][1][-1] == f"{GROUP.name}/pool"
+    args = planned.build[0].args
+    assert [names.slow(args, pooled=pooled) for pooled in (False, True)] == ["pool_corig", "pool_vdata_corig"]
+    thin = plan(spec_of(writecache={"on": "@fast"}, thin={}), {"on": 1, "writecache.on": 1}).build[0].args
+    assert names.slow(thin, pooled=True) == "pool_tdata_wcorig"
+    assert names.is_cached(thin, {"pool", "pool_tdata", "pool_tdata_wcorig"})
+    assert not names.is_pooled(thin, {"pool", "pool_wcorig"})
 
 
 def test_every_command_sees_its_own_devices_only_and_starts_no_daemon() -> None:
@@ -215,6 +229,57 @@ def test_shape(options: dict[str, Any], count: int, may_fail: int, penalty: floa
     offers = plan(spec_of(**options), {"on": count}).offers
     assert offers is not None
     assert offers.stripe_bytes == stripe
+
+
+KIB = 1 << 10
+RAID5 = (64 * KIB, 192 * KIB)
+"""Chunk and stripe of an array of four."""
+
+
+@pytest.mark.parametrize(
+    ("options", "below", "shown"),
+    [
+        ({"type": "striped", "stripe_size": "256KiB"}, [None] * 3, (256 * KIB, 768 * KIB)),
+        ({"type": "raid6"}, [None] * 6, (64 * KIB, 256 * KIB)),
+        ({"type": "raid10"}, [RAID5] * 4, (64 * KIB, 128 * KIB)),
+        ({"type": "linear"}, [None], (None, None)),
+        ({"type": "linear"}, [RAID5], RAID5),
+        ({"type": "linear", "cache": {"on": "@fast"}}, [RAID5], RAID5),
+        ({"type": "linear"}, [RAID5, RAID5], (None, None)),
+        ({"type": "linear"}, [(64 * KIB, 128 * KIB)] * 2, (64 * KIB, 128 * KIB)),
+        ({"type": "linear"}, [(64 * KIB, 128 * KIB), None], (None, None)),
+        ({"type": "raid1"}, [RAID5, RAID5], (None, None)),
+        ({"type": "raid1"}, [(64 * KIB, 256 * KIB)] * 2, (64 * KIB, 256 * KIB)),
+        ({"type": "striped", "vdo": {}}, [None] * 2, (None, None)),
+        ({"type": "striped", "thin": {}}, [None] * 2, (None, None)),
+    ],
+)
+def test_a_filesystem_above_is_told_of_the_stripes_that_its_extents_begin_on(
+    options: dict[str, Any], below: list[tuple[int, int] | None], shown: tuple[int | None, int | None]
+) -> None:
+    on = tuple(
+        part._replace(chunk_bytes=of[0] if of else None, stripe_bytes=of[1] if of else None)
+        for part, of in zip(disks("on", [8 * GIB] * len(below)), below, strict=True)
+    )
+    parts = {"on": on} | ({"cache.on": disks("fast", [GIB])} if "cache" in options else {})
+    offers = LAYER.plan(spec_of(**options), parts, Names("t"), Policy()).offers
+    assert offers is not None
+    assert (offers.chunk_bytes, offers.stripe_bytes) == shown
+    shape = LAYER.shape(spec_of(**options), parts)
+    assert (shape.chunk_bytes, shape.stripe_bytes) == shown
+
+
+def test_the_threads_of_vdo_are_among_its_settings() -> None:
+    planned = plan(spec_of(vdo={"bio_threads": 8, "physical_threads": 2, "block_map_cache": "256MiB"}), {"on": 1})
+    (argv,) = commands(planned)["lvm.pool"]
+    settings = [argv[i + 1] for i, word in enumerate(argv) if word == "--vdosettings"]
+    assert settings == [
+        "slab_size_mb=2048", "index_memory_size_mb=256", "block_map_cache_size_mb=256",
+        "bio_threads=8", "physical_threads=2",
+    ]  # fmt: skip
+    with pytest.raises(ProblemError) as caught:
+        plan(spec_of(vdo={"physical_threads": 3}), {"on": 1})
+    assert caught.value.problems[0].code == "lvm-too-small", "there is room for two slabs"
 
 
 def test_a_device_of_dm_raid_counts_twice_and_what_stands_on_it_once() -> None:

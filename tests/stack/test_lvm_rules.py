@@ -67,12 +67,23 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("lvm-vdo", {"vdo": {"slab_size": "64MiB"}}, {"on": 1}, "vdo.slab_size"),
     ("lvm-vdo", {"vdo": {"index_memory": "300MiB"}}, {"on": 1}, "vdo.index_memory"),
     ("lvm-vdo", {"vdo": {"virtual_size": "5PiB"}}, {"on": 1}, "vdo.virtual_size"),
+    ("lvm-vdo", {"vdo": {"logical_threads": 0}}, {"on": 1}, "vdo.logical_threads"),
+    ("lvm-vdo", {"vdo": {"physical_threads": 2, "hash_zone_threads": 0}}, {"on": 1}, "vdo.hash_zone_threads"),
+    ("lvm-vdo", {"vdo": {"block_map_cache": "64MiB"}}, {"on": 1}, "vdo.block_map_cache"),
+    ("lvm-vdo", {"vdo": {"block_map_cache": "128MiB", "logical_threads": 9}}, {"on": 1}, "vdo.block_map_cache"),
+    ("lvm-together", {"on": {"lvm": {"on": "@d", "vdo": {}}}, "vdo": {}}, {"on": 1}, "vdo"),
+    (
+        "lvm-together",
+        {"on": [{"md": {"level": "raid1", "on": {"lvm": {"on": "@d", "thin": {}}}}}], "vdo": {}},
+        {"on": 1},
+        "vdo",
+    ),
     ("lvm-thin", {"thin": {"chunk": "32KiB"}}, {"on": 1}, "thin.chunk"),
     ("lvm-together", {"vdo": {}, "thin": {}}, {"on": 1}, "thin"),
-    ("lvm-together", {"cache": {"on": "@f"}, "vdo": {}}, FAST, "vdo"),
+    ("lvm-together", {"writecache": {"on": "@f"}, "vdo": {}}, SLOW, "vdo"),
     ("lvm-together", {"cache": {"on": "@f"}, "writecache": {"on": "@g"}}, {**FAST, **SLOW}, "writecache"),
     ("lvm-together", {"type": "mirror", "thin": {}}, {"on": 2}, "thin"),
-    ("lvm-together", {"type": "raid1", "integrity": {}, "vdo": {}}, {"on": 2}, "integrity"),
+    ("lvm-together", {"type": "raid1", "integrity": {}, "thin": {}}, {"on": 2}, "thin"),
 ]
 
 
@@ -104,6 +115,14 @@ ALLOWED: list[tuple[dict[str, Any], dict[str, int]]] = [
     ({"type": "striped", "cache": {"on": "@f", "chunk": "1MiB", "migration_threshold": "8MiB"}}, {"on": 2, "cache.on": 1}),
     ({"writecache": {"on": "@f", "block_size": "512B", "low_watermark": 10, "high_watermark": 40}}, SLOW),
     ({"type": "raid5", "vdo": {"virtual_size": "8TB", "compression": False}}, {"on": 6}),
+    ({"type": "raid5", "cache": {"on": "@f", "mode": "writeback"}, "vdo": {}}, {"on": 3, "cache.on": 1}),
+    ({"cache": {"on": "@f", "kind": "pool"}, "thin": {}}, FAST),
+    ({"writecache": {"on": "@f"}, "thin": {"chunk": "128KiB"}}, SLOW),
+    ({"type": "raid1", "integrity": {}, "cache": {"on": "@f"}}, {"on": 2, "cache.on": 1}),
+    ({"type": "raid1", "integrity": {}, "writecache": {"on": "@f"}}, {"on": 2, "writecache.on": 1}),
+    ({"vdo": {"hash_zone_threads": 0, "logical_threads": 0, "physical_threads": 0, "ack_threads": 0}}, {"on": 1}),
+    ({"vdo": {"physical_threads": 2, "bio_threads": 8, "block_map_cache": "256MiB"}}, {"on": 1}),
+    ({"on": {"lvm": {"on": "@d", "type": "striped"}}, "vdo": {}}, {"on": 1}),
     ({"type": "raid6", "thin": {"virtual_size": "50%", "chunk": "1MiB"}}, {"on": 5}),
 ]
 
@@ -113,6 +132,9 @@ def test_what_linux_builds_is_planned(options: dict[str, Any], counts: dict[str,
     spec = spec_of(**options)
     assert LAYER.check(spec, counts, PLACE) == []
     assert plan(spec, counts).build[0].action == "lvm.group"
+
+
+ON_TOP = ["", "integrity", "cache", "writecache", "vdo", "thin", "cache vdo", "writecache thin", "integrity cache"]
 
 
 @st.composite
@@ -134,7 +156,7 @@ def specs(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, int]]:
         "thin": st.sampled_from([{}, {"virtual_size": "10%", "zero": False}]),
     }
     options: dict[str, Any] = {"type": draw(st.sampled_from(types))}
-    on_top = draw(st.sampled_from(["", "", "", "integrity", "cache", "writecache", "vdo", "thin", "cache vdo"])).split()
+    on_top = draw(st.sampled_from(ON_TOP)).split()
     for name, values in maybe.items():
         known = name in ("integrity", "cache", "writecache", "vdo", "thin")
         if name in on_top or (not known and draw(st.booleans())):

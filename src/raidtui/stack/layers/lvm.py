@@ -14,7 +14,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Planned, PlannedTarget, Shape
 from raidtui.stack.lvm import build, command, dismantle, fast, health, meaning, pool, rules, size, sync, verify
 from raidtui.stack.lvm.arguments import arguments, target_bytes
-from raidtui.stack.lvm.spec import IMAGED, INPUTS, PARITY, REDUNDANT, LvmSpec, inputs, stripe_size_bytes
+from raidtui.stack.lvm.spec import IMAGED, INPUTS, PARITY, REDUNDANT, LvmSpec, inputs
 
 _SYNC_BYTES_S: Final = {True: 120e6, False: 200e6}
 """What an initial sync does in a second, roughly, by rotational; the kernel holds it at 200 MB/s."""
@@ -52,13 +52,13 @@ class LvmLayer:
         """Raises ProblemError (`lvm-too-small`)."""
         args = arguments(spec, parts, "rtshape", Names("shape"), nosync=False)
         devices = len(parts["on"])
-        stripe = stripe_size_bytes(spec)
+        chunk, stripe = size.stripes(spec, parts["on"])
         return Shape(
             target_bytes(args),
             meaning.may_fail(spec, devices) if _keeps_all(spec) else 0,
             size.write_penalty(spec, devices),
+            chunk,
             stripe,
-            size.stripe_bytes(spec, devices, stripe),
             spec.type in PARITY,
         )
 
@@ -197,6 +197,7 @@ def _offers(spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]], args: dict[str
     plain = args["cache"] is None and args["pool"] is None and args["integrity"] is None
     blocks = [(args[name] or {}).get("block_bytes", 0) for name in ("cache", "integrity")]
     blocks.append(_VDO_BLOCK if spec.vdo is not None else 0)
+    chunk, stripe = size.stripes(spec, parts["on"])
     sector = max(*(part.logical_sector_bytes for part in everything), *blocks)
     return Part(
         args["ref"],
@@ -206,7 +207,8 @@ def _offers(spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]], args: dict[str
         tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
         discard=plain and spec.type not in PARITY and all(part.discard for part in parts["on"]),
         rotational=any(part.rotational for part in parts["on"]),
-        stripe_bytes=size.stripe_bytes(spec, len(parts["on"]), stripe_size_bytes(spec)),
+        stripe_bytes=stripe,
+        chunk_bytes=chunk,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +15,12 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
-from raidtui.stack.lvm import fast, kernel, label, pool, tool
+from raidtui.stack.lvm import fast, kernel, label, names, pool, tool
 from raidtui.stack.lvm.command import VOLUME, pv_extra, vg_extra, volume_argv, volume_path
 from raidtui.stack.lvm.devices import Device, all_devices, paths_of
 from raidtui.stack.lvm.dismantle import dismantle
-from raidtui.stack.lvm.proof import group_differences, mismatch, read_group, read_volumes, volume_differences
-from raidtui.stack.lvm.verify import data_volume, differences
+from raidtui.stack.lvm.proof import group_differences, mismatch, read_group, read_volumes
+from raidtui.stack.lvm.verify import differences
 
 CREATE_TIMEOUT_S: Final = 120.0
 NODE_TIMEOUT_S: Final = 20.0
@@ -104,53 +104,49 @@ def _initial_sync(context: Context, args: dict[str, Any]) -> str:
 
 def create_volume(context: Context, args: dict[str, Any]) -> Outcome:
     """Create the volume that holds the data. Raises ProblemError."""
-    context.stop_if_cancelled()
-    devices = all_devices(context, args)
-    paths = [device.path for device in devices]
-    commands: list[Argv] = []
+    argv = volume_argv(args, paths_of(context, args, "member"), paths_of(context, args))
 
-    def make() -> dict[str, Any]:
-        on = paths_of(context, args, "member")
-        there = read_volumes(args, paths)
-        if not {args["volume"]["name"], data_volume(args)} & there.keys():
-            commands.append(tool.run(volume_argv(args, on, paths)))
-        facts = wait_for_node(context, args, args["volume"]["name"])
-        if commands and (wrong := volume_differences(args, read_volumes(args, paths), devices, args["volume"]["name"])):
-            raise mismatch(args["name"], wrong)
-        return facts
+    def is_made(volumes: Container[str]) -> bool:
+        stages = {name(args, pooled=pooled) for name in (names.data, names.slow) for pooled in (False, True)}
+        return any(name in volumes for name in stages)
 
-    facts = or_dismantle(context, args, make)
-    return Outcome("created" if commands else "already there", facts, tuple(commands))
+    return _make(context, args, [(argv, None)], is_made)
 
 
 def attach_cache(context: Context, args: dict[str, Any]) -> Outcome:
     """Create the fast volume and put it in front of the other one. Raises ProblemError."""
-    on, paths = paths_of(context, args, "cache"), paths_of(context, args)
-    create, attach = fast.argvs(args, on, paths)
-    return _convert(context, args, [(create, None), (attach, fast.answers(args))])
+    create, attach = fast.argvs(args, paths_of(context, args, "cache"), paths_of(context, args))
+    steps = [(create, None), (attach, fast.answers(args))]
+    return _make(context, args, steps, lambda volumes: names.is_cached(args, volumes))
 
 
 def make_pool(context: Context, args: dict[str, Any]) -> Outcome:
     """Make the volume a pool, and the volume that is measured in it. Raises ProblemError."""
-    on, paths = paths_of(context, args, "member"), paths_of(context, args)
-    return _convert(
-        context, args, [(argv, "y" if argv[1] == "lvconvert" else None) for argv in pool.argvs(args, on, paths)]
-    )
+    argvs = pool.argvs(args, paths_of(context, args, "member"), paths_of(context, args))
+    steps = [(argv, "y" if argv[1] == "lvconvert" else None) for argv in argvs]
+    return _make(context, args, steps, lambda volumes: names.is_pooled(args, volumes))
 
 
-def _convert(context: Context, args: dict[str, Any], steps: list[tuple[Argv, str | None]]) -> Outcome:
-    """Run commands with their answers, unless what they make is there already."""
+def _make(
+    context: Context,
+    args: dict[str, Any],
+    steps: list[tuple[Argv, str | None]],
+    is_made: Callable[[Container[str]], bool],
+) -> Outcome:
+    """Run commands with their answers, unless what they make is there already; and read back what there is by then."""
     context.stop_if_cancelled()
     devices = all_devices(context, args)
     paths = [device.path for device in devices]
     commands: list[Argv] = []
 
     def make() -> dict[str, Any]:
-        if data_volume(args) not in read_volumes(args, paths):
+        # What was made is active, and the kernel is asked in a moment.
+        if not is_made({one.volume for one in kernel.mappings(args["name"])}):
             for argv, answer in steps:
                 commands.append(tool.run(argv, answer=answer))
-        facts = wait_for_node(context, args)
-        if wrong := differences(args, read_volumes(args, paths), devices):
+        volumes = read_volumes(args, paths)
+        facts = wait_for_node(context, args, VOLUME if names.is_pooled(args, volumes) else args["volume"]["name"])
+        if wrong := differences(args, volumes, devices, whole=False):
             raise mismatch(args["name"], wrong)
         return facts
 
@@ -158,12 +154,12 @@ def _convert(context: Context, args: dict[str, Any], steps: list[tuple[Argv, str
     return Outcome("created" if commands else "already there", facts, tuple(commands))
 
 
-def wait_for_node(context: Context, args: dict[str, Any], name: str = VOLUME) -> dict[str, Any]:
+def wait_for_node(context: Context, args: dict[str, Any], name: str) -> dict[str, Any]:
     """Until the volume is active and udev shows it; the one that is measured is `built` from then on."""
     until = time.monotonic() + NODE_TIMEOUT_S
     path = volume_path(args["name"], name)
     while True:
-        node = kernel.volume_node(args["name"], name) or kernel.volume_node(args["name"])
+        node = kernel.volume_node(args["name"], name)
         named = node is not None and os.path.realpath(path) == f"/dev/{node}"
         # Without udev there are no names, but there is a node.
         if node is not None and (named or time.monotonic() > until) and Path(f"/dev/{node}").exists():

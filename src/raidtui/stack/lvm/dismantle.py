@@ -43,9 +43,9 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
     def attempt() -> str:
         devices, missing[:] = present_devices(context, args)
         marked = [device for device in devices if _carries(device)]
-        _refuse_shared_group(marked, args)
+        groups = _groups_on(marked, args)
         _deactivate(args, marked, removed, commands)
-        trouble = _remove(context, args, marked, erased, commands)
+        trouble = _remove(context, groups, marked, erased, commands)
         return trouble or ("it keeps coming back" if _ours(args) else "")
 
     until_gone(attempt, "the volume group", args["name"])
@@ -72,19 +72,23 @@ def _ours(args: dict[str, Any]) -> list[kernel.Mapping]:
     return [one for one in kernel.mappings(args["name"]) if kernel.is_ours(one, uuids)]
 
 
-def _refuse_shared_group(marked: list[Device], args: dict[str, Any]) -> None:
-    """Somebody may have added a disk of his to our group, and its volumes may be his by now."""
+def _groups_on(marked: list[Device], args: dict[str, Any]) -> list[str]:
+    """The group on our physical volumes, by the name that it has now.
+
+    Raises ProblemError (`lvm-foreign`) where somebody added a disk of his to it: its volumes may be his by now.
+    """
     if not marked:
-        return
+        return []
     try:
         rows = tool.report("pvs", ("pv_uuid", "vg_name"), [device.path for device in marked])
     except ProblemError:
-        return  # what LVM cannot read it cannot share
+        return []  # what LVM cannot read it cannot share
     known = {pv["uuid"] for pv in args["pvs"]}
     if strangers := [row["pv_uuid"] for row in rows if row["vg_name"] and row["pv_uuid"] not in known]:
         raise fail("lvm-foreign", f"the group has a physical volume that is not this run's: {strangers[0]}",
                    place=args["name"], remedy="Take it out (vgreduce), then: raidtui recover",
                    exit=Exit.LEFT_BEHIND)  # fmt: skip
+    return sorted({row["vg_name"] for row in rows} - {""})
 
 
 def _deactivate(args: dict[str, Any], marked: list[Device], removed: list[str], commands: list[Argv]) -> None:
@@ -109,18 +113,20 @@ def _deactivate(args: dict[str, Any], marked: list[Device], removed: list[str], 
             raise fail("lvm-busy", f"the volume cannot be deactivated: {'; '.join(users_of(top.node)) or 'it is in use'}",
                        place=f"/dev/mapper/{top.name}", remedy="End that use, then: raidtui recover",
                        exit=Exit.LEFT_BEHIND)  # fmt: skip
-        if len(now) == len(left):
+        if len(now) < len(left):
+            until = time.monotonic() + BUSY_PATIENCE_S  # what gets less is not in use, however long it takes
+        else:
             time.sleep(0.3)
     removed += names
 
 
-def _remove(context: Context, args: dict[str, Any], marked: list[Device], erased: list[str], commands: list[Argv]) -> str:
+def _remove(context: Context, groups: list[str], marked: list[Device], erased: list[str], commands: list[Argv]) -> str:
     """Volumes, group and labels by LVM; a label that is still there afterwards is written over. What is left, and why."""
     if not marked:
         return ""
     paths = [device.path for device in marked]
     common = flat(limits(paths))
-    for group in _groups_on(paths):
+    for group in groups:
         # Of a pool LVM asks whether what depends on it may go as well: it is all in this group, which is ours.
         _try(("lvm", "lvremove", group, *common), commands, answer="y")
         _try(("lvm", "vgremove", group, *common), commands)
@@ -138,15 +144,6 @@ def _remove(context: Context, args: dict[str, Any], marked: list[Device], erased
             if is_there(context, device.ref, device.path):
                 trouble.append(f"{device.path}: {error}")
     return "; ".join(trouble)
-
-
-def _groups_on(paths: list[str]) -> list[str]:
-    """The group on these devices by the name that it has now."""
-    try:
-        rows = tool.report("pvs", ("vg_name",), paths)
-    except ProblemError:
-        return []
-    return sorted({row["vg_name"] for row in rows} - {""})
 
 
 def _try(argv: Argv, commands: list[Argv], answer: str | None = None) -> None:

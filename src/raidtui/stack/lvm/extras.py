@@ -6,7 +6,7 @@ Sources: lvmraid(7), lvmcache(7), lvmvdo(7), lvmthin(7); tried with lvcreate and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from raidtui.model.problem import Exit, Problem
 from raidtui.model.units import Size
@@ -15,6 +15,16 @@ from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, CacheSpec, LvmSpec, Thin
 _GIB: Final = 1 << 30
 LARGEST_VDO_BYTES: Final = 4 << 50
 LARGEST_INDEX_BYTES: Final = 1 << 40
+LARGEST_MAP_CACHE_BYTES: Final = 16 << 40
+MAP_CACHE_OF_A_THREAD: Final = 16 * MIB
+_ON_TOP: Final = ("integrity", "cache", "writecache", "vdo", "thin")
+_NOT_TOGETHER: Final = {
+    ("cache", "writecache"): "LVM puts no second cache on a volume that has one",
+    ("writecache", "vdo"): "LVM makes no VDO pool of a volume with a writecache",
+    ("integrity", "thin"): "LVM makes no thin pool of a volume with checksums",
+    ("vdo", "thin"): "a volume is made VDO's pool or a thin one here, not both",
+}
+_ZONES: Final = ("hash_zone_threads", "logical_threads", "physical_threads")
 
 
 def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
@@ -27,6 +37,8 @@ def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> Iterator[Prob
         yield from _writecache(spec.writecache, counts, f"{place}.writecache")
     if spec.vdo is not None:
         yield from _vdo(spec.vdo, f"{place}.vdo")
+        yield from _vdo_threads(spec.vdo, f"{place}.vdo")
+        yield from _vdo_below(spec, place)
     if spec.thin is not None:
         yield from _thin(spec.thin, f"{place}.thin")
     if spec.mirror_log is not None and spec.type != "mirror":
@@ -39,23 +51,16 @@ def _refusal(code: str, message: str, place: str, remedy: str) -> Problem:
 
 
 def _together(spec: LvmSpec, place: str) -> Iterator[Problem]:
-    """One thing on top of a volume; more of them by a volume over a volume."""
-    asked = [name for name in ("cache", "writecache", "vdo", "thin") if getattr(spec, name) is not None]
-    for name in asked[1:]:
-        reasons = {
-            ("cache", "writecache"): "a volume with a cache takes no second one",
-            ("vdo", "thin"): "a VDO pool cannot be a thin pool's data at the same time",
-        }
-        text = reasons.get((asked[0], name), f"a volume with a {asked[0]} is not made into a {name} pool")
-        yield _refusal(
-            "lvm-together", text, f"{place}.{name}", f"Remove one of them, or put {name} into an lvm layer above."
-        )
-    if asked and spec.type == "mirror":
-        text = f"an old mirror takes no {asked[0]}"
-        yield _refusal("lvm-together", text, f"{place}.{asked[0]}", "Use raid1, which does.")
-    if asked and spec.integrity is not None:
-        text = f"LVM makes no {asked[0]} on a volume with checksums"
-        yield _refusal("lvm-together", text, f"{place}.integrity", f"Remove integrity or {asked[0]}.")
+    """What LVM puts on one volume at once: tried, each pair in both orders."""
+    asked = [name for name in _ON_TOP if getattr(spec, name) is not None]
+    for (first, second), reason in _NOT_TOGETHER.items():
+        if first in asked and second in asked:
+            remedy = f"Remove one of them, or put {second} into an lvm layer above."
+            yield _refusal("lvm-together", reason, f"{place}.{second}", remedy)
+    for name in asked if spec.type == "mirror" else ():
+        if name != "integrity":  # which says so itself
+            text = f"an old mirror takes no {name}"
+            yield _refusal("lvm-together", text, f"{place}.{name}", "Use raid1, which does.")
 
 
 def _integrity(spec: LvmSpec, place: str) -> Iterator[Problem]:
@@ -120,6 +125,42 @@ def _vdo(vdo: VdoSpec, place: str) -> Iterator[Problem]:
         yield _refusal("lvm-vdo", text, f"{place}.index_memory", "Such as 256MiB.")
     if vdo.virtual_size.bytes is not None and vdo.virtual_size.bytes > LARGEST_VDO_BYTES:
         yield _refusal("lvm-vdo", "a VDO volume is at most 4PiB", f"{place}.virtual_size", "Ask for less.")
+
+
+def _vdo_threads(vdo: VdoSpec, place: str) -> Iterator[Problem]:
+    """What LVM checks before the kernel does (device_mapper/vdo/vdo_target.c, vdo_limits.h)."""
+    zones = {name: 1 if (value := getattr(vdo, name)) is None else value for name in _ZONES}
+    if 0 in zones.values() and any(zones.values()):
+        name = next(name for name, value in zones.items() if value == 0)
+        text = f"{name} is 0, and the others are not: VDO has threads of all three kinds, or one for all"
+        yield _refusal("lvm-vdo", text, f"{place}.{name}", f"Set all of them to 0, or none: {', '.join(_ZONES)}.")
+    if (cache := vdo.block_map_cache) is None:
+        return
+    least = max(128 * MIB, (vdo.logical_threads or 1) * MAP_CACHE_OF_A_THREAD)
+    if cache.bytes % MIB or not least <= cache.bytes < LARGEST_MAP_CACHE_BYTES:
+        text = f"a cache of {cache.text} for the map of blocks is not whole MiB from {least // MIB}MiB to below 16TiB"
+        yield _refusal("lvm-vdo", text, f"{place}.block_map_cache", "At least 128MiB, and 16MiB per logical thread.")
+
+
+def _vdo_below(spec: LvmSpec, place: str) -> Iterator[Problem]:
+    """lvmvdo(7) supports no VDO over VDO, thin volumes or snapshots, wherever in the stack they are."""
+    for found in _volumes_below(spec.on.raw):
+        for name, words in (("vdo", "another VDO volume"), ("thin", "a thin volume")):
+            if found.get(name) is not None:
+                text = f"VDO over {words} is not supported: the space of both would have to be watched at once"
+                yield _refusal("lvm-together", text, f"{place}.vdo", f"Remove vdo here, or {name} below.")
+
+
+def _volumes_below(raw: Any) -> Iterator[Mapping[str, Any]]:
+    """Options of every volume that is somewhere in an operand as it was written."""
+    if isinstance(raw, list):
+        for one in raw:
+            yield from _volumes_below(one)
+    if isinstance(raw, dict):
+        for kind, options in raw.items():
+            if kind == "lvm" and isinstance(options, dict):
+                yield options
+            yield from _volumes_below(options)
 
 
 def _index_memory(size: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
-from raidtui.stack.lvm.command import VOLUME, flat, limits, lvcreate_argv
+from raidtui.stack.lvm.command import flat, limits, lvcreate_argv
 from raidtui.stack.lvm.proof import Difference, Row, compare, kernel_options
 from raidtui.stack.lvm.spec import KIB, MIB, CacheSpec, LvmSpec, WritecacheSpec, extent_bytes
 
@@ -97,7 +97,7 @@ def argvs(args: dict[str, Any], on: Sequence[str], paths: Sequence[str]) -> tupl
         options |= {"--cachemode": cache["mode"], "--cachepolicy": cache["policy"]}
     if cache["kind"] == "cachevol":
         options["--chunksize"] = f"{cache['chunk_bytes'] >> 10}K"
-    attach = ("lvm", "lvconvert", *flat(options), *_settings(cache), f"{group}/{VOLUME}", *flat(common))
+    attach = ("lvm", "lvconvert", *flat(options), *_settings(cache), f"{group}/{args['volume']['name']}", *flat(common))
     return lvcreate_argv(FAST, cache["size_bytes"], group, on, {**extra, **common}), attach
 
 
@@ -108,30 +108,25 @@ def _settings(cache: dict[str, Any]) -> tuple[str, ...]:
     return tuple(word for name, value in settings.items() for word in ("--cachesettings", f"{name}={value}"))
 
 
-def origin(args: dict[str, Any]) -> str:
-    """The name of the slow volume below its cache."""
-    return f"{VOLUME}_{'wcorig' if args['cache']['kind'] == 'writecache' else 'corig'}"
-
-
-def differences(args: Row, volumes: dict[str, Row]) -> list[Difference]:
-    """What is not as asked of the cache, by LVM and by the kernel's own table."""
-    cache, volume = args["cache"], volumes.get(VOLUME, {})
-    known = kernel_options(args["name"], VOLUME)
+def differences(args: Row, volumes: dict[str, Row], top: str) -> list[Difference]:
+    """What is not as asked of the cache in front of volume `top`, by LVM and by the kernel's own table."""
+    cache, volume = args["cache"], volumes.get(top, {})
+    known = kernel_options(args["name"], top)
     if cache["kind"] == "writecache":
-        wrong = compare({"segtype": "writecache", "writecache_block_size": str(cache["block_bytes"])}, volume, VOLUME)
+        wrong = compare({"segtype": "writecache", "writecache_block_size": str(cache["block_bytes"])}, volume, top)
         holder = f"{FAST}_cvol"
     else:
         asked = {"segtype": "cache", "cache_mode": cache["mode"], "cache_policy": cache["policy"],
                  "chunk_size": str(cache["chunk_bytes"])}  # fmt: skip
-        wrong = compare(asked, volume, VOLUME)
+        wrong = compare(asked, volume, top)
         policy = volume.get("kernel_cache_policy")
         if _ALIASES.get(cache["policy"], cache["policy"]) != _ALIASES.get(policy or "", policy):
-            wrong.append(Difference(f"{VOLUME} kernel_cache_policy", cache["policy"], policy))
+            wrong.append(Difference(f"{top} kernel_cache_policy", cache["policy"], policy))
         holder = f"{FAST}_cvol" if cache["kind"] == "cachevol" else f"{FAST}_cpool_cdata"
         if cache["mode"] not in known:
-            wrong.append(Difference(f"{VOLUME} mode in the kernel", cache["mode"], " ".join(known)))
+            wrong.append(Difference(f"{top} mode in the kernel", cache["mode"], " ".join(known)))
     wrong += compare({"lv_size": str(cache["size_bytes"]), "segtype": "linear"}, volumes.get(holder, {}), holder)
     for name, value in cache["settings"].items():
         if f"{name} {value}" not in " ".join(known):
-            wrong.append(Difference(f"{VOLUME} {name}", value, " ".join(known)))
+            wrong.append(Difference(f"{top} {name}", value, " ".join(known)))
     return wrong

@@ -77,6 +77,7 @@ def defaults(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, s
         "writecache": ("none", "no cache unless devices are given for it"),
         "vdo": ("none", "neither compression nor deduplication unless asked for"),
         "thin": ("none", "all blocks have their place from the start"),
+        "tuning": ("none", "kernel settings stay as they are found"),
     }
 
 

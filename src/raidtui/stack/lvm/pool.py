@@ -11,10 +11,13 @@ from raidtui.model.units import size_text
 from raidtui.stack.lvm.command import POOL, VOLUME, flat, limits, lvcreate_argv
 from raidtui.stack.lvm.fast import UNSEEN
 from raidtui.stack.lvm.proof import Difference, Row, compare
-from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, LvmSpec, extent_bytes, geometry
+from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, LvmSpec, VdoSpec, extent_bytes, geometry
 
 DEFAULT_SLAB_BYTES: Final = 2 << 30
 DEFAULT_INDEX_BYTES: Final = 256 * MIB
+VDO_NUMBERS: Final = ("ack_threads", "bio_threads", "bio_rotation", "cpu_threads", "hash_zone_threads", "logical_threads",
+                      "physical_threads", "block_map_era_length")  # fmt: skip
+"""Options of VDO that LVM takes, and shows, as numbers under the same name."""
 DEFAULT_CHUNK_BYTES: Final = 64 * KIB
 META: Final = "meta"
 _INDEX_SPACE: Final = 10
@@ -57,15 +60,7 @@ def arguments(spec: LvmSpec, size_bytes: int, free: Sequence[int]) -> dict[str, 
     extents = -(-virtual // extent) if wanted.virtual_size.bytes is not None else max(1, virtual // extent)
     found = {"virtual_bytes": extents * extent}
     if spec.vdo is not None:
-        slab = spec.vdo.slab_size.bytes if spec.vdo.slab_size is not None else DEFAULT_SLAB_BYTES
-        index = spec.vdo.index_memory.bytes if spec.vdo.index_memory is not None else DEFAULT_INDEX_BYTES
-        least = index * _INDEX_SPACE + slab + _VDO_OVERHEAD_BYTES
-        if size_bytes < least:
-            raise fail("lvm-too-small", f"VDO needs {size_text(least)} for its index and one slab; there are "
-                       f"{size_text(size_bytes)}", place="lvm.vdo", exit=Exit.USAGE,
-                       remedy="Bind larger disks, or choose a smaller slab_size.")  # fmt: skip
-        return found | {"kind": "vdo", "compression": spec.vdo.compression, "deduplication": spec.vdo.deduplication,
-                        "slab_bytes": slab, "index_bytes": index}  # fmt: skip
+        return found | _vdo(spec.vdo, size_bytes)
     assert spec.thin is not None
     copies = geometry(spec, len(free)).copies if spec.type in REDUNDANT else 1
     if spec.type in ("raid4", "raid5", "raid6"):
@@ -81,6 +76,29 @@ def arguments(spec: LvmSpec, size_bytes: int, free: Sequence[int]) -> dict[str, 
     }
 
 
+def _vdo(vdo: VdoSpec, size_bytes: int) -> dict[str, Any]:
+    slab = vdo.slab_size.bytes if vdo.slab_size is not None else DEFAULT_SLAB_BYTES
+    index = vdo.index_memory.bytes if vdo.index_memory is not None else DEFAULT_INDEX_BYTES
+    least = index * _INDEX_SPACE + slab + _VDO_OVERHEAD_BYTES
+    if size_bytes < least:
+        raise fail("lvm-too-small", f"VDO needs {size_text(least)} for its index and one slab; there are "
+                   f"{size_text(size_bytes)}", place="lvm.vdo", exit=Exit.USAGE,
+                   remedy="Bind larger disks, or choose a smaller slab_size.")  # fmt: skip
+    if (vdo.physical_threads or 0) > (slabs := 1 + (size_bytes - least) // slab):
+        raise fail("lvm-too-small", f"VDO has a physical thread for each slab at most; there is room for {slabs} slabs",
+                   place="lvm.vdo.physical_threads", remedy="Ask for fewer threads or smaller slabs.",
+                   exit=Exit.USAGE)  # fmt: skip
+    return {
+        "kind": "vdo",
+        "compression": vdo.compression,
+        "deduplication": vdo.deduplication,
+        "slab_bytes": slab,
+        "index_bytes": index,
+        "map_cache_bytes": vdo.block_map_cache.bytes if vdo.block_map_cache is not None else None,
+        "numbers": {name: value for name in VDO_NUMBERS if (value := getattr(vdo, name)) is not None},
+    }
+
+
 def argvs(args: dict[str, Any], on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, ...]:
     """Make the volume a pool, and a virtual volume in it. The conversion asks whether its content may be destroyed."""
     pool, group, common = args["pool"], args["name"], limits(paths)
@@ -90,8 +108,12 @@ def argvs(args: dict[str, Any], on: Sequence[str], paths: Sequence[str]) -> tupl
             "--compression": "y" if pool["compression"] else "n",
             "--deduplication": "y" if pool["deduplication"] else "n",
         }  # fmt: skip
-        settings = ("--vdosettings", f"slab_size_mb={pool['slab_bytes'] >> 20}",
-                    "--vdosettings", f"index_memory_size_mb={pool['index_bytes'] >> 20}")  # fmt: skip
+        asked = {"slab_size_mb": pool["slab_bytes"] >> 20, "index_memory_size_mb": pool["index_bytes"] >> 20}
+        if pool["map_cache_bytes"] is not None:
+            asked["block_map_cache_size_mb"] = pool["map_cache_bytes"] >> 20
+        settings = tuple(
+            word for name, value in (asked | pool["numbers"]).items() for word in ("--vdosettings", f"{name}={value}")
+        )
         return (("lvm", "lvconvert", *flat(options), *settings, f"{group}/{POOL}", *flat(common)),)
     kind = {"--type": "linear"}
     if (copies := pool["metadata_copies"]) > 1:
@@ -107,11 +129,6 @@ def argvs(args: dict[str, Any], on: Sequence[str], paths: Sequence[str]) -> tupl
     return metadata, ("lvm", "lvconvert", *flat(options), f"{group}/{POOL}", *flat(common)), volume
 
 
-def data(args: dict[str, Any]) -> str:
-    """The name of the volume below the pool."""
-    return f"{POOL}_{'vdata' if args['pool']['kind'] == 'vdo' else 'tdata'}"
-
-
 def differences(args: Row, volumes: dict[str, Row]) -> list[Difference]:
     """What is not as asked of the pool and the virtual volume."""
     asked = args["pool"]
@@ -125,7 +142,9 @@ def differences(args: Row, volumes: dict[str, Row]) -> list[Difference]:
             "vdo_compression_state": "online" if asked["compression"] else "offline",
             "vdo_index_state": "online" if asked["deduplication"] else "offline",
             "vdo_slab_size": str(asked["slab_bytes"]), "vdo_index_memory_size": str(asked["index_bytes"]),
-        }  # fmt: skip
+        } | {f"vdo_{name}": str(value) for name, value in asked["numbers"].items()}  # fmt: skip
+        if asked["map_cache_bytes"] is not None:
+            expected["vdo_block_map_cache_size"] = str(asked["map_cache_bytes"])
     else:
         expected = {"segtype": "thin-pool", "chunk_size": str(asked["chunk_bytes"]), "discards": asked["discards"],
                     "zero": "zero" if asked["zero"] else "", "lv_when_full": "error",

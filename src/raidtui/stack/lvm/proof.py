@@ -19,7 +19,9 @@ VOLUME_FIELDS: Final = (
     "kernel_metadata_format", "writecache_block_size", "pool_lv", "data_lv", "metadata_lv", "lv_metadata_size",
     "lv_when_full", "discards", "zero", "raidintegritymode", "raidintegrityblocksize", "integritymismatches",
     "vdo_operating_mode", "vdo_compression", "vdo_deduplication", "vdo_compression_state", "vdo_index_state",
-    "vdo_slab_size", "vdo_index_memory_size",
+    "vdo_slab_size", "vdo_index_memory_size", "vdo_ack_threads", "vdo_bio_threads", "vdo_bio_rotation", "vdo_cpu_threads",
+    "vdo_hash_zone_threads", "vdo_logical_threads", "vdo_physical_threads", "vdo_block_map_cache_size",
+    "vdo_block_map_era_length",
 )  # fmt: skip
 Row = dict[str, Any]
 

@@ -54,7 +54,8 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "lvm-together": (
         "Not on one volume",
-        "A volume has one of cache, writecache, vdo and thin; an old mirror has none, and neither has one with checksums.",
+        "LVM puts one cache on a volume, makes no VDO pool of one with a writecache, no thin pool of one with checksums; "
+        "an old mirror takes none of them; VDO is supported over no other VDO, thin volume or snapshot.",
         "Remove one of them, or put it into an lvm layer above.",
     ),
     "lvm-integrity": (

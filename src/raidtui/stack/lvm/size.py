@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from raidtui.model.problem import Exit, fail
+from raidtui.stack.layer import Part
 from raidtui.stack.lvm.spec import (
     DEFAULT_REGION_BYTES,
     IMAGED,
@@ -15,6 +16,7 @@ from raidtui.stack.lvm.spec import (
     LvmSpec,
     extent_bytes,
     geometry,
+    stripe_size_bytes,
 )
 
 MOST_REGIONS: Final = 1 << 21
@@ -113,9 +115,22 @@ def region_bytes(spec: LvmSpec, size_bytes: int) -> int | None:
     return region
 
 
-def stripe_bytes(spec: LvmSpec, devices: int, stripe: int | None) -> int | None:
-    """Data in one full stripe; None where it does not stripe."""
-    return stripe * geometry(spec, devices).stripes if stripe else None
+def stripes(spec: LvmSpec, on: Sequence[Part]) -> tuple[int | None, int | None]:
+    """What lies in a row on one device, and data of one full stripe, as a filesystem above should know them.
+
+    What does not stripe itself shows the stripes of what it stands on, where its extents begin on them. A pool shows none:
+    what lies where in it is decided when it is written.
+    """
+    if spec.vdo is not None or spec.thin is not None:
+        return None, None
+    if (stripe := stripe_size_bytes(spec)) is not None:
+        return stripe, stripe * geometry(spec, len(on)).stripes
+    below = {(part.chunk_bytes, part.stripe_bytes) for part in on}
+    chunk, width = below.pop()
+    straight = spec.type == "linear" and len(on) == 1
+    if below or not chunk or not width or not (straight or extent_bytes(spec) % width == 0):
+        return None, None
+    return chunk, width
 
 
 def write_penalty(spec: LvmSpec, devices: int) -> float:

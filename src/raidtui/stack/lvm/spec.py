@@ -88,6 +88,24 @@ class VdoSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """By which it grows, a power of two from 128MiB to 32GiB; 2GiB where not given."""
     index_memory: Annotated[Size, Meta(examples=["256MiB", "1GiB"])] | None = None
     """For the index that finds equal blocks; 256MiB where not given, and ten times as much of the space below."""
+    ack_threads: Annotated[int, Meta(ge=0, le=100)] | None = None
+    """Threads that answer requests; 0 leaves it to the others; 1 where not given."""
+    bio_threads: Annotated[int, Meta(ge=1, le=100)] | None = None
+    """Threads that write and read below; 4 where not given."""
+    bio_rotation: Annotated[int, Meta(ge=1, le=1024)] | None = None
+    """Requests that go to one of the bio threads before the next one's turn; 64 where not given."""
+    cpu_threads: Annotated[int, Meta(ge=1, le=100)] | None = None
+    """Threads that hash and compress; 2 where not given."""
+    hash_zone_threads: Annotated[int, Meta(ge=0, le=100)] | None = None
+    """Threads that look for equal blocks; 1 where not given. None only together with logical and physical ones."""
+    logical_threads: Annotated[int, Meta(ge=0, le=60)] | None = None
+    """Threads that map what its user sees; 1 where not given."""
+    physical_threads: Annotated[int, Meta(ge=0, le=16)] | None = None
+    """Threads that give out space below, at most one per slab; 1 where not given."""
+    block_map_cache: Annotated[Size, Meta(examples=["128MiB", "1GiB"])] | None = None
+    """Memory for the map of blocks, 128MiB and more, whole MiB; 128MiB where not given."""
+    block_map_era_length: Annotated[int, Meta(ge=1, le=16380)] | None = None
+    """How long changes of the map may stay in memory: small recovers sooner; 16380 where not given."""
 
 
 class ThinSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

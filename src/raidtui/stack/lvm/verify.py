@@ -6,8 +6,7 @@ from typing import Any
 
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
-from raidtui.stack.lvm import fast, pool
-from raidtui.stack.lvm.command import VOLUME
+from raidtui.stack.lvm import fast, names, pool
 from raidtui.stack.lvm.devices import Device, all_devices
 from raidtui.stack.lvm.proof import (
     Difference,
@@ -20,19 +19,14 @@ from raidtui.stack.lvm.proof import (
 )
 
 
-def data_volume(args: Row) -> str:
-    """The name of the volume that holds the data, once everything is built."""
-    if args["cache"] is not None:
-        return fast.origin(args)
-    return pool.data(args) if args["pool"] is not None else VOLUME
-
-
-def differences(args: Row, volumes: dict[str, Row], devices: list[Device]) -> list[Difference]:
-    """What is not as asked of all volumes."""
-    wrong = volume_differences(args, volumes, devices, data_volume(args))
-    if args["cache"] is not None:
-        wrong += fast.differences(args, volumes)
-    if args["pool"] is not None:
+def differences(args: Row, volumes: dict[str, Row], devices: list[Device], *, whole: bool = True) -> list[Difference]:
+    """What is not as asked of all volumes; unless `whole`, of those that were made so far."""
+    pooled, cached = names.is_pooled(args, volumes), names.is_cached(args, volumes)
+    name = names.slow(args, pooled=pooled) if cached or whole else names.data(args, pooled=pooled)
+    wrong = volume_differences(args, volumes, devices, name)
+    if args["cache"] is not None and (cached or whole):
+        wrong += fast.differences(args, volumes, names.data(args, pooled=pooled))
+    if args["pool"] is not None and (pooled or whole):
         wrong += pool.differences(args, volumes)
     return wrong
 
