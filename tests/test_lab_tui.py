@@ -173,7 +173,11 @@ def test_composed_consented_run_watched_compared_and_exported_with_keys_alone(be
 def test_a_killed_terminal_leaves_the_run_and_another_one_comes_back_to_it(bench: Lab, folder: Path) -> None:
     serials = sorted(bench.serials)[:4]
     chosen = ",".join(serials)
-    words = ["replay", "quick", "--quick", "--layout", "raid10", "--layout", "raid5", "--detach"]
+    scenario = json.loads((Path(__file__).parents[1] / "scenarios/quick.json").read_text())
+    scenario["workloads"]["seq-write-1m-q8"]["fio"]["size"] = "256MiB"
+    (folder / "small.json").write_text(json.dumps(scenario))
+    bench.put_file(folder / "small.json", "/root/small.json")
+    words = ["replay", "/root/small.json", "--quick", "--layout", "raid10", "--layout", "raid5", "--detach"]
     started = bench.raidtui(*words, "--bind", f"data={chosen}", "--erase", chosen, timeout_s=PATIENCE_S)
     assert started.code == 0, started
     run = started.text.strip()

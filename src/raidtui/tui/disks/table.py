@@ -76,7 +76,7 @@ _IMPORTANCE = ("state", "serial", "size", "model", "role", "used", "kind", "link
 
 
 def fit_columns(entries: Sequence[Entry], width: int, signs: Signs) -> tuple[Column, ...]:
-    """The columns for a table of so many cells; what width is left goes to serial and model, then to the last of them."""
+    """The columns for a table of so many cells; what width is left goes to the serial first, and to the model last."""
     wanted = {field.key: _wanted(field, entries, signs) for field in FIELDS}
     left = width - MARK_WIDTH - GAP
     widths: dict[str, int] = {}
@@ -86,7 +86,7 @@ def fit_columns(entries: Sequence[Entry], width: int, signs: Signs) -> tuple[Col
             continue
         widths[key] = least
         left -= least + GAP
-    for key in ("kind", "link", "wear", "name", "role", "serial", "model"):
+    for key in ("serial", "kind", "link", "wear", "name", "role", "model"):
         if key in widths and left > 0:
             more = min(left, max(0, wanted[key] - widths[key]))
             widths[key] += more
@@ -128,14 +128,21 @@ class DiskRows:
         self._fields = [_field(column.key) for column in columns]
         self._signs = signs
         self._used_room = used_room
+        self._serial_room = next((column.width for column in columns if column.key == "serial"), 0)
 
     def cells(self, key: str) -> Sequence[str | Text]:
         entry = self._entries[key]
-        return [self._used(entry) if field.key == "used" else field.words(entry, self._signs) for field in self._fields]
+        own = {"used": self._used, "serial": self._serial}
+        return [own[field.key](entry) if field.key in own else field.words(entry, self._signs) for field in self._fields]
 
     def state(self, key: str) -> str:
         facts = self._entries[key].facts
         return "alert" if facts.gone else "" if facts.free else "dim"
+
+    def _serial(self, entry: Entry) -> str:
+        """The end of a serial tells disks of one batch apart, and is what consent asks for: it is never cut off."""
+        serial, room = entry.facts.serial, self._serial_room
+        return serial if len(serial) <= room else glyphs().ellipsis + serial[len(serial) - room + 1 :]
 
     def _used(self, entry: Entry) -> str:
         """How many more reasons there are is never what is cut off."""
