@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from raidtui.model.measure import Direction, Latency, Summary
-from raidtui.model.result import Cell, Result
+from raidtui.model.result import Built, Cell, Result
 from raidtui.results.facts import layout_facts, machine_facts, workload_facts
 from raidtui.results.naming import in_order
+
+if TYPE_CHECKING:
+    from raidtui.results.library.lean import LeanBuilt, LeanCell, LeanResult
 
 DIRECTIONS = ("read", "write", "trim", "sync")
 
@@ -73,15 +76,16 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True):
     """A table, not a run of raidtui."""
 
 
-def extract(result: Result) -> Extract:
-    """What a comparison needs of `result`. Its cells are kept whole in the points, not copied."""
+def extract(result: Result | LeanResult) -> Extract:
+    """What a comparison needs of `result`. Its cells are kept whole in the points, where they are whole; not copied."""
     scenario = result.scenario
-    layouts = in_order(scenario.get("layouts"), [c.layout for c in result.cells] + [b.layout for b in result.layouts])
+    built: Sequence[Built | LeanBuilt] = result.layouts
+    layouts = in_order(scenario.get("layouts"), [c.layout for c in result.cells] + [b.layout for b in built])
     loads = in_order(scenario.get("workloads"), [c.workload for c in result.cells])
     failed = {
-        built.layout: built.problem.message if built.problem else "it could not be built"
-        for built in reversed(result.layouts)
-        if built.status == "failed"
+        one.layout: one.problem.message if one.problem else "it could not be built"
+        for one in reversed(built)
+        if one.status == "failed"
     }
     return Extract(
         run=result.run,
@@ -105,7 +109,7 @@ def slim(found: Extract) -> Extract:
     return msgspec.structs.replace(found, points=points)
 
 
-def point(cell: Cell) -> Point:
+def point(cell: Cell | LeanCell) -> Point:
     """One cell as a point."""
     moved = directions(cell.summary)
     latency = {
@@ -117,7 +121,7 @@ def point(cell: Cell) -> Point:
         cell.id, cell.layout, cell.workload, cell.round, cell.part, cell.valid, cell.reasons,
         sum(d.iops for d in moved) if moved else None, sum(d.bytes_per_s for d in moved) if moved else None,
         latency, cell.cpu_cores_used, cell.write_amplification, cell.started, cell.seconds, cell.command,
-        workload_facts(cell), cell,
+        workload_facts(cell), cell if isinstance(cell, Cell) else None,
     )  # fmt: skip
 
 

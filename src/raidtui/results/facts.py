@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raidtui.model.result import Cell, Result
+
+if TYPE_CHECKING:
+    from raidtui.results.library.lean import LeanCell, LeanResult
 
 _READ_BACK = ("level", "chunk_bytes", "layout", "consistency", "bitmap", "journal_mode", "raid_disks", "metadata",
               "initial_sync", "volblocksize", "recordsize", "compression", "ashift", "sync", "stripe_bytes", "stripes",
@@ -29,7 +32,7 @@ class Confounder(NamedTuple):
     baseline: str
 
 
-def machine_facts(result: Result) -> dict[str, str]:
+def machine_facts(result: Result | LeanResult) -> dict[str, str]:
     """The server, its tools and its disks, and how the run was done."""
     machine, policy = result.machine, result.scenario.get("policy")
     facts = {
@@ -43,7 +46,7 @@ def machine_facts(result: Result) -> dict[str, str]:
         **{f"tool {name}": version for name, version in sorted(machine.tools.items())},
     }
     if isinstance(policy, Mapping):
-        facts |= {f"policy {name}": _text(policy[name]) for name in ("prefill", "order", "cooldown") if name in policy}
+        facts |= {f"policy {name}": _text(policy[name]) for name in _POLICY if name in policy}
     if result.disks:
         facts |= {
             "disks": _counted(disk.model or "unknown model" for disk in result.disks),
@@ -57,7 +60,7 @@ def machine_facts(result: Result) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
-def layout_facts(result: Result, layout: str) -> dict[str, str]:
+def layout_facts(result: Result | LeanResult, layout: str) -> dict[str, str]:
     """Options of a layout by their place (`md.chunk`), as given, and where they were left out as the kernel reads them."""
     section = result.scenario.get("layouts")
     given = section.get(layout) if isinstance(section, Mapping) else None
@@ -74,15 +77,20 @@ def layout_facts(result: Result, layout: str) -> dict[str, str]:
     return facts
 
 
-def workload_facts(cell: Cell) -> dict[str, str]:
+def workload_facts(cell: Cell | LeanCell) -> dict[str, str]:
     """What the tool itself says that it ran with."""
-    report = cell.report
-    if not isinstance(report, Mapping):
-        return {}
-    options = report.get("global options")
-    facts = {f"fio {key}": _text(value) for key, value in options.items() if key not in _OF_THE_RUN} \
-        if isinstance(options, Mapping) else {}  # fmt: skip
-    return facts | ({"tool fio": _text(report["fio version"]).removeprefix("fio-")} if "fio version" in report else {})
+    version, options = _said_of_itself(cell.report)
+    facts = {f"fio {key}": _text(value) for key, value in options.items() if key not in _OF_THE_RUN}
+    return facts | ({"tool fio": _text(version).removeprefix("fio-")} if version else {})
+
+
+def _said_of_itself(report: Any) -> tuple[object, Mapping[str, Any]]:
+    """Version and options in fio's report, whole or lean; nothing in the reports of other tools."""
+    if isinstance(report, Mapping):
+        version, options = report.get("fio version"), report.get("global options")
+    else:
+        version, options = getattr(report, "version", None), getattr(report, "options", None)
+    return version, options if isinstance(options, Mapping) else {}
 
 
 def confounders(

@@ -44,7 +44,7 @@ def write_cells(sheet: Worksheet, comparison: Comparison, head: Format) -> Range
 
 
 def _rates(comparison: Comparison) -> list[tuple[tuple[int, int], float | None]]:
-    """For each line of the tidy data: the entry it belongs to, and its rate where it counts, MB/s or operations per second."""
+    """For each line of the tidy data: the entry it belongs to, and its rate where it counts, in MB/s or operations."""
     found: list[tuple[tuple[int, int], float | None]] = []
     for number, row in enumerate(comparison.rows):
         for index, unit in enumerate(comparison.units):
