@@ -29,6 +29,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.bcache import build, dismantle, kernel, superblock, tool, writeback
+from raidtui.stack.bcache.command import node_path
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Draft, Outcome, Planned
@@ -116,9 +117,26 @@ def dirty(bench: Bench, path: str, mib: int = 24) -> None:
        "--allow_file_create=0 --ioengine=libaio --iodepth=4 --norandommap --randrepeat=1")  # fmt: skip
 
 
+def of_path(create: Draft) -> str:
+    """Where the plan says that udev will show the device."""
+    return node_path(create.args["devices"][0]["uuid"])
+
+
+def hits(bench: Bench, create: Draft) -> dict[str, int | None]:
+    """Read what was written, until the kernel has counted a hit: it adds them up every 14 seconds."""
+    path, until = bench.context.path(create.args["ref"]), time.monotonic() + 90
+    while True:
+        sh(f"fio --name=r --filename={path} --rw=randread --bs=16k --size=24M --io_size=4M --direct=1 --thread "
+           "--allow_file_create=0 --ioengine=libaio --norandommap --randrepeat=1")  # fmt: skip
+        found = kernel.stats(kernel.set_folder(create.args) / "bdev0")
+        if found["cache_hits"] or time.monotonic() > until:
+            return found
+        time.sleep(2)
+
+
 def undone(bench: Bench, planned: Planned) -> dict[str, Any]:
     """Undo as recovery does: first without permits, then with them, knowing nothing but the steps' arguments; twice."""
-    steps = [draft for draft in reversed(planned.build) if all_actions()[draft.action].undo is not None]
+    steps = tuple(reversed(planned.build))
     create = of_bcache(planned)
     before = sorted(all_actions()["bcache.create"].leaves(create.args))
     results = []
@@ -135,12 +153,14 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     create = of_bcache(planned)
     action = all_actions()["bcache.create"]
     path = bench.context.path(create.args["ref"])
-    seen["path"] = [path, planned.targets[0].paths[0]]
+    seen["path"] = [path, of_path(create)]
     seen["size"] = [int(sh(f"blockdev --getsize64 {path}")), create.args["size_bytes"]]
     seen["sector"] = [int(sh(f"blockdev --getss {path}")), create.args["block_bytes"]]
     seen["again"] = action.do(bench.context, create.args).result
-    if planned.targets[0].kind == "block":
-        dirty(bench, path)
+    target = planned.targets[0].refs[0]
+    dirty(bench, bench.context.path(target))
+    if case.get("hits"):
+        seen["hits"] = hits(bench, create)
     seen["used"] = kernel.read_back(create.args)
     seen["health"] = action.health(bench.context, create.args)
     seen["members"] = dict(action.members(bench.context, create.args))
@@ -270,7 +290,7 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     holder.kill()
     holder.wait()
     dismantle.BUSY_PATIENCE_S = 15.0
-    return {"mismatch": mismatch, "busy": busy, "pid": holder.pid, **undone(bench, planned)}
+    return {"mismatch": mismatch, "busy": busy, "pid": holder.pid, "uuid": create.args["uuid"], **undone(bench, planned)}
 
 
 def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
@@ -288,11 +308,12 @@ def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     subprocess.run(f"timeout 60 dd if=/dev/zero of={path} bs=64k count=64 oflag=direct", shell=True, capture_output=True)
     health = all_actions()["bcache.create"].health(bench.context, create.args)
     writeback.STALLED_S = 5.0
-    torn = {}
+    torn: dict[str, Any] = {}
     for draft in planned.teardown:
-        found = problem_of(lambda draft=draft: torn.update({draft.action: bench.run(draft).facts}))
-        if found:
-            torn[draft.action] = found
+        try:
+            torn[draft.action] = bench.run(draft).facts
+        except ProblemError as error:
+            torn[draft.action] = [error.problems[0].code, error.problems[0].message]
     result = undone(bench, planned)
     ready.unlink()
     pulled.unlink()

@@ -33,6 +33,7 @@ def checkup() -> Checkup:
         _root(), _python(), _tool("fio", ("fio", "--version"), "measuring", "apt install fio", _MIN_FIO),
         _tool("mdadm", ("mdadm", "--version"), "md arrays", "apt install mdadm"), _md_modules(),
         _tool("lvm", ("lvm", "version"), "LVM volumes", "apt install lvm2", _MIN_LVM), _vdo(), _libblockdev(),
+        _bcache(),
         _tool("zpool", ("zpool", "version"), "ZFS pools", "apt install zfsutils-linux zfs-dkms", _MIN_ZFS),
         _filesystems(), _udev(), _systemd(), _space(),
     )  # fmt: skip
@@ -91,6 +92,15 @@ def _vdo() -> Check:
     if find_tool("vdoformat") is None:
         return Check("VDO", False, "vdoformat not found", needed_for, "apt install vdo")
     return Check("VDO", True, "module and tools are there", needed_for)
+
+
+def _bcache() -> Check:
+    if not _has_module("bcache"):
+        return Check("bcache", False, "no module bcache", "bcache",
+                     "Install the distribution's full kernel (linux-image-amd64).")  # fmt: skip
+    if find_tool("make-bcache") is None:
+        return Check("bcache", False, "make-bcache not found", "bcache", "apt install bcache-tools")
+    return Check("bcache", True, "module and tools are there", "bcache")
 
 
 def _md_modules() -> Check:
