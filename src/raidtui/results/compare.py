@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from math import log, log1p
 from statistics import median
-from typing import NamedTuple
 
 import msgspec
 
@@ -26,7 +25,7 @@ BULK_BYTES = 256 << 10
 """From this block size on a workload is about throughput: MB/s says more than IOPS."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """One layout under one workload, over all rounds. Invalid cells are counted but never enter a number."""
 
     median: float | None
@@ -57,7 +56,7 @@ class Entry(msgspec.Struct, frozen=True):
     """The cells, in the order in which they were measured."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class Row(msgspec.Struct, frozen=True, gc=False):
     """One layout, or one disk of a layout that is measured disk by disk."""
 
     label: str
@@ -105,14 +104,22 @@ class Comparison(msgspec.Struct, frozen=True):
     """Those pairs."""
 
 
-class _Draft(NamedTuple):
-    """A row in the making: its points by workload."""
+class _Draft:
+    """A row in the making: its points by workload, and what of them counts."""
 
-    label: str
-    source: int
-    layout: str
-    part: str
-    points: Mapping[str, Sequence[Point]]
+    __slots__ = ("label", "layout", "medians", "part", "points", "source", "values")
+
+    def __init__(self, label: str, source: int, layout: str, part: str, points: Mapping[str, Sequence[Point]]) -> None:
+        self.label, self.source, self.layout, self.part, self.points = label, source, layout, part, points
+        self.values: dict[str, list[float]] = {}
+        """Rates of valid cells, by workload; only where there are any."""
+        self.medians: dict[str, float] = {}
+
+    def count(self, units: Mapping[str, Unit]) -> None:
+        """Find the values, once units are known."""
+        for name, points in self.points.items():
+            if values := _values(points, units[name]):
+                self.values[name], self.medians[name] = values, median(values)
 
 
 def compare(result: Result, baseline: str = "") -> Comparison:
@@ -150,6 +157,8 @@ class _Table:
     ) -> None:  # fmt: skip
         self._extracts, self._drafts, self._meant = extracts, drafts, meant
         self._columns = list(zip(workloads, units, strict=True))
+        for draft in drafts:
+            draft.count(dict(self._columns))
         self.reference = reference
 
     def noise(self) -> tuple[list[tuple[_Draft, _Draft]], float | None]:
@@ -160,9 +169,8 @@ class _Table:
             if options and not self._extracts[draft.source - 1].imported:
                 groups.setdefault((draft.source, draft.part, options), []).append(draft)
         pairs = [pair for group in groups.values() for pair in combinations(group, 2)]
-        medians = [(_median(a.points.get(name, ()), unit), _median(b.points.get(name, ()), unit))
-                   for a, b in pairs for name, unit in self._columns]  # fmt: skip
-        return pairs, noise_floor((a, b) for a, b in medians if a is not None and b is not None)
+        medians = ((a.medians[name], b.medians[name]) for a, b in pairs for name in a.medians if name in b.medians)
+        return pairs, noise_floor(medians)
 
     def rows(self, pairs: Sequence[tuple[_Draft, _Draft]], floor: float | None) -> Iterator[Row]:
         """All rows; verdicts are given to all of them together."""
@@ -170,10 +178,10 @@ class _Table:
         same = {(a.label, b.label) for a, b in pairs} | {(b.label, a.label) for a, b in pairs}
         for draft in self._drafts:
             entries = []
-            for name, unit in self._columns:
-                base = self._base(draft, name, unit)
+            for name, _ in self._columns:
+                base = self._base(draft, name)
                 word = judged.get((draft.label, name))
-                entry = _entry(draft.points[name], unit, base, word) if name in draft.points else None
+                entry = _entry(draft, name, base, word) if name in draft.points else None
                 if floor is not None and entry is not None and self.reference is not None:
                     entry = entry if (draft.label, self.reference.label) in same else _above(entry, floor)
                 entries.append(entry)
@@ -182,19 +190,16 @@ class _Table:
             yield Row(draft.label, tuple(entries), one.failed.get(draft.layout, ""), draft.source,
                       geometric_mean(shares), len(shares), self._confounders(draft))  # fmt: skip
 
-    def _base(self, draft: _Draft, name: str, unit: Unit) -> float | None:
-        if self.reference is None or draft is self.reference:
-            return None
-        return _median(self.reference.points.get(name, ()), unit)
+    def _base(self, draft: _Draft, name: str) -> float | None:
+        return None if self.reference is None or draft is self.reference else self.reference.medians.get(name)
 
     def _judged(self) -> dict[tuple[str, str], Judged]:
         """By row and workload. Every comparison of the table is of one family."""
         keys, pairs = [], []
-        base = {n: _values(self.reference.points.get(n, ()), u) for n, u in self._columns} if self.reference else {}
+        base = self.reference.values if self.reference is not None else {}
         for draft in self._drafts:
-            for name, unit in self._columns if self.reference is not None and draft is not self.reference else ():
-                values = _values(draft.points.get(name, ()), unit)
-                if values and base[name]:
+            for name, values in draft.values.items() if draft is not self.reference else ():
+                if name in base:
                     keys.append((draft.label, name))
                     pairs.append((base[name], values))
         return dict(zip(keys, judge(pairs), strict=True))
@@ -285,16 +290,15 @@ def _unit(iops: float, bytes_per_s: float, with_iops: float, with_bytes: float) 
     return "MB/s" if iops and bytes_per_s / iops >= BULK_BYTES else "IOPS"
 
 
-def _entry(points: Sequence[Point], unit: Unit, base: float | None, judged: Judged | None) -> Entry:
-    values = _values(points, unit)
-    middle = median(values) if values else None
+def _entry(draft: _Draft, name: str, base: float | None, judged: Judged | None) -> Entry:
+    points, values, middle = draft.points[name], draft.values.get(name, []), draft.medians.get(name)
     within = interval(values)
     share = middle / base if middle is not None and base else None
     one = judged if share is not None else None
     return Entry(
         middle, min(values, default=None), max(values, default=None), share,
         sum(point.valid for point in points), len(points),
-        tuple(dict.fromkeys(reason for point in points if not point.valid for reason in point.reasons)),
+        _reasons(points),
         within[0] if within else None, within[1] if within else None,
         one.verdict if one else "", one.low if one else None, one.high if one else None,
         one.rank_p if one else None, one.p if one else None,
@@ -310,10 +314,12 @@ def _above(entry: Entry, floor: float) -> Entry:
     return msgspec.structs.replace(entry, verdict="not told apart")
 
 
+def _reasons(points: Sequence[Point]) -> tuple[str, ...]:
+    """Why cells are not valid, each reason once."""
+    if all(point.valid for point in points):
+        return ()
+    return tuple(dict.fromkeys(reason for point in points if not point.valid for reason in point.reasons))
+
+
 def _values(points: Sequence[Point], unit: Unit) -> list[float]:
     return [value for point in points if point.valid and (value := rate_of(point, unit)) is not None]
-
-
-def _median(points: Sequence[Point], unit: Unit) -> float | None:
-    values = _values(points, unit)
-    return median(values) if values else None

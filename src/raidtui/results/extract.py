@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DIRECTIONS = ("read", "write", "trim", "sync")
 
 
-class Point(msgspec.Struct, frozen=True, omit_defaults=True):
+class Point(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One cell: one layout under one workload in one round, or one number of a table."""
 
     id: str
@@ -52,7 +52,7 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True):
     """The whole cell, for charts and histograms; None where only its numbers are known."""
 
 
-class Extract(msgspec.Struct, frozen=True, omit_defaults=True):
+class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One result or one imported table."""
 
     run: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raidtui.model.result import Cell, Result
@@ -20,8 +21,10 @@ _OF_THE_RUN = ("filename", "name", "runtime", "size", "thread", "percentile_list
                "exitall_on_error", "allow_file_create", "allow_mounted_write", "status-interval", "directory")  # fmt: skip
 """Options of fio that say where and how it reports, not what is done."""
 
+_POLICY = ("prefill", "order", "cooldown", "caches")
 
 _AS_BUILT = "as built: "
+_Facts = tuple[tuple[str, str], ...]
 
 
 class Confounder(NamedTuple):
@@ -45,7 +48,7 @@ def machine_facts(result: Result | LeanResult) -> dict[str, str]:
         "rehearsal": "yes" if result.rehearsal else "no",
         **{f"tool {name}": version for name, version in sorted(machine.tools.items())},
     }
-    if isinstance(policy, Mapping):
+    if isinstance(policy, dict):
         facts |= {f"policy {name}": _text(policy[name]) for name in _POLICY if name in policy}
     if result.disks:
         facts |= {
@@ -63,13 +66,13 @@ def machine_facts(result: Result | LeanResult) -> dict[str, str]:
 def layout_facts(result: Result | LeanResult, layout: str) -> dict[str, str]:
     """Options of a layout by their place (`md.chunk`), as given, and where they were left out as the kernel reads them."""
     section = result.scenario.get("layouts")
-    given = section.get(layout) if isinstance(section, Mapping) else None
+    given = section.get(layout) if isinstance(section, dict) else None
     facts = dict(_flat(given, ""))
     for built in result.layouts:
         if built.layout != layout or built.status != "built":
             continue
         for read in built.read_back.values():
-            if isinstance(read, Mapping):
+            if isinstance(read, dict):
                 facts |= {f"{_AS_BUILT}{key}": _text(read[key]) for key in _READ_BACK if read.get(key) is not None}
         if built.initial_sync:
             facts[f"{_AS_BUILT}initial_sync"] = built.initial_sync.split(":")[0].split(" for ")[0]
@@ -86,11 +89,11 @@ def workload_facts(cell: Cell | LeanCell) -> dict[str, str]:
 
 def _said_of_itself(report: Any) -> tuple[object, Mapping[str, Any]]:
     """Version and options in fio's report, whole or lean; nothing in the reports of other tools."""
-    if isinstance(report, Mapping):
+    if isinstance(report, dict):
         version, options = report.get("fio version"), report.get("global options")
     else:
         version, options = getattr(report, "version", None), getattr(report, "options", None)
-    return version, options if isinstance(options, Mapping) else {}
+    return version, options if isinstance(options, dict) else {}
 
 
 def confounders(
@@ -102,11 +105,17 @@ def confounders(
     A layout is meant to differ in what it is: its layers and their levels; where those are the same, in one option. What
     only one of them has is part of what it is. `meant` names facts that were meant to differ.
     """
-    found = [Confounder(name, here[name], there[name]) for name in here if name in there and here[name] != there[name]]
-    return tuple(one for one in [*found, *_of_layouts(layout, baseline)] if one.fact not in meant)
+    found = []
+    if here is not there and here != there:
+        found += [Confounder(name, here[name], there[name]) for name in here if name in there and here[name] != there[name]]
+    if layout and layout != baseline:
+        found += _of_layouts(tuple(layout.items()), tuple(baseline.items()))
+    return tuple(one for one in found if one.fact not in meant)
 
 
-def _of_layouts(layout: Mapping[str, str], baseline: Mapping[str, str]) -> list[Confounder]:
+@lru_cache(maxsize=4096)
+def _of_layouts(given_here: _Facts, given_there: _Facts) -> list[Confounder]:
+    layout, baseline = dict(given_here), dict(given_there)
     common = [name for name in layout if name in baseline and layout[name] != baseline[name]]
     given = [name for name in common if not _built(name)]
     if len(given) == 1 and _given_names(layout) == _given_names(baseline):
@@ -137,9 +146,9 @@ def _is_kind(name: str) -> bool:
 
 def _flat(value: object, place: str) -> Iterator[tuple[str, str]]:
     """Options by place; what a layer stands on is not one of them, but the layers below are walked."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         for key, below in value.items():
-            if key != "on" or isinstance(below, (Mapping, list)):
+            if key != "on" or isinstance(below, (dict, list)):
                 yield from _flat(below, f"{place}.{key}" if place else str(key))
     elif isinstance(value, list):
         for index, below in enumerate(value):
