@@ -11,15 +11,17 @@ class Source(NamedTuple):
 
     name: str
     data: bytes
+    mapping: tuple[tuple[str, str], ...] = ()
+    """What the columns of a plain table are, where their headings do not say it: `("layout", "Setup")`."""
 
 
 class Imported(NamedTuple):
     """What came of the files."""
 
     document: Any
-    """A scenario or a result as plain JSON data."""
+    """A scenario, a result or a table as plain JSON data."""
     suffix: str
-    """Of a file that holds it: `.scenario.json`, `.result.json`."""
+    """Of a file that holds it: `.scenario.json`, `.table.json`."""
     notes: tuple[str, ...] = ()
     """What was taken for something else or left out, one sentence each: nothing is lost silently."""
 

@@ -1,0 +1,135 @@
+"""Plain tables as text: blocks of cells behind commas, semicolons, tabs or bars, with the lines they stand in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from raidtui.results.imports.headings import rate_unit
+from raidtui.results.imports.tables import unreadable
+from raidtui.results.published import Published, read_number
+
+MAX_COLUMNS: Final = 1000
+_RULE: Final = re.compile(r"[\s|:+=-]*-{2,}[\s|:+=-]*")
+_DIRECTIVE: Final = re.compile(r"\s*#\s*([A-Za-z]+)(?:\s+([^:]{1,200}))?:\s*(.*)")
+_CELL: Final = re.compile(r"([~≈<>+-]?\s?(?:\d[\d\s.,'\u00a0\u2009\u202f]*)(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?")
+_COUNTED: Final = re.compile(r"([kKMG])\s*(iops|io/s|ops/s|ops/sec|ops)?", re.IGNORECASE)
+_TIMES: Final = {"us": "us", "µs": "us", "μs": "us", "usec": "us", "мкс": "us", "ms": "ms", "msec": "ms", "мс": "ms",
+                 "ns": "ns", "nsec": "ns", "s": "s", "sec": "s"}  # fmt: skip
+NOTHING: Final = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "none", "null", "?", "*", "n/a*", "x", "✗"})
+
+
+class Row(NamedTuple):
+    line: int
+    cells: tuple[str, ...]
+
+
+class Directive(NamedTuple):
+    """`# word subject: text`."""
+
+    line: int
+    word: str
+    subject: str
+    text: str
+
+
+class Cell(NamedTuple):
+    """A number and the unit behind it, where one stands there."""
+
+    number: Published
+    text: str
+    unit: str
+
+
+def blocks(lines: list[str], name: str) -> tuple[list[list[Row]], list[Directive]]:
+    """Tables that blank lines part, and what lines with # say. Raises ProblemError where a row is too wide."""
+    delimiter = delimiter_of(lines)
+    found: list[list[Row]] = [[]]
+    directives: list[Directive] = []
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("#"):
+            if (match := _DIRECTIVE.fullmatch(line)) is not None:
+                directives.append(
+                    Directive(number, match.group(1).lower(), (match.group(2) or "").strip(), match.group(3).strip())
+                )
+        elif _RULE.fullmatch(line):
+            continue
+        else:
+            cells = _split(line, delimiter)
+            if len(cells) > MAX_COLUMNS:
+                raise unreadable(f"{name}:{number}", f"the row has {len(cells)} columns; at most {MAX_COLUMNS} are read")
+            if any(cells):
+                found[-1].append(Row(number, cells))
+            elif found[-1]:
+                found.append([])
+    return [block for block in found if block], directives
+
+
+def delimiter_of(lines: list[str]) -> str:
+    """The sign that parts most lines into equally many cells; a comma within numbers loses against any other."""
+    best, score = ",", 0.0
+    for sign in ("\t", "|", ";", ","):
+        counts = [_outside(line, sign) for line in lines[:200] if line.strip() and not line.lstrip().startswith("#")]
+        with_sign = [count for count in counts if count]
+        if not with_sign:
+            continue
+        common = max(set(with_sign), key=with_sign.count)
+        here = with_sign.count(common) / len(counts)
+        if here > score + 0.15:
+            best, score = sign, here
+    return best
+
+
+def read_cell(text: str) -> Cell | None:
+    """`4603.11 MB/s`, `99.81%`, `2 817 002.93 IOPS`, `63.6k`, `120 µs`; None where no number stands."""
+    plain = text.strip().strip("*").strip()
+    if plain.lower() in NOTHING or (match := _CELL.fullmatch(plain)) is None:
+        return None
+    digits, rest = match.group(1).strip(), (match.group(2) or "").strip()
+    if (counted := _COUNTED.fullmatch(rest)) is not None and counted.group(1) != "g":
+        digits, rest = f"{digits}{counted.group(1).replace('m', 'M')}", counted.group(2) or ""
+    number = read_number(digits)
+    if number is None:
+        return None
+    return Cell(number, digits, _unit(rest)) if not rest or _unit(rest) else None
+
+
+def _unit(text: str) -> str:
+    """The unit that stands behind a number; nothing for any other word."""
+    lowered = text.lower().strip(" .()")
+    if lowered in ("%", "percent", "pct"):
+        return "%"
+    if lowered in ("iops", "io/s", "ops/s", "ops/sec", "ops", "iop/s"):
+        return "IOPS"
+    if lowered in ("kiops", "k iops"):
+        return "kIOPS"
+    return _TIMES.get(lowered, "") or rate_unit(text)
+
+
+def _split(line: str, delimiter: str) -> tuple[str, ...]:
+    if delimiter == "|":
+        inner = line.strip()
+        return tuple(cell.strip() for cell in inner.removeprefix("|").removesuffix("|").split("|"))
+    try:
+        return tuple(cell.strip() for cell in next(csv.reader(io.StringIO(line), delimiter=delimiter), ()))
+    except csv.Error:
+        return (line.strip(),)
+
+
+def _outside(line: str, sign: str) -> int:
+    """How often a sign stands outside of quotes."""
+    return sum(part.count(sign) for part in line.split('"')[::2])
+
+
+def columns_of(rows: list[Row]) -> Iterator[tuple[int, str]]:
+    """Index and text of each heading."""
+    yield from enumerate(rows[0].cells)
+
+
+def mapped(cells: tuple[str, ...], mapping: Mapping[str, str]) -> dict[int, str]:
+    """By column: the heading that the mapping says it has."""
+    wanted = {" ".join(heading.lower().split()): role for role, heading in mapping.items()}
+    return {i: wanted[key] for i, cell in enumerate(cells) if (key := " ".join(cell.lower().split())) in wanted}

@@ -1,0 +1,51 @@
+"""What dd says at its end: how much, how long, how fast; and the command, where the file shows it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from raidtui.model.table import Asked
+from raidtui.results.imports.tables import Building, TableReader, lines_of, stem
+from raidtui.results.labels import read_command
+from raidtui.results.published import read_number
+
+_COPIED: Final = re.compile(
+    r"\s*(\d+) bytes?(?: \([^)]*\))? copied, ([\d.,]+(?:e[-+]?\d+)?) s(?:ec(?:onds)?)?, ([\d.,]+) ([kKMG]?i?B)/s\s*"
+)
+_TRANSFERRED: Final = re.compile(r"\s*(\d+) bytes transferred in ([\d.]+) secs? \((\d+) bytes/sec\)\s*")
+_COMMAND: Final = re.compile(r"(?:^|[\s#$>+])(dd (?=\S*=).*)$")
+_UNITS: Final = {"B": "B/s", "kB": "kB/s", "KB": "kB/s", "MB": "MB/s", "GB": "GB/s", "KiB": "KiB/s", "MiB": "MiB/s",
+                 "GiB": "GiB/s"}  # fmt: skip
+
+
+def sniff(text: str) -> bool:
+    return any(_COPIED.fullmatch(line) or _TRANSFERRED.fullmatch(line) for line in text.splitlines()[:2000])
+
+
+def add(making: Building, text: str, name: str) -> None:
+    layout = making.layout(stem(name))
+    command, command_place, count = "", "", 0
+    for number, line in enumerate(lines_of(text, name), 1):
+        place = f"{name}:{number}"
+        if (shown := _COMMAND.search(line)) is not None:
+            command, command_place = shown.group(1).strip(), place
+        match = _COPIED.fullmatch(line) or _TRANSFERRED.fullmatch(line)
+        if match is None:
+            continue
+        count += 1
+        rate_unit = "B/s" if match.re is _TRANSFERRED else _UNITS.get(match.group(4), "")
+        done = read_command(command) if command else None
+        asked = Asked(
+            pattern=done.pattern if done else None, random=False, block_bytes=done.block_bytes if done else None,
+            command=command[:4000], place=command_place,
+        )  # fmt: skip
+        workload = making.workload(f"dd {count}" if count > 1 else "dd", asked)
+        making.add(layout, workload, "amount", read_number(match.group(1)), "B", place, match.group(1))
+        making.add(layout, workload, "time", read_number(match.group(2)), "s", place, match.group(2))
+        if rate_unit:
+            making.add(layout, workload, "bandwidth", read_number(match.group(3)), rate_unit, place, match.group(3))
+        command = ""
+
+
+READER = TableReader("dd", "what dd says at its end, as a table", sniff, add)

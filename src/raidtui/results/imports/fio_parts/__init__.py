@@ -1,0 +1,1 @@
+"""The formats of fio's reports, one file each, and what they share."""

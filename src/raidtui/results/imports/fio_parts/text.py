@@ -1,0 +1,85 @@
+"""The text that fio prints, of versions 2 and 3. Version 2 wrote KB and MB and meant 1024 and 1024² bytes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, cast
+
+from raidtui.results.imports.fio_parts.asked import asked_of, own_name
+from raidtui.results.imports.tables import Building, lines_of, stem
+from raidtui.results.published import read_number
+
+_HEAD: Final = re.compile(r"(\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?), ioengine=(\w+), iodepth=(\d+)\s*")
+_BLOCKS: Final = re.compile(r"\(([RWT])\) ([\d.]+[KMG]?i?B)-([\d.]+[KMG]?i?B)")
+_OLD_BLOCKS: Final = re.compile(r"([\d.]+[KMG]?)-([\d.]+[KMG]?)/([\d.]+[KMG]?)-([\d.]+[KMG]?)/.*")
+_JOB: Final = re.compile(r"(\S.*?): \(groupid=\d+, jobs=(\d+)\): err=\s*\d+.*")
+_FLOW: Final = re.compile(
+    r"\s+(read|write|trim)\s*: IOPS=([\d.]+[kMG]?), BW=([\d.]+)([KMG]?i?B)/s \(([\d.]+)([kMG]?B)/s\).*"
+)
+_OLD_FLOW: Final = re.compile(r"\s+(read|write|trim)\s*: io=[\d.]+[KMGT]?B, bw=([\d.]+)([KMG]?B)/s, iops=([\d.]+[kMG]?),.*")
+_LATENCY: Final = re.compile(r"\s+lat \((nsec|usec|msec)\)\s*: ?min=\s*\S+, max=\s*\S+, avg=\s*([\d.]+),.*")
+_PERCENTILES: Final = re.compile(r"\s+clat percentiles \((nsec|usec|msec)\):")
+_PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[\s*(\d+)\]")
+_TIMES: Final = {"nsec": "ns", "usec": "us", "msec": "ms"}
+_OLD_UNITS: Final = {"B": "B/s", "KB": "KiB/s", "MB": "MiB/s", "GB": "GiB/s"}
+_STATISTICS: Final = {"50.00": "p50", "99.00": "p99", "99.90": "p99.9"}
+
+Direction = Literal["read", "write", "trim"]
+
+
+def sniff(text: str) -> bool:
+    return any(_JOB.fullmatch(line) for line in text.splitlines()[:5000])
+
+
+def add(making: Building, text: str, name: str) -> None:
+    layout = making.layout(stem(name))
+    options: dict[str, dict[str, str]] = {}
+    workload, unit = "", ""
+    direction: Direction = "read"
+    for number, line in enumerate(lines_of(text, name), 1):
+        place = f"{name}:{number}"
+        if (head := _HEAD.fullmatch(line)) is not None:
+            options[head.group(1)] = {"rw": head.group(2), "bs": _block(head.group(3)), "iodepth": head.group(5)}
+        elif (job := _JOB.fullmatch(line)) is not None:
+            workload = own_name(making, layout, job.group(1))
+            making.workload(workload, asked_of({"numjobs": job.group(2), **options.get(job.group(1), {})}))
+        elif not workload:
+            continue
+        elif (flow := _FLOW.fullmatch(line)) is not None:
+            direction = cast(Direction, flow.group(1))
+            _flow(making, (layout, workload), direction, place, flow)
+        elif (old := _OLD_FLOW.fullmatch(line)) is not None:
+            direction = cast(Direction, old.group(1))
+            _old_flow(making, (layout, workload), direction, place, old)
+        elif (mean := _LATENCY.fullmatch(line)) is not None:
+            making.add(layout, workload, "latency", read_number(mean.group(2)), _TIMES[mean.group(1)], place, mean.group(2),
+                       direction=direction, statistic="mean")  # fmt: skip
+        elif (found := _PERCENTILES.fullmatch(line)) is not None:
+            unit = _TIMES[found.group(1)]
+        elif unit and line.lstrip().startswith("|"):
+            for share, value in _PERCENTILE.findall(line):
+                if share in _STATISTICS:
+                    making.add(layout, workload, "latency", read_number(value), unit, place, value, direction=direction,
+                               statistic=_STATISTICS[share])  # fmt: skip
+
+
+def _flow(making: Building, cell: tuple[str, str], direction: Direction, place: str, flow: re.Match[str]) -> None:
+    _, iops, binary, binary_unit, decimal, decimal_unit = flow.groups()
+    making.add(*cell, "iops", read_number(iops), "IOPS", place, iops, direction=direction)
+    making.add(*cell, "bandwidth", read_number(decimal), f"{decimal_unit}/s", place, decimal, direction=direction)
+    making.add(*cell, "bandwidth", read_number(binary), f"{binary_unit}/s", place, binary, direction=direction)
+
+
+def _old_flow(making: Building, cell: tuple[str, str], direction: Direction, place: str, flow: re.Match[str]) -> None:
+    _, rate, unit, iops = flow.groups()
+    making.add(*cell, "iops", read_number(iops), "IOPS", place, iops, direction=direction)
+    making.add(*cell, "bandwidth", read_number(rate), _OLD_UNITS[unit], place, rate, direction=direction)
+
+
+def _block(text: str) -> str:
+    """The one block size of all directions, or nothing."""
+    sizes = {size for _, low, high in _BLOCKS.findall(text) for size in (low, high)}
+    if not sizes and (old := _OLD_BLOCKS.fullmatch(text)) is not None:
+        sizes = set(old.groups())
+    found = {size.replace("iB", "").rstrip("B") for size in sizes}
+    return found.pop() if len(found) == 1 else ""

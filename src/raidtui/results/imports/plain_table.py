@@ -1,0 +1,352 @@
+"""Plain tables: CSV, tab-separated and Markdown, as people publish them.
+
+A row is one cell with its labels and numbers in columns (long), or one workload with a column for each layout (wide). Units
+stand in the headings or behind the numbers. Lines `# title: …`, `# source: …`, `# unit: …`, `# baseline: …`,
+`# command WORKLOAD: …`, `# map ROLE: HEADING` and `# claim: …` say what columns do not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from raidtui.model.table import Asked, Claim, Subject
+from raidtui.results.imports.cells import Cell, Directive, Row, blocks, delimiter_of, mapped, read_cell
+from raidtui.results.imports.headings import Heading, rate_unit, read_heading
+from raidtui.results.imports.tables import Building, TableReader, lines_of, stem, unreadable
+from raidtui.results.labels import read_label, size_bytes
+
+_HEAD: Final = ("title", "source", "date", "host", "name")
+_DISK: Final = re.compile(
+    r"((?:nvme|sd|ssd|hdd|disk|drive|osd|member)[\s_-]?)(?:\d+(?:n\d+)?|[a-z]{1,2}|#\d+)", re.IGNORECASE
+)
+_MODEL_IN_BRACKETS: Final = re.compile(r"(.+?)\s*\(([^()]+)\)(.*)")
+_TOLERANCE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent|per cent|процент)", re.IGNORECASE)
+_LIKE_AT_LEAST: Final = 4
+
+
+class _Columns(NamedTuple):
+    """The columns of one block by what they are."""
+
+    headings: Mapping[int, Heading]
+
+    def of(self, *roles: str) -> list[int]:
+        return [index for index, heading in self.headings.items() if heading.role in roles]
+
+
+def sniff(text: str) -> bool:
+    """A table with at least one number in a column that a heading or the cells give a unit."""
+    if text.lstrip()[:1] in ("{", "[") or re.search(r"^\[[^\]]+\]\s*$", text, re.MULTILINE):
+        return False
+    lines = [line for line in text.splitlines()[:400] if line.strip()]
+    sign = delimiter_of(lines)
+    rows = [line for line in lines if sign in line and not line.lstrip().startswith("#")]
+    if len(rows) < 2:
+        return False
+    known = any(read_heading(cell).role in ("figure", "share", "value") for line in rows[:50] for cell in line.split(sign))
+    units = any((cell := read_cell(part)) is not None and cell.unit for line in rows[1:50] for part in line.split(sign))
+    numbers = any(read_cell(part) is not None for line in rows[1:50] for part in line.split(sign))
+    said = "unit:" in text or bool(rate_unit(rows[0]))
+    return numbers and (known or units or said)
+
+
+def add(making: Building, text: str, name: str) -> None:
+    found, directives = blocks(lines_of(text, name), name)
+    settings = {d.word: d.text for d in directives if not d.subject}
+    making.head.update({key: value for key, value in settings.items() if key in _HEAD})
+    mapping = {d.subject.lower(): d.text for d in directives if d.word == "map"} | making.mapping
+    layouts_before = set(making.layouts)
+    previous: list[Row] = []
+    for block in found:
+        if previous and len(block[0].cells) == len(previous[0].cells) and any(map(read_cell, block[0].cells[1:])):
+            block.insert(0, previous[0])
+        previous = block
+        _Block(making, block, name, settings, mapping).read()
+    _commands(making, directives, name)
+    _baselines(making, settings.get("baseline", ""))
+    _likes(making, set(making.layouts) - layouts_before)
+    _claims(making, directives, name, settings.get("baseline", ""))
+
+
+class _Block:
+    """One table of a file."""
+
+    def __init__(
+        self, making: Building, rows: list[Row], name: str, settings: Mapping[str, str], mapping: Mapping[str, str]
+    ) -> None:
+        self._making, self._name, self._settings = making, name, settings
+        self._rows = rows
+        roles = mapped(rows[0].cells, mapping)
+        headings = {index: read_heading(cell) for index, cell in enumerate(rows[0].cells)}
+        headings |= {index: _by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
+        self._columns = _Columns(headings)
+        self._figures = self._columns.of("figure", "share")
+        self._taken = {(f.layout, f.workload, f.metric, f.direction) for f in making.figures if f.metric != "share"}
+
+    def read(self) -> None:
+        named = self._columns.of("value") and self._columns.of("unit", "metric")
+        if named or any(index and heading.role == "figure" for index, heading in self._columns.headings.items()):
+            self._long()
+        else:
+            self._wide()
+
+    def _long(self) -> None:
+        labels = self._columns.of("workload")
+        corner = ""
+        if not labels and not self._columns.of("layout", "block", "unknown"):
+            raise unreadable(f"{self._name}:{self._rows[0].line}", "no column says what was measured")
+        unknown = self._columns.of("unknown")
+        if not self._columns.of("layout") and not labels and unknown == [0]:
+            # A table of one layout: its name stands in the corner, its workloads below it.
+            corner, labels = self._rows[0].cells[0], [0]
+        elif not self._columns.of("layout", "workload") and unknown:
+            labels = unknown
+        for row in self._rows[1:]:
+            layout = self._layout(row, corner)
+            workload = self._workload(row, labels)
+            for index, heading in self._measured(row):
+                self._put(layout, workload, heading, row, index)
+
+    def _measured(self, row: Row) -> Iterator[tuple[int, Heading]]:
+        """Columns with numbers; of a value column, the metric that its row names."""
+        for index in self._figures:
+            yield index, self._columns.headings[index]
+        named = " ".join(self._cell(row, i) for i in self._columns.of("metric", "unit"))
+        for index in self._columns.of("value"):
+            heading = read_heading(named)
+            if heading.role in ("figure", "share"):
+                yield index, heading
+
+    def _wide(self) -> None:
+        first = self._columns.headings[0]
+        values = [i for i in self._columns.of("unknown", "share", "layout", "workload", "value", "ignored") if i]
+        corner_unit = rate_unit(first.text) or ("%" if "%" in first.text else "")
+        unit = corner_unit or self._settings.get("unit", "")
+        rows_are_layouts = first.role == "layout" or (first.role == "unknown" and self._headings_are_workloads(values))
+        for row in self._rows[1:]:
+            for index in values:
+                heading = self._columns.headings[index]
+                if heading.role == "share" and not rows_are_layouts:
+                    self._share_column(row, index, heading, values)
+                    continue
+                cell = read_cell(self._cell(row, index))
+                if cell is None:
+                    continue
+                layout = self._layout_key(self._cell(row, 0) if rows_are_layouts else heading.text)
+                label = heading.text if rows_are_layouts else self._cell(row, 0)
+                workload = self._workload(row, [], label)
+                known = _of_unit(cell.unit or rate_unit(heading.text) or unit, heading.text)
+                if known is None:
+                    raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
+                self._put(layout, workload, known, row, index)
+
+    def _share_column(self, row: Row, index: int, heading: Heading, values: Sequence[int]) -> None:
+        """A column of percentages beside columns of numbers: whose it is, and of whose, where there is but one answer."""
+        shares = [self._columns.headings[i] for i in values if self._columns.headings[i].role == "share"]
+        raw = [self._columns.headings[i].text for i in values if self._columns.headings[i].role != "share"]
+        whose = {id(one): one.other or _own_name(one, raw) for one in shares}
+        layout, of = whose[id(heading)], heading.of
+        if not layout:
+            others = [name for name in raw if not of or _plain(of) not in _plain(name)]
+            layout = others[-1] if len(others) == 1 or (len(others) == 2 and not of) else ""
+        if not of:
+            bases = [name for name in raw if name not in whose.values() and name != layout]
+            of = bases[0] if len(bases) == 1 else ""
+        if layout:
+            self._put(layout, self._workload(row, [], self._cell(row, 0)), heading._replace(of=of), row, index)
+        else:
+            self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whose percentages {heading.text!r} are.")
+
+    def _headings_are_workloads(self, values: Sequence[int]) -> bool:
+        def says(text: str) -> int:
+            said = read_label(text)
+            return sum(part is not None for part in (said.pattern, said.block_bytes, said.random, said.iodepth))
+
+        headings = sum(says(self._columns.headings[i].text) for i in values) / max(1, len(values))
+        return headings > sum(says(self._cell(row, 0)) for row in self._rows[1:]) / max(1, len(self._rows) - 1)
+
+    def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:
+        cell = read_cell(self._cell(row, index))
+        if cell is None or heading.metric is None:
+            self._refuse_words(row, index)
+            return
+        unit, number = cell.unit or heading.unit or self._settings.get("unit", ""), cell.number
+        metric = heading.metric
+        if unit == "kIOPS":
+            unit, number = "IOPS", number._replace(value=number.value * 1000, half_step=number.half_step * 1000)
+        if not unit:
+            raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
+        if unit == "%" and metric != "share":
+            return
+        if metric != "share" and (layout, workload, metric, heading.direction) in self._taken:
+            layout = self._layout_key(f"{self._rows[0].cells[0]} {layout}".strip())
+        text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
+        of = self._cell_of(row) or heading.of if metric == "share" else ""
+        round_ = next((int(text) for i in self._columns.of("round") if (text := self._cell(row, i)).isdecimal()), 1)
+        self._making.add(layout, workload, metric, number, unit, f"{self._name}:{row.line}", text, of=of,
+                         direction=heading.direction, statistic=heading.statistic, round=max(1, round_))  # fmt: skip
+
+    def _refuse_words(self, row: Row, index: int) -> None:
+        """Words where a number belongs are refused by name; signs for nothing are not."""
+        text = self._cell(row, index)
+        if any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in text):
+            raise unreadable(f"{self._name}:{row.line}", f"{text!r} is no number")
+
+    def _cell_of(self, row: Row) -> str:
+        return next((self._cell(row, i) for i in self._columns.of("baseline")), "")
+
+    def _cell(self, row: Row, index: int) -> str:
+        return row.cells[index] if index < len(row.cells) else ""
+
+    def _layout(self, row: Row, corner: str) -> str:
+        text = " ".join(filter(None, (self._cell(row, i) for i in self._columns.of("layout"))))
+        model = next((self._cell(row, i) for i in self._columns.of("model")), "")
+        return self._layout_key(text or corner or self._settings.get("layout", "") or stem(self._name), model)
+
+    def _layout_key(self, text: str, model: str = "") -> str:
+        if self._making.several and not text.startswith(stem(self._name)):
+            text = f"{stem(self._name)} {text}"
+        return self._making.layout(text, Subject(like=model[:400]))
+
+    def _workload(self, row: Row, labels: Sequence[int], label: str = "") -> str:
+        """The label with what columns beside it say of it."""
+        heading = {role: next(iter(self._columns.of(role)), None) for role in ("block", "iodepth", "numjobs", "fsync")}
+        parts = {role: self._cell(row, index) for role, index in heading.items() if index is not None}
+        text = label or " ".join(filter(None, (self._cell(row, i) for i in labels)))
+        said = read_label(text)
+        block = said.block_bytes or _block(parts.get("block", ""), heading["block"], self._columns)
+        command = next((self._cell(row, i) for i in self._columns.of("command")), "")
+        extra = [f"bs={parts['block']}" if said.block_bytes is None and parts.get("block") else "",
+                 f"qd={parts['iodepth']}" if said.iodepth is None and parts.get("iodepth") else "",
+                 f"jobs={parts['numjobs']}" if said.numjobs is None and parts.get("numjobs") else ""]  # fmt: skip
+        key = " ".join(filter(None, (text, *extra))) or "workload"
+        asked = Asked(
+            pattern=said.pattern, random=said.random, block_bytes=block, read_percent=said.read_percent,
+            iodepth=said.iodepth or _whole(parts.get("iodepth")), numjobs=said.numjobs or _whole(parts.get("numjobs")),
+            fsync=said.fsync if said.fsync is not None else _whole(parts.get("fsync")),
+            random_percent=said.random_percent, command=command[:4000],
+            place=f"{self._name}:{row.line}" if command else "",
+        )  # fmt: skip
+        known = self._making.workloads.get(key)
+        if known is not None and command and known.command != command:
+            key = f"{key} ({self._name}:{row.line})"
+        return self._making.workload(key, asked)
+
+
+def _by_mapping(role: str, text: str) -> Heading:
+    """`layout`, `workload` … as they are; `iops`, `bandwidth:MiB/s`, `share:BASELINE` with what their names cannot say."""
+    word, _, rest = role.partition(":")
+    if word in ("iops", "bandwidth", "latency"):
+        units = {"iops": "IOPS", "bandwidth": rate_unit(rest or text), "latency": rest or read_heading(text).unit}
+        return Heading("figure", text, word, units[word], "mean" if word == "latency" else "")  # type: ignore[arg-type]
+    if word == "share":
+        return Heading("share", text, "share", "%", of=rest)
+    return Heading(word, text)  # type: ignore[arg-type]
+
+
+def _of_unit(unit: str, text: str) -> Heading | None:
+    """The metric that a unit alone implies."""
+    if unit in ("IOPS", "kIOPS"):
+        return Heading("figure", text, "iops", unit)
+    if unit == "%":
+        return Heading("share", text, "share", "%")
+    if unit in ("ns", "us", "ms", "s"):
+        return Heading("figure", text, "latency", unit, "mean")
+    return Heading("figure", text, "bandwidth", rate_unit(unit)) if rate_unit(unit) else None
+
+
+def _own_name(share: Heading, names: Sequence[str]) -> str:
+    """`raid5` of a column `raid5 (%)`."""
+    bare = _plain(share.text.replace("%", " "))
+    return next((name for name in names if _plain(name) == bare), "")
+
+
+def _block(text: str, index: int | None, columns: _Columns) -> int | None:
+    """Bytes of `4k`, `4096`, or of `4` under a heading that says KiB."""
+    if index is None or not text:
+        return None
+    unit = columns.headings[index].unit
+    return size_bytes(f"{text}{unit}" if text.replace(".", "").isdecimal() and unit not in ("", "b") else text) or None
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) or None if text and text.isdecimal() and len(text) < 10 else None
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text.casefold()).strip()
+
+
+def _commands(making: Building, directives: Sequence[Directive], name: str) -> None:
+    for one in directives:
+        if one.word == "command" and one.subject:
+            for key, asked in list(making.workloads.items()):
+                if _plain(key) == _plain(one.subject):
+                    fields = {f: getattr(asked, f) for f in Asked.__struct_fields__}
+                    making.workloads[key] = Asked(**{**fields, "command": one.text[:4000], "place": f"{name}:{one.line}"})
+            if one.subject in making.layouts:
+                old = making.layouts[one.subject]
+                making.layouts[one.subject] = Subject(old.label, old.like, one.text[:4000], f"{name}:{one.line}")
+
+
+def _baselines(making: Building, wanted: str) -> None:
+    """Which layout is 100 %, where no heading says it: the one that was named, else the one whose shares all are 100."""
+    names = {_plain(key): key for key in making.layouts}
+
+    def known(wanted: str) -> str:
+        """The layout of this name, or the only one whose name has it in it."""
+        inside = [key for plain, key in names.items() if f" {_plain(wanted)} " in f" {plain} "]
+        return names.get(_plain(wanted)) or (inside[0] if len(inside) == 1 else wanted)
+
+    nameless = [f for f in making.figures if f.metric == "share" and not f.of]
+    whole = [k for k in dict.fromkeys(f.layout for f in nameless) if all(f.value == 100 for f in nameless if f.layout == k)]
+    guess = wanted or (whole[0] if len(whole) == 1 else "")
+    if nameless and not guess:
+        making.note("Nothing says which layout the percentages are of; they were not held against anything.")
+    making.figures = [
+        msgspec.structs.replace(f, of=known(f.of or guess)) if f.metric == "share" and (f.of or guess) else f
+        for f in making.figures
+    ]
+
+
+def _likes(making: Building, new: set[str]) -> None:
+    """Disks that a model column, brackets or a row of names show to be of one kind."""
+    groups: dict[str, list[str]] = {}
+    for key in making.layouts:
+        if key in new and not making.layouts[key].like:
+            if (match := _DISK.fullmatch(key)) is not None:
+                groups.setdefault(match.group(1).strip(" _-").lower(), []).append(key)
+            elif (both := _MODEL_IN_BRACKETS.fullmatch(key)) is not None:
+                before, inside, after = both.groups()
+                # NVMe1 (PM9A3), or PM9A3 (0369), Physical: what several have in common is the model.
+                groups.setdefault(f"{inside}{after}" if _DISK.fullmatch(before) else f"{before}{after}", []).append(key)
+    for like, keys in groups.items():
+        if len(keys) >= _LIKE_AT_LEAST:
+            for key in keys:
+                old = making.layouts[key]
+                making.layouts[key] = Subject(old.label, like[:400], old.command, old.place)
+
+
+def _claims(making: Building, directives: Sequence[Directive], name: str, baseline: str) -> None:
+    """`# claim: the NVMe controller is within 5 % of pvscsi`: of the layouts that it names, else of all."""
+    for one in directives:
+        if one.word != "claim" or (match := _TOLERANCE.search(one.text)) is None:
+            continue
+        sentence = f" {_plain(one.text)} "
+        named = sorted((k for k in making.layouts if f" {_plain(k)} " in sentence), key=lambda k: sentence.find(_plain(k)))
+        chosen = named if len(named) > 1 else list(making.layouts)
+        wanted = next((k for k in making.layouts if _plain(k) == _plain(one.subject or baseline)), "")
+        tail = sentence.partition(f" {match.group(1).partition('.')[0]} ")[2]
+        behind = [key for key in named if f" {_plain(key)} " in tail]
+        first = wanted or (behind[0] if len(behind) == 1 else chosen[0] if chosen else "")
+        pairs = tuple((first, key) for key in chosen if key != first)
+        if pairs:
+            making.claims.append(Claim(one.text[:400], float(match.group(1)), pairs, f"{name}:{one.line}"))
+
+
+READER = TableReader("table", "a plain table (CSV, tabs, Markdown), as a table", sniff, add, "published")
+
+__all__ = ["READER", "Cell"]
