@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from raidtui.model.convert import Operand
 from raidtui.model.units import Duration, Size
+from raidtui.stack.tuning.spec import Tuning
 
 Mode = Literal["writethrough", "writeback", "writearound", "none"]
 SECTOR: Final = 512
@@ -49,6 +50,8 @@ class BcacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """writeback: how long dirty data stays before it is written back; 30 s where not given."""
     discard: bool = False
     """Buckets of the cache device are discarded before they are used again."""
+    tuning: Tuning | None = None
+    """Kernel settings while the device stands."""
 
 
 def bucket_bytes(spec: BcacheSpec) -> int:

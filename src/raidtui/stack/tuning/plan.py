@@ -70,7 +70,7 @@ def _of_nothing(node: Node, tuning: Tuning, layer: Layer, place: str) -> Iterato
     if tuning.disks is not None and not roles:
         yield refusal("tuning-no-device", f"no disk goes into this {node.kind} directly", f"{place}.disks",
                       "Tune the disks in the layer that stands on them.")  # fmt: skip
-    for index, queue in enumerate(tuning.roles):
+    for index, queue in enumerate(tuning.roles or ()):
         if queue.role.removeprefix("@") not in roles:
             text = f"{queue.role} does not go into this {node.kind} directly"
             yield refusal("tuning-no-device", text, f"{place}.roles[{index}].role", "Name a role that does.")

@@ -70,7 +70,7 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     disks: Queue | None = None
     """Of every disk that goes into this very layer."""
-    roles: Annotated[tuple[RoleQueue, ...], Meta(max_length=64)] = ()
+    roles: Annotated[tuple[RoleQueue, ...], Meta(max_length=64)] | None = None
     """Of the disks of single roles, where they differ from `disks`."""
     device: Queue | None = None
     """Of the block device that this layer makes."""
@@ -79,7 +79,7 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     def queue_of(self, role: str) -> Queue:
         """What is asked of the disks of a role: its own values, else those of `disks`."""
-        own = [queue for queue in self.roles if queue.role == f"@{role}"]
+        own = [queue for queue in self.roles or () if queue.role == f"@{role}"]
         given = [value for value in (*own, self.disks) if value is not None]
         taken = {
             name: next((found for queue in given if (found := getattr(queue, name)) is not None), None)
@@ -102,9 +102,9 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             yield from self.disks.problems(f"{place}.disks")
         if self.device is not None:
             yield from self.device.problems(f"{place}.device")
-        for index, queue in enumerate(self.roles):
+        for index, queue in enumerate(self.roles or ()):
             yield from queue.problems(f"{place}.roles[{index}]")
-            if queue.role in [other.role for other in self.roles[:index]]:
+            if queue.role in [other.role for other in (self.roles or ())[:index]]:
                 text = f"{queue.role} is tuned twice"
                 yield refusal("tuning-twice", text, f"{place}.roles[{index}].role", "Say it once.")
 
@@ -113,7 +113,7 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         groups = [
             ("", [setting.words for setting in (*self.server_settings(), *self.early_settings())]),
             ("disks ", [setting.words for setting in (self.disks or Queue()).settings()]),
-            *((f"{queue.role} ", [setting.words for setting in queue.settings()]) for queue in self.roles),
+            *((f"{queue.role} ", [setting.words for setting in queue.settings()]) for queue in self.roles or ()),
             ("device ", [setting.words for setting in (self.device or Queue()).settings()]),
         ]
         return ", ".join(f"{who}{', '.join(words)}" for who, words in groups if words)
