@@ -108,13 +108,13 @@ def _deactivate(args: dict[str, Any], marked: list[Device], removed: list[str], 
             if not one.holders:
                 _try(("dmsetup", "remove", one.name), commands)
         now = _ours(args)
-        if now and time.monotonic() > until:
+        if len(now) < len(left):
+            until = time.monotonic() + BUSY_PATIENCE_S  # what becomes less is not in use, however long it takes
+        elif time.monotonic() > until:
             top = next((one for one in now if not set(one.holders) & {other.node for other in now}), now[0])
             raise fail("lvm-busy", f"the volume cannot be deactivated: {'; '.join(users_of(top.node)) or 'it is in use'}",
                        place=f"/dev/mapper/{top.name}", remedy="End that use, then: raidtui recover",
                        exit=Exit.LEFT_BEHIND)  # fmt: skip
-        if len(now) < len(left):
-            until = time.monotonic() + BUSY_PATIENCE_S  # what gets less is not in use, however long it takes
         else:
             time.sleep(0.3)
     removed += names
