@@ -11,7 +11,8 @@ from raidtui.results.labels import Said, job_name, read_command, read_label
 
 _WORDS: Final = {
     "block_bytes": "block size", "iodepth": "queue depth", "numjobs": "number of jobs", "fsync": "fsync",
-    "pattern": "direction", "random": "order", "read_percent": "share of reads", "random_percent": "share of random operations",
+    "pattern": "direction", "random": "order", "read_percent": "share of reads",
+    "random_percent": "share of random operations",
 }  # fmt: skip
 _STRUCTURE: Final = (
     ("raid-z3", r"raid-?z3", r"\braidz3\b"),
@@ -59,9 +60,9 @@ def _compared(said: Said, done: Said, label: str, where: str, what: str) -> Iter
             continue
         if field == "random" and (said.random_percent is not None or done.random_percent is not None):
             continue
-        yield Finding("label-command", where,
-                      f"The {what} {label!r} says {words} {_text(field, published)}; "
-                      f"the command has {_text(field, computed)}.", _text(field, published), _text(field, computed))  # fmt: skip
+        says, has = _text(field, published), _text(field, computed)
+        sentence = f"The {what} {label!r} says {words} {says}; the command has {has}."
+        yield Finding("label-command", where, sentence, says, has)
 
 
 def _text(field: str, value: Any) -> str:
