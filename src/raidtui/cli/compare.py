@@ -9,17 +9,27 @@ from raidtui.cli.comparison import show_comparison
 from raidtui.cli.given_result import check_baseline, given_result
 from raidtui.cli.screen import console
 from raidtui.front.exporting import export
+from raidtui.front.library import found_results
 from raidtui.front.results_files import check_output
 from raidtui.model.problem import fail
+from raidtui.model.result import Result
+from raidtui.results.charts.catalog import CHARTS
 from raidtui.results.compare import Comparison, compare_many
+from raidtui.results.extract import Extract
 from raidtui.results.formats import FORMATS
+from raidtui.results.formats.base import Format
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("results", metavar="RESULT", nargs="+", help="a result file, - for stdin, or the name of a run")
+    parser.add_argument("results", metavar="RESULT", nargs="*", help="a result file, - for stdin, or the name of a run")
+    parser.add_argument("--find", metavar="WORDS", help="also every kept result that has these words (`raidtui results`)")
     parser.add_argument("--baseline", default="", metavar="NAME", help="the layout that others are compared with")
+    parser.add_argument("--meant", action="append", default=[], metavar="FACT",
+                        help="a fact that was meant to differ, and is no confounder: kernel, md.chunk")  # fmt: skip
     parser.add_argument("--format", choices=list(FORMATS), default="", metavar="FORMAT",
                         help=f"one of {', '.join(FORMATS)} (default: by the name of the file, else table)")  # fmt: skip
+    parser.add_argument("--chart", action="append", default=[], choices=list(CHARTS), metavar="KIND",
+                        help=f"only charts of this kind, in svg and png: {', '.join(CHARTS)}")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (a new file)")
     parser.add_argument("--json", action="store_true", help="the same as --format json")
 
@@ -27,17 +37,42 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Print or write the comparison."""
     check_output(args.output)
-    comparison = compare_many([given_result(args, name) for name in args.results], args.baseline)
-    check_baseline(comparison, args.baseline)
     name = _format(args)
+    made = _chosen(name, args.chart)
+    comparison = compare_many(_given(args), args.baseline, frozenset(args.meant))
+    check_baseline(comparison, args.baseline)
     if args.output:
-        export(comparison, FORMATS[name], args.output)
+        export(comparison, made, args.output)
         print(f"Comparison: {args.output}", file=sys.stderr)
     elif name == "table":
         show_comparison(comparison, console(args), about=True)
     else:
-        _to_stdout(comparison, name)
+        _to_stdout(comparison, made)
     return 0
+
+
+def _given(args: Namespace) -> list[Result | Extract]:
+    """What was named, and after it what was found. Raises ProblemError."""
+    if not args.results and args.find is None:
+        raise fail("nothing-given", "there is nothing to compare", remedy="Name results, or find kept ones: --find WORDS.")
+    given: list[Result | Extract] = [given_result(args, name) for name in args.results]
+    if args.find is not None:
+        found, known = found_results(args.find)
+        if len(known) > len(found):
+            print(f"{len(known)} results have these words: the newest {len(found)} are compared", file=sys.stderr)
+        given += found
+    return given
+
+
+def _chosen(name: str, charts: list[str]) -> Format:
+    """The format, with these charts only. Raises ProblemError where it has none."""
+    made = FORMATS[name]
+    write = made.charts
+    if not charts:
+        return made
+    if write is None:
+        raise fail("no-such-chart", f"--chart is for svg and png, not for {name}", remedy="Add --format svg.")
+    return made._replace(write=lambda comparison: write(comparison, charts))
 
 
 def _format(args: Namespace) -> str:
@@ -47,8 +82,9 @@ def _format(args: Namespace) -> str:
     return next((name for suffix, name in by_suffix.items() if (args.output or "").endswith(suffix)), "table")
 
 
-def _to_stdout(comparison: Comparison, name: str) -> None:
-    if FORMATS[name].binary and sys.stdout.isatty():
-        raise fail("output", f"{name} is not for a terminal", remedy="Write it to a file with -o FILE.")
+def _to_stdout(comparison: Comparison, made: Format) -> None:
+    if made.binary and sys.stdout.isatty():
+        raise fail("output", f"{made.name} is not for a terminal", remedy="Write it to a file with -o FILE.")
+    data = made.write(comparison)
     sys.stdout.flush()
-    sys.stdout.buffer.write(FORMATS[name].write(comparison))
+    sys.stdout.buffer.write(data)

@@ -25,10 +25,12 @@ COMMANDS = {
     "recover": "undo what an interrupted run left behind",
     "show": "one result in the terminal",
     "open": "the same on the screens, with its timeline",
-    "compare": "layouts × workloads of several results, as a table, Markdown, CSV or JSON",
+    "results": "the results that were kept on this machine, found by words",
+    "lint": "numbers that contradict themselves, in results and in tables of anybody",
+    "compare": "layouts × workloads of several results, as a table, a page, a workbook, charts or data",
     "import": "fio job files and others' results, as scenarios and results of raidtui's own",
     "explain": "what a problem code means and what to do",
-    "schema": "the JSON Schema of a scenario or a result",
+    "schema": "the JSON Schema of a scenario, a result or a table",
     "lab": "a throwaway storage server in a virtual machine",
 }
 

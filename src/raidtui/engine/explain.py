@@ -8,6 +8,7 @@ from typing import Any, Final
 from raidtui.inventory import REASONS as DISK_REASONS
 from raidtui.load.reasons import REASONS as LOAD_REASONS
 from raidtui.model.problem import fail
+from raidtui.model.table_reasons import REASONS as TABLE_REASONS
 from raidtui.stack.reasons import REASONS as STACK_REASONS
 
 _OWN: Final[dict[str, tuple[str, str, str]]] = {
@@ -157,6 +158,26 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "`raidtui scenarios` lists the shipped ones; a path names your own.",
     ),
     "bind": ("--bind cannot be read", "It has the form ROLE=DISK,DISK.", "For example: --bind data=SERIAL,SERIAL."),
+    "no-result": (
+        "No such result",
+        "No result that was kept on this machine has all of these words.",
+        "`raidtui results` lists them; a file may be anywhere.",
+    ),
+    "nothing-given": (
+        "Nothing to compare",
+        "Neither a result was named, nor words to find kept ones by.",
+        "Name a file or a run, or use --find WORDS.",
+    ),
+    "no-charts": (
+        "A library is missing",
+        "Charts are drawn by matplotlib and workbooks written by XlsxWriter; one of them is not installed where raidtui runs.",
+        "pip install 'raidtui[charts]', or Debian's packages python3-matplotlib and python3-xlsxwriter.",
+    ),
+    "no-such-chart": (
+        "This format has no charts to choose from",
+        "--chart leaves out charts of a sheet, and only svg and png are sheets of charts.",
+        "Use --format svg or png, or leave --chart out.",
+    ),
     "not-a-result": ("Not a result file", "The file is not a result that raidtui wrote.", "Name a *.result.json file."),
     "engine-start": (
         "The engine cannot be started",
@@ -198,7 +219,7 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
 @cache
 def _all() -> dict[str, tuple[str, str, str]]:
     disks = {code: (r.title, r.meaning, r.way_out) for code, r in DISK_REASONS.items()}
-    return {**_OWN, **disks, **LOAD_REASONS, **STACK_REASONS}
+    return {**_OWN, **disks, **LOAD_REASONS, **STACK_REASONS, **TABLE_REASONS}
 
 
 def explain(code: str) -> Any:

@@ -1,0 +1,50 @@
+"""The library: every result that was kept on this machine, behind one index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from raidtui.base.paths import cache_folder
+from raidtui.front.inputs import read_bytes
+from raidtui.front.results_files import results_folder
+from raidtui.model.problem import fail
+from raidtui.model.result import Result
+from raidtui.results.extract import Extract
+from raidtui.results.library.index import Known, Library
+from raidtui.results.load import read_result
+
+MOST_COMPARED = 2000
+"""Results that are compared at once; of more, the newest."""
+_MOST_READ = 40
+"""Up to so many are read whole, with what charts and histograms need; of more the index knows enough."""
+
+
+@contextmanager
+def library(folder: Path | None = None) -> Iterator[Library]:
+    """The library of `folder`, or of where results are kept, as its files are now."""
+    made = Library(folder or results_folder(), cache_folder() / "results.sqlite" if folder is None else _index_of(folder))
+    try:
+        made.refresh()
+        yield made
+    finally:
+        made.close()
+
+
+def found_results(words: str) -> tuple[list[Result | Extract], list[Known]]:
+    """Results that have all of these words, the newest first, and what is known of each. ProblemError: `no-result`."""
+    with library() as known:
+        found = [one for one in known.search(words) if not one.problem]
+        if not found:
+            raise fail("no-result", f"no kept result has the words {words!r}", remedy="`raidtui results` lists them.")
+        if len(found) > _MOST_READ:
+            return list(known.extracts([one.path for one in found[:MOST_COMPARED]])), found
+    return [read_result(read_bytes(str(one.path)), one.path.name) for one in found], found
+
+
+def _index_of(folder: Path) -> Path:
+    """An index of its own for every other folder."""
+    import hashlib
+
+    return cache_folder() / f"results-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.sqlite"
