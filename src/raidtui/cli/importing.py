@@ -40,6 +40,8 @@ def run(args: Namespace) -> int:
     if args.output:
         write_atomic(Path(args.output), text.encode(), 0o644)
         print(f"Written: {clean(args.output)}", file=sys.stderr)
+        if imported.suffix == ".scenario.json":
+            print(f"What it comes to: raidtui preview {clean(args.output)}", file=sys.stderr)
     else:
         sys.stdout.write(text)
     return 0

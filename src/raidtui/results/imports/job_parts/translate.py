@@ -1,0 +1,254 @@
+"""One job's options as those of a fio workload, and what had to be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from raidtui.base.text import clean
+from raidtui.results.imports.job_parts import values
+from raidtui.results.imports.job_parts.known import HARMLESS, LEFT_OUT, NEVER
+from raidtui.results.imports.job_parts.lines import Given, Section
+
+READS: Final = frozenset({"read", "randread", "rw", "readwrite", "randrw"})
+WRITES: Final = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})
+RANDOM: Final = frozenset({"randread", "randwrite", "randrw"})
+ENGINES: Final = {name: name for name in ("io_uring", "libaio", "psync", "pvsync2", "sync")}
+QUEUED: Final = frozenset({"io_uring", "libaio"})
+LONGEST: Final = "1h"
+"""Of a job that ends when its size is done, and does not say when at the latest."""
+WHY_BUFFERED: Final = "the job file that it was imported from goes through the page cache"
+
+_NUMBERS: Final = ("numjobs", "iodepth", "nrfiles", "fsync", "fdatasync", "rate_iops", "iodepth_batch_submit",
+                   "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low", "buffer_compress_percentage",
+                   "dedupe_percentage")  # fmt: skip
+_FLAGS: Final = ("end_fsync", "norandommap", "refill_buffers", "hipri", "fixedbufs", "registerfiles", "overwrite")
+_EXTENTS: Final = ("size", "offset", "offset_increment")
+_TIMES: Final = {"ramp_time": "s", "thinktime": "us", "latency_target": "us", "latency_window": "us"}
+_ONLY_RANDOM: Final = ("percentage_random", "norandommap", "random_distribution")
+_ONLY_WRITES: Final = ("fsync", "fdatasync", "end_fsync", "sync", "refill_buffers", "buffer_compress_percentage",
+                       "dedupe_percentage", "overwrite")  # fmt: skip
+_SYNC: Final = {"0": "none", "none": "none", "1": "sync", "sync": "sync", "dsync": "dsync"}
+
+
+class Loss(NamedTuple):
+    """Something that does not come over. `fatal`: it stays out only where the operator says so."""
+
+    option: str
+    line: int
+    why: str
+    fatal: bool
+
+
+class Translated(NamedTuple):
+    """`options` of a fio workload, None where there is no workload in it; `files`: it measures files, not a device."""
+
+    options: dict[str, Any] | None
+    losses: tuple[Loss, ...]
+    files: bool
+
+
+def translate(job: Section) -> Translated:
+    """Every option of the job is in the answer, as an option or as a loss."""
+    work = _Work(job)
+    work.what_is_done()
+    if work.spec.get("rw"):
+        work.sizes()
+        work.plain()
+        work.randomness()
+        work.durability()
+        work.limits()
+        work.buffering()
+        work.length()
+    work.rest()
+    whole = bool(work.spec.get("rw"))
+    return Translated(work.spec if whole else None, tuple(work.losses), _measures_files(job))
+
+
+def _measures_files(job: Section) -> bool:
+    name = job.options.get("filename", Given(None, 0)).value
+    if name is not None:
+        return not name.startswith("/dev/")
+    return any(option in job.options for option in ("directory", "nrfiles", "filesize"))
+
+
+class _Work:
+    """Options that are left, and what was made of the others."""
+
+    def __init__(self, job: Section) -> None:
+        self.job = job
+        self.left = dict(job.options)
+        self.spec: dict[str, Any] = {}
+        self.losses: list[Loss] = []
+        base = self.left.get("kb_base", Given("1024", 0)).value
+        self.base = 1000 if base == "1000" else 1024
+
+    def text(self, name: str) -> str | None:
+        """The value of an option, which is then dealt with."""
+        given = self.left.pop(name, None)
+        return given.value if given is not None else None
+
+    def lose(self, name: str, why: str, *, fatal: bool = True) -> None:
+        line = self.job.options[name].line if name in self.job.options else self.job.line
+        self.losses.append(Loss(name, line, why, fatal))
+
+    def take(self, name: str, read: Callable[[str], Any], to: str = "") -> None:
+        """Put one option into the workload, where it was given and can be read."""
+        if name not in self.left:
+            return
+        given = self.text(name)
+        if given is None:
+            self.lose(name, "has no value")
+            return
+        try:
+            self.spec[to or name] = read(given)
+        except ValueError as error:
+            self.lose(name, str(error))
+
+    @property
+    def reads(self) -> bool:
+        return self.spec["rw"] in READS
+
+    @property
+    def writes(self) -> bool:
+        return self.spec["rw"] in WRITES
+
+    def _one(self, read: Callable[[str], Any]) -> Callable[[str], Any]:
+        return lambda text: read(values.one_of(text, self.reads, self.writes))
+
+    def what_is_done(self) -> None:
+        rw = self.text("rw") or "read"
+        if rw in READS | WRITES:
+            self.spec["rw"] = rw
+        else:
+            self.lose("rw", f"{rw} is not among reading, writing and mixes of both")
+            return
+        engine = self.text("ioengine") or "psync"
+        if engine not in ENGINES:
+            self.spec.pop("rw")
+            self.lose("ioengine", f"{engine} is not among {', '.join(ENGINES)}")
+            return
+        self.spec["ioengine"] = ENGINES[engine]
+
+    def sizes(self) -> None:
+        if "bssplit" in self.left:
+            self.take("bssplit", self._one(lambda text: values.block_mix(text, self.base)))
+            self.text("bs")
+        elif "bsrange" in self.left and "bs" not in self.left:
+            self.take("bsrange", self._one(self._range), "bs")
+        self.take("bs", self._one(lambda text: values.size(text, self.base)))
+        if "bs" not in self.spec and "bssplit" not in self.spec:
+            self.spec["bs"] = "4KiB"
+        for name in _EXTENTS:
+            self.take(name, lambda text: values.extent(text, self.base))
+        self.take("filesize", lambda text: values.size(text, self.base))
+        if "size" in self.spec and "filesize" in self.spec:
+            files = self.job.options.get("nrfiles", Given("1", 0)).value or "1"
+            whole = values.size_bytes(self.job.options["filesize"].value or "", self.base) * values.number(files)
+            if self.job.options["size"].value is not None and self._bytes("size") == whole:
+                del self.spec["size"]
+            else:
+                del self.spec["filesize"]
+                self.lose("filesize", "only part of each file would be used: a workload has size or filesize")
+
+    def _bytes(self, name: str) -> int | None:
+        try:
+            return values.size_bytes(self.job.options[name].value or "", self.base)
+        except ValueError:
+            return None
+
+    def _range(self, text: str) -> str:
+        least, _, most = text.partition("-")
+        if values.size_bytes(least, self.base) != values.size_bytes(most, self.base):
+            raise ValueError("blocks of any size in a range are not known here: use bssplit")
+        return values.size(least, self.base)
+
+    def plain(self) -> None:
+        for name in _NUMBERS:
+            self.take(name, values.number)
+        for name in _FLAGS:
+            if name in self.left:
+                given = self.left.pop(name)
+                try:
+                    if values.flag(given.value):
+                        self.spec[name] = True
+                except ValueError as error:
+                    self.lose(name, str(error))
+        for name, bare in _TIMES.items():
+            self.take(name, lambda text, bare=bare: values.duration(text, bare=bare))  # type: ignore[misc]
+        self.take("latency_percentile", values.percentile)
+        if self.spec["ioengine"] not in QUEUED and self.spec.get("iodepth", 1) > 1:
+            self.lose("iodepth", f"{self.spec.pop('iodepth')} is 1 with {self.spec['ioengine']}, in fio too", fatal=False)
+        for name, read in (("rwmixwrite", lambda text: 100 - values.number(text)), ("rwmixread", values.number)):
+            self.take(name, read, "rwmixread")
+        if not (self.reads and self.writes):
+            self._drop(("rwmixread",), "is about a mix, and this is none")
+
+    def randomness(self) -> None:
+        self.take("percentage_random", self._one(values.number))
+        self.take("random_distribution", self._one(values.distribution))
+        given = self.left.pop("randrepeat", None)
+        if self.spec["rw"] in RANDOM:
+            # fio repeats its sequence of offsets unless it is told not to; a workload here does not.
+            if given is None or given.value != "0":
+                self.spec["randrepeat"] = True
+            return
+        self._drop(_ONLY_RANDOM, "is about random offsets, and these are sequential")
+
+    def durability(self) -> None:
+        if "sync" in self.left:
+            word = self.text("sync") or "1"
+            if word not in _SYNC:
+                self.lose("sync", f"{word} is neither none, sync nor dsync")
+            elif _SYNC[word] != "none":
+                self.spec["sync"] = _SYNC[word]
+        for name in ("fsync", "fdatasync"):
+            if self.spec.get(name) == 0:
+                del self.spec[name]
+        if not self.writes:
+            self._drop(_ONLY_WRITES, "is about what is written, and nothing is")
+
+    def _drop(self, names: tuple[str, ...], why: str) -> None:
+        for name in names:
+            if self.spec.pop(name, None) is not None:
+                self.lose(name, why, fatal=False)
+
+    def limits(self) -> None:
+        self.take("rate", self._one(lambda text: values.size(text, self.base)))
+        io_size = self.left.get("io_size")
+        if io_size is not None and io_size.value == self.job.options.get("size", Given("", 0)).value:
+            self.text("io_size")
+
+    def buffering(self) -> None:
+        direct, buffered = self.left.pop("direct", None), self.left.pop("buffered", None)
+        asked = direct is not None and direct.value != "0"
+        if asked or (buffered is not None and buffered.value == "0"):
+            return
+        if self.spec["ioengine"] == "libaio" and self.spec.get("iodepth", 1) > 1:
+            self.lose("iodepth", "libaio keeps no queue without direct=1")
+            self.spec.pop("iodepth")
+        self.spec |= {"direct": False, "why_buffered": WHY_BUFFERED}
+
+    def length(self) -> None:
+        if self.left.get("runtime") is not None:
+            self.take("runtime", lambda text: values.duration(text, bare="s"))
+        based = self.left.pop("time_based", None)
+        if "runtime" not in self.spec:
+            self.spec["runtime"] = LONGEST
+            self.lose("runtime", f"is not given: it ends when its size is done, at the latest after {LONGEST}", fatal=False)
+        if based is None or based.value == "0":
+            self.spec["time_based"] = False
+
+    def rest(self) -> None:
+        """What no workload has."""
+        for name, given in self.left.items():
+            if "$" in (given.value or ""):
+                self.lose(name, f"{clean(given.value)} would be expanded by fio")
+            elif name in LEFT_OUT:
+                self.lose(name, LEFT_OUT[name], fatal=False)
+            elif given.value in HARMLESS.get(name, ()):
+                continue
+            elif name.partition(" ")[0] in NEVER:
+                self.lose(name, f"{NEVER[name.partition(' ')[0]]}, which raidtui never does because a file says so")
+            else:
+                self.lose(name, "has no counterpart here")
