@@ -11,6 +11,7 @@ from raidtui.model.result import Built, Cell, Machine, Result
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.compare import Comparison, directions, label_of, rate, unit_of
 from raidtui.results.numbers import latency_text, rate_text, ratio_text
+from raidtui.results.tuning import tuning_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,6 +92,8 @@ def _layout(built: Built, out: Console) -> None:
     for facts in built.read_back.values():
         if shown := _facts(facts):
             out.print(indented(f"read back: {shown}", 6))
+    for line in tuning_lines(built):
+        out.print(indented(f"tuned: {line}", 6))
     if built.problem:
         out.print(indented(f"{built.problem.message} [{built.problem.code}]", 6))
 

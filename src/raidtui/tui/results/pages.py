@@ -13,6 +13,7 @@ from raidtui.model.units import duration_text, size_text
 from raidtui.results.compare import Comparison, Row, compare
 from raidtui.results.lines import INVALID, MARKS, NOT_BUILT, PARTLY, VALID, Footnotes, spread_text, state_of, why
 from raidtui.results.numbers import percent_text, rate_text
+from raidtui.results.tuning import tuning_lines
 from raidtui.tui.results.library import state_word
 from raidtui.tui.results.sheet import BAD, GOOD, MUTED, WARN, Sheet, cut
 from raidtui.tui.widgets.cells import bar
@@ -111,6 +112,8 @@ def _built(sheet: Sheet, one: Built) -> None:
     for name, facts in one.read_back.items():
         if words := _flat(facts):
             sheet.fact("Read back", f"{clean(name)}: {words}")
+    for line in tuning_lines(one):
+        sheet.fact("Tuned", line)
 
 
 def _flat(value: Any) -> str:
