@@ -158,7 +158,7 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "`raidtui scenarios` lists the shipped ones; a path names your own.",
     ),
     "bind": ("--bind cannot be read", "It has the form ROLE=DISK,DISK.", "For example: --bind data=SERIAL,SERIAL."),
-    "no-result": (
+    "no-kept-result": (
         "No such result",
         "No result that was kept on this machine has all of these words.",
         "`raidtui results` lists them; a file may be anywhere.",
@@ -170,7 +170,7 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "no-charts": (
         "A library is missing",
-        "Charts are drawn by matplotlib and workbooks written by XlsxWriter; one of them is not installed where raidtui runs.",
+        "Charts are drawn by matplotlib and workbooks written by XlsxWriter; one of them is not installed here.",
         "pip install 'raidtui[charts]', or Debian's packages python3-matplotlib and python3-xlsxwriter.",
     ),
     "no-such-chart": (

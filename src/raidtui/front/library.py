@@ -33,11 +33,11 @@ def library(folder: Path | None = None) -> Iterator[Library]:
 
 
 def found_results(words: str) -> tuple[list[Result | Extract], list[Known]]:
-    """Results that have all of these words, the newest first, and what is known of each. ProblemError: `no-result`."""
+    """Results that have all of these words, the newest first, and what is known of each. ProblemError: `no-kept-result`."""
     with library() as known:
         found = [one for one in known.search(words) if not one.problem]
         if not found:
-            raise fail("no-result", f"no kept result has the words {words!r}", remedy="`raidtui results` lists them.")
+            raise fail("no-kept-result", f"no kept result has the words {words!r}", remedy="`raidtui results` lists them.")
         if len(found) > _MOST_READ:
             return list(known.extracts([one.path for one in found[:MOST_COMPARED]])), found
     return [read_result(read_bytes(str(one.path)), one.path.name) for one in found], found
