@@ -21,6 +21,8 @@ from raidtui.stack.blockdev import bounded
 SYS_BLOCK: Final = Path("/sys/class/block")
 SETS: Final = Path(FOLDER)
 FIND_TIMEOUT_S: Final = 120.0
+OTHERS_TIMEOUT_S: Final = 15.0
+"""For a look at every device there is: one that hangs must not keep the others waiting."""
 _UNITS: Final = "kMGTPEZY"
 
 
@@ -88,7 +90,7 @@ def signatures(args: dict[str, Any], sys_block: Path = SYS_BLOCK) -> Iterator[st
         if (read_int(node / "size") or 0) * 512 < 2 * superblock.OFFSET:
             continue
         try:
-            found = superblock.read(f"/dev/{node.name.replace('!', '/')}")
+            found = superblock.read(f"/dev/{node.name.replace('!', '/')}", OTHERS_TIMEOUT_S)
         except (OSError, ProblemError):
             continue
         if found is not None and is_ours(found, args):

@@ -58,10 +58,9 @@ def stamped(block: bytes, own: str) -> bytes:
     return bytes(changed)
 
 
-def read(path: str) -> Superblock | None:
+def read(path: str, timeout_s: float = READ_TIMEOUT_S) -> Superblock | None:
     """The superblock on a device. Raises OSError, or ProblemError (`stuck`) when the device does not answer."""
-    block = bounded(lambda: _read(path), READ_TIMEOUT_S, f"reading {path}")
-    return parse(block)
+    return parse(bounded(lambda: _read(path), timeout_s, f"reading {path}"))
 
 
 def stamp(fd: int, own: str) -> None:

@@ -26,8 +26,10 @@ class Moment(NamedTuple):
     """One look at a backing device."""
 
     attached: bool
-    state: str | None
     dirty_bytes: int | None
+    """In steps of a tenth of the unit that the kernel writes it in, so that it may stand still for minutes."""
+    writes: str
+    """Of the backing device, which do not."""
 
 
 def detach(context: Context, args: dict[str, Any]) -> Outcome:
@@ -64,7 +66,8 @@ def detach(context: Context, args: dict[str, Any]) -> Outcome:
 def _look(folder: Path) -> Moment:
     def read() -> Moment:
         dirty = kernel.from_hprint(read_text(folder / "dirty_data"))
-        return Moment((folder / "cache").is_symlink(), read_text(folder / "state"), dirty)
+        writes = (read_text(folder.parent / "stat") or "").split()[4:5]
+        return Moment((folder / "cache").is_symlink(), dirty, "".join(writes))
 
     return bounded(read, _READ_TIMEOUT_S, "asking bcache")
 

@@ -65,7 +65,7 @@ class BcacheLayer:
             Draft("bcache.verify", "Read the cached device back", args, seconds=0.5),
         )  # fmt: skip
         # What is dirty at the end depends on what was measured: at most the whole cache, at the pace of the backing device.
-        dirty = cache.size_bytes if spec.mode == "writeback" else 0
+        dirty = min(cache.size_bytes, backing.size_bytes) if spec.mode == "writeback" else 0
         teardown = (
             Draft("bcache.detach", "Write dirty data back and take the cache off", args, (detach_argv(args),),
                   writes_bytes=dirty, seconds=2.0),
