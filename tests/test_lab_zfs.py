@@ -392,11 +392,14 @@ def test_recover_brings_everything_back_after_every_kill(make_lab: MakeLab) -> N
 
 
 @slow
-def test_a_pool_that_lost_too_much_is_left_and_recovered_after_a_restart(make_lab: MakeLab) -> None:
+@pytest.mark.parametrize("measured", [{"volume": {"size": "50%"}}, {"dataset": {}}], ids=["volume", "files"])
+def test_a_pool_that_lost_too_much_is_left_and_recovered_after_a_restart(
+    make_lab: MakeLab, measured: dict[str, Any]
+) -> None:
     """A stripe loses a disk: no command may hang on it, and the disks are given back once the machine was restarted."""
     lab = make_lab("2x512M")
-    layouts = {"stripe": {"zpool": {"vdevs": [{"stripe": "@data"}], "volume": {"size": "50%"}}}}
-    scenario = {**KILLED, "name": "suspended", "roles": {"data": {"count": 2}}, "layouts": layouts}
+    layouts = {"stripe": {"zpool": {"vdevs": [{"stripe": "@data"}], **measured}}}
+    scenario = {**KILLED, "name": "suspended", "roles": {"data": {"count": 2}}, "layouts": layouts, "policy": {}}
     scenario["workloads"] = {"write": {"fio": {"rw": "randwrite", "bs": "16KiB", "size": "64MiB", "runtime": "30s"}}}
     lab.run("cat > /root/suspended.json", input_bytes=json.dumps(scenario).encode())
     address.sync_code(lab.name)

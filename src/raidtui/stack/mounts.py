@@ -149,7 +149,9 @@ def open_root(point: str) -> int:
     return fd
 
 
-def unmount(name: str, is_ours: Callable[[Mounted], bool], *, cwd: Path) -> tuple[Argv, ...]:
+def unmount(
+    name: str, is_ours: Callable[[Mounted], bool], *, cwd: Path, timeout_s: float = UNMOUNT_TIMEOUT_S
+) -> tuple[Argv, ...]:
     """Unmount every one of ours from its place, in our namespace; what was executed.
 
     Never by force, never lazily. Raises ProblemError (`mount-busy`, exit 6) with who uses it.
@@ -160,7 +162,7 @@ def unmount(name: str, is_ours: Callable[[Mounted], bool], *, cwd: Path) -> tupl
             raise fail("mount-busy", f"what is mounted on {point} is not this run's", place=point,
                        remedy="Unmount it, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         try:
-            ran.append(tool(unmount_argv(name), cwd=cwd, timeout_s=UNMOUNT_TIMEOUT_S))
+            ran.append(tool(unmount_argv(name), cwd=cwd, timeout_s=timeout_s))
         except ProblemError as error:
             if time.monotonic() > until:
                 users = "; ".join(users_of(point)) or error.problems[0].message

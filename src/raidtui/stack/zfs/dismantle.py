@@ -68,8 +68,9 @@ def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
         if found is None:
             return []
         _insist_ours(context, args, found)
-        commands = mounting.unmount(context, args)
+        commands: list[Argv] = []
         try:
+            commands += mounting.unmount(context, args)
             # A pool is destroyed without a word while a program has its volume open, and that hangs until the program ends;
             # a volume is not.
             if pool.dataset_properties(dataset(args)) is not None:
@@ -78,9 +79,13 @@ def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
             commands.append(destroy_argv(name))
             pool.call(commands[-1], DESTROY_TIMEOUT_S)
             return commands
-        except blockdev.CallFailed as error:
+        except ProblemError as error:
             if pool.state(name) is None:
                 return commands
+            if pool.state(name) == "SUSPENDED":
+                raise _suspended(name) from error
+            if not isinstance(error, blockdev.CallFailed):
+                raise
             if error.problems[0].code == "stuck" or time.monotonic() > until:
                 raise fail("zpool-busy", f"the pool cannot be destroyed: {_users(args) or error.problems[0].message}",
                            place=name, remedy="End that use, then: raidtui recover",

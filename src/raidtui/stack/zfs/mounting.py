@@ -17,6 +17,8 @@ from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 from raidtui.stack.zfs.command import dataset, has_volume, mount_argv
 
+UNMOUNT_TIMEOUT_S: Final = 120.0
+"""More than ZFS takes to write what it lets programs write ahead; for good, once it suspended the pool."""
 PATIENCE_S: Final = 20.0
 """A dead runner's mounts go with the last process of its namespace, after what they hold was written."""
 
@@ -43,7 +45,11 @@ def unmount(context: Context, args: dict[str, Any]) -> list[Argv]:
     if has_volume(args):
         return []
     name = args["name"]
-    ran = list(mounts.unmount(name, lambda found: _is_ours(args, found.kind, found.source), cwd=context.folder))
+
+    def ours(found: mounts.Mounted) -> bool:
+        return _is_ours(args, found.kind, found.source)
+
+    ran = list(mounts.unmount(name, ours, cwd=context.folder, timeout_s=UNMOUNT_TIMEOUT_S))
     until = time.monotonic() + PATIENCE_S
     while others := [found for found in read_other_mounts() if _is_ours(args, "zfs", found.source)]:
         for found in others:

@@ -106,8 +106,10 @@ def find(name: str) -> Pool | None:
     if ran.code and "no such pool" in ran.error_text:
         return None
     if ran.code:
-        raise fail("zfs-too-old", f"zpool status -j failed: {clean(ran.error_text)}", place=name,
-                   remedy="OpenZFS 2.3 or newer is needed.", exit=Exit.BUILD_FAILED)  # fmt: skip
+        old = "invalid option" in ran.error_text
+        remedy = "OpenZFS 2.3 or newer is needed." if old else "Look at dmesg."
+        raise fail("zfs-too-old" if old else "tool-failed", f"zpool status -j failed: {clean(ran.error_text)}", place=name,
+                   remedy=remedy, exit=Exit.BUILD_FAILED)  # fmt: skip
     return parse_status(json.loads(ran.out), name)
 
 
@@ -195,14 +197,14 @@ def device_bytes(kernel_name: str) -> int | None:
 
 
 def makers(name: str) -> list[int]:
-    """Processes of zpool or zfs that still work on a pool of this name."""
+    """Processes of zpool, zfs or mount that still work on a pool of this name."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             argv = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        tool = argv[0].rpartition(b"/")[2]
-        if tool in (b"zpool", b"zfs") and any(word.partition(b"/")[0] == name.encode() for word in argv[1:]):
+        named = any(word.partition(b"/")[0] == name.encode() for word in argv[1:])
+        if named and argv[0].rpartition(b"/")[2] in (b"zpool", b"zfs", b"mount", b"mount.zfs"):
             found.append(int(path.parent.name))
     return found

@@ -26,7 +26,7 @@ def machine_lines(moment: Moment, width: int) -> list[Text]:
     frames = moment.frames
     parts = [
         _arrays(frames, width),
-        _caches(frames),
+        _caches(frames, width),
         _cores(frames, width),
         _temperatures(moment, width),
         _threads(frames, width),
@@ -61,7 +61,7 @@ def _array(name: str, state: MdState, width: int) -> Text:
     return line
 
 
-def _caches(frames: Frames) -> Iterator[Text]:
+def _caches(frames: Frames, width: int) -> Iterator[Text]:
     """What reads found in a cache since the frame before, and how full it is."""
     if not frames.caches:
         return
@@ -72,6 +72,7 @@ def _caches(frames: Frames) -> Iterator[Text]:
         for size, words in ((state.size_bytes, ""), (state.target_bytes, "of "), (state.dirty_bytes, "dirty ")):
             if size is not None:
                 line.append(f"  {words}{size_text(size)}", "dim" if words != "dirty " or not size else "warn")
+        line.truncate(max(0, width))
         yield line
 
 

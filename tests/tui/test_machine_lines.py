@@ -1,0 +1,33 @@
+"""What the screen Run says of the server's caches."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from raidtui.model.frame import CacheState, Frame, Frames
+from raidtui.tui.run.machine_lines import machine_lines
+
+
+def moment(*caches: dict[str, CacheState]) -> SimpleNamespace:
+    frames = Frames()
+    for at_s, each in enumerate(caches):
+        frames.apply(Frame(float(at_s), 0.0, 1.0 if at_s else None, whole=not at_s, caches=each))
+    return SimpleNamespace(frames=frames, cell=None)
+
+
+def test_a_cache_shows_what_reads_found_in_it_and_how_full_it_is() -> None:
+    before = {"arc": CacheState(100, 100), "dm-3": CacheState(5, 5, 0, 0, 1 << 20, 4 << 20, 0)}
+    after = {"arc": CacheState(190, 110, size_bytes=3 << 30, target_bytes=4 << 30),
+             "dm-3": CacheState(5, 5, 9, 0, 2 << 20, 4 << 20, 1 << 20)}  # fmt: skip
+    lines = [line.plain for line in machine_lines(moment(before, after), 80)]  # type: ignore[arg-type]
+    assert lines == [
+        "Caches  reads found",
+        "arc           90.0 %  3.0 GiB  of 4.0 GiB",
+        "dm-3        no reads  2.0 MiB  of 4.0 MiB  dirty 1.0 MiB",
+    ]
+    for width in (8, 20, 40):
+        assert all(line.cell_len <= width for line in machine_lines(moment(before, after), width)[1:])  # type: ignore[arg-type]
+
+
+def test_where_there_are_no_caches_nothing_is_said_of_them() -> None:
+    assert machine_lines(moment({}, {}), 80) == []  # type: ignore[arg-type]
