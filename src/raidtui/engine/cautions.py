@@ -13,6 +13,8 @@ from raidtui.stack.layer import Shape
 PASSED_BY_EVERY_WRITE: Final = frozenset({"journal", "log", "cache"})
 """Inputs of layers that writes go through before they reach the disks that keep the data."""
 
+_DONE: Final = {"compresses": "compressed", "deduplicates": "deduplicated"}
+
 
 class Shaped(NamedTuple):
     """One layer of a layout, with the word for it and what it is worth."""
@@ -68,6 +70,19 @@ def _slowed(inputs: Mapping[str, tuple[Disk, ...]]) -> Iterator[str]:
             )
 
 
+def of_data(reducing: Mapping[str, Sequence[str]], silent: Sequence[str]) -> Iterator[str]:
+    """Layouts that compress or deduplicate, each with how, and the workloads on them that do not say what they write."""
+    ways: dict[str, list[str]] = {}
+    for layout, how in reducing.items():
+        ways.setdefault(" and ".join(_DONE[word] for word in how), []).append(layout)
+    for how, layouts in ways.items() if silent else ():
+        yield (
+            f"What is written to {', '.join(layouts)} is {how} there, and {_lower(workloads_named(silent))} "
+            f"{'does' if len(silent) == 1 else 'do'} not say what it is like: it is random data, of which nothing becomes "
+            "less (buffer_compress_percentage 0, dedupe_percentage 0)."
+        )
+
+
 def of_workloads(
     layers: Sequence[Shaped], patterns: Mapping[str, Pattern], sector_bytes: int | None
 ) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -116,6 +131,10 @@ def _partial(found: Pattern, stripe_bytes: int) -> bool:
 def workloads_named(names: Sequence[str]) -> str:
     """`Workload a`, `Workloads a, b`."""
     return f"Workload {names[0]}" if len(names) == 1 else f"Workloads {', '.join(names)}"
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]
 
 
 def _rank(disk: Disk) -> int:

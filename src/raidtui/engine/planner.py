@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from raidtui.base.text import plural
 from raidtui.engine.binding import resolve
-from raidtui.engine.cautions import of_role
-from raidtui.engine.reading import chosen, kind_problems
+from raidtui.engine.cautions import of_data, of_role
+from raidtui.engine.reading import chosen, kind_problems, reductions, silent
 from raidtui.load.catalog import engines
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
@@ -78,6 +78,7 @@ class _Planner:
         self.steps: list[Step] = []
         self.cells: list[CellPlan] = []
         self.warnings: list[str] = [text for role, disks in binding.items() for text in of_role(role, disks)]
+        self.warnings += self._unsaid()
         self._place: dict[str, Any] = {"phase": "prepare", "block": ""}
 
     def whole(self) -> None:
@@ -129,7 +130,7 @@ class _Planner:
         disks: tuple[str, ...],
         before: tuple[Draft, ...],
     ) -> None:
-        load = self._load(workload, target)
+        load = self._load(layout, workload, target)
         engine, kind, size_bytes = engines()[load.kind], target.kind, target.size_bytes
         problems = engine.check_target(load.spec, load.place, size_bytes, kind=kind)
         if problems := [*kind_problems(engine, kind, load.place, layout), *problems]:
@@ -170,11 +171,21 @@ class _Planner:
             erases=erased, cell=cell.id,
         )  # fmt: skip
 
-    def _load(self, workload: str, target: PlannedTarget) -> Load:
+    def _load(self, layout: str, workload: str, target: PlannedTarget) -> Load:
         load = self.scenario.workloads[workload]
-        if not self.options.quick:
-            return load
-        return load._replace(spec=engines()[load.kind].quick(load.spec, target.size_bytes, kind=target.kind))
+        engine, spec = engines()[load.kind], load.spec
+        if reductions(self.scenario.layouts[layout]):
+            spec = engine.stated(spec)
+        if self.options.quick:
+            spec = engine.quick(spec, target.size_bytes, kind=target.kind)
+        return load._replace(spec=spec)
+
+    def _unsaid(self) -> Iterator[str]:
+        """What is written to layouts that make less of it, where the workloads do not say it."""
+        layouts, loads = self.scenario.layouts, self.scenario.workloads
+        reducing = {name: how for name in self.layouts if (how := reductions(layouts[name]))}
+        met = [name for name in self.workloads if any(self.policy.meets(layout, name) for layout in reducing)]
+        return of_data(reducing, silent({name: loads[name] for name in met}))
 
     def _disks_of(self, layout: str) -> tuple[str, ...]:
         roles = self.scenario.layouts[layout].roles()

@@ -12,7 +12,7 @@ from raidtui.engine import cautions
 from raidtui.engine.binding import bind_partly
 from raidtui.engine.ceiling import ceiling_of
 from raidtui.engine.planner import disk_part, make_plan, plan_layout
-from raidtui.engine.reading import Given, catalog, layout_problems, open_document, read_whole
+from raidtui.engine.reading import Given, catalog, layout_problems, open_document, read_whole, reductions, silent
 from raidtui.engine.stack_view import Ground, Piece, stack_of
 from raidtui.engine.workload_view import workload_view
 from raidtui.load.catalog import engines
@@ -128,7 +128,7 @@ def _layout(name: str, raw: Any, given: Given, sketch: Sketch, ground: Ground, p
         return _Layout(view, piece, None)
     view = msgspec.structs.replace(
         view,
-        warnings=tuple(dict.fromkeys(_warnings(piece, ground, patterns))),
+        warnings=tuple(dict.fromkeys((*_warnings(piece, ground, patterns), *_unsaid(name, sketch, patterns)))),
         may_fail=piece.may_fail,
         may_fail_words=piece.words,
         write_penalty=piece.penalty,
@@ -168,6 +168,12 @@ def _warnings(piece: Piece, ground: Ground, patterns: Mapping[str, Pattern]) -> 
         yield from cautions.of_layer(inputs, ground.binding)
     for names, text in cautions.of_workloads(piece.shapes, patterns, _sector_bytes(piece)):
         yield f"{cautions.workloads_named(names)}: {text}"
+
+
+def _unsaid(layout: str, sketch: Sketch, patterns: Mapping[str, Pattern]) -> Iterator[str]:
+    loads = {name: load for name, load in sketch.workloads.items() if name in patterns}
+    if how := reductions(sketch.layouts[layout]):
+        yield from cautions.of_data({layout: how}, silent(loads))
 
 
 def _of_layouts(workload: str, pieces: Mapping[str, Piece], patterns: Mapping[str, Pattern]) -> tuple[str, ...]:

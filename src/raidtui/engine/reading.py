@@ -15,10 +15,10 @@ from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
 from raidtui.model.plan import Options, TargetKind
 from raidtui.model.problem import Problem, ProblemError, fail
 from raidtui.model.result import RESULT_SCHEMA, Result
-from raidtui.model.scenario import Catalog, Node, Role, RoleRef, Scenario, read_scenario
+from raidtui.model.scenario import Catalog, Load, Node, Role, RoleRef, Scenario, read_scenario
 from raidtui.stack import gone
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import target_kind
+from raidtui.stack.layer import reduces, target_kind
 from raidtui.stack.tuning.plan import problems_of
 
 _MEET: Final = "Name it in the policy's `only`, or take it out."
@@ -111,6 +111,18 @@ def _crossing_problems(scenario: Scenario) -> Iterator[Problem]:
         for kind in dict.fromkeys(met.values()):
             layouts = [name for name, found in met.items() if found == kind]
             yield from kind_problems(engine, kind, load.place, ", ".join(layouts[:4]) + (", …" if layouts[4:] else ""))
+        ways = dict.fromkeys(how for name in met if (how := reductions(scenario.layouts[name])))
+        yield from (problem for how in ways for problem in engine.check_reduced(load.spec, load.place, how))
+
+
+def reductions(layout: Node) -> tuple[str, ...]:
+    """How any layer of it makes less of what is written: `compresses`, `deduplicates`."""
+    return tuple(dict.fromkeys(how for node in layout.walk() for how in reduces(all_layers()[node.kind], node.spec)))
+
+
+def silent(loads: Mapping[str, Load]) -> list[str]:
+    """The workloads that do not say whether what they write compresses or repeats."""
+    return [name for name, load in loads.items() if engines()[load.kind].stated(load.spec) != load.spec]
 
 
 def kind_problems(engine: Engine, kind: TargetKind, place: str, layouts: str) -> list[Problem]:

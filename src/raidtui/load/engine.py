@@ -87,6 +87,12 @@ class Engine(Protocol):
     def check_target(self, spec: Any, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
         """Why they cannot be honest on a target of this kind and size."""
 
+    def stated(self, spec: Any) -> Any:
+        """The same with what its data is like said outright, for layouts that compress or deduplicate."""
+
+    def check_reduced(self, spec: Any, place: str, how: tuple[str, ...]) -> list[Problem]:
+        """Why it cannot be honest on a layout that does so (`compresses`, `deduplicates`)."""
+
     def quick(self, spec: Any, size_bytes: int, *, kind: TargetKind = "block") -> Any:
         """The same workload as a rehearsal on a target of this size: at most 3 s, reading at most 256 MiB of it."""
 

@@ -143,6 +143,11 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "It comes with the PostgreSQL server and was found neither beside it nor in the system's own directories.",
         "Install it: apt install postgresql; the server itself need not run.",
     ),
+    "pg-dedup": (
+        "The same bytes on a layout that deduplicates",
+        "pg_test_fsync writes one buffer of random bytes over and over; of that a deduplicating layout keeps one copy.",
+        "Turn deduplication off in the layout, or write with fio and an fsync after each write.",
+    ),
     "pg-room": (
         "No room for pg_test_fsync's file",
         "It writes a file of 16 MiB, and copies of its blocks.",
@@ -162,6 +167,11 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "A flush after reads",
         "fsync, dsync and sync make writes durable; reading leaves nothing to do for them.",
         "Remove the option.",
+    ),
+    "dd-zeroes": (
+        "Zeroes on a layout that compresses or deduplicates",
+        "dd writes zeroes, which such a layout does not keep: what would be measured is how fast they are thrown away.",
+        "Turn compression and deduplication off in the layout, or write with fio and say buffer_compress_percentage.",
     ),
     "dd-size": (
         "More than the target has, or less than a block",

@@ -141,6 +141,13 @@ def target_kind(layer: Layer, spec: Any) -> TargetKind:
     return found
 
 
+def reduces(layer: Layer, spec: Any) -> tuple[str, ...]:
+    """How it makes less of what is written: `compresses`, `deduplicates`; layers that do say so in `reduces(spec)`."""
+    says = getattr(layer, "reduces", None)
+    found: tuple[str, ...] = says(spec) if says is not None else ()
+    return found
+
+
 class Outcome(NamedTuple):
     """What an action did. `result`: `created`, `already there`, `done`, `undone`, `nothing to do`."""
 

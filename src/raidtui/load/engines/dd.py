@@ -19,7 +19,7 @@ from raidtui.load.reasons import REASONS
 from raidtui.model.describe import Preset
 from raidtui.model.measure import Direction, Latency, Measured, Sample, Summary
 from raidtui.model.plan import TargetKind
-from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.units import Extent
 
 QUICK_BYTES: Final = 64 << 20
@@ -66,6 +66,15 @@ class DdEngine:
 
     def check_target(self, spec: DdSpec, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
         return options.check_target(spec, place, size_bytes)
+
+    def stated(self, spec: DdSpec) -> DdSpec:
+        return spec
+
+    def check_reduced(self, spec: DdSpec, place: str, how: tuple[str, ...]) -> list[Problem]:
+        if spec.do == "read":
+            return []
+        text = f"dd writes zeroes, of which nothing is left where the layout {' and '.join(how)}"
+        return [Problem("dd-zeroes", text, f"{place}.do", REASONS["dd-zeroes"][2], int(Exit.USAGE))]
 
     def quick(self, spec: DdSpec, size_bytes: int, *, kind: TargetKind = "block") -> DdSpec:
         most = QUICK_SYNCED_BLOCKS * spec.bs.bytes if spec.flag in ("dsync", "sync") else QUICK_BYTES

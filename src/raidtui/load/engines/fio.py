@@ -62,6 +62,16 @@ class FioEngine:
     ) -> list[Problem]:
         return honest.check_target(spec, place, size_bytes, kind)
 
+    def stated(self, spec: FioSpec) -> FioSpec:
+        """Random data, which neither compresses nor repeats, unless it says otherwise."""
+        if not spec.writes or spec.refill_buffers:
+            return spec
+        compress, dedupe = spec.buffer_compress_percentage or 0, spec.dedupe_percentage or 0
+        return msgspec.structs.replace(spec, buffer_compress_percentage=compress, dedupe_percentage=dedupe)
+
+    def check_reduced(self, spec: FioSpec, place: str, how: tuple[str, ...]) -> list[Problem]:
+        return []
+
     def quick(self, spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> FioSpec:
         """At most 3 s, without a ramp; the search for a latency gets windows that fit.
 

@@ -68,6 +68,16 @@ class PgTestFsyncEngine:
         text = f"the directory has {size_text(size_bytes)}, and the file needs {size_text(2 * FILE_BYTES)}"
         return [Problem("pg-room", text, place, REASONS["pg-room"][2], int(Exit.USAGE))]
 
+    def stated(self, spec: PgTestFsyncSpec) -> PgTestFsyncSpec:
+        return spec
+
+    def check_reduced(self, spec: PgTestFsyncSpec, place: str, how: tuple[str, ...]) -> list[Problem]:
+        """It writes random bytes, and the same ones again and again."""
+        if "deduplicates" not in how:
+            return []
+        text = "pg_test_fsync writes the same bytes again and again, which this layout keeps once"
+        return [Problem("pg-dedup", text, place, REASONS["pg-dedup"][2], int(Exit.USAGE))]
+
     def quick(self, spec: PgTestFsyncSpec, size_bytes: int, *, kind: TargetKind = "block") -> PgTestFsyncSpec:
         """One second per test: it knows no less."""
         return PgTestFsyncSpec(secs_per_test=1)

@@ -65,8 +65,14 @@ def command(
 
 
 def prefill_spec(spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> FioSpec:
-    """Sequential incompressible writes that cover the region of `spec` on a target of `size_bytes` whole."""
+    """Sequential writes that cover the region of `spec` on a target of `size_bytes`: incompressible, or as it says."""
     base = FioSpec(rw="write", iodepth=16, runtime=Duration(_PREFILL_BOUND), time_based=False, refill_buffers=True)
+    if spec.buffer_compress_percentage or spec.dedupe_percentage:
+        # What is read is then like what is written.
+        base = msgspec.structs.replace(
+            base, refill_buffers=False, buffer_compress_percentage=spec.buffer_compress_percentage,
+            dedupe_percentage=spec.dedupe_percentage,
+        )  # fmt: skip
     if kind == "directory":
         # Files of the same names and sizes as those that are measured.
         found = files_of(spec, size_bytes)

@@ -56,6 +56,9 @@ class FilesystemLayer:
             stripe_bytes=found.width if found else None,
         )
 
+    def reduces(self, spec: FilesystemSpec) -> tuple[str, ...]:
+        return ("compresses",) if spec.compress is not None else ()
+
     def plan(
         self, spec: FilesystemSpec, parts: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy
     ) -> Planned:

@@ -62,6 +62,11 @@ class LvmLayer:
             spec.type in PARITY,
         )
 
+    def reduces(self, spec: LvmSpec) -> tuple[str, ...]:
+        vdo = spec.vdo
+        found = (("compresses", vdo.compression), ("deduplicates", vdo.deduplication)) if vdo is not None else ()
+        return tuple(word for word, does in found if does)
+
     def plan(self, spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned:
         """Raises ProblemError (`lvm-too-small`, `lvm-sectors`) where the disks do not allow it."""
         created = names.new("lvm")

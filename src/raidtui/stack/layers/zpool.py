@@ -55,6 +55,12 @@ class ZpoolLayer:
     def survives(self, spec: ZpoolSpec, counts: Mapping[str, int]) -> Mapping[str, tuple[int, str]]:
         return meaning.survives(spec, counts)
 
+    def reduces(self, spec: ZpoolSpec) -> tuple[str, ...]:
+        """ZFS compresses unless it is told not to, and deduplicates where it is told to."""
+        found = {"compression": "on", "dedup": "off", **spec.inherited, **options.measured_properties(spec)}
+        words = (("compression", "compresses"), ("dedup", "deduplicates"))
+        return tuple(word for name, word in words if str(found[name]) != "off")
+
     def measured_as(self, spec: ZpoolSpec) -> TargetKind:
         return "block" if spec.dataset is None else "directory"
 
