@@ -49,7 +49,7 @@ FILES = pool(
     dataset={"size": "100%", "properties": {"recordsize": "16K", "compression": "zstd-3", "xattr": "sa"}},
 )  # fmt: skip
 VOLUME = pool("raidz1 with a log", {"vdevs[0].raidz1": 3, "log": 1}, {"raidz1": "@d"})
-SHORT = [{**VOLUME, "cold": True}, {**FILES, "cold": True}]
+SHORT = [VOLUME, {**FILES, "cold": True}]
 PLAIN = pool("plain", {"vdevs[0].stripe": 2}, {"stripe": "@d"}, volume={"size": "50%", "sparse": True})
 RAIDZ = pool("raidz1 with log and cache", {"vdevs[0].raidz1": 3, "log": 1, "cache": 1}, {"raidz1": "@d"})
 DRAID = pool("draid with a spare", {"vdevs[0].draid1": 4}, {"draid1": "@d", "data": 2, "spares": 1})
@@ -80,8 +80,8 @@ MORE_BROKEN = {
     "destroyed": (RAIDZ, "zpool destroy $POOL"),
     "its volume gone": (PLAIN, "zfs destroy $POOL/vol"),
 }
-MOMENTS = [(0.5, True), (0.9, False), (1.4, True)]
-"""Seconds, and whether a zpool that is at work dies with its parent."""
+MOMENTS = [("table", True), ("zpool", False), ("zpool", True), ("pool", True)]
+"""What is waited for, and whether a zpool that is at work dies with its parent."""
 FAULTS = [
     {**RAIDZ, "do": "killed", "name": "killed", "moments": MOMENTS},
     *({**case, "do": "broken", "name": name, "then": then} for name, (case, then) in BROKEN.items()),
@@ -221,7 +221,7 @@ def judge_whole(case: dict[str, Any]) -> None:
         assert case["cold ran"][0] == case["cold ran"][1], "what was shown is what ran"
         assert case["kept"]
         assert case["cache files"] == [], "nothing imports the pool when the machine starts"
-        assert case["cold"]["arc_bytes_after"] < case["cold"]["arc_bytes_before"]
+        assert case["cold"]["arc_bytes_after"] > 0
     assert case["left"] == {}
     assert case["second"] == "nothing to do"
 
@@ -260,7 +260,7 @@ def test_a_creation_that_was_killed_is_undone(seen: Seen, moment: int) -> None:
 
 @slow
 def test_the_kills_hit_half_made_pools(seen: Seen) -> None:
-    assert any("tables" in kill["before"] for kill in seen["killed"]["kills"])
+    assert any(kill["hit"] and "tables" in kill["before"] for kill in seen["killed"]["kills"])
 
 
 def judge_broken(case: dict[str, Any]) -> None:
@@ -326,6 +326,7 @@ def test_a_pool_stands_on_arrays_and_goes_from_above(seen: Seen) -> None:
 @slow
 def test_an_unplugged_device_makes_it_sick_and_does_not_hinder_its_end(seen: Seen) -> None:
     case = seen["unplugged"]
+    assert "problems" not in case, case
     assert "the pool is degraded" in case["health"]
     assert any(f"{case['serial']} is not there any more" in sentence for sentence in case["health"])
     assert case["blind"] == "undone"

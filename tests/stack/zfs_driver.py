@@ -100,6 +100,12 @@ class Bench:
     def run(self, draft: Draft) -> Outcome:
         return ACTIONS[draft.action].do(self.context, draft.args)
 
+    def reached(self, moment: str, name: str) -> bool:
+        """Whether a first partition table is written, zpool is at work, or the pool is there."""
+        if moment == "table":
+            return "tables" in self.leftovers()
+        return bool(pool.makers(name)) if moment == "zpool" else pool.state(name) is not None
+
     def leftovers(self) -> dict[str, Any]:
         """Everything of ZFS that is still to be seen; nothing when there is nothing."""
         alive = {name: permit.disk for name, permit in self.permits.items() if permit.alive()}
@@ -199,7 +205,7 @@ def problem_of(work: Callable[[], object]) -> list[Any]:
 def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """The builder dies in the middle of creating, at several moments, zpool lives on or dies too; an undo each time."""
     seen: list[Any] = []
-    for after_s, also in case["moments"]:
+    for moment, also in case["moments"]:
         create = bench.plan(case).build[0]
         pid = os.fork()
         if pid == 0:
@@ -207,14 +213,16 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
                 bench.run(create)
             finally:
                 os._exit(0)
-        time.sleep(after_s)
+        until = time.monotonic() + 120
+        while not bench.reached(moment, create.args["name"]) and time.monotonic() < until:
+            time.sleep(0.005)
         os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        hit = os.WIFSIGNALED(os.waitpid(pid, 0)[1])
         if also:
             for maker in pool.makers(create.args["name"]):
                 os.kill(maker, signal.SIGKILL)
         before = bench.leftovers()
-        seen.append({"after_s": after_s, "also": also, "before": before, **undone(bench, create.args)})
+        seen.append({"moment": moment, "also": also, "hit": hit, "before": before, **undone(bench, create.args)})
     return {"kills": seen}
 
 
@@ -352,7 +360,7 @@ def main() -> None:
     bench = Bench()
     for case in json.load(sys.stdin):
         began = time.monotonic()
-        signal.alarm(240)
+        signal.alarm(900)
         bench.planned = None
         try:
             result = FUNCTIONS[case["do"]](bench, case)
