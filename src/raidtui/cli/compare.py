@@ -6,7 +6,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from raidtui.cli.comparison import show_comparison
-from raidtui.cli.given_result import check_baseline, given_result
+from raidtui.cli.given_numbers import given_numbers
+from raidtui.cli.given_result import check_baseline
 from raidtui.cli.screen import console
 from raidtui.front.exporting import export
 from raidtui.front.library import found_results
@@ -21,7 +22,7 @@ from raidtui.results.formats.base import Format
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("results", metavar="RESULT", nargs="*", help="a result file, - for stdin, or the name of a run")
+    parser.add_argument("results", metavar="RESULT", nargs="*", help="a result, a table, - for stdin, or a run")
     parser.add_argument("--find", metavar="WORDS", help="also every kept result that has these words (`raidtui results`)")
     parser.add_argument("--baseline", default="", metavar="NAME", help="the layout that others are compared with")
     parser.add_argument("--meant", action="append", default=[], metavar="FACT",
@@ -55,7 +56,7 @@ def _given(args: Namespace) -> list[Result | Extract]:
     """What was named, and after it what was found. Raises ProblemError."""
     if not args.results and args.find is None:
         raise fail("nothing-given", "there is nothing to compare", remedy="Name results, or find kept ones: --find WORDS.")
-    given: list[Result | Extract] = [given_result(args, name) for name in args.results]
+    given = given_numbers(args, args.results)
     if args.find is not None:
         found, known = found_results(args.find)
         if len(known) > len(found):

@@ -21,7 +21,7 @@ _RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
 
 def given_result(args: Namespace, name: str) -> Result:
     """The result that `name` means. Raises ProblemError: what is wrong with the file, or with the run."""
-    return read_result(_data(args, name), name)
+    return read_result(given_data(args, name), name)
 
 
 def kept_file(args: Namespace, name: str) -> Path | None:
@@ -31,7 +31,8 @@ def kept_file(args: Namespace, name: str) -> Path | None:
     return next(iter(sorted(results_folder().glob(f"*-{name}.result.json"))), None) if not args.on else None
 
 
-def _data(args: Namespace, name: str) -> bytes:
+def given_data(args: Namespace, name: str) -> bytes:
+    """The bytes of the file or run that `name` means. Raises ProblemError."""
     if (path := kept_file(args, name)) is not None:
         return read_bytes(str(path))
     with connect(args) as engine:

@@ -1,4 +1,4 @@
-"""`raidtui schema`: the JSON Schema of a scenario or a result, as the engine at that place reads them."""
+"""`raidtui schema`: the JSON Schema of a scenario, a result or a table, as the engine at that place reads them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from raidtui.cli.session import connect
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("of", choices=("scenario", "result"), help="of what")
+    parser.add_argument("of", choices=("scenario", "result", "table"), help="of what")
 
 
 def run(args: Namespace) -> int:

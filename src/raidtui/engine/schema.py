@@ -9,18 +9,22 @@ from raidtui.model.convert import schema_of
 from raidtui.model.problem import fail
 from raidtui.model.result import Result
 from raidtui.model.scenario import NAME_PATTERN, ROLE_PATTERN, SCHEMA, Policy, Role
+from raidtui.model.table import Table
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema(of: str) -> dict[str, Any]:
-    """`scenario` or `result`. Raises ProblemError (`no-schema`)."""
+    """`scenario`, `result` or `table`. Raises ProblemError (`no-schema`)."""
     if of == "scenario":
         return _scenario()
     if of == "result":
         top, definitions = schema_of(Result)
         return {"$schema": _DRAFT, "title": "raidtui result", **top, "$defs": definitions}
-    raise fail("no-schema", f"there is no schema of {of[:40]!r}", remedy="Known: scenario, result.")
+    if of == "table":
+        top, definitions = schema_of(Table)
+        return {"$schema": _DRAFT, "title": "raidtui table", **top, "$defs": definitions}
+    raise fail("no-schema", f"there is no schema of {of[:40]!r}", remedy="Known: scenario, result, table.")
 
 
 def _scenario() -> dict[str, Any]:
@@ -73,5 +77,3 @@ def _one_of(kinds: dict[str, dict[str, Any]]) -> dict[str, Any]:
             for kind, entry in kinds.items()
         ]
     }
-
-

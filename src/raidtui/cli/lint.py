@@ -1,0 +1,57 @@
+"""`raidtui lint`: numbers that contradict themselves, in results and in tables of anybody."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+
+import msgspec
+
+from raidtui.base.text import clean, plural
+from raidtui.cli.screen import console, indented, print_json, text
+from raidtui.front.inputs import read_bytes
+from raidtui.model.convert import plain
+from raidtui.model.problem import Exit
+from raidtui.model.table import Finding
+from raidtui.results.anything import read_as_table
+from raidtui.results.imports import Source
+from raidtui.results.lint import lint
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+",
+                        help="a result, a table, or what fio, iostat and others print; - for stdin")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="the findings as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Print what was found; exit 5 where anything was."""
+    found = {name: lint(read_as_table(Source(name, read_bytes(name)))) for name in dict.fromkeys(args.files)}
+    several = len(found) > 1
+    if args.json:
+        named = [(name, finding) for name, findings in found.items() for finding in findings]
+        listed = [plain(_of_file(finding, name) if several else finding) for name, finding in named]
+        print_json({"schema": "raidtui.findings/1", "findings": listed})
+    else:
+        for name, findings in found.items():
+            _show(args, name, findings)
+    return int(Exit.INVALID if any(found.values()) else Exit.DONE)
+
+
+def _of_file(finding: Finding, name: str) -> Finding:
+    return msgspec.structs.replace(finding, where=f"{clean(name)}: {finding.where}")
+
+
+def _show(args: Namespace, name: str, findings: Sequence[Finding]) -> None:
+    """By code, with the places below each."""
+    out = console(args)
+    if not findings:
+        out.print(text(f"{clean(name)}: no number contradicts another."))
+        return
+    out.print(text(f"{clean(name)}: {plural(len(findings), 'finding')}", "bold"))
+    for code in dict.fromkeys(finding.code for finding in findings):
+        these = [finding for finding in findings if finding.code == code]
+        out.print(text(f"{code}: {len(these)}", "bold"))
+        for finding in these:
+            out.print(indented(f"{finding.where}: {finding.sentence}", 2))
+    out.print(text("`raidtui explain CODE` says what a code means."))

@@ -1,0 +1,125 @@
+"""An imported table as what a comparison takes, and its workloads under the names that measured ones have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from raidtui.model.measure import Latency
+from raidtui.model.table import Asked, Figure, Table
+from raidtui.results.extract import Extract, Point
+from raidtui.results.imports.fio_parts.asked import asked_of
+from raidtui.results.labels import Said, read_command, read_label
+from raidtui.results.lint.cells import factor
+
+_TOTAL: Final = ""
+_FIELDS: Final = {"mean": "mean_us", "p50": "p50_us", "p99": "p99_us", "p99.9": "p999_us", "max": "max_us"}
+_Meaning = tuple[str | None, bool | None, int | None, int | None, int | None, bool, float | None]
+
+
+def extract_of(table: Table) -> Extract:
+    """Absolute numbers alone: a table of percentages has none to compare."""
+    cells: dict[tuple[str, str, int], list[Figure]] = {}
+    for figure in table.figures:
+        if figure.metric in ("iops", "bandwidth", "latency"):
+            cells.setdefault((figure.layout, figure.workload, figure.round), []).append(figure)
+    points = [_point(table, key, figures) for key, figures in cells.items()]
+    known = [point for point in points if point.iops is not None or point.bytes_per_s is not None]
+    return Extract(
+        run=table.name, points=tuple(known), scenario=table.name, title=table.title or table.source, host=table.host,
+        started=table.date, layouts={key: {} for key in table.layouts},
+        workloads={key: f"{table.name}: {key}" for key in dict.fromkeys(point.workload for point in known)},
+        facts={"server": table.host} if table.host else {}, imported=True,
+    )  # fmt: skip
+
+
+def aligned(extracts: Sequence[Extract], tables: Mapping[int, Table]) -> list[Extract]:
+    """A table's workload that asks for the same as a measured one gets its name and stands in its column.
+
+    `tables` are by their index in `extracts`. What was run counts, not what it was called.
+    """
+    measured: dict[_Meaning, tuple[str, str]] = {}
+    for index, one in enumerate(extracts):
+        for name, definition in one.workloads.items() if index not in tables else ():
+            if (meaning := _measured_meaning(definition)) is not None:
+                measured.setdefault(meaning, (name, definition))
+    for index, table in tables.items():
+        for name in extracts[index].workloads:
+            if (meaning := _meaning(_done(name, table.workloads[name]))) is not None:
+                measured.setdefault(meaning, (name, f"{table.name}: {name}"))
+    return [_renamed(one, tables[index], measured) if index in tables else one for index, one in enumerate(extracts)]
+
+
+def _renamed(one: Extract, table: Table, measured: Mapping[_Meaning, tuple[str, str]]) -> Extract:
+    names: dict[str, tuple[str, str]] = {}
+    for name, definition in one.workloads.items():
+        meaning = _meaning(_done(name, table.workloads[name]))
+        found = measured.get(meaning, (name, definition)) if meaning is not None else (name, definition)
+        # Two workloads of one table stay two: they were published apart.
+        names[name] = found if found[0] not in (other for other, _ in names.values()) else (name, definition)
+    points = tuple(msgspec.structs.replace(point, workload=names[point.workload][0]) for point in one.points)
+    return msgspec.structs.replace(one, points=points, workloads=dict(names.values()))
+
+
+def _point(table: Table, key: tuple[str, str, int], figures: Sequence[Figure]) -> Point:
+    layout, workload, round_ = key
+    asked = table.workloads[workload]
+    return Point(
+        id=figures[0].place or "/".join(map(str, key)), layout=layout, workload=workload, round=round_,
+        iops=_rate(figures, "iops"), bytes_per_s=_rate(figures, "bandwidth"), latency=_latencies(asked, figures),
+        command=(asked.command,) if asked.command else (),
+    )  # fmt: skip
+
+
+def _rate(figures: Sequence[Figure], metric: str) -> float | None:
+    """The first number of the whole, else the sum of the directions' first ones."""
+    first: dict[str, float] = {}
+    for figure in figures:
+        if figure.metric == metric:
+            first.setdefault(figure.direction, figure.value * factor(figure.unit))
+    if not first:
+        return None
+    return first[_TOTAL] if _TOTAL in first else sum(first.values())
+
+
+def _latencies(asked: Asked, figures: Iterable[Figure]) -> dict[str, Latency]:
+    found: dict[str, dict[str, float]] = {}
+    for figure in figures:
+        direction = figure.direction or (asked.pattern if asked.pattern in ("read", "write") else "")
+        if figure.metric == "latency" and direction and figure.statistic:
+            found.setdefault(direction, {}).setdefault(_FIELDS[figure.statistic], figure.value * factor(figure.unit) * 1e6)
+    return {direction: Latency(**fields) for direction, fields in found.items()}
+
+
+def _done(name: str, asked: Asked) -> Said:
+    """What was run: by the command, else by what was said of it, else by the label."""
+    said = read_label(asked.label or name)
+    said = said._replace(**{f: getattr(asked, f) for f in Said._fields if getattr(asked, f) is not None})
+    done = read_command(asked.command) if asked.command else None
+    if done is None:
+        return said
+    return said._replace(**{f: getattr(done, f) for f in Said._fields if getattr(done, f) is not None})
+
+
+def _meaning(said: Said) -> _Meaning | None:
+    """What makes two workloads the same; None where too little is known to say so."""
+    if said.pattern is None or said.block_bytes is None or said.iodepth is None:
+        return None
+    mixed = said.read_percent if said.pattern == "mixed" else None
+    return said.pattern, said.random, said.block_bytes, said.iodepth, said.numjobs or 1, bool(said.fsync), mixed
+
+
+def _measured_meaning(definition: str) -> _Meaning | None:
+    """Of a workload of fio in a scenario. A rehearsal is never the same as a measurement."""
+    try:
+        given, rehearsal = json.loads(definition)
+    except (ValueError, TypeError):
+        return None
+    options: Any = given.get("fio") if isinstance(given, dict) else None
+    if rehearsal or not isinstance(options, dict):
+        return None
+    asked = asked_of({"iodepth": "1", **{str(name): str(value) for name, value in options.items()}})
+    return _meaning(Said(**{field: getattr(asked, field) for field in Said._fields}))

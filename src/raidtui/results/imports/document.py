@@ -1,0 +1,71 @@
+"""Reading whatever holds measured numbers: a table of raidtui's own, or any file that a reader takes for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from raidtui.base.text import clean
+from raidtui.model.jsonio import read_json
+from raidtui.model.problem import ProblemError, fail
+from raidtui.model.table import MAX_TABLE_BYTES, TABLE_SCHEMA, Table
+from raidtui.results.imports.base import Source
+from raidtui.results.imports.tables import TableReader, short_name
+from raidtui.results.published import read_number
+
+_SAME = 1e-9
+
+
+def schema_named(data: bytes) -> str:
+    """The schema that a JSON document says it is of; empty for anything else, however broken."""
+    if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return ""
+    try:
+        return str(msgspec.json.decode(data, type=_Head).schema)[:80]
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+
+
+def read_table(source: Source) -> Table:
+    """The numbers of a file. Raises ProblemError: `json`, `schema`, `import-unknown`, `table-unreadable`."""
+    if schema_named(source.data) == TABLE_SCHEMA:
+        return table_of(read_json(source.data, max_bytes=MAX_TABLE_BYTES))
+    from raidtui.results.imports import READERS
+
+    known: list[object] = list(READERS.values())
+    tables = [one for one in known if isinstance(one, TableReader)]
+    claiming = [one for one in tables if one.claims(source)]
+    if not claiming:
+        names = ", ".join(one.name for one in tables)
+        raise fail("import-unknown", "it holds no numbers in a form that is known here", place=short_name(source.name),
+                   remedy=f"Known: results and tables of raidtui, and {names}.")  # fmt: skip
+    return claiming[0].table([source])
+
+
+def table_of(value: Any) -> Table:
+    """A table as plain JSON data. Raises ProblemError (`schema`) naming the place."""
+    try:
+        table = msgspec.convert(value, Table)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `")
+        raise _wrong(message, place.rstrip("`") or "$") from None
+    for index, figure in enumerate(table.figures):
+        if figure.layout not in table.layouts or figure.workload not in table.workloads:
+            missing = figure.layout if figure.layout not in table.layouts else figure.workload
+            raise _wrong(f"{clean(missing, 80)!r} is neither a layout nor a workload of this table", f"$.figures[{index}]")
+        number = read_number(figure.text) if figure.text else None
+        if figure.text and (number is None or abs(number.value - figure.value) > _SAME * max(1.0, abs(figure.value))):
+            raise _wrong(f"{figure.value!r} is not {clean(figure.text)!r}", f"$.figures[{index}].value")
+    for index, claim in enumerate(table.claims):
+        if unknown := next((name for pair in claim.pairs for name in pair if name not in table.layouts), None):
+            raise _wrong(f"{clean(unknown, 80)!r} is no layout of this table", f"$.claims[{index}].pairs")
+    return table
+
+
+def _wrong(message: str, place: str) -> ProblemError:
+    return fail("schema", message, place=place, remedy="`raidtui schema table` prints what may stand there.")
+
+
+class _Head(msgspec.Struct, frozen=True):
+    schema: str
