@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.stack import mounts
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
+from raidtui.stack.fs import dismantle
 from raidtui.stack.layer import Draft, Outcome, Planned
 
 ACTIONS = all_actions()
@@ -111,6 +113,17 @@ def health(bench: Bench) -> list[str]:
     return list(ACTIONS["fs.mount"].health(bench.context, draft.args))
 
 
+@contextmanager
+def patience(module: Any, name: str, seconds: float) -> Iterator[None]:
+    """What is known to be in use is not waited for as long as usual; everything after it is."""
+    usual = getattr(module, name)
+    setattr(module, name, seconds)
+    try:
+        yield
+    finally:
+        setattr(module, name, usual)
+
+
 def problem_of(work: Callable[[], object]) -> list[Any]:
     try:
         work()
@@ -159,8 +172,8 @@ def busy(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     bench.build(bench.plan(case))
     point = bench.context.path(bench.draft("fs.mount").args["ref"])
     user = subprocess.Popen(["sleep", "600"], cwd=point)
-    mounts.BUSY_PATIENCE_S = 1.0  # type: ignore[misc]
-    refused = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
+    with patience(mounts, "BUSY_PATIENCE_S", 1.0):
+        refused = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
     still = [mount.kind for mount in mounts.at(point)]
     user.kill()
     user.wait()
@@ -173,15 +186,14 @@ def covered(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     point = bench.context.path(bench.draft("fs.mount").args["ref"])
     sh(f"mount -t tmpfs none {point}")
     sick = health(bench)
-    refused = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
+    with patience(mounts, "BUSY_PATIENCE_S", 1.0):
+        refused = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
     theirs = [mount.kind for mount in mounts.at(point)]
     sh(f"umount {point}")
     elsewhere = f"{point}-elsewhere"
     sh(f"mkdir {elsewhere} && mount --bind {point} {elsewhere}")
-    from raidtui.stack.fs import dismantle
-
-    dismantle.PATIENCE_S = 1.0  # type: ignore[misc]
-    second = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
+    with patience(dismantle, "PATIENCE_S", 1.0):
+        second = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
     sh(f"umount {elsewhere} && rmdir {elsewhere}")
     return {"health": sick, "refused": refused, "theirs": theirs, "elsewhere": second, **bench.clean()}
 
@@ -234,7 +246,7 @@ def main() -> None:
     bench = Bench()
     for case in json.load(sys.stdin):
         began = time.monotonic()
-        signal.alarm(150)
+        signal.alarm(600)
         try:
             result = FUNCTIONS[case["do"]](bench, case)
         except ProblemError as error:
