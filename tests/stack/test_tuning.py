@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from raidtui.model.problem import ProblemError
+from raidtui.model.problem import ProblemError, fail
 from raidtui.stack.context import Context
 from raidtui.stack.tuning import apply, kernel
 from raidtui.stack.tuning.memory import recall
@@ -156,6 +156,25 @@ def test_what_could_not_be_put_back_is_named_and_tried_again(server: Server, mon
     monkeypatch.setattr(kernel, "write", original)
     assert apply.put_back(server.context, asked).result == "undone"
     assert server.get("sda/queue/read_ahead_kb") == "128"
+
+
+def test_a_device_that_hangs_is_waited_for_once(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = args(sda_read_ahead_kb="1024", sda_nr_requests="32", sdb_read_ahead_kb="1024")
+    apply.set_all(server.context, asked)
+    original, waited = kernel.read, []
+
+    def read(file: Path) -> str | None:
+        if "sda" in str(file):
+            waited.append(file)
+            raise fail("stuck", "no answer")
+        return original(file)
+
+    monkeypatch.setattr(kernel, "read", read)
+    with pytest.raises(ProblemError) as error:
+        apply.put_back(server.context, asked)
+    assert [problem.code for problem in error.value.problems] == ["tuning-left"]
+    assert len(waited) == 1
+    assert server.get("sdb/queue/read_ahead_kb") == "128"
 
 
 def test_a_value_that_does_not_hold_while_it_is_measured_spoils_the_cell(server: Server) -> None:

@@ -81,11 +81,16 @@ def put_back(context: Context, args: dict[str, Any]) -> Outcome:
         return Outcome("nothing to do")
     restored: dict[str, dict[str, str]] = {}
     problems: list[Problem] = []
+    hung: set[str] = set()
     for entry in memory.entries:
+        if entry.device in hung:
+            continue
         try:
             now = _back(entry)
         except ProblemError as error:
             problems += [_left(entry, problem) for problem in error.problems]
+            # A device that does not answer is waited for once, not for each of its settings.
+            hung |= {entry.device for problem in error.problems if problem.code == "stuck" and entry.device}
             continue
         if entry.asked is not None:
             known = {"asked": entry.asked, "found": entry.found, "set": entry.set or ""}
