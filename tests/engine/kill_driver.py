@@ -2,7 +2,8 @@
 
     python3 -I kill_driver.py SCENARIO BINDING.json POINTS
 
-POINTS: `count`, or `3:before,3:after,…`, or `all`. One JSON line per point on stdout.
+POINTS: `count`, or `3:before,3:after,…`, or `all`; or by the first step of an action, `lvm.cache:after`, and by a command
+that it runs, `lvm.cache:lvconvert`. One JSON line per point on stdout.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, "/opt/raidtui")
@@ -27,24 +30,39 @@ from raidtui.model.plan import Options
 from raidtui.model.protocol import PlanRequest
 
 
-def arm(number: int, when: str) -> None:
-    """Have this process killed by SIGKILL before or after it journals record `number` (live numbers do not count)."""
+def arm(where: str, when: str) -> None:
+    """Have this process killed by SIGKILL before or after it journals record `where` (live numbers do not count)."""
     original = Journal.append
     seen = 0
+    awaited = False
 
     def append(self, event):
-        nonlocal seen
+        nonlocal seen, awaited
         if isinstance(event, LIVE):
             return original(self, event)
         seen += 1
-        if seen == number and when == "before":
+        here = str(seen) == where or getattr(event, "action", "") == where
+        if awaited or (here and when == "before"):
             os.kill(os.getpid(), signal.SIGKILL)
         record = original(self, event)
-        if seen == number and when == "after":
+        if here and when == "after":
             os.kill(os.getpid(), signal.SIGKILL)
+        if here and when != "before":
+            awaited = True  # a command that was too fast to be seen: then at the next record
+            threading.Thread(target=die_with, args=(when,), daemon=True).start()
         return record
 
     Journal.append = append
+
+
+def die_with(word: str) -> None:
+    """Kill this process as soon as a command with this word among its arguments runs."""
+    while True:
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                if word.encode() in path.read_bytes().split(b"\0")[1:2]:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.01)
 
 
 def start(request: PlanRequest) -> os.PathLike:
@@ -71,9 +89,9 @@ def records(folder) -> int:
 
 
 def arrays() -> list[str]:
-    """Arrays, LVM volumes, and ZFS pools and volumes."""
+    """Arrays, LVM volumes, cached devices, and ZFS pools and volumes."""
     pools = [path.name for path in Path("/proc/spl/kstat/zfs").glob("*/") if path.is_dir()]
-    return pools + [name for name in os.listdir("/sys/block") if name.startswith(("md", "dm-", "zd"))]
+    return pools + [name for name in os.listdir("/sys/block") if name.startswith(("md", "dm-", "zd", "bcache"))]
 
 
 def main() -> None:
@@ -87,14 +105,14 @@ def main() -> None:
         print(json.dumps({"records": total, "exit": os.waitstatus_to_exitcode(status)}), flush=True)
         if points == "count":
             return
-        wanted = [(n, when) for n in range(1, total + 1) for when in ("before", "after")]
+        wanted = [(str(n), when) for n in range(1, total + 1) for when in ("before", "after")]
     else:
-        wanted = [(int(n), when) for n, _, when in (point.partition(":") for point in points.split(","))]
-    for number, when in wanted:
+        wanted = [(where, when) for where, _, when in (point.partition(":") for point in points.split(","))]
+    for where, when in wanted:
         folder = start(request)
 
-        def work(folder=folder, number=number, when=when):
-            arm(number, when)
+        def work(folder=folder, where=where, when=when):
+            arm(where, when)
             return Runner(folder).run()
 
         status = child(work)
@@ -113,7 +131,7 @@ def main() -> None:
         print(
             json.dumps(
                 {
-                    "point": f"{number}:{when}",
+                    "point": f"{where}:{when}",
                     "killed": os.waitstatus_to_exitcode(status) == -signal.SIGKILL,
                     "recover_exit": first.exit,
                     "problems": [p.message for p in first.problems],
