@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -132,6 +133,8 @@ class RaidtuiApp(App[int]):
             self.notify(notice, severity="warning", timeout=15, markup=False)
         self.link.start()
         self.desk.begin()
+        # What is there by now stays: looking for garbage among it costs more than drawing does.
+        self.call_after_refresh(gc.freeze)
         if self._begin is not None:
             self.call_after_refresh(self._begin, self)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
@@ -10,13 +10,15 @@ from raidtui.base.text import clean
 from raidtui.model.frame import DeviceRates
 from raidtui.tui.run.device_columns import CHOICES, DEVICE, HISTORY, ROLE, TEMPERATURE, UTIL, number_text
 from raidtui.tui.run.device_tree import Place, odd_ones, places, plain_places
-from raidtui.tui.run.frame_track import FrameTrack
+from raidtui.tui.run.frame_track import FrameTrack, Use
 from raidtui.tui.run.signs import signs
 from raidtui.tui.run.story import Moment
-from raidtui.tui.widgets.cells import absent, bar, spark
+from raidtui.tui.widgets.cells import absent, bar, bar_text, spark_text
+from raidtui.tui.widgets.table_line import Cell
 
 _BAR_WIDTH = 7
 _NOT_A_DISK = ("loop", "ram", "zram", "sr", "fd")
+_FIGURES = {column: choice.figure for column, choice in CHOICES.items() if choice.figure is not None}
 
 
 class DeviceRows:
@@ -40,7 +42,10 @@ class DeviceRows:
         self._odd: dict[str, frozenset[str]] = {}
         self._odd_of: object = None
         self._rates: dict[str, DeviceRates | None] = {}
-        self._cells: dict[str, list[str | Text]] = {}
+        self._cells: dict[str, list[str | Text | Cell]] = {}
+        self._sparks: dict[str, tuple[int, str]] = {}
+        """By device: number of the newest frame in its history, and the history as it is drawn."""
+        self._sparks_of: object = None
 
     def take(self, track: FrameTrack, moment: Moment) -> None:
         """Show this moment. What was worked out for another one is forgotten."""
@@ -49,12 +54,15 @@ class DeviceRows:
         odd_of = (id(track), moment.at_s if moment.past else track.stretch)
         if odd_of != self._odd_of:
             self._odd, self._odd_of = {}, odd_of
+        if (sparks_of := (id(track), self.history_width)) != self._sparks_of:
+            self._sparks, self._sparks_of = {}, sparks_of
         self._order(moment)
 
-    def cells(self, key: str) -> Sequence[str | Text]:
+    def cells(self, key: str) -> Sequence[str | Text | Cell]:
         """One device, in the order of the columns."""
         if (known := self._cells.get(key)) is None:
-            known = self._cells[key] = [self._cell(key, column) for column in self.columns]
+            rates = self._rates_of(key)
+            known = self._cells[key] = [self._cell(key, column, rates) for column in self.columns]
         return known
 
     def state(self, key: str) -> str:
@@ -117,7 +125,9 @@ class DeviceRows:
             self._rates[name] = self._moment.frames.rates(name) if self._moment else None
         return self._rates[name]
 
-    def _cell(self, name: str, column: str) -> str | Text:
+    def _cell(self, name: str, column: str, rates: DeviceRates | None) -> str | Text | Cell:
+        if (figure := _FIGURES.get(column)) is not None:
+            return number_text(None if rates is None else figure(rates))
         if column == DEVICE:
             return self._name(name)
         if column == ROLE:
@@ -127,13 +137,10 @@ class DeviceRows:
             return absent() if celsius is None else f"{celsius:.0f}"
         if column == HISTORY:
             return self._spark(name)
-        value = self._figure(name, column)
-        if column == UTIL:
-            drawn = bar(value, _BAR_WIDTH, "accent")
-            if value is None:
-                return drawn
-            return Text.assemble(drawn, f"{min(value, 100):4.0f}")
-        return number_text(value)
+        if rates is None or rates.util_percent is None:
+            return bar(None, _BAR_WIDTH)
+        percent = rates.util_percent
+        return Cell(f"{bar_text(percent, _BAR_WIDTH)}{min(percent, 100):4.0f}", "", ((0, _BAR_WIDTH, "accent"),))
 
     def _name(self, name: str) -> str:
         place, known = self._places[name], signs()
@@ -141,12 +148,18 @@ class DeviceRows:
         mark = f" {known.bad}" if self._lost(name) else f" {known.odd}" if self._apart(name) else ""
         return f"{indent}{clean(name, 60)}{mark}"
 
-    def _spark(self, name: str) -> Text:
-        moment = self._moment
-        until_s = moment.at_s if moment is not None and moment.past else None
-        uses = self._track.history(name, self.history_width, until_s)
-        utils = [None if use is None else use.util_percent for use in uses]
-        return spark(utils, self.history_width, top=100.0, style="accent")
+    def _spark(self, name: str) -> Cell:
+        """The device's past. Of one that is followed, only what is new is drawn."""
+        moment, width = self._moment, self.history_width
+        if moment is not None and moment.past:
+            return Cell(spark_text(_utils(self._track.history(name, width, moment.at_s)), 100.0).rjust(width), "accent")
+        newest = self._track.count
+        drawn_to, text = self._sparks.get(name, (0, ""))
+        if drawn_to < newest:
+            new = self._track.history(name, min(width, newest - drawn_to))
+            text = (text + spark_text(_utils(new), 100.0))[-width:].rjust(width)
+            self._sparks[name] = (newest, text)
+        return Cell(text, "accent")
 
     # What is wrong.
 
@@ -167,3 +180,7 @@ class DeviceRows:
             members = self._members.get(place.parent, ())
             self._odd[place.parent] = odd_ones({member: self._track.lately(member, until_s) for member in members})
         return name in self._odd[place.parent]
+
+
+def _utils(uses: Iterable[Use | None]) -> Iterator[float | None]:
+    return (None if use is None else use.util_percent for use in uses)

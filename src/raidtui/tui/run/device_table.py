@@ -14,6 +14,7 @@ from raidtui.tui.run.device_columns import CHOICES, HISTORY, LARGE_CHOICE, SMALL
 from raidtui.tui.run.device_rows import DeviceRows
 from raidtui.tui.run.frame_track import FrameTrack
 from raidtui.tui.run.story import Moment
+from raidtui.tui.widgets.kept_lines import KeptLines
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import GAP, place_columns
 
@@ -68,7 +69,7 @@ nothing to do with as well. Shift and left or right scroll what is too wide.
     ]
 
 
-class DevicePane(Vertical):
+class DevicePane(Vertical, KeptLines):
     """Filter line and table."""
 
     def __init__(self, *, id: str, classes: str) -> None:
@@ -164,7 +165,7 @@ class DevicePane(Vertical):
             self.rows.columns = self.columns
             self.table.columns = columns
         if HISTORY in self.columns:
-            found, _ = place_columns(columns, self.table.size.width, GAP)
+            found, _ = place_columns(columns, self.table.room, GAP)
             self.rows.history_width = found[self.columns.index(HISTORY)].width
 
     def _show_sort(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
@@ -17,6 +18,8 @@ from raidtui.model.problem import Problem, ProblemError, fail
 _MOST_AT_ONCE = 500
 """Records of one batch: a long journal is read without holding up the keys."""
 _LOOK_S = 0.5
+_TOGETHER_S = 0.05
+"""Records that come within so long of each other are told together: each time wakes the whole screen."""
 
 
 class FeedState(NamedTuple):
@@ -74,9 +77,11 @@ class RunFeed:
         state = FeedState()
         while not self._closed.is_set() and state.word != "ended":
             records: list[Record] = []
-            before, wait_s = state, _LOOK_S
+            before, wait_s, whole_by = state, _LOOK_S, 0.0
             while len(records) < _MOST_AT_ONCE and (item := follower.next(wait_s)) is not None:
-                wait_s = 0.0
+                if not records:
+                    whole_by = time.monotonic() + _TOGETHER_S
+                wait_s = max(0.0, whole_by - time.monotonic())
                 if isinstance(item, Record):
                     records.append(item)
                 else:

@@ -72,6 +72,11 @@ class FrameTrack:
         self._past: _Stretch = ({}, {}, 0.0)
         self._past_index = -1
 
+    @property
+    def count(self) -> int:
+        """How many frames were taken."""
+        return self._taken
+
     def take(self, at_s: float, seq: int, frame: Frame) -> None:
         """The next frame, at a second of the run."""
         self.now.apply(frame)

@@ -15,6 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.kept_lines import KeptLines
 from raidtui.tui.widgets.table_line import Cell, LineBuilder, freeze
 
 STATES = ("dim", "alert", "warn", "good", "accent", "strong")
@@ -23,7 +24,7 @@ STATES = ("dim", "alert", "warn", "good", "accent", "strong")
 Line = str | Text
 
 
-class Lines(ScrollView, can_focus=True, inherit_bindings=False):
+class Lines(ScrollView, KeptLines, can_focus=True, inherit_bindings=False):
     """Lines, made anew for the width there is. With `tail` it stays at the end until it is scrolled away from it."""
 
     HELP = """\

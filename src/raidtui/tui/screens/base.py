@@ -10,12 +10,13 @@ from textual.screen import Screen
 from raidtui.tui.widgets.banner import Banner
 from raidtui.tui.widgets.foot import Foot, ModeBar
 from raidtui.tui.widgets.head import Head
+from raidtui.tui.widgets.kept_lines import KeptLines
 
 if TYPE_CHECKING:
     from raidtui.tui.app import RaidtuiApp
 
 
-class ModeScreen(Screen[None]):
+class ModeScreen(Screen[None], KeptLines):
     """One of the five screens. A subclass yields its panes in `body`, and names itself in `MODE`."""
 
     MODE: ClassVar[str] = ""

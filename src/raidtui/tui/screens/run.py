@@ -35,9 +35,9 @@ from raidtui.tui.widgets.chart import Chart
 _PANES = {"charts": "Charts", "devices": "Devices", "cells": "Cells", "steps": "Steps", "machine": "Machine"}
 _WIDE = 110
 _GATHER_S = 0.1
-"""Records that come together are drawn together."""
+"""Between two drawings there is at least so much time."""
 _SILENCE_S = 1.5
-"""After so long without a record the clock goes on by itself."""
+"""After so long without a drawing the clock goes on by itself, and samples wait no longer for a frame."""
 
 
 class RunScreen(ModeScreen):
@@ -62,7 +62,8 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
     RunScreen #none { display: none; height: 1fr; content-align: center middle; text-align: center; color: $text-muted; }
     RunScreen.-none #none { display: block; }
     RunScreen #panes { height: 1fr; }
-    RunScreen #panes .pane { background: $surface; }
+    RunScreen #panes, RunScreen #below, RunScreen #left, RunScreen #right { visibility: hidden; }
+    RunScreen #panes .pane { visibility: visible; background: $surface; }
     RunScreen #charts { height: 30%; min-height: 7; max-height: 18; }
     RunScreen #left { width: 2fr; }
     RunScreen #right { width: 1fr; }
@@ -117,6 +118,8 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self._alone = False
         self._waiting: Timer | None = None
         self._drawn_at = 0.0
+        self._drawn_to: object = None
+        """Of what there was, samples apart, when it was last drawn: see `_newest_but_samples`."""
         self._drawn: dict[str, object] = {}
         """By pane, what it was drawn from."""
         self._could: tuple[object, ...] = ()
@@ -166,8 +169,19 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
     # Drawing.
 
     def _heard(self, desk: RunDesk) -> None:
-        if self._waiting is None and self._in_view:
-            self._waiting = self.set_timer(_GATHER_S, self._draw)
+        """Draws what is new. Samples are drawn with the next frame: so there is one drawing a second, not two."""
+        since_s = time.monotonic() - self._drawn_at
+        wanted = self._newest_but_samples() != self._drawn_to or since_s > _SILENCE_S
+        if not wanted or self._waiting is not None or not self._in_view:
+            return
+        if since_s >= _GATHER_S:
+            self._draw()
+        else:
+            self._waiting = self.set_timer(_GATHER_S - since_s, self._draw)
+
+    def _newest_but_samples(self) -> object:
+        story = self.desk.story
+        return self.desk.feed_state, self.desk.saved, story, story.view.seq - story.samples.count
 
     def _another(self, desk: RunDesk) -> None:
         self.playhead_s = None
@@ -183,7 +197,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
     def _tick(self) -> None:
         """Time goes on between records, too."""
         if self._in_view and self.desk.running and time.monotonic() - self._drawn_at > _SILENCE_S:
-            self._draw_top(self.moment())
+            self._draw()
 
     def _draw(self) -> None:
         if self._waiting is not None:
@@ -192,7 +206,8 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         if not self._in_view or not self.is_mounted:
             return
         desk, moment = self.desk, self.moment()
-        self._draw_top(moment)
+        self._drawn_at, self._drawn_to = time.monotonic(), self._newest_but_samples()
+        self.query_one("#top", Lines).show(lambda width: top_lines(desk, moment, width))
         view, past = moment.view, moment.at_s if moment.past else None
         until_s = desk.story.end_s if self.playhead_s is None else self._held_until_s
         sampled = desk.story.samples.count
@@ -209,10 +224,6 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
             lines = desk.story.log_at(moment)
             self.query_one("#steps", Lines).show(lambda width: LogText(lines, moment.at_s, width))
         self._offer()
-
-    def _draw_top(self, moment: Moment) -> None:
-        self._drawn_at = time.monotonic()
-        self.query_one("#top", Lines).show(lambda width: top_lines(self.desk, moment, width))
 
     def _news(self, pane: str, state: object) -> bool:
         """Whether a pane in view is to be drawn anew, since it was drawn from something else."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil, isfinite
 
 from rich.style import Style
@@ -18,14 +18,18 @@ def absent(signs: Glyphs | None = None) -> str:
 
 def bar(percent: float | None, width: int, style: str | Style = "", signs: Glyphs | None = None) -> Text:
     """`percent` of 100 as a bar over `width` cells, in eighths of a cell where the terminal can."""
-    signs = signs or glyphs()
     if percent is None or not isfinite(percent):
-        return Text(signs.absent.ljust(width)[:width], style="dim")
+        return Text(absent(signs).ljust(width)[:width], style="dim")
+    return Text(bar_text(percent, width, signs), style=style)
+
+
+def bar_text(percent: float, width: int, signs: Glyphs | None = None) -> str:
+    """A bar of a number."""
+    signs = signs or glyphs()
     steps = len(signs.bar)
     filled = round(min(max(percent, 0.0), 100.0) / 100 * width * steps)
     whole, part = divmod(filled, steps)
-    drawn = signs.bar[-1] * whole + (signs.bar[part - 1] if part else "")
-    return Text(drawn.ljust(width), style=style)
+    return (signs.bar[-1] * whole + (signs.bar[part - 1] if part else "")).ljust(width)
 
 
 def spark(
@@ -40,12 +44,15 @@ def spark(
 
     `top` is the value of the highest level; without it, the largest value in view. Levels start at 0.
     """
-    signs = signs or glyphs()
     newest = values[-width:] if width > 0 else ()
     recent = [value if value is not None and isfinite(value) else None for value in newest]
     highest = max((value for value in recent if value is not None), default=0.0) if top is None else top
-    levels, last = signs.spark, len(signs.spark) - 1
-    # Level 0 is kept for what is next to nothing, so that a busy second can be told from an idle one.
-    steps = last / max(highest, 1e-300) if highest > 0 else 0.0
-    drawn = [" " if value is None else levels[ceil(max(0, min(last, value * steps)))] for value in recent]
-    return Text("".join(drawn).rjust(width), style=style)
+    return Text(spark_text(recent, highest, signs).rjust(width), style=style)
+
+
+def spark_text(values: Iterable[float | None], top: float, signs: Glyphs | None = None) -> str:
+    """One sign for each value, up to `top`. Level 0 is next to nothing: a busy second can be told from an idle one."""
+    levels = (signs or glyphs()).spark
+    last = len(levels) - 1
+    steps = last / max(top, 1e-300) if top > 0 else 0.0
+    return "".join([" " if value is None else levels[ceil(max(0, min(last, value * steps)))] for value in values])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -13,18 +14,19 @@ from textual.containers import Container
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from raidtui.tui.widgets.chart_picture import AXIS, CURSOR, LABEL_WIDTH, SERIES, TITLE, Look, Row, Series, picture
 from raidtui.tui.widgets.chart_scale import WINDOWS_S, clock_text, short_number, window_for, window_text
 from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.kept_lines import KeptLines
 
 __all__ = ["Chart", "Series", "SharedTime"]
 
 SERIES_STYLES = 6
+_RUN = re.compile(rb"(.)\1*", re.DOTALL)
 
 
-class Chart(Widget, can_focus=True):
+class Chart(KeptLines, can_focus=True):
     """One or more series over time; see `show`. Without a playhead it follows the newest."""
 
     HELP = """\
@@ -211,12 +213,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
             self._picture = self._paint()
         if y >= len(self._picture):
             return Strip.blank(width, self._style(AXIS))
-        text, roles = self._picture[y]
-        segments, start = [], 0
-        for at in range(1, len(text) + 1):
-            if at == len(text) or roles[at] != roles[start]:
-                segments.append(Segment(text[start:at], self._style(roles[start])))
-                start = at
+        segments = [Segment(text, self._style(role)) for text, role in runs(self._picture[y])]
         return Strip(segments).adjust_cell_length(width, self._style(AXIS))
 
     def _style(self, role: int) -> Style:
@@ -300,7 +297,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
             self._move_to(max(self._begin_s, min(at, self._until_s)))
 
 
-class SharedTime(Container):
+class SharedTime(Container, KeptLines):
     """Charts inside it have one time: what one of them is zoomed or moved to, all are."""
 
     def on_chart_moved(self, event: Chart.Moved) -> None:
@@ -318,9 +315,23 @@ class SharedTime(Container):
 
 def changed_span(before: Row, after: Row) -> tuple[int, int]:
     """First and last character in which two different lines of one length differ."""
-    differs = [
-        index
-        for index, (old, new) in enumerate(zip(zip(*before, strict=True), zip(*after, strict=True), strict=True))
-        if old != new
-    ]
-    return differs[0], differs[-1]
+    first, last = 0, len(after.text) - 1
+    while before.text[first] == after.text[first] and before.roles[first] == after.roles[first]:
+        first += 1
+    while before.text[last] == after.text[last] and before.roles[last] == after.roles[last]:
+        last -= 1
+    return first, last
+
+
+def runs(row: Row) -> list[tuple[str, int]]:
+    """The line in pieces of one role. Blanks belong to the line of the plot before them: fewer pieces are fewer bytes."""
+    found: list[tuple[str, int]] = []
+    for match in _RUN.finditer(row.roles):
+        text, role = row.text[match.start() : match.end()], row.roles[match.start()]
+        if role == AXIS and found and SERIES <= found[-1][1] < CURSOR and text.isspace():
+            found[-1] = (found[-1][0] + text, found[-1][1])
+        elif found and found[-1][1] == role:
+            found[-1] = (found[-1][0] + text, role)
+        else:
+            found.append((text, role))
+    return found

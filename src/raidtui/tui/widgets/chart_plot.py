@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from raidtui.tui.widgets.chart_scale import Scale
@@ -79,40 +80,48 @@ def plot(
     for index in reversed(range(len(series))):
         columns = bins(series[index], start_s, end_s, width * across)
         for column, top, bottom in strokes(columns, height * down, scale, fill):
-            x, bits = column // across, _BITS[column % across]
-            for dot in range(top, bottom + 1):
-                y = dot // down
-                masks[y][x] |= bits[dot % down]
+            x = column // across
+            for y, bits in touched(top, bottom, column % across, down):
+                masks[y][x] |= bits
                 owners[y][x] = index + 1
     cells, signs = (masks, _BRAILLE_SIGNS) if braille else (owners, _ASCII_SIGNS)
     return Plot([row.decode("latin-1").translate(signs) for row in cells], list(map(bytes, owners)))
 
 
+@lru_cache(maxsize=4096)
+def touched(top: int, bottom: int, across: int, down: int) -> list[tuple[int, int]]:
+    """The lines that a stroke goes through, and which of the dots of its cell there, `down` of them one above the other."""
+    bits: dict[int, int] = {}
+    for dot in range(top, bottom + 1):
+        bits[dot // down] = bits.get(dot // down, 0) | _BITS[across][dot % down]
+    return list(bits.items())
+
+
 def strokes(columns: dict[int, Bin], dots: int, scale: Scale, fill: bool) -> list[tuple[int, int, int]]:
     """Vertical strokes (column, top dot, bottom dot) that make the line; dot 0 is the topmost."""
     found: list[tuple[int, int, int]] = []
-    span = dots - 1
-
-    def dot(value: float) -> int:
-        return span - round(scale.fraction(value) * span)
-
+    span, fraction = dots - 1, scale.fraction
     before: tuple[int, int] | None = None
     for column, held in columns.items():
-        first, top, bottom = dot(held.first), dot(held.high), dot(held.low)
+        first = last = top = bottom = highest = span - round(fraction(held.first) * span)
+        if held.low != held.high:
+            last, top, bottom = (span - round(fraction(value) * span) for value in (held.last, held.high, held.low))
+            highest = top
         if before is not None and held.joined:
-            between = _between(*before, column, first)
-            for x, y_before, y in between:
-                found.append((x, y, span) if fill else (x, *_meet(y_before, y, y)))
-            top, bottom = _meet(between[-1][2] if between else before[1], top, bottom)
-        found.append((column, dot(held.high) if fill else top, span if fill else bottom))
-        before = column, dot(held.last)
+            x, y = before
+            between = _between(column - x, y, first)
+            found += [(x + at, y, span) if fill else (x + at, *_meet(y_before, y, y)) for at, y_before, y in between]
+            top, bottom = _meet(between[-1][2] if between else y, top, bottom)
+        found.append((column, highest if fill else top, span if fill else bottom))
+        before = column, last
     return found
 
 
-def _between(x0: int, y0: int, x1: int, y1: int) -> list[tuple[int, int, int]]:
-    """The columns between two points, each with the dot before it and its own, on a straight line."""
-    ys = [y0 + round((y1 - y0) * (x - x0) / (x1 - x0)) for x in range(x0, x1)]
-    return [(x0 + index, ys[index - 1], ys[index]) for index in range(1, len(ys))]
+@lru_cache(maxsize=4096)
+def _between(width: int, y0: int, y1: int) -> list[tuple[int, int, int]]:
+    """The columns between two points, counted from the first, each with the dot before it and its own: a straight line."""
+    ys = [y0 + round((y1 - y0) * at / width) for at in range(width)]
+    return [(at, ys[at - 1], ys[at]) for at in range(1, width)]
 
 
 def _meet(last: int, top: int, bottom: int) -> tuple[int, int]:

@@ -8,11 +8,13 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Footer, Static
 
+from raidtui.tui.widgets.kept_lines import KeptLines
+
 _MODES = (("1", "disks", "Disks"), ("2", "compose", "Compose"), ("3", "plan", "Plan"), ("4", "run", "Run"),
           ("5", "results", "Results"))  # fmt: skip
 
 
-class Foot(Footer):
+class Foot(Footer, KeptLines):
     """Keys of the screen and of what has the focus; those of the application are in the line below."""
 
     DEFAULT_CSS = """
@@ -41,7 +43,7 @@ class ModeTab(Static):
         await self.app.run_action(self._action, self.app)
 
 
-class ModeBar(Horizontal):
+class ModeBar(Horizontal, KeptLines):
     """The five screens, and where help and the exit are."""
 
     DEFAULT_CSS = """

@@ -9,12 +9,13 @@ from textual.widgets import Static
 
 from raidtui.base.text import clean
 from raidtui.tui.link import LinkState
+from raidtui.tui.widgets.kept_lines import KeptLines
 
 if TYPE_CHECKING:
     from raidtui.tui.app import RaidtuiApp
 
 
-class Head(Static):
+class Head(Static, KeptLines):
     """One line."""
 
     DEFAULT_CSS = """

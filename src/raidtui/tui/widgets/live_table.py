@@ -262,7 +262,7 @@ moving select a range; escape ends it.
 
     def action_sideways(self, cells: int) -> None:
         """Scrolls the columns."""
-        self.scroll_to(x=max(0, min(self.scroll_offset.x + cells, self._wide - self.size.width)), animate=False, force=True)
+        self.scroll_to(x=max(0, min(self.scroll_offset.x + cells, self._wide - self.room)), animate=False, force=True)
 
     def action_choose(self) -> None:
         """Opens the row under the cursor."""

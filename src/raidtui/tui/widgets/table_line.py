@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -65,9 +66,9 @@ def place_columns(columns: Sequence[Column], width: int, margin: int = 0) -> tup
     return places, x
 
 
-def freeze(cell: str | Text) -> str | Cell:
+def freeze(cell: str | Text | Cell) -> str | Cell:
     """What is remembered of a cell."""
-    if isinstance(cell, str):
+    if not isinstance(cell, Text):
         return cell
     return Cell(cell.plain, cell.style, tuple((span.start, span.end, span.style) for span in cell.spans))
 
@@ -101,30 +102,41 @@ class LineBuilder:
 
     def add(self, text: str, style: Style | None = None) -> None:
         """`text` as it is, in a style or the line's own."""
-        wanted = style or self._base
+        wanted = self._base if style is None else style
         if wanted is not self._style and wanted != self._style:
             self._flush()
             self._style = wanted
         self._text.append(text)
 
+    def blank(self, count: int) -> None:
+        """So many blank cells: more of what is before them, where nobody can see the difference."""
+        if (self._text or self._segments) and blank_alike(self._style, self._base):
+            self._text.append(" " * count)
+        else:
+            self.add(" " * count)
+
     def cell(self, cell: str | Cell, width: int, align: Align) -> None:
         """A cell in exactly `width` cells of the terminal, and the gap after it. A style may be one of the table's own."""
         if isinstance(cell, str):
             if len(cell) <= width and cell.isascii() and cell.isprintable():  # as nearly all are
-                self.add(f"{cell:>{width}} " if align == "right" else f"{cell:<{width}} ")
+                self.add(cell.rjust(width) + " " if align == "right" else cell.ljust(width + GAP))
             else:
                 shown = cell if cell.isprintable() else clean(cell)
                 self.add(fit(shown, width, align, self._glyphs.ellipsis)[0] + " " * GAP)
             return
         text, moved = fit(printable(cell.text), width, align, self._glyphs.ellipsis)
         own = self._base + self._resolve(cell.style) if cell.style else self._base
+        if not cell.spans:
+            self.add(text, own)
+            self.blank(GAP)
+            return
         at = 0
         for start, end, style in pieces(cell.spans, moved, len(text)):
             self.add(text[at:start], own)
             self.add(text[start:end], own + self._resolve(style))
             at = end
         self.add(text[at:], own)
-        self.add(" " * GAP)
+        self.blank(GAP)
 
     def segments(self) -> list[Segment]:
         """The line so far."""
@@ -135,6 +147,13 @@ class LineBuilder:
         if text := "".join(self._text):
             self._segments.append(Segment(text, self._style))
         self._text = []
+
+
+@lru_cache(maxsize=256)
+def blank_alike(one: Style, other: Style) -> bool:
+    """Whether blank cells look the same in both styles."""
+    lines = any(style.underline or style.underline2 or style.overline or style.strike for style in (one, other))
+    return not lines and not one.reverse and not other.reverse and one.bgcolor == other.bgcolor
 
 
 def pieces(

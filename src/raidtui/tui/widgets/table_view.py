@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
 from rich.errors import StyleSyntaxError
@@ -11,12 +11,13 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Offset, Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from raidtui.base.text import clean_lines
 from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.kept_lines import KeptLines
 from raidtui.tui.widgets.table_line import GAP, Cell, Column, LineBuilder, Place, fit, freeze, place_columns
 
 STATES = ("dim", "alert", "warn", "good", "accent")
@@ -26,10 +27,6 @@ MARK_WIDTH = 2
 """Cells before the first column, where rows can be selected."""
 
 
-CHEAP_TAIL = 16
-"""So many cells at a line's end cost less to send than to cut off."""
-
-
 class Rows(Protocol):
     """What a table shows. It may also have `state(key) -> str`: one of `STATES` for the whole row, or an empty string."""
 
@@ -37,7 +34,7 @@ class Rows(Protocol):
     def keys(self) -> Sequence[str]:
         """Ids of the rows, each once, in the order in which they are shown."""
 
-    def cells(self, key: str) -> Sequence[str | Text]:
+    def cells(self, key: str) -> Sequence[str | Text | Cell]:
         """A row's cells, in the order of the table's columns. Asked for rows in view only."""
 
 
@@ -46,7 +43,7 @@ class NoRows:
 
     keys: Sequence[str] = ()
 
-    def cells(self, key: str) -> Sequence[str | Text]:
+    def cells(self, key: str) -> Sequence[str | Text | Cell]:
         """Never asked."""
         return ()
 
@@ -62,7 +59,7 @@ class Line(NamedTuple):
 NO_LINE = Line((), ())
 
 
-class TableView(ScrollView):
+class TableView(ScrollView, KeptLines):
     """Draws rows under a header that stays. Knows nothing of keys and mice."""
 
     ALLOW_SELECT = False
@@ -89,9 +86,6 @@ class TableView(ScrollView):
         """By the line's number in view, from 1: the header is line 0."""
         self._looks: dict[tuple[str, ...], Style] = {}
         self._inks: dict[str, Style] = {}
-        self._strips: dict[int, Strip] = {}
-        """Lines as the terminal has them, by their number in view."""
-        self._strips_fit = Size(0, 0)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -125,7 +119,12 @@ class TableView(ScrollView):
     def _set_sort(self, key: str | None, descending: bool) -> None:
         if self._sort != (key, descending):
             self._sort = (key, descending)
-            self.refresh(Region(0, 0, self.size.width, 1))
+            self.refresh(Region(0, 0, self.room, 1))
+
+    @property
+    def room(self) -> int:
+        """Cells beside the scrollbar, where there is one."""
+        return self.size.width - (self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0)
 
     def redraw(self) -> None:
         """Everything anew, for changes that `refresh_changed` cannot see."""
@@ -140,9 +139,9 @@ class TableView(ScrollView):
             self.virtual_size = size
 
     def _place(self) -> None:
-        self._fitted_to = self.size.width
-        self._places, self._used = place_columns(self._table_columns, self.size.width, self._margin + GAP)
-        self._wide = max(self._used, self.size.width)
+        room = self._fitted_to = self.room
+        self._places, self._used = place_columns(self._table_columns, room, self._margin + GAP)
+        self._wide = max(self._used, room)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Other rows are in view."""
@@ -158,7 +157,6 @@ class TableView(ScrollView):
         """Another theme, or the focus came or went."""
         self._looks.clear()
         self._inks.clear()
-        self._strips.clear()
         super().notify_style_update()
 
     def watch_has_focus(self, has_focus: bool) -> None:
@@ -172,12 +170,12 @@ class TableView(ScrollView):
     def refresh_changed(self) -> None:
         """Draws lines in view whose cells or looks are not those drawn, each up to its last column that changed."""
         dirty: list[Region] = []
-        top, height = self.scroll_offset.y, self.size.height
+        (left, top), height, room = self.scroll_offset, self.size.height, self.room
         last = max(len(self.row_keys) - top, max(self._drawn, default=0))
         for y in range(1, min(height, last + 1)):
             line, before = self._line(top + y - 1), self._drawn.get(y)
             if before is None or line != before:
-                width = self._changed_width(before, line)
+                width = self._changed_width(before, line, room, left)
                 if dirty and dirty[-1].bottom == y and dirty[-1].width == width:
                     dirty[-1] = dirty[-1].grow((0, 0, 1, 0))
                 else:
@@ -186,17 +184,18 @@ class TableView(ScrollView):
         if dirty:
             self.refresh(*dirty)
 
-    def _changed_width(self, before: Line | None, line: Line) -> int:
+    def _changed_width(self, before: Line | None, line: Line, width: int, scrolled: int) -> int:
         """From the left edge to the last column that changed: terminals are sent lines from the left edge on."""
-        width = self.size.width
         if before is None or before.look != line.look or len(before.cells) != len(line.cells):
             return width
-        last = max(index for index, (old, new) in enumerate(zip(before.cells, line.cells, strict=True)) if old != new)
+        last = len(line.cells) - 1
+        while last and before.cells[last] == line.cells[last]:
+            last -= 1
         if last >= len(self._places):
             return width
         place = self._places[last]
-        end = place.x + place.width - (self.scroll_offset.x if last else 0)
-        return end if end < width - CHEAP_TAIL else width
+        end = place.x + place.width - (scrolled if last else 0)
+        return end if end < width - GAP else width
 
     def _remember(self, y: int, line: Line) -> None:
         if line is NO_LINE:
@@ -222,51 +221,29 @@ class TableView(ScrollView):
 
     # Drawing.
 
-    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """As every widget's; lines that are to be drawn anew are forgotten."""
-        if not regions:
-            self._strips.clear()
-        for region in regions:
-            for y in region.line_range:
-                self._strips.pop(y, None)
-        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """As every widget's, for less: without borders and the like there is nothing to add to the lines."""
-        styles = self.styles
-        if styles.gutter.totals != (0, 0) or styles.tint.a or self.opacity != 1 or styles.outline.top[0]:
-            return super().render_lines(crop)
-        filters, (_, background) = self.get_line_filters(), self.background_colors
-        if self._strips_fit != self.size:
-            self._strips_fit = self.size
-            self._strips.clear()
-        strips = []
-        for y in crop.line_range:
-            if (strip := self._strips.get(y)) is None:
-                strip = self.render_line(y)
-                for line_filter in filters:
-                    strip = Strip(line_filter.apply(list(strip), background), strip.cell_length)
-                self._strips[y] = strip
-            strips.append(strip)
-        if crop.column_span != (0, self.size.width):
-            strips = [strip.crop_extend(*crop.column_span, self._look(("row",))) for strip in strips]
-        return strips
-
     def render_line(self, y: int) -> Strip:
         """One line of what is in view, as wide as the view."""
-        width = self.size.width
-        if self._fitted_to != width:  # drawn before the event that tells of it
+        return next(iter(self.draw_lines((y,))))
+
+    def draw_lines(self, lines: Iterable[int]) -> Iterable[Strip]:
+        """Lines of what is in view, as wide as the view."""
+        if self._fitted_to != self.room:  # drawn before the event that tells of it
             self._place()
+        scrolled = self.scroll_offset
+        return [self._strip(y, scrolled) for y in lines]
+
+    def _strip(self, y: int, scrolled: Offset) -> Strip:
+        width = self._fitted_to
         if y == 0:
-            return self._crop(self._header(), self._look(("header",)), width)
+            return self._crop(self._header(), self._used, self._look(("header",)), scrolled.x)
         if not self.row_keys:
             return self._empty_line(y, width)
         if (line := self._drawn.get(y)) is None:
-            line = self._line(self.scroll_offset.y + y - 1)
+            line = self._line(scrolled.y + y - 1)
             self._remember(y, line)
         if line is NO_LINE:
             return Strip.blank(width, self._look(("row",)))
-        return self._crop(self._body(line), self._look(line.look), width)
+        return self._crop(self._body(line), self._wide, self._look(line.look), scrolled.x)
 
     def _look(self, names: tuple[str, ...]) -> Style:
         """The style of component classes, each over those before it."""
@@ -320,6 +297,7 @@ class TableView(ScrollView):
         cells = iter(line.cells)
         for column, place in zip(self._table_columns, self._places, strict=True):
             builder.cell(next(cells, ""), place.width, column.align)
+        builder.blank(self._wide - self._used)
         return builder.segments()
 
     @staticmethod
@@ -327,10 +305,10 @@ class TableView(ScrollView):
         """Colours of cells are left out under the cursor, which has its own."""
         return Style.null()
 
-    def _crop(self, segments: list[Segment], style: Style, width: int) -> Strip:
-        """What is in view of a whole line: its first column, and as much of the others as there is room for."""
-        strip = Strip(segments, self._used)
-        if (x := self.scroll_offset.x) and len(self._places) > 1:
+    def _crop(self, segments: list[Segment], used: int, style: Style, x: int) -> Strip:
+        """What is in view of a whole line of `used` cells: its first column, and of the others what there is room for."""
+        strip, width = Strip(segments, used), self._fitted_to
+        if x and len(self._places) > 1:
             frozen = min(self._places[1].x, width)
             strip = Strip.join([strip.crop(0, frozen), strip.crop(frozen + x, x + width)])
         return strip if strip.cell_length == width else strip.adjust_cell_length(width, style)
