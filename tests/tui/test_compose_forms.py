@@ -31,16 +31,16 @@ json_values = st.recursive(
 
 
 def test_a_layer_that_nobody_here_knows_has_a_form_and_is_offered():
-    cache = Kind("bcache", "bcache", "A cache before a disk.", (
+    cache = Kind("newcache", "newcache", "A cache before a disk.", (
         Field("on", "devices", "What is cached.", required=True),
         Field("mode", "choice", "How.", required=True, choices=("writeback", "writethrough")),
         Field("bucket", "size", default="512KiB"),
     ), "block")  # fmt: skip
     kinds = msgspec.structs.replace(KINDS, layers=(*KINDS.layers, cache))
-    offers = [offer for offer in layer_offers(kinds) if offer.kind.kind == "bcache"]
+    offers = [offer for offer in layer_offers(kinds) if offer.kind.kind == "newcache"]
     assert [offer.entry.words for offer in offers] == ["writeback", "writethrough"]
     change = edit.add_layout(BOUND, cache, offers[0].given, offers[0].entry.words)
-    made = form(change.draft.document, ("layouts", "writeback", "bcache"), kinds, None)
+    made = form(change.draft.document, ("layouts", "writeback", "newcache"), kinds, None)
     assert [(row.field.name, row.shown) for row in made.rows] == [
         ("name", "writeback"), ("on", "@data"), ("mode", "writeback"), ("bucket", "512KiB"),
     ]  # fmt: skip
