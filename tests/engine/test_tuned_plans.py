@@ -131,6 +131,15 @@ def test_a_parameter_of_the_arc_that_zfs_chooses_itself_has_no_way_back() -> Non
     zfs.refuse_no_way_back({file: ("1000000", "500000"), f"{zfs.PARAMETERS}/zfs_txg_timeout": ("5", "0")})
 
 
+def test_a_volume_that_is_made_anew_before_each_cell_cannot_be_tuned() -> None:
+    pool = {"zpool": {**POOL, "tuning": {"device": {"read_ahead": "0B"}, "disks": {"scheduler": "none"}}}}
+    with pytest.raises(ProblemError) as error:
+        plan(layouts={"it": pool}, policy={"caches": "cold"})
+    assert error.value.problems[0].code == "tuning-no-device"
+    del pool["zpool"]["tuning"]["device"]
+    assert plan(layouts={"it": pool}, policy={"caches": "cold"})
+
+
 def test_a_drawing_says_that_a_layer_is_tuned() -> None:
     assert one(md(stripe_cache_size=512)).stack.words.endswith(", tuned")
     assert not one(md()).stack.words.endswith(", tuned")

@@ -183,6 +183,8 @@ def test_a_value_that_does_not_hold_while_it_is_measured_spoils_the_cell(server:
     assert action.health(server.context, asked) == ()
     server.put("sda/queue/scheduler", "[none] mq-deadline")
     assert action.health(server.context, asked) == ("sda queue/scheduler is none now, not mq-deadline as it was set",)
+    server.put("sda/diskseq", "9")
+    assert action.health(server.context, asked) == ("sda queue/scheduler is gone with its device",)
 
 
 def test_what_the_kernel_does_not_offer_is_refused_before_anything_is_set(server: Server) -> None:

@@ -124,10 +124,12 @@ def _left(entry: Entry, problem: Problem) -> Problem:
 
 
 def _changed(context: Context, args: dict[str, Any]) -> Iterator[str]:
-    """A setting that does not hold any more: udev, a daemon or somebody else has changed it."""
+    """A setting that does not hold any more: udev, a daemon or somebody else has changed it, or its device is gone."""
     memory = recall(context.folder, args)
     for entry in memory.entries if memory is not None else ():
-        if entry.set is not None and entry.is_there and (now := kernel.read(entry.path)) != entry.set:
+        if entry.set is not None and not entry.is_there:
+            yield f"{entry.what} is gone with its device"
+        elif entry.set is not None and (now := kernel.read(entry.path)) != entry.set:
             yield f"{entry.what} is {now} now, not {entry.set} as it was set"
 
 

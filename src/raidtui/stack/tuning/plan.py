@@ -32,13 +32,17 @@ def with_tuning(node: Node, roles: Mapping[str, tuple[Part, ...]], own: Planned,
     """What a layer adds to a plan, with its tuning.
 
     Server and disks are set before it is built, its device once it is there. All is put back when the layer is gone, the
-    last first.
+    last first. Raises ProblemError (`tuning-no-device`).
     """
     tuning = tuning_of(node)
     if tuning is None:
         return own
     before = [*_server(tuning), *_disks(node, tuning, roles)]
     early, late = _device(node, tuning, own)
+    if own.before_cell and (early or late):
+        text = f"with cold caches the device of this {node.kind} is made anew before each cell, and its tuning is gone"
+        raise fail("tuning-no-device", text, place=f"{node.place}.tuning.device",
+                   remedy='Leave it out, or set "caches": "warm" in the policy.')  # fmt: skip
     steps = [[_step(group, names) for group in groups] for groups in (before, early, late)]
     drafts = [[draft for draft, _ in made] for made in steps]
     first = next((at for at, draft in enumerate(own.build, 1) if draft.creates is not None), len(own.build))
