@@ -85,3 +85,53 @@ def test_open_checks_the_file_and_hands_it_to_the_screens(files):
 def test_open_of_a_broken_file_never_reaches_the_screens(tmp_path):
     (tmp_path / "x.json").write_text("{")
     assert main(["open", "x.json"], lambda args: pytest.fail("the screens were opened")) == 2
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins"), [("html", b"<!DOCTYPE html>"), ("xlsx", b"PK"), ("svg", b"<?xml"), ("png", b"\x89PNG")]
+)
+def test_a_snapshot_is_written_by_its_files_name(engine, files, tmp_path, ending, begins):
+    target = tmp_path / f"out.{ending}"
+    assert engine.run("compare", *files, "-o", str(target)).code == 0
+    assert target.read_bytes().startswith(begins)
+
+
+def test_one_kind_of_chart_alone(engine, files, tmp_path):
+    both, bars = tmp_path / "both.svg", tmp_path / "bars.svg"
+    assert engine.run("compare", *files, "-o", str(both)).code == 0
+    assert engine.run("compare", *files, "--chart", "bars", "-o", str(bars)).code == 0
+    assert bars.stat().st_size < both.stat().st_size
+    said = engine.run("compare", *files, "--chart", "bars")
+    assert (said.code, "no-such-chart" in said.err) == (2, True)
+
+
+def test_kept_results_are_found_by_words_and_compared(engine, files, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kept = tmp_path / "state" / "raidtui" / "results"
+    kept.mkdir(parents=True, mode=0o700)
+    for folder in (kept, kept.parent):
+        folder.chmod(0o700)
+    (kept / "one.result.json").write_bytes(encode(made.result()))
+    (kept / "broken.result.json").write_text("{")
+    listed = engine.run("results", "tiny")
+    assert (listed.code, made.RUN in listed.out, "broken" in listed.out) == (0, True, False)
+    document = json.loads(engine.run("results", "--json").out)
+    assert {one["run"] for one in document["results"]} == {made.RUN, ""}
+    assert engine.run("compare", "--find", "tiny stor1").out == engine.run("compare", str(kept / "one.result.json")).out
+    assert "% of raid1:1" in engine.run("compare", files[1], "--find", "tiny", "--baseline", "raid1:1").out
+    said = engine.run("compare", "--find", "no such words")
+    assert (said.code, "no-kept-result" in said.err) == (2, True)
+
+
+def test_a_folder_of_results_is_listed_without_keeping_anything_in_it(engine, files, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    before = sorted(tmp_path.iterdir())
+    assert made.RUN in engine.run("results", "--in", str(tmp_path)).out
+    assert [path for path in sorted(tmp_path.iterdir()) if path.name != "cache"] == before
+    assert engine.run("results", "--in", files[0]).code == 2
+
+
+def test_nothing_to_compare_is_said(engine):
+    said = engine.run("compare")
+    assert (said.code, "nothing-given" in said.err) == (2, True)

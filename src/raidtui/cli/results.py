@@ -37,7 +37,8 @@ def run(args: Namespace) -> int:
 
 
 def _document(one: Known) -> dict[str, object]:
-    return {**one._asdict(), "path": str(one.path)}
+    flags = {"rehearsal": bool(one.rehearsal), "complete": bool(one.complete)}
+    return {**one._asdict(), "path": str(one.path), **flags}
 
 
 def _show(args: Namespace, shown: list[Known], count: int) -> None:
@@ -45,14 +46,16 @@ def _show(args: Namespace, shown: list[Known], count: int) -> None:
     if not shown:
         out.print("No result has these words." if args.words else "No results yet: `raidtui replay SCENARIO` makes one.")
         return
-    listing = table("BEGAN", "SCENARIO", "SERVER", "VALID", "RUN", "FILE", right=("VALID",))
+    listing = table("BEGAN", "SCENARIO", "SERVER", "VALID", "RUN", right=("VALID",))
     for one in shown:
         if one.problem:
-            listing.add_row("", text(f"unreadable: {one.problem}", "red"), "", "", "", text(one.path.name))
             continue
         mark = " (rehearsal)" if one.rehearsal else ""
         listing.add_row(text(one.started[:16].replace("T", " ")), text(one.scenario + mark), text(one.host),
-                        f"{one.valid}/{one.cells}", text(one.run), text(one.path.name))  # fmt: skip
+                        f"{one.valid}/{one.cells}", text(one.run))  # fmt: skip
     out.print(listing)
+    for one in shown:
+        if one.problem:
+            out.print(text(f"✗ {one.path.name} cannot be read: {one.problem}", "red"), soft_wrap=True)
     if count > len(shown):
         out.print(text(f"and {plural(count - len(shown), 'older one')}: --all shows them", "dim"))

@@ -118,7 +118,7 @@ def _of_layouts(given_here: _Facts, given_there: _Facts) -> list[Confounder]:
     layout, baseline = dict(given_here), dict(given_there)
     common = [name for name in layout if name in baseline and layout[name] != baseline[name]]
     given = [name for name in common if not _built(name)]
-    if len(given) == 1 and _given_names(layout) == _given_names(baseline):
+    if len(given) == 1 and not _is_kind(given[0]) and _given_names(layout) == _given_names(baseline):
         return []
     # A chunk that was asked for is named once, not again as it was built.
     asked = {name.rpartition(".")[2] for name in layout if not _built(name)}

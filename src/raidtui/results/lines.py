@@ -155,7 +155,7 @@ def confounder_lines(comparison: Comparison) -> list[str]:
     for fact, values in by_fact.items():
         for (here, there), labels in values.items():
             named = ", ".join(labels[:6]) + (f" and {len(labels) - 6} more" if len(labels) > 6 else "")
-            found.append(f"confounder {fact}: {here} with {named}, {there} with {comparison.baseline}")
+            found.append(f"confounder {fact}: {here} with {named}; {there} with {comparison.baseline}")
     return found
 
 

@@ -81,15 +81,16 @@ def decimals(figure: Figure) -> int:
 
 
 def _with_point(digits: str) -> str:
-    """With a point as the only separator. A comma before exactly three digits groups; a last one otherwise is a point."""
+    """With a point as the only separator; nothing where separators make no sense.
+
+    A comma before exactly three digits groups; another one is a point.
+    """
     if "," in digits and "." in digits:
         last = max(digits.rfind(","), digits.rfind("."))
         return digits[:last].replace(",", "").replace(".", "") + "." + digits[last + 1 :]
-    if digits.count(",") > 1 or re.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}", digits):
-        return digits.replace(",", "")
-    if digits.count(".") > 1:
-        return digits.replace(".", "")
-    return digits.replace(",", ".")
+    if re.fullmatch(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+|[-+]?[1-9]\d{0,2}(?:\.\d{3}){2,}", digits):
+        return digits.replace(",", "").replace(".", "")
+    return digits.replace(",", ".") if digits.count(",") + digits.count(".") <= 1 else ""
 
 
 def _half_step(plain: str, least_digits: int) -> float:

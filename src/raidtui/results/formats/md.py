@@ -28,7 +28,7 @@ def _lines(comparison: Comparison) -> list[str]:
     notes = Footnotes()
     means = has_means(comparison)
     heads = [f"{_text(name)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
-    heads += ["geometric mean"] if means else []
+    heads += ["geomean"] if means else []
     found = [f"| Layout | {' | '.join(heads)} |", f"|:---|{'---:|' * len(heads)}"] if heads else ["Nothing was measured."]
     for row in comparison.rows if heads else ():
         cells = [

@@ -42,7 +42,7 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     ]
     columns = [list(column) for column in zip(heads, *body, strict=True)]
     if has_means(comparison):
-        columns.append(["geometric mean", *map(geometric_mean_text, comparison.rows)])
+        columns.append(["geomean", *map(geometric_mean_text, comparison.rows)])
     found: list[str] = []
     for group in _fitting(columns, width - max(map(len, first))):
         found += ["", *_aligned(first, group)] if found else _aligned(first, group)

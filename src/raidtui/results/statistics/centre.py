@@ -11,7 +11,7 @@ def geometric_mean(ratios: Sequence[float]) -> float | None:
     """The one mean of ratios that does not depend on which side is the baseline; None without positive ratios alone."""
     if not ratios or min(ratios) <= 0:
         return None
-    return math.exp(fmean(map(math.log, ratios)))
+    return float(f"{math.exp(fmean(map(math.log, ratios))):.12g}")
 
 
 def robust_z(values: Sequence[float]) -> list[float]:

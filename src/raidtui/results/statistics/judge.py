@@ -47,7 +47,7 @@ def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judg
     for index, corrected in zip(asked, holm([found[index].p or 0.0 for index in asked]), strict=True):
         one = found[index]
         told = corrected < ALPHA and one.rank_p is not None and one.rank_p < ALPHA
-        found[index] = one._replace(p=corrected, verdict="different" if told else "not told apart")
+        found[index] = one._replace(p=_rounded(corrected), verdict="different" if told else "not told apart")
     return found
 
 
@@ -63,8 +63,13 @@ def _first_look(base: Sequence[float], values: Sequence[float]) -> Judged:
     found = welch([math.log(value) for value in base], [math.log(value) for value in values])
     if found is None:
         return Judged(verdict)
-    return Judged(verdict, _exp(found.low), _exp(found.high), mann_whitney(base, values), found.p)
+    return Judged(verdict, _exp(found.low), _exp(found.high), _rounded(mann_whitney(base, values)), found.p)
 
 
 def _exp(value: float) -> float:
-    return math.exp(min(value, 700.0))
+    """To six digits: the last ones are the machine's, not the measurement's."""
+    return _rounded(math.exp(min(value, 700.0)))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")

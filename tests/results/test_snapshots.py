@@ -1,0 +1,253 @@
+"""The page, the workbook and the charts: made by libraries, so what is in them is looked at, not their bytes."""
+
+import io
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+import zipfile
+from html.parser import HTMLParser
+from statistics import median
+
+import msgspec
+import pytest
+from test_comparing import cell, result
+from test_formats import real, two
+from test_verdicts import rounds
+
+from raidtui.model.problem import ProblemError
+from raidtui.results.charts.catalog import CHARTS, panels_of
+from raidtui.results.charts.drawing import panel_svg
+from raidtui.results.compare import compare, compare_many
+from raidtui.results.formats import FORMATS
+
+HOSTILE = "</script><script>alert(1)</script>\"'&$x^{2}$\x1b[31m\u202e=1+1"
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+
+
+def campaign():
+    """Two real results, each of whose cells counts as five rounds that scatter a little; one round is not valid."""
+    found = []
+    for number in (1, 2):
+        one, cells = real(number), []
+        for count in range(1, 6):
+            for each in one.cells:
+                factor = 1 + (count - 3) / 200
+                summary = msgspec.structs.replace(
+                    each.summary, write=msgspec.structs.replace(each.summary.write, iops=each.summary.write.iops * factor)
+                )
+                lost = count == 2 and each.layout == "raid5"
+                cells.append(msgspec.structs.replace(each, round=count, id=f"{each.id}#{count}", summary=summary,
+                             valid=not lost, reasons=("the array resynced",) if lost else ()))  # fmt: skip
+        found.append(msgspec.structs.replace(one, cells=tuple(cells)))
+    return found
+
+
+def hostile():
+    bad = result(cell("a", "w", 5, reasons=[HOSTILE]), cell("a", "w", 6, round=2), cell("b", "w", 7, part=HOSTILE))
+    bad.scenario["title"] = HOSTILE
+    return bad
+
+
+class Page(HTMLParser):
+    """What a page is made of."""
+
+    VOID = frozenset(("meta", "link", "br"))
+
+    def __init__(self, data):
+        super().__init__()
+        self.open, self.ids, self.links, self.addresses, self.tags, self.text = [], [], [], [], [], []
+        self.feed(data.decode())
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.handle_startendtag(tag, attrs)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("href", "xlink:href", "src") and value:
+                (self.links if value.startswith("#") else self.addresses).append(value)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def page():
+    return FORMATS["html"].write(compare_many(campaign()))
+
+
+def test_the_page_is_well_formed_and_every_id_is_unique(page):
+    found = Page(page)
+    assert found.open == []
+    assert len(found.ids) == len(set(found.ids))
+
+
+def test_the_page_needs_nothing_but_itself(page):
+    found = Page(page)
+    assert all(address.startswith("data:") for address in found.addresses)
+    assert not re.search(rb"(?<!xmlns=\")(?<!xmlns:xlink=\")https?://(?!www\.w3\.org/)", page)
+    assert b"default-src 'none'" in page
+    assert not {"img", "iframe", "object"} & set(found.tags)
+
+
+def test_every_number_of_the_page_leads_to_its_cells_with_run_and_command(page):
+    found = Page(page)
+    targets = [link[1:] for link in found.links if link.startswith("#cell-")]
+    assert len(targets) == 24
+    assert set(targets) <= set(found.ids)
+    text = page.decode()
+    for one in campaign():
+        assert text.count(one.run) >= len(one.cells)
+    assert text.count("<code>/usr/bin/fio ") == 120
+
+
+def test_the_page_has_every_kind_of_chart_with_words_for_who_cannot_see_it(page):
+    text = page.decode()
+    for chart in CHARTS.values():
+        assert f"<h3>{chart.title}</h3>" in text
+    assert text.count("<figure>") == text.count('role="img"') == text.count("aria-label=") > 10
+
+
+def test_the_page_says_what_is_not_valid_and_what_the_signs_mean(page):
+    text = page.decode()
+    assert "4 of 5" in text
+    assert "the array resynced" in text
+    assert "95 % confidence" in text
+
+
+def test_names_from_outside_are_never_markup_formula_or_mathematics():
+    comparison = compare(hostile())
+    text = FORMATS["html"].write(comparison).decode()
+    assert text.count("<script>") == 1
+    assert "\x1b" not in text
+    Page(text.encode())
+    assert FORMATS["png"].write(comparison).startswith(b"\x89PNG")
+    ET.fromstring(FORMATS["svg"].write(comparison))
+    book = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(comparison)))
+    assert not any("alert" in formula for formula in formulas(book).values())
+
+
+@pytest.mark.parametrize("name", ["html", "xlsx", "svg", "png"])
+def test_a_snapshot_of_nothing_can_be_written(name):
+    assert FORMATS[name].write(compare(result()))
+    assert FORMATS[name].write(compare_many(two()))
+
+
+def test_a_drawing_has_its_letters_as_text_and_the_themes_colours():
+    svg = FORMATS["svg"].write(compare_many(campaign())).decode()
+    ET.fromstring(svg)
+    assert ">raid5:1</text>" in svg
+    assert "prefers-color-scheme: dark" in svg
+    assert "var(--ink" in svg
+    assert "#1c2430;" not in svg.split("</style>", 1)[1]
+
+
+@pytest.mark.parametrize("kind", CHARTS)
+def test_one_kind_of_chart_can_be_had_alone(kind):
+    comparison = compare_many(campaign()[:1])
+    panels = panels_of(comparison, [kind])
+    assert [one.title for one in panels] == [one.title for one in CHARTS[kind].panels(comparison)]
+    ET.fromstring(panel_svg(panels[0], 1).replace("<svg ", '<svg xmlns:xlink="http://www.w3.org/1999/xlink" ', 1))
+    assert FORMATS["svg"].charts(comparison, [kind]).count(b'id="axes_') >= len(panels)
+
+
+def test_numbers_without_whole_cells_have_the_charts_that_they_can_have():
+    from raidtui.results.extract import extract, slim
+
+    comparison = compare_many([slim(extract(one)) for one in campaign()])
+    kinds = {kind for kind, chart in CHARTS.items() if chart.panels(comparison)}
+    assert kinds == {"bars", "roofline"}
+
+
+def test_without_the_charting_library_the_page_says_so_and_a_drawing_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("raidtui.results.formats.html.available", lambda: False)
+    assert b"matplotlib, which was not installed" in FORMATS["html"].write(compare_many(two()))
+    with pytest.raises(ProblemError) as caught:
+        FORMATS["svg"].write(compare_many(two()))
+    assert caught.value.problems[0].code == "no-charts"
+
+
+def test_libraries_are_imported_only_when_something_is_drawn():
+    code = ("import sys, raidtui.results.formats as f; from raidtui.results.charts import catalog\n"
+            "print(sorted({'matplotlib', 'numpy', 'xlsxwriter'} & set(sys.modules)))")  # fmt: skip
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+# The workbook.
+
+
+def sheet(book, number):
+    """Values of a sheet by cell."""
+    strings = ["".join(node.itertext()) for node in ET.fromstring(book.read("xl/sharedStrings.xml"))]
+    found = {}
+    for node in ET.fromstring(book.read(f"xl/worksheets/sheet{number}.xml")).iter(f"{MAIN}c"):
+        value = node.find(f"{MAIN}v")
+        if value is not None and value.text is not None:
+            kind = node.get("t")
+            found[node.get("r")] = (
+                strings[int(value.text)] if kind == "s" else value.text if kind == "str" else float(value.text)
+            )
+    return found
+
+
+def formulas(book, number=1):
+    nodes = ET.fromstring(book.read(f"xl/worksheets/sheet{number}.xml")).iter(f"{MAIN}c")
+    return {node.get("r"): formula.text for node in nodes if (formula := node.find(f"{MAIN}f")) is not None}
+
+
+@pytest.fixture(scope="module")
+def book():
+    return zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(compare_many(campaign()))))
+
+
+def test_medians_of_the_workbook_are_formulas_over_the_cells_they_name(book):
+    values, cells = sheet(book, 1), sheet(book, 3)
+    found = {at: text for at, text in formulas(book).items() if "MEDIAN(" in text}
+    assert len(found) == 24
+    for at, text in found.items():
+        first, last = map(int, re.search(r"\$E\$(\d+):\$E\$(\d+)", text).groups())
+        numbers = [cells[f"E{row}"] for row in range(first, last + 1) if f"E{row}" in cells]
+        assert {cells[f"A{row}"] for row in range(first, last + 1)} == {values[f"A{at[1:]}"]}
+        assert values[at] == pytest.approx(median(numbers))
+
+
+def test_percentages_of_the_workbook_are_formulas_over_the_chosen_baseline(book):
+    values = sheet(book, 1)
+    comparison = compare_many(campaign())
+    assert (values["B2"], values["B3"]) == (comparison.baseline, 1)
+    shares = {at: text for at, text in formulas(book).items() if "$B$3" in text}
+    assert len(shares) == 24
+    for at, text in shares.items():
+        row, median_at = at[1:], re.match(r'IF\((\w+)=""', text).group(1)
+        base = values[f"{median_at[0]}6"]
+        if row != "6":
+            assert values[at] == pytest.approx(values[median_at] / base)
+
+
+def test_the_workbook_has_a_chart_with_intervals_for_each_workload(book):
+    charts = [name for name in book.namelist() if name.startswith("xl/charts/chart")]
+    assert len(charts) == 2
+    assert all(b"<c:errBars>" in book.read(name) for name in charts)
+
+
+def test_the_same_comparison_gives_the_same_workbook(book):
+    again = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(compare_many(campaign()))))
+    assert {name: again.read(name) for name in again.namelist()} == {name: book.read(name) for name in book.namelist()}
+
+
+def test_verdicts_reach_every_format():
+    comparison = compare(result(*rounds("a", 1), *rounds("b", 3), *rounds("c", 2, factor=0.9), order=("a", "b", "c")))
+    book = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(comparison)))
+    assert {"different", "not told apart"} <= set(map(str, sheet(book, 1).values()))
+    for name in ("table", "md", "html"):
+        assert "~" in FORMATS[name].write(comparison).decode()

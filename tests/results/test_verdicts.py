@@ -1,0 +1,192 @@
+"""What a comparison says beside its numbers: told apart or not, how sure, and what else differs."""
+
+import math
+import random
+
+import pytest
+from test_comparing import cell, result
+
+from raidtui.model.disk import Disk
+from raidtui.model.result import Built, Machine
+from raidtui.results.compare import compare, compare_many
+from raidtui.results.extract import extract, slim
+from raidtui.results.formats.table import table_lines
+from raidtui.results.lines import confounder_lines
+
+
+def changed(one, **fields):
+    import msgspec
+
+    return msgspec.structs.replace(one, **fields)
+
+
+def rounds(layout, seed, *, count=5, noise=0.015, factor=1.0, workload="w"):
+    draw = random.Random(seed)
+    return [cell(layout, workload, 1000 * factor * math.exp(draw.gauss(0, noise)), round=n) for n in range(1, count + 1)]
+
+
+def with_layouts(one, **layouts):
+    one.scenario["layouts"] = layouts
+    return one
+
+
+def entries(comparison, label):
+    return next(row for row in comparison.rows if row.label == label).entries
+
+
+def test_a_planted_difference_is_found_and_its_interval_holds_it():
+    found = entries(compare(result(*rounds("a", 1), *rounds("b", 2, factor=0.9))), "b")[0]
+    assert found.verdict == "different"
+    assert found.share_low < 0.9 < found.share_high < 1
+    assert found.rank_p < 0.05
+    assert found.p < 0.05
+
+
+def test_two_measurements_of_the_same_are_not_told_apart():
+    comparison = compare(result(*rounds("a", 1), *rounds("b", 3)))
+    found = entries(comparison, "b")[0]
+    assert (found.verdict, entries(comparison, "a")[0].verdict) == ("not told apart", "")
+    assert found.share_low < 1 < found.share_high
+    assert any("~" in line for line in table_lines(comparison, 100))
+
+
+def test_in_a_campaign_of_identical_layouts_hardly_any_pair_is_called_different():
+    names = [f"l{n}" for n in range(21)]
+    verdicts = []
+    for seed in range(20):
+        cells = [one for n, name in enumerate(names) for one in rounds(name, f"{seed}/{n}", noise=0.03)]
+        comparison = compare(result(*cells, order=names))
+        verdicts += [row.entries[0].verdict for row in comparison.rows[1:]]
+    assert len(verdicts) == 400
+    assert verdicts.count("different") <= 0.05 * len(verdicts)
+
+
+def test_three_rounds_are_too_few_and_that_is_said():
+    comparison = compare(result(*rounds("a", 1, count=3), *rounds("b", 2, count=3, factor=0.5)))
+    assert entries(comparison, "b")[0].verdict == "too few rounds"
+    shown = "\n".join(table_lines(comparison, 100))
+    assert "too few rounds" in shown
+    assert " %?" in shown
+
+
+def test_an_invalid_round_is_no_round():
+    lost = [cell("b", "w", 500, round=n, reasons=["lost"]) for n in range(6, 9)]
+    comparison = compare(result(*rounds("a", 1), *rounds("b", 2, count=2, factor=0.5), *lost))
+    assert entries(comparison, "b")[0].verdict == "too few rounds"
+
+
+def test_many_comparisons_are_judged_together():
+    alone = compare(result(*rounds("a", 1), *rounds("b", 2, factor=0.965)))
+    many = [one for n in range(30) for one in rounds(f"c{n}", 100 + n)]
+    together = compare(result(*rounds("a", 1), *rounds("b", 2, factor=0.965), *many, order=("a", "b")))
+    assert entries(together, "b")[0].p > entries(alone, "b")[0].p
+    assert entries(together, "b")[0].rank_p == entries(alone, "b")[0].rank_p
+
+
+def test_the_geometric_mean_is_over_the_shares_that_there_are():
+    cells = [cell("a", "w", 100), cell("a", "v", 100), cell("b", "w", 50), cell("b", "v", 200), cell("c", "w", 25)]
+    comparison = compare(result(*cells, order=("a", "b", "c"), loads=("w", "v")))
+    means = {row.label: (row.geometric_mean, row.shares) for row in comparison.rows}
+    assert means == {"a": (None, 0), "b": (pytest.approx(1.0), 2), "c": (pytest.approx(0.25), 1)}
+
+
+def test_one_layout_measured_twice_in_a_run_gives_the_noise_floor():
+    same = {"md": {"level": "raid5", "on": "@data", "chunk": "64KiB"}}
+    other = {"md": {"level": "raid6", "on": "@data", "chunk": "64KiB"}}
+    drifted = [*rounds("a", 1), *rounds("again", 2, factor=1.06), *rounds("b", 3, factor=1.05)]
+    comparison = compare(with_layouts(result(*drifted), a=same, again=same, b=other))
+    assert comparison.same == (("a", "again"),)
+    assert 0.04 < comparison.noise_floor < 0.08
+    assert entries(comparison, "b")[0].verdict == "not told apart"  # it differs by less than the same layout did
+    assert entries(comparison, "again")[0].verdict == "different"  # which is what the pair itself shows
+    assert "noise floor" in "\n".join(table_lines(comparison, 100))
+
+
+def test_without_such_a_pair_there_is_no_noise_floor():
+    assert compare(result(*rounds("a", 1), *rounds("b", 2))).noise_floor is None
+
+
+def md(level, **options):
+    return {"md": {"level": level, "on": "@data", **options}}
+
+
+def facts(comparison, label):
+    return [one.fact for row in comparison.rows if row.label == label for one in row.confounders]
+
+
+def test_a_layout_is_meant_to_differ_in_what_it_is_and_in_nothing_else():
+    cells = [*rounds("a", 1), *rounds("b", 2), *rounds("c", 3), *rounds("d", 4)]
+    comparison = compare(with_layouts(
+        result(*cells), a=md("raid5", chunk="64KiB", bitmap="none"), b=md("raid6", chunk="64KiB", bitmap="none"),
+        c=md("raid6", chunk="512KiB", bitmap="none"), d=md("raid5", chunk="512KiB", bitmap="none"),
+    ))  # fmt: skip
+    assert facts(comparison, "b") == []
+    assert facts(comparison, "c") == ["md.chunk"]
+    assert facts(comparison, "d") == []  # one option of one layout: that is what was meant
+    assert [tuple(one) for one in comparison.rows[2].confounders] == [("md.chunk", "512KiB", "64KiB")]
+
+
+def test_what_was_left_out_is_compared_as_the_kernel_built_it():
+    built = [Built("a", 1, "built", read_back={"x": {"level": "raid5", "chunk_bytes": 65536, "uuid": "1"}}),
+             Built("b", 1, "built", read_back={"y": {"level": "raid6", "chunk_bytes": 524288, "uuid": "2"}})]  # fmt: skip
+    comparison = compare(
+        with_layouts(result(*rounds("a", 1), *rounds("b", 2), layouts=built), a=md("raid5"), b=md("raid6"))
+    )
+    assert facts(comparison, "b") == ["as built: chunk_bytes"]
+
+
+def disk(scheduler):
+    return Disk("S", "sda", 1, "S", "w", "M", scheduler=scheduler)
+
+
+def test_servers_kernels_tools_and_schedulers_are_confounders_counted_and_listed():
+    one = changed(result(*rounds("a", 1)), machine=Machine("h", "6.12", tools={"fio": "3.39"}), disks=(disk("none"),))
+    other = changed(result(*rounds("b", 2)), machine=Machine("h", "6.13", tools={"fio": "3.33"}), disks=(disk("bfq"),))
+    comparison = compare_many([one, other])
+    assert facts(comparison, "b") == ["kernel", "tool fio", "scheduler"]
+    assert confounder_lines(comparison)[0].startswith("confounders: 3, ")
+    assert "confounder kernel: 6.13 with b; 6.12 with a" in confounder_lines(comparison)
+    assert facts(compare_many([one, other], meant=frozenset({"kernel"})), "b") == ["tool fio", "scheduler"]
+
+
+def test_how_the_regions_were_filled_and_what_fio_says_it_did_are_confounders():
+    one, other = result(*rounds("a", 1)), result(*rounds("b", 2))
+    one.scenario["policy"], other.scenario["policy"] = {"prefill": True}, {"prefill": False}
+    reports = [{"fio version": "fio-3.39", "global options": {"direct": d, "buffer_compress_percentage": c, "name": d}}
+               for d, c in (("1", "0"), ("0", "50"))]  # fmt: skip
+    one, other = (changed(r, cells=tuple(changed(c, report=said) for c in r.cells))
+                  for r, said in zip((one, other), reports, strict=True))  # fmt: skip
+    assert facts(compare_many([one, other]), "b") == ["policy prefill", "fio direct", "fio buffer_compress_percentage"]
+
+
+def test_the_same_result_twice_has_no_confounders():
+    one = result(*rounds("a", 1))
+    assert not any(row.confounders for row in compare_many([one, one]).rows)
+
+
+def with_histogram(one, bins):
+    return changed(one, report={"jobs": [{"write": {"clat_ns": {"bins": bins}}}]})
+
+
+def test_percentiles_of_several_rounds_are_those_of_the_merged_histograms():
+    fast = with_histogram(cell("a", "w", 100), {"1000": 990, "2000": 10})
+    slow = with_histogram(cell("a", "w", 100, round=2), {"50000": 1000})
+    found = entries(compare(result(fast, slow)), "a")[0].latency["write"]
+    assert (found.p50_us, found.p99_us, found.p999_us) == (2.0, 50.0, 50.0)
+
+
+def test_without_a_histogram_of_each_round_there_are_no_percentiles():
+    found = entries(compare(result(with_histogram(cell("a", "w", 1), {"1000": 990}), cell("a", "w", 1, round=2))), "a")[0]
+    assert found.latency["write"].p99_us is None
+
+
+def test_a_histogram_that_is_none_is_none():
+    odd = [with_histogram(cell("a", "w", 1, round=n), bins) for n, bins in enumerate(({"x": 1}, {"1": None}, [1], None), 1)]
+    assert entries(compare(result(*odd)), "a")[0].latency["write"].p50_us is None
+
+
+def test_numbers_alone_compare_like_whole_cells():
+    one = result(*rounds("a", 1), *rounds("b", 2, factor=0.9))
+    whole, numbers = compare(one), compare_many([slim(extract(one))])
+    assert [e.verdict for e in entries(whole, "b")] == [e.verdict for e in entries(numbers, "b")]
+    assert [e.share_low for e in entries(whole, "b")] == [e.share_low for e in entries(numbers, "b")]
