@@ -28,6 +28,7 @@ from raidtui.stack.zfs.writing import reread
 
 DESTROY_TIMEOUT_S: Final = 120.0
 BUSY_PATIENCE_S: Final = 15.0
+DYING_PATIENCE_S: Final = 10.0
 
 
 def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
@@ -95,15 +96,27 @@ def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
 
 def _insist_ours(context: Context, args: dict[str, Any], found: pool.Pool) -> None:
     """Raise ProblemError unless every device of the pool that is there now is one of ours."""
+    until = time.monotonic() + DYING_PATIENCE_S
+    while (strange := _stranger(context, args, found)) is not None:
+        leaf, guid = strange
+        # A disk that is being pulled cannot be read any more, and is still listed for a moment.
+        if guid is not None or time.monotonic() > until:
+            text = f"pool {found.name} stands on {leaf.path}, which is not this run's"
+            raise fail("zpool-foreign", text, place=found.name, remedy="It was not touched.", exit=Exit.LEFT_BEHIND)
+        time.sleep(0.2)
+
+
+def _stranger(context: Context, args: dict[str, Any], found: pool.Pool) -> tuple[pool.Leaf, str | None] | None:
+    """A device of the pool that is there and not known to be ours, with the GUID of its table where that can be read."""
     guids = {entry["disk_guid"] for entry in args["devices"] if entry["disk_guid"]}
     direct = {device.devno for device in present_devices(context, args)[0] if device.table is None}
     for leaf in found.leaves:
         number = leaf.devno
         if number is None or not Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").exists():
             continue
-        if number not in direct and found_devices.disk_guid(found_devices.whole(number)) not in guids:
-            text = f"pool {found.name} stands on {leaf.path}, which is not this run's"
-            raise fail("zpool-foreign", text, place=found.name, remedy="It was not touched.", exit=Exit.LEFT_BEHIND)
+        if number not in direct and (guid := found_devices.disk_guid(found_devices.whole(number))) not in guids:
+            return leaf, guid
+    return None
 
 
 def _suspended(name: str) -> ProblemError:
