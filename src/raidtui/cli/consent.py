@@ -6,6 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from raidtui.front import command_line
+from raidtui.front.ad_hoc import names_of, with_workloads
+from raidtui.front.inputs import document
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import fail
 
@@ -17,13 +19,18 @@ def add_scenario_arguments(parser: ArgumentParser) -> None:
                         help="the disks of a role, by serial or WWN; may be repeated")  # fmt: skip
     parser.add_argument("--layout", action="append", default=[], metavar="NAME", help="only this layout; may be repeated")
     parser.add_argument("--workload", action="append", default=[], metavar="NAME",
-                        help="only this workload; may be repeated")  # fmt: skip
+                        help="only this workload; may be repeated; or one said here: 'T8Q32 4k randread'")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="a rehearsal: 3 s a workload; not for comparing")
     parser.add_argument("--json", action="store_true", help="as JSON (replay: one event a line)")
 
 
 def options_of(args: Namespace) -> Options:
-    return Options(quick=args.quick, layouts=tuple(args.layout), workloads=tuple(args.workload))
+    return Options(quick=args.quick, layouts=tuple(args.layout), workloads=names_of(args.workload))
+
+
+def document_of(args: Namespace) -> str:
+    """The scenario that was named, with the workloads that were said beside it."""
+    return with_workloads(document(args.scenario), args.workload)
 
 
 def binding_of(args: Namespace) -> dict[str, tuple[str, ...]]:
@@ -51,4 +58,5 @@ def replay_line(plan: Plan, args: Namespace) -> str:
     more += ["--detach"] if getattr(args, "detach", False) else []
     more += ["-o", args.output] if getattr(args, "output", None) else []
     on = ["--on", args.on] if args.on else []
-    return command_line.replay_line(plan, args.scenario, options_of(args), on=on, more=more)
+    options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=tuple(args.workload))
+    return command_line.replay_line(plan, args.scenario, options, on=on, more=more)

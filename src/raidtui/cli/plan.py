@@ -7,12 +7,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.consent import add_scenario_arguments, binding_of, options_of, replay_line
+from raidtui.cli.consent import add_scenario_arguments, binding_of, document_of, options_of, replay_line
 from raidtui.cli.screen import print_json
 from raidtui.cli.session import connect
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.consent import erased_disks
-from raidtui.front.inputs import document
 from raidtui.model.convert import plain
 from raidtui.model.plan import Plan, Step
 from raidtui.model.protocol import PlanRequest
@@ -39,7 +38,7 @@ def run(args: Namespace) -> int:
 def request_of(args: Namespace) -> PlanRequest:
     """What the arguments of `plan` and `replay` ask of the engine."""
     bind = binding_of(args)
-    return PlanRequest(document(args.scenario), bind, options_of(args))
+    return PlanRequest(document_of(args), bind, options_of(args))
 
 
 def make_plan(engine: EngineClient, request: PlanRequest) -> Plan:

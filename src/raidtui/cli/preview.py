@@ -7,11 +7,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.consent import add_scenario_arguments, binding_of, options_of
+from raidtui.cli.consent import add_scenario_arguments, binding_of, document_of, options_of
 from raidtui.cli.plan import writes_text
 from raidtui.cli.screen import print_json
 from raidtui.cli.session import connect
-from raidtui.front.inputs import document
 from raidtui.model.convert import plain
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, WorkloadView
 from raidtui.model.plan import Argv
@@ -25,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Print it; nothing is touched. Where something stands between the scenario and a plan, the exit code says what."""
-    request = PreviewRequest(document(args.scenario), binding_of(args), options_of(args))
+    request = PreviewRequest(document_of(args), binding_of(args), options_of(args))
     with connect(args) as engine:
         found: Preview = engine.call("preview", request, Preview)
     if args.json:

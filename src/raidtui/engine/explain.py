@@ -152,6 +152,12 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "No layer and no workload engine has that name.",
         "`raidtui kinds` lists them.",
     ),
+    "shorthand": (
+        "A workload that cannot be read",
+        "T and Q with a number each come first, then a block size and what is done; a mix (70/30), a share of random "
+        "offsets (80%), fsync, fdatasync, sync, dsync and a time (60s) may follow.",
+        "For example: 'T8Q32 4k randread'.",
+    ),
     "no-scenario": (
         "No such scenario",
         "The name is neither a file nor a shipped scenario.",

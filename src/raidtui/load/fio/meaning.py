@@ -16,12 +16,32 @@ def words(spec: FioSpec) -> str:
     block = spec.bs.text if spec.bs is not None else spec.bssplit or "no block size"
     mix = f" {spec.rwmixread}/{100 - spec.rwmixread}" if spec.rwmixread is not None else ""
     found = [f"{spec.rw}{mix} {block}", f"T{spec.numjobs}Q{spec.iodepth}"]
+    found += _offsets_and_limits(spec)
     found += [f"{name} {value}" for name in ("fsync", "fdatasync") if (value := getattr(spec, name))]
     if spec.sync != "none":
         found.append(f"sync {spec.sync}")
     if not spec.direct:
         found.append("buffered")
     return ", ".join([*found, spec.runtime.text])
+
+
+def _offsets_and_limits(spec: FioSpec) -> list[str]:
+    found = []
+    if spec.percentage_random is not None:
+        found.append(f"{spec.percentage_random}% random")
+    if spec.random_distribution is not None:
+        found.append(spec.random_distribution)
+    if spec.nrfiles > 1:
+        found.append(f"{spec.nrfiles} files each")
+    if spec.rate is not None:
+        found.append(f"at most {spec.rate.text}/s each")
+    if spec.rate_iops is not None:
+        found.append(f"at most {spec.rate_iops} IOPS each")
+    if spec.latency_target is not None:
+        found.append(f"depth that keeps {spec.latency_percentile or 100:g}% below {spec.latency_target.text}")
+    if spec.buffer_compress_percentage or spec.dedupe_percentage:
+        found.append(f"data {spec.buffer_compress_percentage or 0}% compressible, {spec.dedupe_percentage or 0}% copies")
+    return found
 
 
 def pattern(spec: FioSpec) -> Pattern:

@@ -11,6 +11,12 @@ def _preset(name: str, title: str, **options: Any) -> Preset:
     return Preset(name, title, "fio", {"ioengine": "libaio", "direct": True, "runtime": "60s", **options})
 
 
+def _vdbench(name: str, title: str, bs: str, random: int, **options: Any) -> Preset:
+    """Eight threads on one virtual disk, as HCIBench has vdbench run them: a queue of eight."""
+    share = {"percentage_random": random} if random < 100 else {}
+    return _preset(name, title, bs=bs, iodepth=8, **share, **options)
+
+
 PRESETS: Final = (
     _preset("seq-write-4m-q32", "T1Q32 4M sequential write", rw="write", bs="4MiB", iodepth=32),
     _preset("seq-read-4m-q32", "T1Q32 4M sequential read", rw="read", bs="4MiB", iodepth=32),
@@ -32,5 +38,18 @@ PRESETS: Final = (
             ioengine="psync", sync="dsync"),
     _preset("bssplit-4k-64k", "T4Q32 70/30 of 4k and 64k blocks", rw="randrw", rwmixread=70,
             bssplit="4KiB/60:64KiB/40", iodepth=32, numjobs=4),
+    _vdbench("vdbench-4k-50-50", "vdbench 4k, 80 % random, 50/50 (HCIBench)", "4KiB", 80, rw="randrw", rwmixread=50),
+    _vdbench("vdbench-8k-75-25", "vdbench 8k, 80 % random, 75/25 (HCIBench)", "8KiB", 80, rw="randrw", rwmixread=75),
+    _vdbench("vdbench-64k-75-25", "vdbench 64k, 80 % sequential, 75/25 (HCIBench)", "64KiB", 20, rw="randrw", rwmixread=75),
+    _vdbench("vdbench-max-iops-read", "vdbench max_iops_read: 4k, all random (HCIBench)", "4KiB", 100, rw="randread"),
+    _vdbench("vdbench-max-iops-write", "vdbench max_iops_write: 4k, all random (HCIBench)", "4KiB", 100, rw="randwrite"),
+    _preset("latency-1ms-4k-read", "4k randread: how deep a queue keeps 99 % below 1 ms", rw="randread", bs="4KiB",
+            iodepth=256, latency_target="1ms", latency_window="2s", latency_percentile=99.0),
+    _preset("limited-4k-5000", "4k randread at 5000 IOPS: latency of a load that is not the most", rw="randread", bs="4KiB",
+            iodepth=32, rate_iops=5000),
+    _preset("hot-zone-8k-70-30", "8k 70/30, 80 % of it in a tenth of the region", rw="randrw", rwmixread=70, bs="8KiB",
+            iodepth=16, numjobs=4, random_distribution="zoned:80/10:20/90"),
+    _preset("compressible-1m-write", "1M write of data that halves, T1Q8", rw="write", bs="1MiB", iodepth=8,
+            buffer_compress_percentage=50, dedupe_percentage=0),
 )  # fmt: skip
 """Those that published campaigns measure with come first."""

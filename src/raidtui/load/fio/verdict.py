@@ -15,6 +15,8 @@ from raidtui.model.plan import TargetKind
 STOPPED_BY_SIGNAL: Final = 128
 _SHORT: Final = 0.98
 _LONG: Final = 1.02
+_LATE_S: Final = 0.25
+"""How much later than the first the last of many jobs may begin on a busy machine: much of a short run."""
 _MEANINGS: Final = {
     5: "I/O error: a device or an array member failed",
     6: "no such device: it went away",
@@ -138,5 +140,7 @@ def _missing(asked: Asked, report: Report) -> Iterator[str]:
         yield f"it ran {runtime_s:.2f} s instead of {asked.runtime_s:g} s"
     # group_reporting does not say how many jobs ran, but job_runtime is the sum of all their runtimes.
     ran = group.job_runtime / 1000 / runtime_s if runtime_s else 0.0
-    if asked.time_based and asked.jobs - ran > max(0.5, asked.jobs * (1 - _SHORT)):
+    if asked.time_based and asked.jobs - ran > max(
+        0.5, asked.jobs * max(1 - _SHORT, _LATE_S / runtime_s if runtime_s else 0)
+    ):
         yield f"only {ran:.1f} of {asked.jobs} jobs ran"

@@ -1,0 +1,33 @@
+"""Workloads that are said on the command line, `--workload 'T8Q32 4k randread'`, as entries of the scenario."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
+from raidtui.model.problem import fail
+from raidtui.model.shorthand import is_shorthand, read_shorthand
+
+
+def names_of(words: Sequence[str]) -> tuple[str, ...]:
+    """Names of the workloads that the words say or name."""
+    return tuple(read_shorthand(word).name if is_shorthand(word) else word for word in words)
+
+
+def with_workloads(document: str, words: Sequence[str]) -> str:
+    """The scenario (or the result's) with a workload for every shorthand among the words; else as it is, to the byte.
+
+    Raises ProblemError (`shorthand`, `json`).
+    """
+    said = [read_shorthand(word) for word in words if is_shorthand(word)]
+    if not said:
+        return document
+    value = read_json(document.encode(), max_bytes=MAX_RESULT_BYTES)
+    scenario = value.get("scenario", value) if isinstance(value, dict) else None
+    workloads = scenario.setdefault("workloads", {}) if isinstance(scenario, dict) else None
+    if not isinstance(workloads, dict):
+        raise fail("shorthand", "there is no scenario that a workload could be added to", place="--workload")
+    for one in said:
+        workloads.setdefault(one.name, {"fio": one.options})
+    return json.dumps(value)
