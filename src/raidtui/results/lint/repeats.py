@@ -15,6 +15,9 @@ from raidtui.results.published import decimals
 CHANCE: Final = 0.01
 """Expected accidents among all pairs of a table, above which nothing is said."""
 NARROWEST: Final = 0.001
+SAME_LIMIT: Final = 0.3
+"""How likely it is that two things run into one limit, and are then within 0.2 % of each other."""
+LIMIT_WIDTH: Final = 0.002
 DIGITS: Final = 5
 """So many digits that count make two equal numbers beside different companions suspicious."""
 MANY: Final = 3
@@ -102,6 +105,8 @@ class _Peers:
             if (restated and one.round == other.round) or sum(f.value == one.value for f in peers) >= MANY:
                 return False
         step = max(self._steps[one.unit, _decade(one.value)], _slipped_step(one.value))
+        if SAME_LIMIT * step / (one.value * LIMIT_WIDTH) > CHANCE:
+            return False
         pairs = len(peers) * (len(peers) - 1) / 2
         if pairs * step / one.value > CHANCE:
             return False
