@@ -1,6 +1,7 @@
 """Every shipped scenario, layout by layout, and then every long test of the lab: one table of what passed.
 
-`python scripts/lab_all [--only WORDS] [--resume]`; `make lab-all ONLY=zpool-layouts,lvm-local/vdo-*,rows RESUME=1`.
+`python scripts/lab_all [--only WORDS] [--resume] [--brief]`;
+`make lab-all ONLY=zpool-layouts,lvm-local/vdo-*,rows RESUME=1`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> int:
         print(f"Nothing is called {args.only}.", file=sys.stderr)
         return 2
     for one in found:
-        _scenario(one, [name for name in one.layouts if _chosen(f"{one.name}/{name}", only)], report)
+        _scenario(one, [name for name in one.layouts if _chosen(f"{one.name}/{name}", only)], report, brief=args.brief)
     for path in files:
         if not report.known(path.stem, "", path.read_bytes()):
             report.add(run_rows(ROOT, path, report.folder), path.read_bytes())
@@ -43,7 +44,7 @@ def main() -> int:
     return 0 if report.passed() else 1
 
 
-def _scenario(one: Wanted, layouts: list[str], report: Report) -> None:
+def _scenario(one: Wanted, layouts: list[str], report: Report, *, brief: bool) -> None:
     """All of its layouts that are not known to pass, in one lab; in a fresh one after whatever went wrong."""
     bench: Bench | None = None
     try:
@@ -52,7 +53,7 @@ def _scenario(one: Wanted, layouts: list[str], report: Report) -> None:
                 continue
             try:
                 bench = bench or Bench(one)
-                row = bench.run(name, report.folder / one.name)
+                row = bench.run(name, report.folder / one.name, brief=brief)
             except Exception as error:
                 row = Row(one.name, name, dict.fromkeys(COLUMNS, False), 0.0, (f"{type(error).__name__}: {error}",))
             report.add(row, one.data)
@@ -74,6 +75,9 @@ def _arguments() -> Namespace:
     parser.add_argument("--only", default="", metavar="WORD,…",
                         help="scenarios, scenario/layout, or rows; * stands for anything")  # fmt: skip
     parser.add_argument("--resume", action="store_true", help="what passed before, and has not changed since, is kept")
+    parser.add_argument(
+        "--brief", action="store_true", help="two workloads a layout instead of all: one that writes, one other"
+    )
     parser.add_argument("--no-rows", action="store_true", help="the scenarios alone")
     return parser.parse_args()
 

@@ -47,13 +47,14 @@ class Bench:
     def close(self) -> None:
         self.lab.down()
 
-    def run(self, layout: str, folder: Path) -> Row:
+    def run(self, layout: str, folder: Path, *, brief: bool = False) -> Row:
         """Replay one layout with `--quick`; its journal, talk and result are kept in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         began = time.monotonic()
         result = folder / f"{layout}.result.json"
         result.unlink(missing_ok=True)
         words = [self.wanted.name, "--quick", "--layout", layout, *self._binding(layout)]
+        words += [word for name in self.wanted.two_of(layout) for word in ("--workload", name)] if brief else []
         done = self._raidtui("replay", *words, "--json", "-o", str(result))
         (folder / f"{layout}.jsonl").write_bytes(done.out)
         (folder / f"{layout}.err").write_bytes(done.err)

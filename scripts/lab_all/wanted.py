@@ -24,6 +24,16 @@ class Wanted(NamedTuple):
     roles: dict[str, list[DiskSpec]]
     """Disks like those that each role asks for."""
 
+    def two_of(self, layout: str) -> list[str]:
+        """Two workloads that this layout is measured with: one that writes, and the first of the others."""
+        value = json.loads(self.data)
+        only = value.get("policy", {}).get("only", {})
+        others = {workload for workloads in only.values() for workload in workloads}
+        names = only.get(layout) or [name for name in value["workloads"] if name not in others]
+        writing = [name for name in names if "write" in name]
+        first = (writing or names)[:1]
+        return [*first, *[name for name in names if name not in first][:1]]
+
 
 def shipped_scenarios() -> Iterator[Wanted]:
     """Every one, by name."""

@@ -21,6 +21,7 @@ LAB = {"nvme": 8 * GIB, "ssd": 4 * GIB, "hdd": GIB // 2}
 SERVER = {"nvme": 1788 * GIB, "ssd": 894 * GIB, "hdd": 3726 * GIB}
 CAMPAIGNS = {
     "habr-nvme-local": {"md-": 4, "lvm-raid": 4, "lvm-vdo": 2, "zfs-": 11, "zfs64-": 6},
+    "lvm-cache-vs-zfs": {"ssd": 1, "stripe": 4, "zpool": 2},
     "zpool-layouts": {"one-disk": 1, "stripe": 1, "mirror": 1, "two-mirrors": 4, "raidz": 3},
     "bare-disk": {"each": 1, "all": 1},
 }
