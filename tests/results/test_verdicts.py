@@ -7,7 +7,7 @@ import pytest
 from test_comparing import cell, result
 
 from raidtui.model.disk import Disk
-from raidtui.model.result import Built, Machine
+from raidtui.model.result import Built, Machine, Tuned
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.extract import extract, slim
 from raidtui.results.formats.table import table_lines
@@ -133,6 +133,15 @@ def test_what_was_left_out_is_compared_as_the_kernel_built_it():
         with_layouts(result(*rounds("a", 1), *rounds("b", 2), layouts=built), a=md("raid5"), b=md("raid6"))
     )
     assert facts(comparison, "b") == ["as built: chunk_bytes"]
+
+
+def test_what_was_tuned_is_compared_as_it_was_read_back():
+    tuned = [{f"S{n} queue/scheduler": Tuned("none", "bfq", found) for n in (1, 2)} for found in ("none", "mq-deadline")]
+    built = [Built(name, 1, "built", tuning=of) for name, of in zip("ab", tuned, strict=True)]
+    comparison = compare(
+        with_layouts(result(*rounds("a", 1), *rounds("b", 2), layouts=built), a=md("raid5"), b=md("raid6"))
+    )
+    assert [tuple(one) for one in comparison.rows[1].confounders] == [("as built: scheduler", "mq-deadline", "none")]
 
 
 def disk(scheduler):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from raidtui.model.result import Cell, Result
+from raidtui.model.result import Cell, Result, Tuned
 
 if TYPE_CHECKING:
-    from raidtui.results.library.lean import LeanCell, LeanResult
+    from raidtui.results.library.lean import LeanCell, LeanResult, LeanTuned
 
 _READ_BACK = ("level", "chunk_bytes", "layout", "consistency", "bitmap", "journal_mode", "raid_disks", "metadata",
               "initial_sync", "volblocksize", "recordsize", "compression", "ashift", "sync", "stripe_bytes", "stripes",
@@ -74,10 +75,24 @@ def layout_facts(result: Result | LeanResult, layout: str) -> dict[str, str]:
         for read in built.read_back.values():
             if isinstance(read, dict):
                 facts |= {f"{_AS_BUILT}{key}": _text(read[key]) for key in _READ_BACK if read.get(key) is not None}
+        facts |= _tuned(built.tuning)
         if built.initial_sync:
             facts[f"{_AS_BUILT}initial_sync"] = built.initial_sync.split(":")[0].split(" for ")[0]
         break
     return facts
+
+
+def _tuned(tuning: Mapping[str, Tuned | LeanTuned]) -> dict[str, str]:
+    """Settings of the kernel by the name of their file; those of several devices together."""
+    values: dict[str, set[str]] = {}
+    for what, tuned in tuning.items():
+        values.setdefault(_leaf(what), set()).add(tuned.set)
+    return {f"{_AS_BUILT}{name}": ", ".join(sorted(found)) for name, found in values.items()}
+
+
+def _leaf(name: str) -> str:
+    """`chunk` of `md.chunk`, `scheduler` of `SERIAL queue/scheduler`."""
+    return re.split(r"[./ ]", name)[-1]
 
 
 def workload_facts(cell: Cell | LeanCell) -> dict[str, str]:
@@ -121,7 +136,7 @@ def _of_layouts(given_here: _Facts, given_there: _Facts) -> list[Confounder]:
     if len(given) == 1 and not _is_kind(given[0]) and _given_names(layout) == _given_names(baseline):
         return []
     # A chunk that was asked for is named once, not again as it was built.
-    asked = {name.rpartition(".")[2] for name in layout if not _built(name)}
+    asked = {_leaf(name) for name in layout if not _built(name)}
     built = [name for name in common if _built(name) and not _follows(name, asked)]
     return [Confounder(name, layout[name], baseline[name]) for name in [*given, *built] if not _is_kind(name)]
 

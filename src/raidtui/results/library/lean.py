@@ -37,11 +37,16 @@ class LeanCell(msgspec.Struct, frozen=True):
     report: LeanReport | str | list[Any] | float | bool | None = None
 
 
+class LeanTuned(msgspec.Struct, frozen=True):
+    set: str
+
+
 class LeanBuilt(msgspec.Struct, frozen=True):
     layout: str
     status: str
     read_back: dict[str, Any] = {}
     initial_sync: str = ""
+    tuning: dict[str, LeanTuned] = {}
     problem: Problem | None = None
 
 
