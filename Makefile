@@ -50,6 +50,7 @@ bench: setup
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/tui_table.py
 	$(BIN)/python benchmarks/tui_run.py
+	$(BIN)/python benchmarks/library.py
 	$(BIN)/python benchmarks/lab_start.py
 	$(BIN)/python benchmarks/fio_overhead.py
 	$(BIN)/python benchmarks/fio_overhead.py --lab
