@@ -14,7 +14,7 @@ from textual.widgets import Static
 from raidtui.base.text import clean
 from raidtui.model.result import Result
 from raidtui.results.compare import Comparison, compare_many
-from raidtui.results.lines import MARKS, state_of, why
+from raidtui.results.lines import MARKS, confounder_lines, legend_lines, state_of, why
 from raidtui.tui.results.grid import Grid, View
 from raidtui.tui.results.sheet import BAD, MUTED, WARN, Sheet
 from raidtui.tui.widgets.live_table import Column, LiveTable
@@ -27,7 +27,8 @@ class CompareTable(LiveTable):
 ## Layouts × workloads
 
 Each cell has the median over the rounds, how far the rounds are apart (±), its share of the baseline, and a bar: the best
-of a workload is a full bar. ✗ is a cell that is not valid, or a layout that could not be built: it has no number.
+of a workload is a full bar. ~ is not told apart from the baseline, ? has too few rounds to say. ✗ is a cell that is not
+valid, or a layout that could not be built: it has no number.
 
 **b** makes the layout under the cursor the baseline, **x** turns the table round, **e** exports it. A click on a title
 sorts by it; the first title gives the order in which the layouts were measured.
@@ -124,7 +125,9 @@ class CompareView(Vertical):
                 state = state_of(row, load)
                 sheet.para(f"{row.label}, {comparison.workloads[load]}: {state}: {reason}", mark=MARKS[state],
                            style=BAD if MARKS[state] == "✗" else WARN)  # fmt: skip
-        for note in comparison.notes:
+        for line in legend_lines(comparison):
+            sheet.para(line, style=MUTED)
+        for note in [*comparison.notes, *confounder_lines(comparison)]:
             sheet.para(note, mark="⚠", style=WARN)
         for number, source in enumerate(comparison.sources, 1) if len(comparison.sources) > 1 else ():
             words = f"{source.scenario}, {source.host}, {source.started[:16].replace('T', ' ')}"

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from rich.text import Text
 
 from raidtui.results.compare import Comparison
-from raidtui.results.lines import INVALID, MARKS, NOT_BUILT, NOT_MEASURED, PARTLY, spread_text, state_of
-from raidtui.results.numbers import percent_text, rate_text
+from raidtui.results.lines import INVALID, MARKS, NOT_BUILT, NOT_MEASURED, PARTLY, share_text, spread_text, state_of
+from raidtui.results.numbers import rate_text
 from raidtui.tui.results.sheet import signs
 from raidtui.tui.widgets.cells import bar
 from raidtui.tui.widgets.glyphs import glyphs
@@ -85,7 +85,7 @@ class Grid:
         if entry is None or entry.median is None:
             return glyphs().absent if state == NOT_MEASURED else signs(f"{MARKS[state]} {state}")
         spread = f" {spread_text(entry)}" if spread_text(entry) else ""
-        share = f" {percent_text(entry.of_baseline):>6}" if entry.of_baseline is not None else " " * 7
+        share = f" {share_text(entry):>7}" if entry.of_baseline is not None else " " * 8
         mark = signs(f"{MARKS[PARTLY]} ") if state == PARTLY else ""
         return f"{mark}{rate_text(entry.median, self._comparison.units[load])}{spread}{share}"
 
