@@ -20,10 +20,11 @@ def panels(comparison: Comparison) -> list[Panel]:
     """A panel for each workload. Of very many layouts the first ones are shown, and that is said."""
     found = []
     for index, (name, unit) in enumerate(zip(comparison.workloads, comparison.units, strict=True)):
-        rows = comparison.rows[:_MOST_BARS]
+        # A layout that could not be built has its place; one that was never to be measured so has none.
+        known = tuple(row for row in comparison.rows if row.entries[index] is not None or row.failed)
+        rows, left_out = known[:_MOST_BARS], len(known[_MOST_BARS:])
         if not any(row.entries[index] is not None for row in rows):
             continue
-        left_out = len(comparison.rows) - len(rows)
         title = f"{short(name, 40)}, {unit}" + (f" (and {left_out} more)" if left_out else "")
         about = "; ".join(f"{short(row.label)} {_words(row, index, unit)}" for row in rows)
         draw = _Bars(comparison.baseline, rows, index, unit)

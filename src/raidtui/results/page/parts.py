@@ -36,7 +36,7 @@ def comparison_table(comparison: Comparison) -> str:
              for name, unit in zip(comparison.workloads, comparison.units, strict=True)]  # fmt: skip
     heads += ["geometric mean<br><small>of the shares</small>"] if means else []
     rows = [_row(comparison, number, row, means) for number, row in enumerate(comparison.rows)]
-    return _table(["Layout", *heads], rows)
+    return _table(["Layout", *heads], rows, long=False)
 
 
 def _row(comparison: Comparison, number: int, row: Row, means: bool) -> str:
@@ -54,7 +54,7 @@ def _entry(row: Row, number: int, index: int, unit: Unit) -> str:
     if entry is None or entry.median is None:
         words = f"{MARKS[state]} {state}" if entry is not None or row.failed else MARKS[state]
         link = f'<a class="rate bad" href="#{anchor(number, index)}"{reason}>{words}</a>' if entry is not None else \
-            f'<span class="bad"{reason}>{words}</span>'  # fmt: skip
+            f'<span class="{"bad" if row.failed else "muted"}"{reason}>{words}</span>'  # fmt: skip
         return f"<td>{link}</td>"
     rate = f'<a class="rate" href="#{anchor(number, index)}">{rate_text(entry.median, unit)}</a>'
     mark = f' <span class="bad"{reason}>{MARKS[PARTLY]} {entry.valid} of {entry.cells}</span>' if state == PARTLY else ""
@@ -141,10 +141,10 @@ def anchor(row: int, column: int) -> str:
     return f"cell-{row + 1}-{column + 1}"
 
 
-def _table(heads: list[str], rows: list[str], left: frozenset[str] = frozenset()) -> str:
-    """`heads` are markup already. Long tables scroll in a window of their own."""
+def _table(heads: list[str], rows: list[str], left: frozenset[str] = frozenset(), *, long: bool = True) -> str:
+    """`heads` are markup already. Where it may be `long`, a table of many rows scrolls in a window of its own."""
     shown = "".join(f'<th scope="col"{" class=text" if head in left else ""}>{head}</th>' for head in heads)
-    tall = " tall" if len(rows) > 40 else ""
+    tall = " tall" if long and len(rows) > 40 else ""
     return (f'<div class="scroll{tall}" tabindex="0"><table class="sortable"><thead><tr>{shown}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table></div>")  # fmt: skip
 
