@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from raidtui.cli.session import connect
-from raidtui.front.inputs import read_bytes
+from raidtui.front.inputs import read_bytes, table_file
 from raidtui.front.results_files import results_folder
 from raidtui.model.problem import fail
 from raidtui.model.result import Result
@@ -34,7 +34,7 @@ def kept_file(args: Namespace, name: str) -> Path | None:
 def given_data(args: Namespace, name: str) -> bytes:
     """The bytes of the file or run that `name` means. Raises ProblemError."""
     if (path := kept_file(args, name)) is not None:
-        return read_bytes(str(path))
+        return read_bytes(table_file(str(path)))
     with connect(args) as engine:
         return bytes(engine.call("result", {"run": name}, msgspec.Raw))
 

@@ -28,12 +28,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="leave out, and say so, what has no counterpart here, instead of refusing the file",
     )
+    parser.add_argument("--map", action="append", default=[], metavar="ROLE=HEADING",
+                        help="what a column of a plain table is, where its heading does not say so: layout=X")  # fmt: skip
 
 
 def run(args: Namespace) -> int:
     """Print or write what came of the files; what was changed or left out is said on stderr."""
     check_output(args.output)
-    imported = import_files(args.files, leave_out=args.leave_out)
+    imported = import_files(args.files, leave_out=args.leave_out, mapping=args.map)
     for note in imported.notes:
         print(clean(note, limit=2000), file=sys.stderr)
     text = json_text(imported.document, indent=2) + "\n"

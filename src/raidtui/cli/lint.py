@@ -9,7 +9,8 @@ import msgspec
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import console, indented, print_json, text
-from raidtui.front.inputs import read_bytes
+from raidtui.front.importing import column_mapping
+from raidtui.front.inputs import read_bytes, table_file
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
 from raidtui.model.table import Finding
@@ -21,12 +22,17 @@ from raidtui.results.lint import lint
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+",
                         help="a result, a table, or what fio, iostat and others print; - for stdin")  # fmt: skip
+    parser.add_argument("--map", action="append", default=[], metavar="ROLE=HEADING",
+                        help="what a column of a plain table is, where its heading does not say so: layout=X")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the findings as JSON")
 
 
 def run(args: Namespace) -> int:
     """Print what was found; exit 5 where anything was."""
-    found = {name: lint(read_as_table(Source(name, read_bytes(name)))) for name in dict.fromkeys(args.files)}
+    columns = column_mapping(args.map)
+    found = {
+        name: lint(read_as_table(Source(name, read_bytes(table_file(name)), columns))) for name in dict.fromkeys(args.files)
+    }
     several = len(found) > 1
     if args.json:
         named = [(name, finding) for name, findings in found.items() for finding in findings]

@@ -200,6 +200,11 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "The file is none of the kinds that raidtui takes over, or files of several kinds were named together.",
         "Name the kind: raidtui import KIND FILE; `raidtui import --help` lists them.",
     ),
+    "map": (
+        "--map cannot be read",
+        "It says what a column of a plain table is, in the form ROLE=HEADING.",
+        "For example: --map layout=Setup --map bandwidth:MiB/s=Speed.",
+    ),
     "import-fio-job": (
         "A job file that cannot be taken over as it is",
         "It says something that raidtui never does (run commands, open files, pick devices by itself) or cannot do, and "

@@ -8,18 +8,32 @@ from raidtui.base.text import clean
 from raidtui.front.inputs import read_bytes
 from raidtui.model.problem import fail
 from raidtui.results.imports import READERS, Imported, Reader, Source
+from raidtui.results.imports.headings import MAPPED_ROLES
 
 
-def import_files(words: Sequence[str], *, leave_out: bool = False) -> Imported:
+def import_files(words: Sequence[str], *, leave_out: bool = False, mapping: Sequence[str] = ()) -> Imported:
     """`[KIND] FILE…`, as the command line has it. Raises ProblemError: `file`, `import-unknown`, and the readers' own."""
     kind, names = ("", words)
     if words[0] in READERS:
         kind, names = words[0], words[1:]
     if not names:
         raise fail("import-unknown", "no file was named", place=kind, remedy=f"raidtui import {kind} FILE")
-    sources = [Source(name, read_bytes(name)) for name in names]
+    columns = column_mapping(mapping)
+    sources = [Source(name, read_bytes(name), columns) for name in names]
     reader = READERS[kind] if kind else _reader_of(sources)
     return reader.read(sources, leave_out=leave_out)
+
+
+def column_mapping(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """What columns of a plain table are: `layout=Setup`, `bandwidth:MiB/s=Speed`. Raises ProblemError (`map`)."""
+    found = []
+    for word in words:
+        role, equals, heading = word.partition("=")
+        if not equals or not heading.strip() or role.partition(":")[0] not in MAPPED_ROLES:
+            known = f"ROLE is one of {', '.join(MAPPED_ROLES)}; a unit stands behind a colon: bandwidth:MiB/s=Speed."
+            raise fail("map", f"--map {clean(word)} is not of the form ROLE=HEADING", remedy=known)
+        found.append((role, heading.strip()))
+    return tuple(found)
 
 
 def _reader_of(sources: Sequence[Source]) -> Reader:

@@ -48,6 +48,16 @@ def shipped() -> Iterator[tuple[str, Path]]:
         yield path.stem, path
 
 
+def table_file(name: str) -> str:
+    """`name` itself; or the shipped table of published numbers that it names, where there is no such file."""
+    if name == "-" or Path(name).exists():
+        return name
+    folder = shipped_folder("scenarios")
+    wanted = Path(name).name.removesuffix(".json")
+    path = folder / "published" / f"{wanted}.json" if folder and _NAME.fullmatch(wanted) else None
+    return str(path) if path is not None and path.is_file() else name
+
+
 def _shipped_path(name: str) -> Path:
     known = dict(shipped())
     if name not in known:

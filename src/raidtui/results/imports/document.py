@@ -35,7 +35,7 @@ def read_table(source: Source) -> Table:
 
     known: list[object] = list(READERS.values())
     tables = [one for one in known if isinstance(one, TableReader)]
-    claiming = [one for one in tables if one.claims(source)]
+    claiming = [one for one in tables if one.claims(source) or (source.mapping and one.kind == "published")]
     if not claiming:
         names = ", ".join(one.name for one in tables)
         raise fail("import-unknown", "it holds no numbers in a form that is known here", place=short_name(source.name),

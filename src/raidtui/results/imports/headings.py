@@ -13,6 +13,13 @@ Role = Literal[
 ]  # fmt: skip
 
 
+MAPPED_ROLES: Final = (
+    "layout", "workload", "iops", "bandwidth", "latency", "share", "block", "iodepth", "numjobs", "fsync", "command",
+    "model", "round", "baseline", "ignored",
+)  # fmt: skip
+"""What a column can be said to be."""
+
+
 class Heading(NamedTuple):
     """One column. Metric and unit are of a `figure`; `of` of a `share`."""
 

@@ -49,7 +49,7 @@ def sniff(text: str) -> bool:
     known = any(read_heading(cell).role in ("figure", "share", "value") for line in rows[:50] for cell in line.split(sign))
     units = any((cell := read_cell(part)) is not None and cell.unit for line in rows[1:50] for part in line.split(sign))
     numbers = any(read_cell(part) is not None for line in rows[1:50] for part in line.split(sign))
-    said = "unit:" in text or bool(rate_unit(rows[0]))
+    said = bool(re.search(r"^\s*#\s*(?:unit:|map\s)", text, re.MULTILINE) or rate_unit(rows[0]))
     return numbers and (known or units or said)
 
 

@@ -12,7 +12,7 @@ from raidtui.model.table import Figure, Finding, Table
 from raidtui.results.lint.cells import CellKey, by_cell, decimals_step, layout_label, shown, where, workload_label
 from raidtui.results.published import decimals
 
-CHANCE: Final = 0.01
+CHANCE: Final = 0.004
 """Expected accidents among all pairs of a table, above which nothing is said."""
 NARROWEST: Final = 0.001
 SAME_LIMIT: Final = 0.3

@@ -1,0 +1,130 @@
+"""`raidtui lint`, and tables in `raidtui compare` and `raidtui import`."""
+
+import json
+from pathlib import Path
+
+import made
+import pytest
+
+from raidtui.engine.explain import explain
+from raidtui.model.convert import encode
+from raidtui.model.table_reasons import REASONS
+
+WRONG = "layout,workload,IOPS,MB/s\nraid5,rand write 4k qd=1,49445.24,31.20\nraid5,rand write 4k qd=128,63857.62,261.00\n"
+RIGHT = "layout,workload,IOPS,MB/s\nraid5,rand write 4k qd=1,7617.19,31.20\n"
+
+
+@pytest.fixture
+def wrong(tmp_path):
+    path = tmp_path / "wrong.csv"
+    path.write_text(WRONG)
+    return str(path)
+
+
+@pytest.fixture
+def right(tmp_path):
+    path = tmp_path / "right.csv"
+    path.write_text(RIGHT)
+    return str(path)
+
+
+def test_what_contradicts_itself_is_told_and_the_exit_code_says_so(engine, wrong):
+    said = engine.run("lint", wrong)
+    assert (said.code, said.err, said.requests) == (5, "", [])
+    assert "iops-bandwidth: 1" in said.out
+    assert "wrong.csv:2" in said.out
+
+
+def test_findings_as_json(engine, wrong, right):
+    said = engine.run("lint", "--json", wrong)
+    (finding,) = json.loads(said.out)["findings"]
+    assert set(finding) == {"code", "where", "sentence", "published", "computed"}
+    assert (finding["code"], finding["published"], finding["computed"]) == ("iops-bandwidth", 31.2, 202.528)
+    assert (said.code, said.err) == (5, "")
+    said = engine.run("lint", "--json", right)
+    assert (said.code, json.loads(said.out)["findings"]) == (0, [])
+
+
+def test_of_several_files_each_finding_names_its_file(engine, wrong, right):
+    said = engine.run("lint", "--json", right, wrong)
+    assert [finding["where"].startswith(wrong) for finding in json.loads(said.out)["findings"]] == [True]
+    assert said.code == 5
+
+
+def test_a_clean_file_is_a_sentence(engine, right):
+    said = engine.run("lint", right)
+    assert (said.code, said.out.strip().replace("\n", "")) == (0, f"{right}: no number contradicts another.")
+
+
+def test_a_result_of_raidtui_is_looked_at_too(engine, tmp_path):
+    path = tmp_path / "one.json"
+    path.write_bytes(encode(made.result()))
+    assert engine.run("lint", str(path)).code == 0
+    document = json.loads(encode(made.result()))
+    for cell in document["cells"]:
+        if cell.get("summary", {}).get("write"):
+            cell["summary"]["write"]["bytes_per_s"] *= 3
+            break
+    path.write_text(json.dumps(document))
+    said = engine.run("lint", "--json", str(path))
+    assert {finding["code"] for finding in json.loads(said.out)["findings"]} == {"iops-bandwidth"}
+
+
+def test_a_shipped_table_is_known_by_its_name(engine):
+    assert engine.run("lint", "vitastor-ceph").code == 0
+    assert engine.run("lint", "scenarios/published/habr-753322.json", "--json").code == 5
+
+
+def test_every_code_is_explained(engine):
+    for code in REASONS:
+        assert explain(code)["code"] == code
+
+
+def test_columns_may_be_mapped(engine, tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("Aufbau;Lauf;Tempo;Vorgänge\nraid5;rand write 4k;31.2;49445.24\n")
+    columns = ("--map", "layout=Aufbau", "--map", "workload=Lauf", "--map", "bandwidth:MB/s=Tempo", "--map", "iops=Vorgänge")
+    assert engine.run("lint", str(path)).code == 2
+    said = engine.run("lint", "--json", str(path), *columns)
+    assert [finding["computed"] for finding in json.loads(said.out)["findings"]] == [202.528]
+    document = json.loads(engine.run("import", "table", str(path), *columns).out)
+    assert [(f["metric"], f["unit"], f["place"]) for f in document["figures"]] == [
+        ("bandwidth", "MB/s", "odd.csv:2"), ("iops", "IOPS", "odd.csv:2"),
+    ]  # fmt: skip
+    assert engine.run("lint", str(path), "--map", "colour=Tempo").code == 2
+
+
+def test_what_holds_no_numbers_is_refused_by_name(engine, tmp_path):
+    for name, content in (("a.json", '{"schema": "raidtui.scenario/1"}'), ("b.txt", "nothing\n"), ("c.json", "{")):
+        (tmp_path / name).write_text(content)
+        said = engine.run("lint", name)
+        assert said.code == 2
+        assert name in said.err
+
+
+def test_hostile_labels_reach_the_terminal_as_escapes(engine, tmp_path):
+    (tmp_path / "x.csv").write_text(f"layout,workload,IOPS,MB/s\n{made.HOSTILE},4k read,100,900\n")
+    said = engine.run("lint", "x.csv")
+    assert said.code == 5
+    assert not set("\x1b\x7f\u202e") & set(said.out)
+
+
+def test_a_table_stands_beside_a_result_and_like_workloads_share_a_column(engine, tmp_path):
+    path = tmp_path / "my.json"
+    path.write_bytes(encode(made.result()))
+    (tmp_path / "theirs.csv").write_text("layout,workload,IOPS\ntheir raid1,durable write,1500\n# command durable write: fio "
+                                         "--rw=randwrite --bs=4k --iodepth=1 --fsync=1\n")  # fmt: skip
+    said = engine.run("compare", str(path), "theirs.csv", "--json")
+    assert said.code == 0
+    document = json.loads(said.out)
+    row = next(row for row in document["rows"] if row["label"] == "their raid1")
+    entry = row["entries"][document["workloads"].index("sync-4k")]
+    assert entry["median"] == 1500
+    said = engine.run("compare", str(path), "habr-753322", "--format", "md")
+    assert "mdadm-local-raid5-ppl" in said.out
+
+
+def test_what_import_writes_is_read_again(engine, right, tmp_path):
+    assert engine.run("import", right, "-o", "t.table.json").code == 0
+    assert Path("t.table.json").exists()
+    assert engine.run("lint", "t.table.json").code == 0
