@@ -185,8 +185,8 @@ def test_a_killed_terminal_leaves_the_run_and_another_one_comes_back_to_it(bench
     ends: list[Any] = []
 
     async def attached(pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: app.desk.run == run, "the run that is going on")
-        await pilot.press("4")
+        await until(pilot, lambda: app.link_state.up, "the engine")
+        app.follow_run(run)
         await until(pilot, lambda: app.desk.story.view.finished is not None, "its end")
         ends.append(app.desk.story.view)
 

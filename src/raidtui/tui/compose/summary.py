@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -64,9 +64,7 @@ def overview(preview: Preview, width: int, signs: Glyphs) -> list[Content]:
     """All layouts below each other, and what the whole run takes."""
     lines = []
     if preview.layouts:
-        name_width = min(28, max(8, *(cell_len(clean(view.name)) for view in preview.layouts)))
-        lines.append(Content.styled(_row("layout", "usable", "of raw", "may fail", "writes", name_width, signs), DIM))
-        lines += [_layout_line(view, name_width, signs) for view in preview.layouts]
+        lines += _table(preview.layouts, width, signs)
         lines.append(Content(""))
     cells = plural(preview.cells, "cell") if preview.cells else signs.absent
     lines += _fact("to measure", Content(cells), width)
@@ -135,22 +133,45 @@ def _hanging(label: Content, value: Content, width: int) -> list[Content]:
     return [label + first, *(Content(" " * label.cell_length) + line for line in more)]
 
 
-def _row(name: str, usable: str, share: str, fail: str, writes: str, name_width: int, signs: Glyphs) -> str:
-    return f"{cut(name, name_width, signs.ellipsis):<{name_width}} {usable:>9} {share:>7} {fail:>9} {writes:>7}"
+_COLUMNS = (("usable", 9), ("may fail", 9), ("of raw", 7), ("writes", 7))
+"""Titles and widths, a blank before each, the first to be shown first."""
+_MARK_WIDTH = 5
+"""`  ✗ 9`, how many problems or warnings a layout has."""
 
 
-def _layout_line(view: LayoutView, name_width: int, signs: Glyphs) -> Content:
+def _table(views: Sequence[LayoutView], width: int, signs: Glyphs) -> list[Content]:
+    """A line for each layout, with the columns that there is room for."""
+    marked = any(view.problems or view.warnings for view in views)
+    left = width - (_MARK_WIDTH if marked else 0)
+    names = min(28, max(8, *(cell_len(clean(view.name)) for view in views)))
+    shown = [title for title, _ in _COLUMNS]
+    while len(shown) > 1 and names + sum(size + 1 for title, size in _COLUMNS if title in shown) > left:
+        shown.pop()
+    names = max(4, min(names, left - sum(size + 1 for title, size in _COLUMNS if title in shown)))
+
+    def row(name: str, words: Mapping[str, str]) -> str:
+        cells = "".join(f" {words[title]:>{size}}" for title, size in _COLUMNS if title in shown)
+        return f"{cut(name, names, signs.ellipsis):<{names}}{cells}"
+
+    head = Content.styled(row("layout", {title: title for title, _ in _COLUMNS}), DIM)
+    return [head, *(Content(row(clean(view.name), _figures(view, signs))) + _mark(view, signs) for view in views)]
+
+
+def _figures(view: LayoutView, signs: Glyphs) -> dict[str, str]:
     absent = signs.absent
-    usable = size_text(view.size_bytes) if view.size_bytes is not None else absent
     share = f"{view.size_bytes / view.raw_bytes * 100:.0f} %" if view.size_bytes is not None and view.raw_bytes else absent
-    fail = str(view.may_fail) if view.may_fail is not None else absent
-    writes = f"{view.write_penalty:g} ×" if view.write_penalty is not None else absent
-    line = Content(_row(clean(view.name), usable, share, fail, writes, name_width, signs))
+    return {
+        "usable": size_text(view.size_bytes) if view.size_bytes is not None else absent,
+        "may fail": str(view.may_fail) if view.may_fail is not None else absent,
+        "of raw": share,
+        "writes": f"{view.write_penalty:g} ×" if view.write_penalty is not None else absent,
+    }
+
+
+def _mark(view: LayoutView, signs: Glyphs) -> Content:
     if view.problems:
-        return line + Content.styled(
-            f"  ✗ {plural(len(view.problems), 'problem')}" if signs.unicode else "  ! problem", BAD
-        )
-    return line + Content.styled(f"  ! {plural(len(view.warnings), 'warning')}", WARN) if view.warnings else line
+        return Content.styled(f"  {'✗' if signs.unicode else 'x'} {len(view.problems)}", BAD)
+    return Content.styled(f"  ! {len(view.warnings)}", WARN) if view.warnings else Content("")
 
 
 def _wrapped(words: list[str], width: int) -> Iterator[str]:
