@@ -93,7 +93,8 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
         width = max((len(_shown(line)) for line in self._lines), default=0)
         with VerticalScroll(classes="lines", can_focus=False):
             for line in self._lines:
-                role = clean(roles.get(line.disks[0].id, ""), 12)
+                held = dict.fromkeys(roles[disk.id] for disk in line.disks if disk.id in roles)
+                role = ", ".join(clean(role, 12) for role in held)
                 yield ConsentLine(line, _what(line, role, width), self._signs)
         yield Static(classes="wrong")
 
