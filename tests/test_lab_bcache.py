@@ -87,8 +87,10 @@ LONG = [
     case("killed", "killed", moments=MOMENTS, **DIRTY),
     case("killed", "killed before a mirror", MIRROR, PAIR, moments=MOMENTS, **DIRTY),
     *(case("broken", name, then=then, **DIRTY) for name, then in BROKEN.items()),
+    case("detaching", "detaching slowly", **DIRTY),
     case("refused", "refused"),
     case("foreign", "foreign"),
+    case("shared", "shared", **DIRTY),
     case("unplugged", "cache pulled", pull="cache", **DIRTY),
     case("unplugged", "backing device pulled", pull="backing", **DIRTY),
     BLANK,
@@ -96,21 +98,22 @@ LONG = [
 
 
 def drive(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
-    """Run the driver in the guest; pull the disks that it asks for."""
+    """Run the driver in the guest; do to its disks what it asks for."""
     address.sync_code(lab.name)
     lab.put_file(DRIVER, "/root/bcache_driver.py")
     lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
     run = "/usr/bin/python3 /root/bcache_driver.py < /root/cases.json > /root/seen 2> /root/error"
     lab.run(f"setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
     while True:
-        lab.wait_for("test -e /run/bcache-ready -o -e /root/ended", 1500)
+        lab.wait_for("test -e /run/bcache-asked -o -e /root/ended", 1500)
         if lab.run("test -e /root/ended", check=False).code == 0:
             break
-        serial = lab.run("cat /run/bcache-ready").text.strip()
-        assert serial in lab.serials, serial
-        lab.unplug(serial)
-        lab.run("touch /run/bcache-pulled")
-        lab.wait_for("test ! -e /run/bcache-ready -o -e /root/ended", 1500)
+        what, serial = json.loads(lab.run("cat /run/bcache-asked").text)
+        if what == "unplug":
+            lab.unplug(serial)
+        else:
+            lab.throttle(serial, iops=20 if what == "slow" else 0)
+        lab.run("rm /run/bcache-asked")
     assert lab.run("cat /root/ended").text.strip() == "0", lab.run("cat /root/error").text
     found = [json.loads(line) for line in lab.run("cat /root/seen").text.splitlines()]
     print({one["case"]: one["seconds"] for one in found})
@@ -226,11 +229,28 @@ def test_it_is_taken_away_in_whatever_state_it_is(long: tuple[Lab, Seen], name: 
 
 
 @pytest.mark.slow
+def test_a_crash_while_it_detaches_slowly_does_not_wait_for_what_is_dirty(long: tuple[Lab, Seen]) -> None:
+    seen = long[1]["detaching slowly"]
+    assert seen["dirty"] > 20 << 20
+    assert any("internal/io_disable" in word for argv in seen["commands"] for word in argv), seen
+    assert seen["left"] == {}
+
+
+@pytest.mark.slow
 def test_somebody_elses_cached_device_is_not_touched(long: tuple[Lab, Seen]) -> None:
     seen = long[1]["foreign"]
     assert seen["same"], seen
     assert seen["refused"][2] == 4
     assert seen["results"] == ["nothing to do", "undone"]
+    assert seen["left"] == {}
+
+
+@pytest.mark.slow
+def test_a_cache_that_somebody_else_uses_too_is_left_alone_until_he_has_detached(long: tuple[Lab, Seen]) -> None:
+    seen = long[1]["shared"]
+    assert [found[0] for found in seen["problems_of"]] == ["bcache-foreign"] * 3, seen
+    assert all(seen["name"] in found[1] and found[2] == 6 for found in seen["problems_of"])
+    assert seen["states"] == ["dirty", "dirty"]
     assert seen["left"] == {}
 
 

@@ -276,6 +276,29 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"refused": refused, "results": results, "same": same, "left": bench.leftovers()}
 
 
+def shared(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """Somebody attaches his backing device to our cache and writes through it; nothing goes until it is detached."""
+    planned = bench.plan(case)
+    bench.build(planned)
+    args = of_bcache(planned).args
+    theirs = list(bench.permits.values())[-1].path()
+    folder = Path("/sys/class/block") / Path(theirs).name / "bcache"
+    sh(f"make-bcache --block {args['block_bytes']} --bdev {theirs}; udevadm settle --timeout=30")
+    sh(f"echo {theirs} > /sys/fs/bcache/register_quiet; echo {args['uuid']} > {folder}/attach")
+    sh(f"echo writeback > {folder}/cache_mode")
+    dirty(bench, f"/dev/{(folder / 'dev').resolve().name}")
+    name, mode = Path(theirs).name, (folder / "state").read_text().strip()
+    action = all_actions()["bcache.create"]
+    problems = [problem_of(lambda c=c: action.undo(c, args)) for c in (bench.fresh_context(permits=False), bench.context)]
+    bench.run(of_bcache(planned, "bcache.detach"))
+    problems.append(problem_of(lambda: bench.run(of_bcache(planned, "bcache.remove"))))
+    kept = (folder / "state").read_text().strip()
+    sh(f"echo 1 > {folder}/detach; for i in $(seq 60); do [ -e {folder}/cache ] || break; sleep 1; done")
+    sh(f"echo 1 > {folder}/stop; for i in $(seq 60); do [ -e {folder} ] || break; sleep 1; done")
+    sh(f"wipefs --all --types bcache {theirs}")
+    return {"problems_of": problems, "name": name, "states": [mode, kept], **undone(bench, planned)}
+
+
 def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """What the actions themselves refuse: a read-back that is not as asked, and stopping what is in use."""
     planned = bench.plan(case)
@@ -293,18 +316,42 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"mismatch": mismatch, "busy": busy, "pid": holder.pid, "uuid": create.args["uuid"], **undone(bench, planned)}
 
 
+def ask_host(what: str, ref: str) -> None:
+    """Have the host `unplug` a disk, `slow` it down or let it be `fast` again; returns when it is done."""
+    asked = Path("/run/bcache-asked")
+    asked.with_suffix(".new").write_text(json.dumps([what, ref.removeprefix("disk:")]))
+    asked.with_suffix(".new").rename(asked)
+    while asked.exists():
+        time.sleep(0.1)
+
+
+def detaching(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """A crash while a slow backing device would be written back to for minutes: what is dirty is dropped."""
+    planned = bench.plan(case)
+    bench.build(planned)
+    create = of_bcache(planned)
+    dirty(bench, bench.context.path(create.args["ref"]), 96)
+    slow = create.args["devices"][0]["ref"]
+    ask_host("slow", slow)
+    sh(f"echo 1 > {kernel.set_folder(create.args)}/bdev0/detach; sleep 1")
+    left = kernel.read_back(create.args)["dirty_bytes"]
+    dismantle.STOP_PATIENCE_S = 3.0
+    bench.context = bench.fresh_context()
+    outcome = all_actions()["bcache.create"].undo(bench.context, create.args)
+    dismantle.STOP_PATIENCE_S = 20.0
+    ask_host("fast", slow)
+    return {"dirty": left, "commands": outcome.commands, **undone(bench, planned)}
+
+
 def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
-    """The host pulls the cache or the backing device out, between the files `ready` and `pulled`, while data is dirty."""
+    """The host pulls the cache or the backing device out while data is dirty."""
     planned = bench.plan(case)
     bench.build(planned)
     create = of_bcache(planned)
     path = bench.context.path(create.args["ref"])
     dirty(bench, path)
     (pulled_ref,) = [entry["ref"] for entry in create.args["devices"] if entry["role"] == case["pull"]]
-    ready, pulled = Path("/run/bcache-ready"), Path("/run/bcache-pulled")
-    ready.write_text(pulled_ref.removeprefix("disk:"))
-    while not pulled.exists():
-        time.sleep(0.1)
+    ask_host("unplug", pulled_ref)
     subprocess.run(f"timeout 60 dd if=/dev/zero of={path} bs=64k count=64 oflag=direct", shell=True, capture_output=True)
     health = all_actions()["bcache.create"].health(bench.context, create.args)
     writeback.STALLED_S = 5.0
@@ -315,8 +362,6 @@ def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
         except ProblemError as error:
             torn[draft.action] = [error.problems[0].code, error.problems[0].message]
     result = undone(bench, planned)
-    ready.unlink()
-    pulled.unlink()
     return {"health": health, "torn": torn, "serial": pulled_ref.removeprefix("disk:"), **result}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import uuid
 from pathlib import Path
 from typing import Any
@@ -15,33 +17,38 @@ from raidtui.stack.bcache import kernel, superblock
 from raidtui.stack.bcache.proof import differences
 
 SET = "57da5943-d840-4228-b138-e44b6faf5088"
-OWN = "dfaa6fa9-b34e-41db-8f0a-5ae9f70cafc2"
 OTHER = "1be43ac2-3022-41dd-b99e-3297a089243d"
 
 
-def recorded(own: str = OWN, of_set: str = SET) -> bytes:
-    """The superblock of a backing device as make-bcache 1.0.8 wrote it in the lab, checksum included for `OWN`."""
-    block = bytearray(4096)
-    block[:8] = (0x6FCE2A9166FF26E1).to_bytes(8, "little")
-    block[8], block[16] = 8, 1
-    block[24:40] = superblock.MAGIC
-    block[40:56], block[56:72] = uuid.UUID(own).bytes, uuid.UUID(of_set).bytes
-    block[184] = 16
-    block[192], block[194:196], block[196], block[204] = 8, (1024).to_bytes(2, "little"), 1, 1
-    return bytes(block)
+BACKING = base64.b64decode(
+    "YroAePDZV+IIAAAAAAAAAAEAAAAAAAAAxoVz9k4aRcqCZfV/SLptgYxc2gCGWEaTkFJn3Ivry6JX2llD2EBCKLE45Etvr1CIAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAACAAABAAAAAAAAAAAAAAAAA=="
+).ljust(4096, b"\0")
+"""The superblock of a backing device as make-bcache 1.0.8 wrote it in the lab."""
+CACHE = gzip.decompress(
+    base64.b64decode(
+        "H4sIAAAAAAACA1txsfTTuUWibhwMqOBYa/E3PynXU02pX+s9duU2fjbkPHtostvr5uR9904+6CwPvxXpfMPBSWOjxRPv/PUBHQz0BgoQipGhAYhh"
+        "7FEwCkbBKBgFo2AUjIJRMApGwSgYBaNgFGADAJ3zNi0AEAAA"
+    )
+)
+"""That of a cache device, as kernel 6.12 wrote it when it was registered: with keys."""
+OWN = "8c5cda00-8658-4693-9052-67dc8bebcba2"
 
 
-def test_a_superblock_gets_another_uuid_and_nothing_else() -> None:
-    block = superblock.stamped(sound(), OTHER)
+def test_recorded_superblocks_are_read_and_are_sound() -> None:
+    assert superblock.parse(BACKING) == (OWN, SET, True)
+    assert superblock.parse(CACHE) == ("f33109cd-c293-46eb-8363-bedec9e08977", SET, True)
+
+
+@pytest.mark.parametrize("recorded", [BACKING, CACHE])
+def test_a_superblock_gets_another_uuid_and_nothing_else(recorded: bytes) -> None:
+    block = superblock.stamped(recorded, OTHER)
     assert superblock.parse(block) == (OTHER, SET, True)
-    assert [i for i in range(4096) if block[i] != sound()[i] and not (i < 8 or 40 <= i < 56)] == []
-    assert superblock.stamped(block, OWN) == sound()
-
-
-def sound() -> bytes:
-    block = bytearray(recorded())
-    block[:8] = superblock._crc64(bytes(block[8:208])).to_bytes(8, "little")
-    return bytes(block)
+    assert [i for i in range(4096) if block[i] != recorded[i] and not (i < 8 or 40 <= i < 56)] == []
+    before = superblock.parse(recorded)
+    assert before is not None
+    assert superblock.stamped(block, before.uuid) == recorded
 
 
 def test_the_checksum_is_crc_64_we() -> None:
@@ -49,7 +56,7 @@ def test_the_checksum_is_crc_64_we() -> None:
 
 
 def test_what_is_not_sound_is_not_stamped() -> None:
-    broken = bytes([sound()[0] ^ 1]) + sound()[1:]
+    broken = bytes([BACKING[0] ^ 1]) + BACKING[1:]
     assert superblock.parse(broken) == (OWN, SET, False)
     for block in (broken, bytes(4096), b""):
         with pytest.raises(ValueError, match="superblock"):
@@ -134,6 +141,33 @@ def test_a_superblock_is_ours_by_its_set_or_by_the_uuid_that_was_planned() -> No
     assert not kernel.is_ours(superblock.Superblock(OTHER, SET, True), args)
     assert not kernel.is_ours(superblock.Superblock(OTHER, zero, True), args)
     assert not kernel.is_ours(None, args)
+
+
+def test_what_others_put_behind_the_cache_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    args = plan().build[0].args
+    of_set = tmp_path / args["uuid"]
+    of_set.mkdir()
+
+    def attach(link: str, name: str, own: str) -> None:
+        folder = tmp_path / name / "bcache"
+        folder.mkdir(parents=True)
+        (folder / "backing_dev_uuid").write_text(own)
+        (of_set / link).symlink_to(folder)
+
+    attach("bdev0", "slow", OTHER)
+    assert kernel.strangers(args, tmp_path, tmp_path) == [], "it may not have its own UUID yet"
+    (of_set / "bdev0").readlink().joinpath("backing_dev_uuid").write_text(args["devices"][0]["uuid"])
+    attach("bdev1", "theirs", OTHER)
+    assert kernel.strangers(args, tmp_path, tmp_path) == ["theirs"]
+    attach("volume2", "bcache7", "")
+    assert kernel.strangers(args, tmp_path, tmp_path) == ["theirs", "bcache7"]
+    (of_set / "bdev0").unlink()
+    assert kernel.strangers(args, tmp_path, tmp_path) == ["bcache7"]
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "gone/size").write_text("1024")
+    monkeypatch.setattr(superblock, "read", lambda *_: superblock.Superblock(args["devices"][0]["uuid"], SET, True))
+    assert kernel.strangers(args, tmp_path, tmp_path) == ["theirs", "bcache7"], "ours is detached, so this one is not ours"
+    assert kernel.strangers({**args, "uuid": SET}, tmp_path, tmp_path) == []
 
 
 def as_asked(args: dict[str, Any]) -> dict[str, Any]:

@@ -177,8 +177,7 @@ def _take(context: Context, args: dict[str, Any], devices: dict[str, Device]) ->
 
 def _path(args: dict[str, Any], kernel_name: str) -> str:
     """udev's name for it, once that is there: without udev there are no names, but there is a node."""
-    (uuid,) = [entry["uuid"] for entry in args["devices"] if entry["role"] == "backing"]
-    path, node = node_path(uuid), f"/dev/{kernel_name}"
+    path, node = node_path(kernel.uuid_of(args, "backing")), f"/dev/{kernel_name}"
     until = time.monotonic() + NODE_TIMEOUT_S
     while os.path.realpath(path) != node and time.monotonic() < until:
         time.sleep(_PAUSE_S)

@@ -32,7 +32,7 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
     """Stop the device and its set, and take the superblocks off.
 
     Facts: `stopped` (kernel names), `erased` and `missing` (references). Raises ProblemError (exit 6): `bcache-busy`,
-    `left-behind`, `stuck`.
+    `bcache-foreign`, `left-behind`, `stuck`.
     """
     await_makers(lambda: kernel.makers(args["uuid"]), "bcache-busy", "still makes a superblock", args["name"])
     commands: list[Argv] = []
@@ -41,6 +41,7 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
     missing: list[str] = []
 
     def attempt() -> str:
+        _refuse_shared_cache(args)
         _stop_all(args, stopped, commands)
         devices, missing[:] = present_devices(context, args)
         trouble = _erase_all(context, args, devices, erased, commands)
@@ -49,7 +50,7 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
 
     until_gone(attempt, "the cached device", args["name"])
     if stopped:
-        _await_link(Path(node_path(_backing(args)["uuid"])))
+        _await_link(Path(node_path(kernel.uuid_of(args, "backing"))))
     context.built.pop(args["ref"], None)
     facts = {"stopped": list(dict.fromkeys(stopped)), "erased": erased, "missing": missing}
     return Outcome("undone" if stopped or erased else "nothing to do", facts, tuple(dict.fromkeys(commands)))
@@ -65,14 +66,18 @@ def _await_link(link: Path) -> None:
             link.unlink()
 
 
-def _backing(args: dict[str, Any]) -> dict[str, str]:
-    (found,) = [entry for entry in args["devices"] if entry["role"] == "backing"]
-    return dict(found)
-
-
 def stop(one: kernel.Registered) -> None:
     """Have the kernel let go of one device: of a cache device with its whole set. Raises OSError, ProblemError."""
     tool.write(one.folder / ("set/stop" if one.is_cache else "stop"), "1")
+
+
+def _refuse_shared_cache(args: dict[str, Any]) -> None:
+    """Somebody may have attached a device of his to our cache, and what is dirty in it may be his by now."""
+    others = blockdev.bounded(lambda: kernel.strangers(args), kernel.FIND_TIMEOUT_S, "asking bcache")
+    if others:
+        raise fail("bcache-foreign", f"the cache is also that of {', '.join(others)}, which is not this run's",
+                   place=args["name"], remedy="Detach that (echo 1 > /sys/block/…/bcache/detach), then: raidtui recover",
+                   exit=Exit.LEFT_BEHIND)  # fmt: skip
 
 
 def _stop_all(args: dict[str, Any], stopped: list[str], commands: list[Argv]) -> None:
@@ -84,9 +89,9 @@ def _stop_all(args: dict[str, Any], stopped: list[str], commands: list[Argv]) ->
             stop(one)
         commands.append(_stop_argv(args, one))
         stopped.append(one.device or one.name)
-        until = time.monotonic() + STOP_PATIENCE_S
-        while _is_there(one) and time.monotonic() < until:
-            time.sleep(0.1)
+        if not _await_stop(one):
+            _drop_dirty(args, commands)
+            _await_stop(one)
     folder = kernel.set_folder(args)
     if folder.exists() and not kernel.ours(args):
         # The set of a cache device that was pulled has no device of its own any more.
@@ -96,10 +101,30 @@ def _stop_all(args: dict[str, Any], stopped: list[str], commands: list[Argv]) ->
         stopped.append(args["uuid"])
 
 
+def _await_stop(one: kernel.Registered) -> bool:
+    until = time.monotonic() + STOP_PATIENCE_S
+    while (there := _is_there(one)) and time.monotonic() < until:
+        time.sleep(0.1)
+    return not there
+
+
+def _drop_dirty(args: dict[str, Any], commands: list[Argv]) -> None:
+    """A device that was detaching goes on writing back, however long it takes, before it stops: unless its set is disabled.
+
+    The kernel does the same to a set whose cache device failed.
+    """
+    switch = kernel.set_folder(args) / "internal/io_disable"
+    if switch.exists():
+        with suppress(OSError):  # it is just going
+            tool.write(switch, "1")
+        commands.append(write_argv(set_path(args, "internal/io_disable"), "1"))
+
+
 def _stop_argv(args: dict[str, Any], one: kernel.Registered) -> Argv:
     if one.is_cache:
         return write_argv(set_path(args, "stop"), "1")
-    path = args["paths"].get(_backing(args)["ref"], f"/dev/{one.name}")
+    (ref,) = [entry["ref"] for entry in args["devices"] if entry["role"] == "backing"]
+    path = args["paths"].get(ref, f"/dev/{one.name}")
     return write_argv(own_path(path, "stop"), "1")
 
 

@@ -83,9 +83,33 @@ def _belongs(one: Registered, args: dict[str, Any]) -> bool:
         return False
 
 
-def signatures(args: dict[str, Any], sys_block: Path = SYS_BLOCK) -> Iterator[str]:
+def strangers(args: dict[str, Any], sets: Path = SETS, sys_block: Path = SYS_BLOCK) -> list[str]:
+    """What others have put behind this step's cache: their backing devices, and volumes that live in the cache alone.
+
+    A single device is this step's own even before it has the UUID that was planned, unless that is somewhere else.
+    """
+    folder = sets / str(args["uuid"])
+    backing, own = sorted(folder.glob("bdev*")), uuid_of(args, "backing")
+    others = [one for one in backing if read_text(one / "backing_dev_uuid") != own]
+    if len(backing) == 1 and others and all(found.uuid != own for found in _superblocks(sys_block)):
+        others = []
+    return [_owner(one) or one.name for one in (*others, *sorted(folder.glob("volume*")))]
+
+
+def uuid_of(args: dict[str, Any], role: str) -> str:
+    """The planned UUID of the `backing` or the `cache` device."""
+    (found,) = [str(entry["uuid"]) for entry in args["devices"] if entry["role"] == role]
+    return found
+
+
+def signatures(args: dict[str, Any]) -> Iterator[str]:
     """UUIDs of all superblocks of this step, as far as they can be read: those planned, and those not yet given."""
     yield from uuids(args)
+    yield from (found.uuid for found in _superblocks(SYS_BLOCK) if is_ours(found, args))
+
+
+def _superblocks(sys_block: Path) -> Iterator[superblock.Superblock]:
+    """Those of all block devices there are."""
     for node in sorted(sys_block.iterdir()):
         if (read_int(node / "size") or 0) * 512 < 2 * superblock.OFFSET:
             continue
@@ -93,8 +117,8 @@ def signatures(args: dict[str, Any], sys_block: Path = SYS_BLOCK) -> Iterator[st
             found = superblock.read(f"/dev/{node.name.replace('!', '/')}", OTHERS_TIMEOUT_S)
         except (OSError, ProblemError):
             continue
-        if found is not None and is_ours(found, args):
-            yield found.uuid
+        if found is not None:
+            yield found
 
 
 def set_folder(args: dict[str, Any]) -> Path:

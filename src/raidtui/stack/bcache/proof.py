@@ -39,7 +39,7 @@ def member_differences(devices: dict[str, Device], found: dict[str, Any]) -> lis
 def differences(args: dict[str, Any], found: dict[str, Any]) -> list[Difference]:
     """What is not as asked in `found` (from `kernel.read_back`)."""
     asked: dict[str, Any] = {
-        "backing_uuid": _uuid(args, "backing"),
+        "backing_uuid": kernel.uuid_of(args, "backing"),
         "mode": args["mode"],
         "replacement": args["replacement"],
         "bucket_size": kernel.hprint(args["bucket_bytes"]),
@@ -71,8 +71,3 @@ def verify(context: Context, args: dict[str, Any]) -> Outcome:
     if wrong := [*member_differences(all_devices(context, args), found), *differences(args, found)]:
         raise mismatch(args["name"], wrong)
     return Outcome("done", found)
-
-
-def _uuid(args: dict[str, Any], role: str) -> str:
-    (uuid,) = [entry["uuid"] for entry in args["devices"] if entry["role"] == role]
-    return str(uuid)

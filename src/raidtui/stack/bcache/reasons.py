@@ -61,4 +61,10 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "Something still uses the device, so that it cannot be stopped. The message says what.",
         "End that use, then `raidtui recover`. It may be run any number of times.",
     ),
+    "bcache-foreign": (
+        "Somebody else's device behind the cache",
+        "A device that this run did not make was attached to its cache, which may hold that device's only copy of what was "
+        "written. Nothing was stopped or erased.",
+        "Detach that device (`echo 1 > /sys/block/…/bcache/detach`) and wait until it is, then `raidtui recover`.",
+    ),
 }

@@ -38,7 +38,7 @@ def detach(context: Context, args: dict[str, Any]) -> Outcome:
     Facts: `dirty_bytes` and `stats` as they were before, `left_bytes`: what could not be written back, `seconds`. A cache
     that is lost, or stands still, is no reason to keep the disks: it is said, and the next step takes it all away.
     """
-    backing = next((one for one in kernel.ours(args) if not one.is_cache), None)
+    backing = next((one for one in kernel.ours(args) if one.uuid in kernel.uuids(args)), None)
     if backing is None or not backing.set_uuid:
         return Outcome("nothing to do")
     before = bounded(lambda: kernel.stats(backing.folder), _READ_TIMEOUT_S, "asking bcache")
