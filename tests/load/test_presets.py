@@ -69,7 +69,7 @@ def test_other_words_are_refused(text: str) -> None:
 
 
 def test_a_workload_that_is_said_joins_the_scenario() -> None:
-    given = {
+    given: dict[str, Any] = {
         "schema": "raidtui.scenario/1", "name": "t", "roles": {"data": {"count": 1}},
         "layouts": {"disk": {"disk": {"on": "@data"}}},
         "workloads": {"w": {"fio": {"rw": "read", "bs": "1MiB", "runtime": "5s"}}},
@@ -79,6 +79,12 @@ def test_a_workload_that_is_said_joins_the_scenario() -> None:
     words = ["w", "T1Q32 4k randread"]
     assert names_of(words) == ("w", "randread-4k-t1q32")
     assert list(read_document(with_workloads(text, words)).scenario.workloads) == list(names_of(words))
+    given["layouts"]["all"] = {"disk": {"on": "@data", "mode": "together"}}
+    given["workloads"]["x"] = given["workloads"]["w"]
+    given["policy"] = {"only": {"disk": ["w"]}}
+    policy = read_document(with_workloads(json.dumps(given), words)).scenario.policy
+    met = [[policy.meets(layout, name) for name in ("w", "x", "randread-4k-t1q32")] for layout in ("disk", "all")]
+    assert met == [[True, False, True], [False, True, True]]
     with pytest.raises(ProblemError):
         with_workloads("[]", words)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
 from raidtui.model.problem import fail
@@ -28,6 +29,22 @@ def with_workloads(document: str, words: Sequence[str]) -> str:
     workloads = scenario.setdefault("workloads", {}) if isinstance(scenario, dict) else None
     if not isinstance(workloads, dict):
         raise fail("shorthand", "there is no scenario that a workload could be added to", place="--workload")
+    _meet_all(scenario, [one.name for one in said])
     for one in said:
         workloads.setdefault(one.name, {"fio": one.options})
     return json.dumps(value)
+
+
+def _meet_all(scenario: dict[str, Any], added: list[str]) -> None:
+    """Where the policy says which workloads some layouts meet, every layout meets what is added as well."""
+    policy, layouts = scenario.get("policy"), scenario.get("layouts")
+    only = policy.get("only") if isinstance(policy, dict) else None
+    if (
+        not isinstance(only, dict)
+        or not isinstance(layouts, dict)
+        or not all(isinstance(met, list) for met in only.values())
+    ):
+        return
+    taken = [name for met in only.values() for name in met]
+    free = [name for name in scenario["workloads"] if name not in taken]
+    only |= {layout: [*only.get(layout, free), *added] for layout in layouts}

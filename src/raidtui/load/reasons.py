@@ -153,6 +153,22 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "It writes a file of 16 MiB, and copies of its blocks.",
         "Use larger disks.",
     ),
+    "iozone-record": (
+        "Record size out of range",
+        "Records of iozone are powers of two, 4 KiB to 16 MiB.",
+        "Use 4KiB for a database's pages, 64KiB or 1MiB for files.",
+    ),
+    "iozone-size": (
+        "A file that does not fit, or has too few records",
+        "The file is written whole before it is read; a pass over a few records measures nothing.",
+        'Use another size, or a share of the directory, such as "10%".',
+    ),
+    "iozone-pattern": (
+        "One pattern on a layout that compresses or deduplicates",
+        "iozone fills its records with the same pattern, which such a layout does not keep: reads and writes then hardly "
+        "reach the disks.",
+        "Turn compression and deduplication off in the layout, or use fio and say buffer_compress_percentage.",
+    ),
     "dd-block": (
         "Block size out of range",
         "Blocks of dd are multiples of 512 bytes, up to 1 GiB.",
