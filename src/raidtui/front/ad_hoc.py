@@ -27,7 +27,7 @@ def with_workloads(document: str, words: Sequence[str]) -> str:
     value = read_json(document.encode(), max_bytes=MAX_RESULT_BYTES)
     scenario = value.get("scenario", value) if isinstance(value, dict) else None
     workloads = scenario.setdefault("workloads", {}) if isinstance(scenario, dict) else None
-    if not isinstance(workloads, dict):
+    if not isinstance(scenario, dict) or not isinstance(workloads, dict):
         raise fail("shorthand", "there is no scenario that a workload could be added to", place="--workload")
     _meet_all(scenario, [one.name for one in said])
     for one in said:
