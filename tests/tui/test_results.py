@@ -14,10 +14,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from made import HOSTILE, RUN, cell, result
 from pictures import same_picture
 from pilot import LARGE, SMALL, drive, until
+from textual.widgets import OptionList
 
 from raidtui.model.convert import encode
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import RunInfo, RunList
+from raidtui.results.formats import FORMATS
 from raidtui.tui.results import library
 from raidtui.tui.results.compare_view import CompareView
 from raidtui.tui.results.library_pane import LibraryPane
@@ -392,12 +394,25 @@ def test_a_comparison_is_exported_in_the_format_that_was_chosen(stage, shelf, tm
         await pilot.press("e", "down", "enter")
         await until(pilot, lambda: (tmp_path / "comparison.csv").exists())
         await pilot.pause(0.1)
-        assert len(list(csv.DictReader((tmp_path / "comparison.csv").open()))) == 10 * 4
+        # Ten layouts with four workloads; one of them was measured in two rounds with two of the workloads.
+        assert len(list(csv.DictReader((tmp_path / "comparison.csv").open()))) == 10 * 4 + 2
         kept = (tmp_path / "comparison.csv").read_bytes()
         await pilot.press("e", "down", "enter")
         assert "exists already" in str(app.screen.query_one(".wrong").render())
         await pilot.press("escape")
         assert (tmp_path / "comparison.csv").read_bytes() == kept
+
+    scene(stage, act)
+
+
+def test_every_format_of_the_command_line_is_offered_and_a_page_is_written(stage, shelf, tmp_path):
+    async def act(pilot, app, screen):
+        await compared(pilot, screen, "tiny")
+        await pilot.press("e")
+        await until(pilot, lambda: app.screen is not screen)
+        assert [option.id for option in app.screen.query_one(OptionList).options] == list(FORMATS)
+        await pilot.press(*["down"] * list(FORMATS).index("html"), "enter")
+        await until(pilot, lambda: any(tmp_path.glob("*.html")), patience_s=180)
 
     scene(stage, act)
 
