@@ -46,6 +46,9 @@ def write(comparison: Comparison) -> bytes:
         charts.insert_chart(index // 2 * 21, index % 2 * 10, chart)
     write_confounders(book.add_worksheet("What else differs"), comparison, looks.head)
     write_results(book.add_worksheet("Results"), comparison, looks.head)
+    for sheet in book.worksheets():
+        sheet.set_landscape()
+        sheet.fit_to_pages(1, 0)
     book.close()
     return out.getvalue()
 
