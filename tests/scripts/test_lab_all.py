@@ -1,0 +1,100 @@
+"""The one table of `make lab-all`: what counts as passed, what is kept, and which workloads a brief run takes."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts/lab_all"
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"lab_all_{name}", SCRIPTS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+checks, report, wanted = load("checks"), load("report"), load("wanted")
+GOOD: dict[str, Any] = {
+    "complete": True,
+    "layouts": [{"layout": "a", "status": "built", "read_back": {"md": {"level": "raid5"}}, "taken_down": True}],
+    "cells": [{"id": "a/w/1", "valid": True}],
+}
+BLANK: dict[str, Any] = {"not blank": [], "left": [], "canary": True}
+PLAN = {"steps": [{"id": "001", "title": "create", "commands": [["mdadm", "--create"]]}]}
+
+
+def events(*commands: list[str]) -> list[dict[str, Any]]:
+    return [
+        {"kind": "run-started", "plan": PLAN},
+        {"kind": "step-done", "step": "001", "outcome": "created", "commands": list(commands)},
+    ]
+
+
+def test_a_layout_that_did_all_it_should_passes() -> None:
+    columns, wrong = checks.looks(checks.of_result(GOOD, "a"), checks.of_journal(events(["mdadm", "--create"])), BLANK)
+    assert columns == dict.fromkeys(report.COLUMNS, True)
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("column", "result", "commands", "outside"),
+    [
+        ("built", {"layouts": [{"layout": "a", "status": "failed"}]}, [["mdadm", "--create"]], {}),
+        ("built", {"layouts": []}, [["mdadm", "--create"]], {}),
+        ("read back", {"layouts": [{**GOOD["layouts"][0], "read_back": {}}]}, [["mdadm", "--create"]], {}),
+        ("measured", {"cells": [{"id": "a/w/1", "valid": False, "reasons": ["degraded"]}]}, [["mdadm", "--create"]], {}),
+        ("measured", {"cells": []}, [["mdadm", "--create"]], {}),
+        ("measured", {"complete": False}, [["mdadm", "--create"]], {}),
+        ("gone", {"layouts": [{**GOOD["layouts"][0], "taken_down": False}]}, [["mdadm", "--create"]], {}),
+        ("gone", {}, [["mdadm", "--create"]], {"left": ["/sys/block/md127"]}),
+        ("blank", {}, [["mdadm", "--create"]], {"not blank": ["S1"]}),
+        ("canary", {}, [["mdadm", "--create"]], {"canary": False}),
+        ("commands", {}, [["mdadm", "--create", "--run"]], {}),
+        ("commands", {}, [], {}),
+    ],
+)
+def test_whatever_is_wrong_shows_in_its_column(column: str, result: Any, commands: Any, outside: Any) -> None:
+    found = checks.of_result({**GOOD, **result}, "a")
+    columns, _ = checks.looks(found, checks.of_journal(events(*commands)), {**BLANK, **outside})
+    assert not columns[column]
+
+
+def test_without_a_result_or_a_run_nothing_passes() -> None:
+    columns, wrong = checks.looks(checks.of_result(None, "a"), checks.of_journal([]), BLANK)
+    assert not any(columns[name] for name in ("built", "read back", "measured", "gone", "commands"))
+    assert wrong == ["there is no result", "the run did not begin"]
+
+
+def test_what_passed_is_kept_until_its_source_changes(tmp_path: Path) -> None:
+    good = report.Row("s", "a", dict.fromkeys(report.COLUMNS, True), 3.0)
+    bad = report.Row("s", "b", {**good.passed_columns, "blank": False}, 4.0, ("not blank: S1",))
+    first = report.Report(tmp_path, resume=False)
+    first.add(good, b"1")
+    first.add(bad, b"1")
+    assert not first.passed()
+    assert "1 of 2 passed" in first.table()
+    assert "not blank: S1" in first.table()
+    again = report.Report(tmp_path, resume=True)
+    assert again.known("s", "a", b"1")
+    assert not again.known("s", "a", b"2")
+    assert not again.known("s", "b", b"1")
+    assert again.passed()
+    assert not report.Report(tmp_path, resume=False).known("s", "a", b"1")
+
+
+def test_every_shipped_scenario_gets_the_disks_of_its_roles_and_two_workloads_a_layout() -> None:
+    found = {one.name: one for one in wanted.shipped_scenarios()}
+    assert {name: len(disks) for name, disks in found["lvm-cache-vs-zfs"].roles.items()} == {"slow": 12, "fast": 1}
+    assert {spec.kind for spec in found["lvm-cache-vs-zfs"].roles["slow"]} == {"hdd"}
+    for one in found.values():
+        assert all(1 <= len(one.two_of(layout)) <= 2 for layout in one.layouts)
+    assert found["habr-nvme-local"].two_of("md-raid5") == ["seq-write-4m-q32", "seq-read-4m-q32"]
+    assert found["habr-nvme-local"].two_of("zfs64-raidz-8k") == ["files-seq-write-4m", "files-seq-read-4m"]
