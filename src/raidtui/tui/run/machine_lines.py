@@ -49,11 +49,14 @@ def _arrays(frames: Frames, width: int) -> Iterator[Text]:
 
 def _array(name: str, state: MdState, width: int) -> Text:
     line = Text(no_wrap=True)
-    line.append(f"{clean(name, 20):<8} {clean(state.array_state or 'gone', 20)}")
+    line.append(f"{clean(name, 20):<8} ")
+    at_work = state.action not in (None, "idle")
+    if not at_work:
+        line.append(clean(state.array_state or "gone", 20)).append("  ")
     if state.degraded:
-        line.append(f"  {signs().bad} degraded: {state.degraded} missing", "alert")
-    if state.action not in (None, "idle"):
-        line.append(f"  {clean(state.action, 20)}", "warn")
+        line.append(f"{signs().bad} {state.degraded} missing  ", "alert")
+    if at_work:
+        line.append(f"{clean(state.action, 20)}", "warn")
         if state.done_sectors is not None and state.total_sectors:
             share = 100 * state.done_sectors / state.total_sectors
             line.append(f" {share:.1f} % ", "warn")
@@ -63,10 +66,12 @@ def _array(name: str, state: MdState, width: int) -> Text:
 
 def _caches(frames: Frames, width: int) -> Iterator[Text]:
     """What reads found in a cache since the frame before, and how full it is."""
-    if not frames.caches:
+    # ZFS has its ARC as soon as its module is loaded, whether or not a pool is there.
+    asked = {name: state for name, state in frames.caches.items() if name != "arc" or state.hits + state.misses}
+    if not asked:
         return
     yield Text.assemble(("Caches", "strong"), ("  reads found", "dim"))
-    for name, state in frames.caches.items():
+    for name, state in asked.items():
         hits = frames.hit_percent(name)
         line = Text(f"{clean(name, 20):<8} ", no_wrap=True).append("   no reads" if hits is None else f"{hits:9.1f} %")
         for size, words in ((state.size_bytes, ""), (state.target_bytes, "of "), (state.dirty_bytes, "dirty ")):
