@@ -99,9 +99,10 @@ def test_a_file_that_is_no_result_is_kept_with_its_reason(folder, open_library, 
     assert len(list(library.extracts([known.path for known in library.search()]))) == 1
 
 
-def test_pipes_and_hidden_files_are_passed_over(folder, open_library):
+def test_pipes_hidden_files_and_names_that_are_no_text_are_passed_over(folder, open_library):
     os.mkfifo(folder / "pipe.json")
     (folder / ".half.json").write_text("{")
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xff.json")).write_text("{")
     assert open_library().refresh().files == 0
 
 

@@ -121,7 +121,7 @@ class Library:
         try:
             with os.scandir(self._folder) as entries:
                 for entry in entries:
-                    if entry.name.endswith(".json") and not entry.name.startswith("."):
+                    if entry.name.endswith(".json") and not entry.name.startswith(".") and _is_text(entry.path):
                         info = entry.stat()
                         if stat.S_ISREG(info.st_mode):
                             yield entry.path, (info.st_mtime_ns, info.st_size, info.st_ino)
@@ -138,6 +138,15 @@ class Library:
         except (OSError, ValueError, RecursionError) as error:
             row = _unreadable(path, stamp, error)
         self._db.execute(f"INSERT OR REPLACE INTO file VALUES ({','.join('?' * len(row))})", row)  # noqa: S608
+
+
+def _is_text(path: str) -> bool:
+    """A name that is not UTF-8 has no place in the index; such a file is compared by its path."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -179,7 +188,7 @@ def _row(path: str, stamp: Stamp, found: Extract, exit_code: int | None) -> tupl
     ]
     return (path, *stamp, clean(found.run, 80), scenario, title, host, clean(found.started, 40), len(found.points),
             sum(point.valid for point in found.points), exit_code, found.rehearsal, found.complete, "",
-            clean(" ".join(words), 8000).casefold())  # fmt: skip
+            " ".join(words)[:8000].casefold())  # fmt: skip
 
 
 def _unreadable(path: str, stamp: Stamp, error: Exception) -> tuple[object, ...]:

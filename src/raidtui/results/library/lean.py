@@ -13,14 +13,14 @@ from raidtui.model.result import RESULT_SCHEMA, Machine
 from raidtui.results.extract import Extract, extract
 
 
-class LeanReport(msgspec.Struct, frozen=True, rename={"version": "fio version", "options": "global options"}):
+class LeanReport(msgspec.Struct, frozen=True, gc=False, rename={"version": "fio version", "options": "global options"}):
     """Of a tool's report: what it says of how it was run."""
 
     version: Any = None
     options: Any = None
 
 
-class LeanCell(msgspec.Struct, frozen=True):
+class LeanCell(msgspec.Struct, frozen=True, gc=False):
     id: str
     layout: str
     workload: str
@@ -37,11 +37,11 @@ class LeanCell(msgspec.Struct, frozen=True):
     report: LeanReport | str | list[Any] | float | bool | None = None
 
 
-class LeanTuned(msgspec.Struct, frozen=True):
+class LeanTuned(msgspec.Struct, frozen=True, gc=False):
     set: str
 
 
-class LeanBuilt(msgspec.Struct, frozen=True):
+class LeanBuilt(msgspec.Struct, frozen=True, gc=False):
     layout: str
     status: str
     read_back: dict[str, Any] = {}
@@ -50,7 +50,7 @@ class LeanBuilt(msgspec.Struct, frozen=True):
     problem: Problem | None = None
 
 
-class LeanResult(msgspec.Struct, frozen=True):
+class LeanResult(msgspec.Struct, frozen=True, gc=False):
     """As `Result`, of which it has the fields that `extract` looks at."""
 
     schema: str
