@@ -83,7 +83,16 @@ def test_every_code_is_explained(engine):
 def test_columns_may_be_mapped(engine, tmp_path):
     path = tmp_path / "odd.csv"
     path.write_text("Aufbau;Lauf;Tempo;Vorgänge\nraid5;rand write 4k;31.2;49445.24\n")
-    columns = ("--map", "layout=Aufbau", "--map", "workload=Lauf", "--map", "bandwidth:MB/s=Tempo", "--map", "iops=Vorgänge")
+    columns = (
+        "--map",
+        "layout=Aufbau",
+        "--map",
+        "workload=Lauf",
+        "--map",
+        "bandwidth:MB/s=Tempo",
+        "--map",
+        "iops=Vorgänge",
+    )
     assert engine.run("lint", str(path)).code == 2
     said = engine.run("lint", "--json", str(path), *columns)
     assert [finding["computed"] for finding in json.loads(said.out)["findings"]] == [202.528]
@@ -112,8 +121,10 @@ def test_hostile_labels_reach_the_terminal_as_escapes(engine, tmp_path):
 def test_a_table_stands_beside_a_result_and_like_workloads_share_a_column(engine, tmp_path):
     path = tmp_path / "my.json"
     path.write_bytes(encode(made.result()))
-    (tmp_path / "theirs.csv").write_text("layout,workload,IOPS\ntheir raid1,durable write,1500\n# command durable write: fio "
-                                         "--rw=randwrite --bs=4k --iodepth=1 --fsync=1\n")  # fmt: skip
+    (tmp_path / "theirs.csv").write_text(
+        "layout,workload,IOPS\ntheir raid1,durable write,1500\n"
+        "# command durable write: fio --rw=randwrite --bs=4k --iodepth=1 --fsync=1\n"
+    )
     said = engine.run("compare", str(path), "theirs.csv", "--json")
     assert said.code == 0
     document = json.loads(said.out)

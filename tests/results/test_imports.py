@@ -155,16 +155,19 @@ def test_what_is_too_large_too_long_or_no_text_is_refused_by_place():
         assert caught.value.exit == 2
 
 
+FIGURE = {"layout": "a", "workload": "w", "metric": "iops", "value": 2, "unit": "IOPS"}
+
+
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"figures": [{"layout": "a", "workload": "w", "metric": "iops", "value": 2, "unit": "IOPS", "text": "3"}]}, "$.figures[0].value"),
-        ({"figures": [{"layout": "b", "workload": "w", "metric": "iops", "value": 2, "unit": "IOPS"}]}, "$.figures[0]"),
-        ({"figures": [{"layout": "a", "workload": "w", "metric": "iops", "value": 2, "unit": "furlongs"}]}, "$.figures[0].unit"),
+        ({"figures": [{**FIGURE, "text": "3"}]}, "$.figures[0].value"),
+        ({"figures": [{**FIGURE, "layout": "b"}]}, "$.figures[0]"),
+        ({"figures": [{**FIGURE, "unit": "furlongs"}]}, "$.figures[0].unit"),
         ({"claims": [{"sentence": "s", "within_percent": 5, "pairs": [["a", "z"]]}]}, "$.claims[0].pairs"),
         ({"extra": 1}, "$"),
     ],
-)  # fmt: skip
+)
 def test_a_table_of_raidtui_is_closed_and_consistent(change, place):
     base = {"schema": "raidtui.table/1", "name": "t", "layouts": {"a": {}}, "workloads": {"w": {}}}
     table_of(base)
@@ -177,7 +180,7 @@ def test_a_table_of_raidtui_is_closed_and_consistent(change, place):
 @given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
 @example(b'{"fio version" : "fio-3.39", "jobs" : [{"jobname": 1, "read": {"iops": "x"}}]}')
 @example(
-    b'{"fio version" : "fio-3.39", "jobs" : [{"read": {"total_ios": 1, "iops": 1, "lat_ns": [], "clat_ns": {"percentile": 1}}}]}'
+    b'{"fio version": "fio-3", "jobs": [{"read": {"total_ios": 1, "iops": 1, "lat_ns": [], "clat_ns": {"percentile": 1}}}]}'
 )
 @example(b'{"sysstat": {"hosts": [{"statistics": [{"disk": [1, {"disk_device": "x"}]}]}]}}')
 @example(b"3;fio-3.33;m;0;0;" + b"x;" * 120)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from itertools import combinations
 from random import Random
 
 from hypothesis import assume, given, settings
@@ -11,7 +12,12 @@ from raidtui.results.imports import Source
 from raidtui.results.imports.document import read_table
 from raidtui.results.lint import lint
 
-BLOCKS = {"rand read 4k qd=32": 4096, "rand write 8k qd=16": 8192, "seq read 128k qd=8": 131072, "seq write 4M qd=4": 4 << 20}
+BLOCKS = {
+    "rand read 4k qd=32": 4096,
+    "rand write 8k qd=16": 8192,
+    "seq read 128k qd=8": 131072,
+    "seq write 4M qd=4": 4 << 20,
+}
 LAYOUTS = ("raid0", "raid5", "raid6", "raid10", "zfs")
 UNITS = {"MB/s": 1e6, "MiB/s": 2.0**20}
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
@@ -35,6 +41,12 @@ class Made:
                 # The bandwidth is a sum over the run, the operations an average of samples: they differ a little.
                 rate = iops * block * chance.uniform(0.997, 1.003)
                 self.rows.append([layout, workload, iops, rate / UNITS[self.unit], rate])
+        if spread:
+            # Two right numbers that are equal by accident look like a copy: that is rare, and not what is tried here.
+            for column, places in ((2, self.iops_places), (3, self.mb_places)):
+                while any(f"{a[column]:.{places}f}" == f"{b[column]:.{places}f}" for a, b in combinations(self.rows, 2)):
+                    for row in self.rows:
+                        row[column] *= chance.uniform(0.999, 1.001)
         base = {row[1]: row[4] for row in self.rows if row[0] == layouts[0]}
         for row in self.rows:
             row[4] = row[4] / base[row[1]] * 100
@@ -84,7 +96,9 @@ def test_a_bandwidth_that_its_operations_do_not_give(table, pick, factor):
 
 
 @QUICK
-@given(made(), PICK, st.sampled_from([1.024, 1 / 1.048576, 1.048576, 1.073741824, 1 / 1.073741824, 8, 1 / 8, 1000, 1 / 1024]))
+@given(
+    made(), PICK, st.sampled_from([1.024, 1 / 1.048576, 1.048576, 1.073741824, 1 / 1.073741824, 8, 1 / 8, 1000, 1 / 1024])
+)
 def test_a_unit_that_slipped(table, pick, factor):
     row = table.row(pick)
     assume(row[3] * factor > 0.5)
@@ -120,6 +134,8 @@ def test_a_cell_that_was_copied_from_another_layout(table, pick, further):
     row = table.row(pick)
     beside = [r for r in table.rows if r[1] == row[1]]
     source = beside[(beside.index(row) + further) % len(beside)]
+    # A number that ends in a zero may be a coarser one, and two coarse numbers may well be equal.
+    assume(not f"{source[2]:.2f}".endswith("0") and not f"{source[3]:.2f}".endswith("0"))
     row[2], row[3] = source[2], source[3]
     assert codes(table.text()) == {"repeated-value"}
 
@@ -150,7 +166,12 @@ COMMANDS = {
     "seq read 128k qd=8": "fio --name=c --rw=read --bs=128k --iodepth=8 --direct=1",
     "seq write 4M qd=4": "fio --name=d --rw=write --bs=4M --iodepth=4",
 }
-SLIPS = (("--bs=4k", "--bs=8k"), ("--iodepth=8", "--iodepth=64"), ("-rw=randwrite", "-rw=randread"), ("--rw=write", "--rw=randwrite"))
+SLIPS = (
+    ("--bs=4k", "--bs=8k"),
+    ("--iodepth=8", "--iodepth=64"),
+    ("-rw=randwrite", "-rw=randread"),
+    ("--rw=write", "--rw=randwrite"),
+)
 
 
 @QUICK

@@ -43,7 +43,7 @@ HABR = {
         527 21266.52 487
     """,
     "unit-slip": """
-        # Averages of fio's GB/s times 1024 instead of 1000, as the IOPS beside them say: 2,817,002.93 × 4,096 = 11,538.4 MB.
+        # Averages of fio's GB/s times 1024 instead of 1000, as the IOPS say: 2,817,002.93 × 4,096 are 11,538.4 MB.
         261 11827.2 11538.4
         267 11622.4 11353.7
         307 10444.8 10252.7
@@ -186,7 +186,7 @@ def test_iser_nvmeof():
 
 
 def test_vdbench_writes_mb_and_means_mib():
-    """All forty bandwidths of vdbench are IOPS × block size ÷ 2²⁰, in columns that say MB/s; those of fio beside them are MB/s."""
+    """All forty bandwidths of vdbench are IOPS × block size ÷ 2²⁰, in columns that say MB/s; those of fio are MB/s."""
     table = read_table(Source("x", (PUBLISHED / "iser-nvmeof.json").read_bytes()))
     slips = [f for f in lint(table) if f.code == "unit-slip"]
     assert len(slips) == 40 == 8 * 5
@@ -200,14 +200,20 @@ def test_digoal_lvm_cache():
 
 @pytest.mark.parametrize("name", ["vitastor-ceph", "zpool-performances"])
 def test_nothing_in_these_contradicts_itself(name):
-    # Vitastor's round numbers agree with their latencies and give no two rates of one cell. The ZFS percentages come without the
-    # numbers that they are of, every label is what its command does, and 104 % and 97 % are the same measurement told twice.
+    # Vitastor's round numbers agree with their latencies and give no two rates of one cell. The ZFS percentages come without
+    # the numbers that they are of, every label is what its command does, and 104 % and 97 % are one measurement told twice.
     assert found(name) == Counter()
 
 
 @pytest.mark.parametrize(
     ("name", "figures"),
-    [("habr-753322", 440), ("iser-nvmeof", 278), ("digoal-lvm-cache", 616), ("vitastor-ceph", 56), ("zpool-performances", 24)],
+    [
+        ("habr-753322", 440),
+        ("iser-nvmeof", 278),
+        ("digoal-lvm-cache", 616),
+        ("vitastor-ceph", 56),
+        ("zpool-performances", 24),
+    ],
 )
 def test_every_number_says_where_it_stands(name, figures):
     table = read_table(Source(name, (PUBLISHED / f"{name}.json").read_bytes()))

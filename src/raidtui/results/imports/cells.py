@@ -17,6 +17,8 @@ _RULE: Final = re.compile(r"[\s|:+=-]*-{2,}[\s|:+=-]*")
 _DIRECTIVE: Final = re.compile(r"\s*#\s*([A-Za-z]+)(?:\s+([^:]{1,200}))?:\s*(.*)")
 _CELL: Final = re.compile(r"([~≈<>+-]?\s?(?:\d[\d\s.,'\u00a0\u2009\u202f]*)(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?")
 _COUNTED: Final = re.compile(r"([kKMG])\s*(iops|io/s|ops/s|ops/sec|ops)?", re.IGNORECASE)
+_SPREAD: Final = re.compile(r"\s*(?:±|\+/-|\+-)\s*\d[\d.,]*\s?%?")
+_FOOTNOTE: Final = re.compile(r"\s*(?:[*†‡]+|\[\w{1,3}\]|\^\d)$")
 _TIMES: Final = {"us": "us", "µs": "us", "μs": "us", "usec": "us", "мкс": "us", "ms": "ms", "msec": "ms", "мс": "ms",
                  "ns": "ns", "nsec": "ns", "s": "s", "sec": "s"}  # fmt: skip
 NOTHING: Final = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "none", "null", "?", "*", "n/a*", "x", "✗"})
@@ -85,7 +87,7 @@ def delimiter_of(lines: list[str]) -> str:
 
 def read_cell(text: str) -> Cell | None:
     """`4603.11 MB/s`, `99.81%`, `2 817 002.93 IOPS`, `63.6k`, `120 µs`; None where no number stands."""
-    plain = text.strip().strip("*").strip()
+    plain = _SPREAD.sub("", _FOOTNOTE.sub("", text.strip())).strip("* ")
     if plain.lower() in NOTHING or (match := _CELL.fullmatch(plain)) is None:
         return None
     digits, rest = match.group(1).strip(), (match.group(2) or "").strip()

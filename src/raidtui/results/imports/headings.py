@@ -137,11 +137,24 @@ def _figure(plain: str, lowered: str) -> Heading | None:
     return None
 
 
+def residual(text: str) -> str:
+    """What a heading says beside metric and unit: `raid5` of `raid5 IOPS`, `4k randread` of `4k randread, MB/s`."""
+    rest = _CYRILLIC_RATE.sub(" ", _RATE.sub(" ", " ".join(text.replace("_", " ").split())))
+    rest = re.sub(
+        r"(?i)(?<!\w)(?:k ?iops|iops|tps|ops|bw|bandwidth|throughput|latency|lat|clat|avg|mean|p\d\d(?:\.\d+)?)(?!\w)",
+        " ",
+        rest,
+    )
+    rest = re.sub(r"(?i)(?<!\w)(?:[nuµm]?s|sec|usec|msec|nsec)(?!\w)", " ", rest)
+    return " ".join(re.sub(r"[(),\[\]:;/]+", " ", rest).split())
+
+
 def _share(plain: str) -> Heading | None:
     if (both := _EQUALS.fullmatch(plain)) is not None:
         return Heading("share", plain, "share", "%", of=both.group(2).strip(), other=(both.group(1) or "").strip())
     if not _SHARE.search(plain):
-        return None
+        versus = re.fullmatch(r"(?:vs\.?|rel(?:ative)?\.? to)\s+(.+)", plain, re.IGNORECASE)
+        return Heading("share", plain, "share", "", of=versus.group(1)) if versus else None
     named = _OF.fullmatch(plain) or _VERSUS.fullmatch(plain)
     of = named.group(1).strip(" ()%,") if named else ""
     return Heading("share", plain, "share", "%", of="" if of.lower() in _ANY_BASELINE else of)

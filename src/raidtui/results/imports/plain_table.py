@@ -15,7 +15,7 @@ import msgspec
 
 from raidtui.model.table import Asked, Claim, Subject
 from raidtui.results.imports.cells import Cell, Directive, Row, blocks, delimiter_of, mapped, read_cell
-from raidtui.results.imports.headings import Heading, rate_unit, read_heading
+from raidtui.results.imports.headings import Heading, rate_unit, read_heading, residual
 from raidtui.results.imports.tables import Building, TableReader, lines_of, stem, unreadable
 from raidtui.results.labels import read_label, size_bytes
 
@@ -25,6 +25,7 @@ _DISK: Final = re.compile(
 )
 _MODEL_IN_BRACKETS: Final = re.compile(r"(.+?)\s*\(([^()]+)\)(.*)")
 _TOLERANCE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent|per cent|процент)", re.IGNORECASE)
+_SERIAL: Final = re.compile(r"(?=.*\d)(?=.*[A-Z])([A-Z0-9]{5})[A-Z0-9-]{3,25}")
 _LIKE_AT_LEAST: Final = 4
 
 
@@ -104,11 +105,32 @@ class _Block:
             corner, labels = self._rows[0].cells[0], [0]
         elif not self._columns.of("layout", "workload") and unknown:
             labels = unknown
+        names = self._named_columns()
+        rows_are_layouts = bool(names) and self._rows_are_layouts(list(names.values()))
         for row in self._rows[1:]:
-            layout = self._layout(row, corner)
-            workload = self._workload(row, labels)
+            layout = self._layout(row, corner if not names else "")
+            workload = "" if names and rows_are_layouts else self._workload(row, labels)
             for index, heading in self._measured(row):
-                self._put(layout, workload, heading, row, index)
+                if index not in names:
+                    self._put(layout, workload or self._workload(row, labels), heading, row, index)
+                elif rows_are_layouts:
+                    whose = self._layout_key(self._cell(row, 0)) if corner else layout
+                    self._put(whose, self._workload(row, [], names[index]), heading, row, index)
+                else:
+                    self._put(self._layout_key(names[index]), workload, heading, row, index)
+
+    def _named_columns(self) -> dict[int, str]:
+        """Columns of one metric for several layouts or workloads: what each is of."""
+        keys = {i: self._columns.headings[i][2:] for i in self._figures if self._columns.headings[i].role == "figure"}
+        several = [i for i, key in keys.items() if list(keys.values()).count(key) > 1]
+        names = {i: residual(self._columns.headings[i].text) for i in keys} if several else {}
+        return {i: name for i, name in names.items() if name}
+
+    def _rows_are_layouts(self, names: Sequence[str]) -> bool:
+        """Whether columns are named after workloads, and rows therefore after layouts."""
+        if self._columns.of("layout") and not self._columns.of("workload"):
+            return True
+        return not self._columns.of("workload") and _told(names) > _told([self._cell(row, 0) for row in self._rows[1:]])
 
     def _measured(self, row: Row) -> Iterator[tuple[int, Heading]]:
         """Columns with numbers; of a value column, the metric that its row names."""
@@ -125,7 +147,9 @@ class _Block:
         values = [i for i in self._columns.of("unknown", "share", "layout", "workload", "value", "ignored") if i]
         corner_unit = rate_unit(first.text) or ("%" if "%" in first.text else "")
         unit = corner_unit or self._settings.get("unit", "")
-        rows_are_layouts = first.role == "layout" or (first.role == "unknown" and self._headings_are_workloads(values))
+        rows_are_layouts = first.role == "layout" or (
+            first.role == "unknown" and self._rows_are_layouts([self._columns.headings[i].text for i in values])
+        )
         for row in self._rows[1:]:
             for index in values:
                 heading = self._columns.headings[index]
@@ -160,14 +184,6 @@ class _Block:
         else:
             self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whose percentages {heading.text!r} are.")
 
-    def _headings_are_workloads(self, values: Sequence[int]) -> bool:
-        def says(text: str) -> int:
-            said = read_label(text)
-            return sum(part is not None for part in (said.pattern, said.block_bytes, said.random, said.iodepth))
-
-        headings = sum(says(self._columns.headings[i].text) for i in values) / max(1, len(values))
-        return headings > sum(says(self._cell(row, 0)) for row in self._rows[1:]) / max(1, len(self._rows) - 1)
-
     def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:
         cell = read_cell(self._cell(row, index))
         if cell is None or heading.metric is None:
@@ -177,9 +193,9 @@ class _Block:
         metric = heading.metric
         if unit == "kIOPS":
             unit, number = "IOPS", number._replace(value=number.value * 1000, half_step=number.half_step * 1000)
-        if not unit:
+        if not unit and metric != "share":
             raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
-        if unit == "%" and metric != "share":
+        if (unit == "%") != (metric == "share") or (metric == "share" and cell.text[:1] in "+-"):
             return
         if metric != "share" and (layout, workload, metric, heading.direction) in self._taken:
             layout = self._layout_key(f"{self._rows[0].cells[0]} {layout}".strip())
@@ -234,6 +250,13 @@ class _Block:
         if known is not None and command and known.command != command:
             key = f"{key} ({self._name}:{row.line})"
         return self._making.workload(key, asked)
+
+
+def _told(texts: Sequence[str]) -> float:
+    """How much texts say of workloads, on average."""
+    said = [read_label(text) for text in texts]
+    parts = sum(p is not None for one in said for p in (one.pattern, one.block_bytes, one.random, one.iodepth))
+    return parts / max(1, len(said))
 
 
 def _by_mapping(role: str, text: str) -> Heading:
@@ -319,6 +342,8 @@ def _likes(making: Building, new: set[str]) -> None:
         if key in new and not making.layouts[key].like:
             if (match := _DISK.fullmatch(key)) is not None:
                 groups.setdefault(match.group(1).strip(" _-").lower(), []).append(key)
+            elif (serial := _SERIAL.fullmatch(key)) is not None:
+                groups.setdefault(serial.group(1), []).append(key)
             elif (both := _MODEL_IN_BRACKETS.fullmatch(key)) is not None:
                 before, inside, after = both.groups()
                 # NVMe1 (PM9A3), or PM9A3 (0369), Physical: what several have in common is the model.

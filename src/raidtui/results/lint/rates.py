@@ -27,6 +27,8 @@ SLIPS: Final = (
     Slip(1.048576, "it is MB/s (10⁶ bytes), not MiB/s (2²⁰ bytes)"),
     Slip(1 / 1.073741824, "it is GiB/s (2³⁰ bytes), not GB/s (10⁹ bytes)"),
     Slip(1.073741824, "it is GB/s (10⁹ bytes), not GiB/s (2³⁰ bytes)"),
+    Slip(1.048576**2, "MB/s (10⁶ bytes) and MiB/s (2²⁰ bytes) were exchanged"),
+    Slip(1.048576**-2, "MB/s (10⁶ bytes) and MiB/s (2²⁰ bytes) were exchanged"),
     Slip(8, "bits were taken for bytes"),
     Slip(1 / 8, "bytes were taken for bits"),
     Slip(1000, "it is off by a factor of 1000"),

@@ -12,12 +12,13 @@ from raidtui.model.table import Figure, Finding, Table
 from raidtui.results.lint.cells import CellKey, by_cell, decimals_step, layout_label, shown, where, workload_label
 from raidtui.results.published import decimals
 
-CHANCE: Final = 0.004
+CHANCE: Final = 0.0015
 """Expected accidents among all pairs of a table, above which nothing is said."""
 NARROWEST: Final = 0.001
-SAME_LIMIT: Final = 0.3
+SAME_LIMIT: Final = 0.1
 """How likely it is that two things run into one limit, and are then within 0.2 % of each other."""
 LIMIT_WIDTH: Final = 0.002
+LIMIT_CHANCE: Final = 0.004
 DIGITS: Final = 5
 """So many digits that count make two equal numbers beside different companions suspicious."""
 MANY: Final = 3
@@ -104,8 +105,8 @@ class _Peers:
             restated = layout_label(self._table, one.layout) == layout_label(self._table, other.layout)
             if (restated and one.round == other.round) or sum(f.value == one.value for f in peers) >= MANY:
                 return False
-        step = max(self._steps[one.unit, _decade(one.value)], _slipped_step(one.value))
-        if SAME_LIMIT * step / (one.value * LIMIT_WIDTH) > CHANCE:
+        step = max(self._steps[one.unit, _decade(one.value)], _slipped_step(one.value), _own_step(one.value))
+        if SAME_LIMIT * step / (one.value * LIMIT_WIDTH) > LIMIT_CHANCE:
             return False
         pairs = len(peers) * (len(peers) - 1) / 2
         if pairs * step / one.value > CHANCE:
@@ -125,6 +126,11 @@ def _steps(figures: Sequence[Figure]) -> dict[tuple[str, int], float]:
         else max(10.0 ** -max(map(decimals, group)), min(10.0 ** (decade - 4), 1.0))
         for (unit, decade), group in groups.items()
     }  # fmt: skip
+
+
+def _own_step(value: float) -> float:
+    """What the last digit of the number itself counts: a number that ends in .00 may be a whole one."""
+    return 10.0 ** -len(f"{value:.10g}".partition(".")[2]) if "e" not in f"{value:.10g}" else 1.0
 
 
 def _slipped_step(value: float) -> float:

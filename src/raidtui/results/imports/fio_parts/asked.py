@@ -9,6 +9,7 @@ from raidtui.model.table import Asked, Pattern
 from raidtui.results.imports.tables import Building
 from raidtui.results.labels import size_bytes
 
+_SAID: Final = ("rw", "bs", "bssplit", "iodepth", "numjobs", "fsync", "fdatasync", "rwmixread", "percentage_random")
 _MIXED: Final = ("rw", "readwrite", "randrw")
 
 
@@ -21,8 +22,10 @@ def asked_of(options: Mapping[str, str], label: str = "") -> Asked:
     mixed_sizes = bool({"bssplit", "bsrange", "blocksize_range"} & set(options))
     block = options.get("bs", options.get("blocksize", ""))
     sizes = {part for part in block.split(",") if part}
+    said = [f"--{name}={value}" for name in _SAID if (value := options.get(name)) and " " not in value]
     return Asked(
-        label=label, pattern=pattern, random=rw.startswith("rand") if rw else None,
+        command=" ".join(("fio", *said)) if rw else "", label=label, pattern=pattern,
+        random=rw.startswith("rand") if rw else None,
         block_bytes=size_bytes(sizes.pop()) or None if len(sizes) == 1 and not mixed_sizes else None,
         iodepth=_whole(options.get("iodepth")), numjobs=_whole(options.get("numjobs")),
         fsync=max(filter(None, (_whole(options.get(name)) for name in ("fsync", "fdatasync"))), default=None),

@@ -1,0 +1,141 @@
+"""Tables as people publish them: long and wide, CSV and Markdown, with units where people put them."""
+
+import pytest
+
+from raidtui.model.problem import ProblemError
+from raidtui.results.imports import READERS, Source
+from raidtui.results.imports.document import read_table
+from raidtui.results.lint import lint
+
+
+def read(text, mapping=()):
+    return read_table(Source("t.csv", text.encode(), mapping))
+
+
+def cells(table):
+    return {(f.layout, f.workload, f.metric): (f.value, f.unit) for f in table.figures}
+
+
+def test_one_cell_a_row_with_a_percentage_of_a_named_baseline():
+    table = read(
+        "layout,test,bs,qd,IOPS,MB/s,% of raid0\n"
+        "raid0,rand read,4k,32,250000,1024.0,100.00%\n"
+        "raid5,rand read,4k,32,245000,1003.5,98.00%\n"
+    )
+    workload = "rand read bs=4k qd=32"
+    assert cells(table) == {
+        ("raid0", workload, "iops"): (250000, "IOPS"), ("raid0", workload, "bandwidth"): (1024, "MB/s"),
+        ("raid0", workload, "share"): (100, "%"), ("raid5", workload, "iops"): (245000, "IOPS"),
+        ("raid5", workload, "bandwidth"): (1003.5, "MB/s"), ("raid5", workload, "share"): (98, "%"),
+    }  # fmt: skip
+    asked = table.workloads[workload]
+    assert (asked.pattern, asked.random, asked.block_bytes, asked.iodepth) == ("read", True, 4096, 32)
+    assert {f.of for f in table.figures if f.metric == "share"} == {"raid0"}
+    assert lint(table) == ()
+
+
+def test_a_column_for_each_layout_units_behind_the_numbers_and_a_share_that_names_its_baseline():
+    table = read(
+        ",SCSI controller (pvscsi),NVMe controller,%pvscsi=100%\n"
+        "Random recording 4k qd=1 fsync=1,54.61 MB/s,60.02 MB/s,109.90%\n"
+        "# claim: the NVMe controller is within 5 % of the SCSI controller (pvscsi)\n"
+    )
+    assert cells(table) == {
+        ("SCSI controller (pvscsi)", "Random recording 4k qd=1 fsync=1", "bandwidth"): (54.61, "MB/s"),
+        ("NVMe controller", "Random recording 4k qd=1 fsync=1", "bandwidth"): (60.02, "MB/s"),
+        ("NVMe controller", "Random recording 4k qd=1 fsync=1", "share"): (109.9, "%"),
+    }
+    assert [(f.code, f.published, f.computed) for f in lint(table)] == [("claim-broken", "within 5 %", 9.91)]
+
+
+def test_semicolons_decimal_commas_the_unit_in_the_corner_and_models_in_brackets():
+    table = read(
+        '"(MB/s) NVMe#";NVMe1 (PM9A3);NVMe2 (PM9A3);NVMe3 (PM9A3);NVMe4 (PM9A3);NVMe0 (PM1725)\n'
+        "Последовательная запись 4M qd=32;2 810,50;2 809,00;2 807,50;1 405,00;1 473,50\n"
+    )
+    assert cells(table)["NVMe1 (PM9A3)", "Последовательная запись 4M qd=32", "bandwidth"] == (2810.5, "MB/s")
+    assert table.layouts["NVMe4 (PM9A3)"].like == "PM9A3"
+    assert table.layouts["NVMe0 (PM1725)"].like == ""
+    assert [(f.code, f.published) for f in lint(table)] == [("outlier", 1405.0)]
+
+
+def test_blocks_that_blank_lines_part_and_percentages_whose_baseline_is_what_is_always_100():
+    table = read(
+        "MB/s;raid0;raid5\nseq write 4M qd=32;11980,8;1398,5\nseq read 4M qd=32;20275,2;20172,8\n"
+        "\n"
+        "%;raid0;raid5\nseq write 4M qd=32;100%;11,67%\nseq read 4M qd=32;100%;49,50%\n"
+    )
+    assert {f.of for f in table.figures if f.metric == "share"} == {"raid0"}
+    found = [f for f in lint(table) if f.code == "percent-mismatch"]
+    assert [(f.published, f.computed) for f in found] == [(49.5, 99.49)]
+
+
+def test_markdown_with_the_layouts_name_in_the_corner():
+    table = read(
+        "| mdadm raid0 1VM | MB/s | IOPS |\n|---|---:|---:|\n"
+        "| Random recording 4k qd=128 jobs=16 | 352.00 MB/s | **85736.44** |\n"
+        "| 4k-50rdpct-80randompct | 486.78 MB/s | 124615.40 |\n"
+    )
+    assert list(table.layouts) == ["mdadm raid0 1VM"]
+    assert [(f.code, f.published, f.computed) for f in lint(table)] == [("unit-slip", 486.78, 510.425)]
+
+
+def test_a_column_of_one_metric_for_each_layout():
+    table = read("workload,raid0 IOPS,raid0 MB/s,raid5 IOPS,raid5 MB/s\nrand read 4k,250000,1024,245000,803.5\n")
+    assert list(table.layouts) == ["raid0", "raid5"]
+    assert [f.code for f in lint(table)] == ["iops-bandwidth"]
+
+
+def test_a_column_of_one_metric_for_each_workload():
+    table = read(
+        "layout\t4k randread IOPS\t4k randwrite IOPS\t1M read, MB/s\nraid0\t250k\t180k\t9,800\nraid5\t245k\t64k\t9,700\n"
+    )
+    assert cells(table)["raid5", "4k randwrite", "iops"] == (64000, "IOPS")
+    assert cells(table)["raid0", "1M read", "bandwidth"] == (9800, "MB/s")
+    assert table.workloads["4k randread"].block_bytes == 4096
+
+
+def test_rows_that_name_their_metric_and_unit():
+    table = read("layout,workload,metric,value,unit\na,w 4k,iops,1000,IOPS\na,w 4k,bandwidth,4.1,MB/s\n")
+    assert cells(table) == {("a", "w 4k", "iops"): (1000, "IOPS"), ("a", "w 4k", "bandwidth"): (4.1, "MB/s")}
+
+
+def test_spreads_footnotes_and_signs_for_nothing():
+    table = read(
+        "layout,workload,MB/s\na,write 1M,523.4 ± 2.1\nb,write 1M,518.0 [1]\n"
+        "c,write 1M,–\nd,write 1M,n/a\ne,write 1M,499.1*\n"
+    )
+    assert [f.value for f in table.figures] == [523.4, 518.0, 499.1]
+
+
+def test_a_command_beside_its_label():
+    row = "disk,model,test,bw_mb_s,command\nsda,X,rand write 4k qd=128 jobs=16,500.1,{}\n"
+    assert [
+        f.computed for f in lint(read(row.format("fio --name=a --rw=randwrite --bs=4k --iodepth=128 --numjobs=4")))
+    ] == ["4"]
+    assert lint(read(row.format("fio --name=a --rw=randwrite --bs=4k --iodepth=128 --numjobs=16"))) == ()
+
+
+def test_what_the_file_says_of_itself():
+    table = read("# title: A title\n# source: somewhere\n# unit: MB/s\ntest,raid0\nwrite 1M,500\n")
+    assert (table.title, table.source, table.kind) == ("A title", "somewhere", "published")
+    assert table.figures[0].unit == "MB/s"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("layout,IOPS\na,12,5,6.7.8\nb,1.2.3\n", "t.csv:3"),
+        ("test,raid0,raid5\nwrite 1M,500,400 MB/s\n", "t.csv:2"),
+        ("layout,workload,bandwidth\na,write 1M,500\n", "t.csv:2"),
+    ],
+)
+def test_a_number_without_a_unit_and_what_is_no_number_are_refused_by_line(text, place):
+    with pytest.raises(ProblemError) as caught:
+        read(text)
+    assert caught.value.problems[0].place == place
+
+
+@pytest.mark.parametrize("text", ["", "hello\n", "[job]\nrw=read\nbs=4k\n", '{"a": 1}', "a,b\nc,d\n", "a;1\n"])
+def test_what_is_no_table_is_not_claimed(text):
+    assert not READERS["table"].claims(Source("x", text.encode()))
