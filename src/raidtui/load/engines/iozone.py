@@ -113,7 +113,8 @@ class IozoneEngine:
             f"{spec.record.bytes // KIB}k",
         ]
         argv += ["-s", f"{size // KIB}k" if size is not None else spec.size.text, *(["-I"] if spec.direct else [])]
-        return (*argv, "-f", f"{paths[0]}/{_FILE}")
+        # In one word: what names a file to this tool would look like a force to others.
+        return (*argv, f"-f{paths[0]}/{_FILE}")
 
     def prefill_command(
         self, spec: IozoneSpec, paths: tuple[str, ...], *, size_bytes: int, kind: TargetKind = "directory"
