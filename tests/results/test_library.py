@@ -137,6 +137,20 @@ def test_an_index_that_is_broken_or_of_another_version_is_made_anew(folder, open
     assert open_library().refresh() == (1, 1, 0)
 
 
+def test_an_index_that_is_broken_inside_is_made_anew(folder, open_library, tmp_path):
+    for number in range(60):
+        put(folder, f"r{number}")
+    library = open_library()
+    library.refresh()
+    library.close()
+    index = tmp_path / "index.sqlite"
+    whole = index.read_bytes()
+    index.write_bytes(whole[:4096] + bytes(len(whole) - 4096))
+    again = open_library()
+    assert again.refresh().files == 60
+    assert len(again.search("h")) == 60
+
+
 def test_a_thousand_results_are_compared_without_reading_a_file(folder, open_library):
     one = extract(result(cell("a", "w", 100), cell("b", "w", 50)))
     many = [msgspec.structs.replace(one, run=f"r{n}") for n in range(1000)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from raidtui.base.paths import cache_folder
@@ -23,13 +24,15 @@ _MOST_READ = 40
 
 @contextmanager
 def library(folder: Path | None = None) -> Iterator[Library]:
-    """The library of `folder`, or of where results are kept, as its files are now."""
-    made = Library(folder or results_folder(), cache_folder() / "results.sqlite" if folder is None else _index_of(folder))
+    """The library of `folder`, or of where results are kept, as its files are now. Raises ProblemError (`file`)."""
+    index = cache_folder() / "results.sqlite" if folder is None else _index_of(folder)
     try:
-        made.refresh()
-        yield made
-    finally:
-        made.close()
+        with closing(Library(folder or results_folder(), index)) as made:
+            made.refresh()
+            yield made
+    except sqlite3.OperationalError as error:
+        raise fail("file", f"the index of results cannot be used: {error}", place=str(index),
+                   remedy="It may be deleted: it is made anew from the results.") from None  # fmt: skip
 
 
 def found_results(words: str) -> tuple[list[Result | Extract], list[Known]]:

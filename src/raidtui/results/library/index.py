@@ -75,6 +75,16 @@ class Library:
 
     def refresh(self) -> Refreshed:
         """Read what is new or changed, forget what is gone. One file that cannot be read is kept with its reason."""
+        try:
+            return self._refreshed()
+        except sqlite3.OperationalError:
+            raise  # it is in use: whoever writes it has not finished
+        except sqlite3.DatabaseError:
+            self._db.close()
+            self._db = self._anew()
+            return self._refreshed()
+
+    def _refreshed(self) -> Refreshed:
         found = dict(self._files())
         known = {
             row[0]: (row[1], row[2], row[3]) for row in self._db.execute("SELECT path, mtime_ns, size, inode FROM file")
@@ -112,10 +122,16 @@ class Library:
     def _opened(self) -> sqlite3.Connection:
         try:
             return _connect(self._index)
+        except sqlite3.OperationalError:
+            raise
         except sqlite3.DatabaseError:
-            for ending in ("", "-wal", "-shm", "-journal"):
-                self._index.with_name(self._index.name + ending).unlink(missing_ok=True)
-            return _connect(self._index)
+            return self._anew()
+
+    def _anew(self) -> sqlite3.Connection:
+        """An empty index in place of a broken one."""
+        for ending in ("", "-wal", "-shm", "-journal"):
+            self._index.with_name(self._index.name + ending).unlink(missing_ok=True)
+        return _connect(self._index)
 
     def _files(self) -> Iterator[tuple[str, Stamp]]:
         try:
