@@ -173,7 +173,10 @@ def read_back(args: dict[str, Any], sets: Path = SETS) -> dict[str, Any]:
 
 
 def stats(folder: Path) -> dict[str, int | None]:
-    """Since it was attached: requests that were hits, misses or went past it, and the share of hits in percent."""
+    """Since it was registered: requests that were hits, misses or went past it, and the share of hits in percent.
+
+    The kernel adds them up every 14 seconds (drivers/md/bcache/stats.c), so that the last of them may be missing.
+    """
     names = ("cache_hits", "cache_misses", "cache_bypass_hits", "cache_bypass_misses", "cache_hit_ratio")
     found = {name: read_int(folder / "stats_total" / name) for name in names}
     return {**found, "bypassed_bytes": from_hprint(read_text(folder / "stats_total/bypassed"))}
