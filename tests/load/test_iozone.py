@@ -62,7 +62,7 @@ def test_where_there_is_no_row_there_are_no_numbers(text: str) -> None:
 def test_the_command_names_size_record_and_passes() -> None:
     argv = ENGINE.command(spec(size="50%"), ("/proc/self/fd/100",), size_bytes=100 * MIB, kind="directory")
     assert argv == ("/usr/bin/iozone", "-i", "0", "-i", "2", "-r", "64k", "-s", "51200k", "-I",
-                    "-f/proc/self/fd/100/iozone.out")  # fmt: skip
+                    "-ef/proc/self/fd/100/iozone.out")  # fmt: skip
     assert ENGINE.words(spec()) == "iozone random-read 64KiB, 16MiB"
     assert not ENGINE.reads(spec()), "it writes its file itself"
 

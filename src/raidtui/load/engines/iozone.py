@@ -113,8 +113,8 @@ class IozoneEngine:
             f"{spec.record.bytes // KIB}k",
         ]
         argv += ["-s", f"{size // KIB}k" if size is not None else spec.size.text, *(["-I"] if spec.direct else [])]
-        # In one word: what names a file to this tool would look like a force to others.
-        return (*argv, f"-f{paths[0]}/{_FILE}")
+        # e: a pass ends when what it wrote is durable; f: the file.
+        return (*argv, f"-ef{paths[0]}/{_FILE}")
 
     def prefill_command(
         self, spec: IozoneSpec, paths: tuple[str, ...], *, size_bytes: int, kind: TargetKind = "directory"
@@ -160,7 +160,7 @@ def _by_fio(spec: IozoneSpec, size: int | None) -> FioSpec:
     """One pass over the file by one process, record by record."""
     return FioSpec(
         rw=_RW[spec.test], ioengine="psync", bs=spec.record, direct=spec.direct, why_buffered=spec.why_buffered,
-        runtime=Duration(_LONGEST), time_based=False, overwrite=spec.test in ("rewrite", "random-write"),
+        runtime=Duration(_LONGEST), time_based=False, end_fsync=not spec.reads, overwrite=spec.test in ("rewrite", "random-write"),
         filesize=Size(f"{size}B") if size is not None else None, size=None if size is not None else spec.size,
     )  # fmt: skip
 
