@@ -19,7 +19,7 @@ from raidtui.stack.lvm import fast, kernel, label, names, pool, tool
 from raidtui.stack.lvm.command import VOLUME, pv_extra, vg_extra, volume_argv, volume_path
 from raidtui.stack.lvm.devices import Device, all_devices, paths_of
 from raidtui.stack.lvm.dismantle import dismantle
-from raidtui.stack.lvm.proof import group_differences, mismatch, read_group, read_volumes
+from raidtui.stack.lvm.proof import Difference, group_differences, mismatch, read_group, read_volumes
 from raidtui.stack.lvm.verify import differences
 
 CREATE_TIMEOUT_S: Final = 120.0
@@ -145,6 +145,9 @@ def _make(
             for argv, answer in steps:
                 commands.append(tool.run(argv, answer=answer))
         volumes = read_volumes(args, paths)
+        if not is_made(volumes):
+            found = ", ".join(sorted(volumes)) or "none"
+            raise mismatch(args["name"], [Difference("volumes", "what this step makes", found)])
         facts = wait_for_node(context, args, VOLUME if names.is_pooled(args, volumes) else args["volume"]["name"])
         if wrong := differences(args, volumes, devices, whole=False):
             raise mismatch(args["name"], wrong)
