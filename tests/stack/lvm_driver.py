@@ -13,8 +13,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +95,7 @@ class Bench:
 
     def build(self, planned: Planned, until: str = "") -> dict[str, Any]:
         """Run the build steps; facts by action."""
-        facts: dict[str, Any] = {"commands": {}, "planned": {}, "took": {}}
-        for disk in planned.build[0].args["disks"]:
-            self.context.zero_proof[disk] = make_blank(self.permits[disk])
+        facts: dict[str, Any] = {"commands": {}, "planned": {}, "took": {"blank": self.blank(planned)}}
         for draft in planned.build:
             began = time.monotonic()
             outcome = self.run(draft)
@@ -108,6 +106,13 @@ class Bench:
             if draft.action == until:
                 break
         return facts
+
+    def blank(self, planned: Planned) -> float:
+        """Make the disks blank, and remember the proof; seconds."""
+        began = time.monotonic()
+        for disk in planned.build[0].args["disks"]:
+            self.context.zero_proof[disk] = make_blank(self.permits[disk])
+        return round(time.monotonic() - began, 1)
 
     def run(self, draft: Draft) -> Outcome:
         return ACTIONS[draft.action].do(self.context, draft.args)
@@ -143,11 +148,12 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen["args"] = args
     seen["health"] = health_of(bench, planned)
     seen["members"] = dict(ACTIONS["lvm.volume"].members(bench.context, args))
-    seen["again"] = [bench.run(draft).result for draft in planned.build]
+    if not case.get("brief"):
+        seen["again"] = [bench.run(draft).result for draft in planned.build]
+        seen["autoactivated"] = sh("lvm pvscan --cache -aay 2>&1 || true")
     path = bench.context.path(args["ref"])
     seen["actual_size"] = int(sh(f"blockdev --getsize64 {path}"))
     seen["planned_size"] = planned.offers.size_bytes if planned.offers else 0
-    seen["autoactivated"] = sh("lvm pvscan --cache -aay 2>&1 || true")
     sh(f"dd if=/dev/urandom of={path} bs=1M count=4 oflag=direct 2>/dev/null")
     began = time.monotonic()
     outcome = bench.run(planned.teardown[0])
@@ -172,23 +178,40 @@ def undone(bench: Bench, args: dict[str, Any]) -> dict[str, Any]:
     return {"undo": results, "facts": first.facts, "active": active, "left": bench.leftovers()}
 
 
-def problem_of(work: Callable[[], object]) -> list[Any]:
+@contextmanager
+def patience(module: Any, name: str, seconds: float) -> Iterator[None]:
+    """What is known to be in use is not waited for as long as usual; everything after it is."""
+    usual = getattr(module, name)
+    setattr(module, name, seconds)
     try:
-        work()
+        yield
+    finally:
+        setattr(module, name, usual)
+
+
+def problem_of(work: Callable[[], object]) -> list[Any]:
+    """Code, message and exit of what went wrong, as it should have."""
+    try:
+        done = work()
     except ProblemError as error:
         found = error.problems[0]
         return [found.code, found.message, found.exit]
-    return []
+    return ["no problem", repr(done), 0]
 
 
 def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
-    """The commands die in the middle, at several moments; an undo each time."""
+    """The commands, or those of one step (`in`), die in the middle, at several moments; an undo each time."""
     seen: list[Any] = []
     for after_s in case["after_s"]:
         planned = bench.plan(case)
-        for disk in planned.build[0].args["disks"]:
-            make_blank(bench.permits[disk])
-        lines = [command for draft in planned.build for command in draft.commands]
+        drafts = list(planned.build)
+        if inside := case.get("in"):
+            at = next(i for i, draft in enumerate(drafts) if draft.action == inside)
+            bench.build(planned, until=drafts[at - 1].action)
+            drafts = drafts[at : at + 1]
+        else:
+            bench.blank(planned)
+        lines = [command for draft in drafts for command in draft.commands]
         child = subprocess.Popen([sys.executable, "-c", _RUN_ALL, json.dumps(lines)], start_new_session=True)
         time.sleep(after_s)
         ended = child.poll()
@@ -203,7 +226,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 _RUN_ALL = """
 import json, subprocess, sys
 for argv in json.loads(sys.argv[1]):
-    subprocess.run(argv, input=b"y\\ny\\n", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(argv, input=b"y\\ny\\ny\\n", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 """
 
 
@@ -257,8 +280,8 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     after = label.read(theirs[0])
     for path in theirs:
         sh(f"lvm pvremove {path}; wipefs -a {path}; true")
-    return {"active": active, "running": running, "still": still, "inactive": inactive, "shared": shared,
-            "kept": kept is not None and kept == after, **result, "left": bench.leftovers()}  # fmt: skip
+    return {**result, "taken": active, "running": running, "still": still, "inactive": inactive, "shared": shared,
+            "kept": kept is not None and kept == after, "left": bench.leftovers()}  # fmt: skip
 
 
 def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
@@ -274,8 +297,8 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     path = bench.context.path(group.args["ref"])
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
-    dismantle.BUSY_PATIENCE_S = 1.0
-    busy = problem_of(lambda: bench.run(planned.teardown[0]))
+    with patience(dismantle, "BUSY_PATIENCE_S", 1.0):
+        busy = problem_of(lambda: bench.run(planned.teardown[0]))
     holder.kill()
     holder.wait()
     return {"unproven": unproven, "untouched": untouched, "mismatch": wrong, "busy": busy, "pid": holder.pid,
@@ -361,7 +384,7 @@ def main() -> None:
     bench = Bench()
     for case in json.load(sys.stdin):
         began = time.monotonic()
-        signal.alarm(300)
+        signal.alarm(600)
         bench.planned = None
         try:
             result = FUNCTIONS[case["do"]](bench, case)
