@@ -160,7 +160,8 @@ def _by_fio(spec: IozoneSpec, size: int | None) -> FioSpec:
     """One pass over the file by one process, record by record."""
     return FioSpec(
         rw=_RW[spec.test], ioengine="psync", bs=spec.record, direct=spec.direct, why_buffered=spec.why_buffered,
-        runtime=Duration(_LONGEST), time_based=False, end_fsync=not spec.reads, overwrite=spec.test in ("rewrite", "random-write"),
+        runtime=Duration(_LONGEST), time_based=False, end_fsync=not spec.reads,
+        overwrite=spec.test in ("rewrite", "random-write"),
         filesize=Size(f"{size}B") if size is not None else None, size=None if size is not None else spec.size,
     )  # fmt: skip
 
