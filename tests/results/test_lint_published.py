@@ -200,8 +200,8 @@ def test_digoal_lvm_cache():
 
 @pytest.mark.parametrize("name", ["vitastor-ceph", "zpool-performances"])
 def test_nothing_in_these_contradicts_itself(name):
-    # Vitastor's round numbers agree with their latencies and give no two rates of one cell. The ZFS percentages come without
-    # the numbers that they are of, every label is what its command does, and 104 % and 97 % are one measurement told twice.
+    # Vitastor's round numbers agree with their latencies and give no two rates of one cell. The ZFS percentages come
+    # without their numbers, every label is what its command does, and 104 % and 97 % are one measurement told twice.
     assert found(name) == Counter()
 
 

@@ -116,6 +116,14 @@ def test_a_command_beside_its_label():
     assert lint(read(row.format("fio --name=a --rw=randwrite --bs=4k --iodepth=128 --numjobs=16"))) == ()
 
 
+def test_columns_with_headings_of_their_own():
+    table = read("Array;fio test;IOPS;MB/s\nraid5;randread 4k;1000;4.1\nraid5;randwrite 4k;500;9.9\n")
+    assert list(table.workloads) == ["randread 4k", "randwrite 4k"]
+    assert [f.code for f in lint(table)] == ["iops-bandwidth"]
+    table = read("Aufbau,workload,IOPS\nraid5,randread 4k,1000\nraid6,randread 4k,900\n")
+    assert list(table.layouts) == ["raid5", "raid6"]
+
+
 def test_what_the_file_says_of_itself():
     table = read("# title: A title\n# source: somewhere\n# unit: MB/s\ntest,raid0\nwrite 1M,500\n")
     assert (table.title, table.source, table.kind) == ("A title", "somewhere", "published")

@@ -102,7 +102,7 @@ def test_the_page_needs_nothing_but_itself(page):
 def test_every_number_of_the_page_leads_to_its_cells_with_run_and_command(page):
     found = Page(page)
     targets = [link[1:] for link in found.links if link.startswith("#cell-")]
-    assert len(targets) == 24
+    assert len(set(targets)) == 24
     assert set(targets) <= set(found.ids)
     text = page.decode()
     for one in campaign():
@@ -115,6 +115,12 @@ def test_the_page_has_every_kind_of_chart_with_words_for_who_cannot_see_it(page)
     for chart in CHARTS.values():
         assert f"<h3>{chart.title}</h3>" in text
     assert text.count("<figure>") == text.count('role="img"') == text.count("aria-label=") > 10
+
+
+def test_the_page_has_the_latency_of_all_rounds_together(page):
+    text = page.decode()
+    section = text[text.index('<section id="latency">') :]
+    assert section[: section.index("</section>")].count("<tr><th") == 2 * 6 * 3  # two results, six rows, write, sync, write
 
 
 def test_the_page_says_what_is_not_valid_and_what_the_signs_mean(page):

@@ -27,10 +27,12 @@ _PERCENTS: Final = (
     ("random_percent", re.compile(r"(\d{1,3})\s*(?:randompct|%\s*(?:rng|rand(?:om)?)(?![a-z]))", re.IGNORECASE)),
     ("sequential_percent", re.compile(r"(\d{1,3})\s*%\s*seq", re.IGNORECASE)),
 )
-_READ: Final = re.compile(r"read|чтени|lecture|lesen|读", re.IGNORECASE)
-_WRITE: Final = re.compile(r"writ|запис|recording|écriture|schreib|写", re.IGNORECASE)
-_RANDOM: Final = re.compile(r"rand|rnd|случайн|aléatoire|zufäll|随机", re.IGNORECASE)
-_SEQUENTIAL: Final = re.compile(r"seq|последоват|линейн|linear|séquen|sequen|顺序", re.IGNORECASE)
+_READ: Final = re.compile(r"(?<![a-z])(?:rand|rnd|seq|re|f)?read|чтени|lecture|lesen|读", re.IGNORECASE)
+_WRITE: Final = re.compile(r"(?<![a-z])(?:rand|rnd|seq|re|f)?writ|запис|recording|écriture|schreib|写", re.IGNORECASE)
+_RANDOM: Final = re.compile(r"(?<![a-z])(?:rand|rnd)|случайн|aléatoire|zufäll|随机", re.IGNORECASE)
+_SEQUENTIAL: Final = re.compile(r"(?<![a-z])seq|последоват|линейн|linear|séquen|顺序", re.IGNORECASE)
+_LARGEST_BLOCK: Final = 64 << 20
+"""A larger size in a label is that of a file or a volume."""
 
 
 class Said(NamedTuple):
@@ -54,7 +56,7 @@ def read_label(label: str) -> Said:
         if (match := pattern.search(text)) is not None:
             percents.setdefault(name, float(match.group(1)))
             text = text[: match.start()] + " " + text[match.end() :]
-    sizes = {_bytes(number, unit) for number, unit in _SIZE.findall(text)}
+    sizes = {size for number, unit in _SIZE.findall(text) if (size := _bytes(number, unit)) <= _LARGEST_BLOCK}
     threads, depth = _threads_and_depth(text)
     fsync = _number(_FSYNC, text)
     reads, writes = bool(_READ.search(text)), bool(_WRITE.search(text))

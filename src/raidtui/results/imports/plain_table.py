@@ -103,7 +103,7 @@ class _Block:
         if not self._columns.of("layout") and not labels and unknown == [0]:
             # A table of one layout: its name stands in the corner, its workloads below it.
             corner, labels = self._rows[0].cells[0], [0]
-        elif not self._columns.of("layout", "workload") and unknown:
+        elif not labels and unknown:
             labels = unknown
         names = self._named_columns()
         rows_are_layouts = bool(names) and self._rows_are_layouts(list(names.values()))
@@ -218,7 +218,8 @@ class _Block:
         return row.cells[index] if index < len(row.cells) else ""
 
     def _layout(self, row: Row, corner: str) -> str:
-        text = " ".join(filter(None, (self._cell(row, i) for i in self._columns.of("layout"))))
+        columns = self._columns.of("layout") or (self._columns.of("unknown") if self._columns.of("workload") else [])
+        text = " ".join(filter(None, (self._cell(row, i) for i in columns)))
         model = next((self._cell(row, i) for i in self._columns.of("model")), "")
         return self._layout_key(text or corner or self._settings.get("layout", "") or stem(self._name), model)
 
