@@ -11,9 +11,6 @@ from raidtui.results.compare import Comparison
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BARE = "disk"
-"""The layer that measures disks as they are."""
-
 
 class Dot(NamedTuple):
     """One layout under one workload."""
@@ -76,12 +73,12 @@ def _dots(comparison: Comparison) -> list[Dot]:
 
 
 def _roof(comparison: Comparison) -> tuple[float, float] | None:
-    """Most operations and most bytes per second of the bare disks of the first result that measured them, added up."""
+    """Most operations and most bytes per second of bare disks, added up: of the first result that measured disk by disk."""
     disks: dict[tuple[int, str], tuple[float, float]] = {}
     for row in comparison.rows:
         for entry in row.entries:
             for point in entry.points if entry is not None else ():
-                if point.valid and point.part and point.layout == _BARE:
+                if point.valid and point.part:
                     key = (row.source, point.part)
                     iops, moved = disks.get(key, (0.0, 0.0))
                     disks[key] = max(iops, point.iops or 0.0), max(moved, point.bytes_per_s or 0.0)

@@ -76,6 +76,25 @@ def _range(entry: Entry) -> str:
     return f'<span class="range">{spread_text(entry)} over {entry.valid} rounds</span>'
 
 
+def latency_table(comparison: Comparison) -> str:
+    """Latency over all valid rounds of each entry, percentiles from merged histograms; empty where none is known."""
+    heads = ["Layout", "Workload", "Direction", "Rounds", "Mean", "p50", "p99", "p99.9", "Longest"]
+    rows = []
+    for number, row in enumerate(comparison.rows):
+        for index, workload in enumerate(comparison.workloads):
+            entry = row.entries[index]
+            for direction, one in entry.latency.items() if entry is not None else ():
+                times = (one.mean_us, one.p50_us, one.p99_us, one.p999_us, one.max_us)
+                rows.append(
+                    f'<tr><th scope="row"><a href="#{anchor(number, index)}">{text(row.label)}</a></th>'
+                    f'<td class="text">{text(workload)}</td><td class="text">{direction}</td>'
+                    f"<td{_value(entry.valid if entry else None)}>{entry.valid if entry else 0}</td>"
+                    + "".join(f"<td{_value(us)}>{latency_text(us)}</td>" for us in times)
+                    + "</tr>"
+                )
+    return _table(heads, rows, left=frozenset(("Workload", "Direction"))) if rows else ""
+
+
 def cells_table(comparison: Comparison) -> str:
     """One row for each cell: its numbers, its run and its command."""
     heads = ["Layout", "Workload", "Round", "State", "IOPS", "MB/s", "Latency p99", "Sync p99", "Run and cell", "Command"]
