@@ -237,8 +237,9 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     path = bench.context.path(create.args["ref"])
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
-    dismantle.BUSY_PATIENCE_S = 1.0
+    usual, dismantle.BUSY_PATIENCE_S = dismantle.BUSY_PATIENCE_S, 1.0
     busy = problem_of(lambda: bench.run(planned.teardown[0]))
+    dismantle.BUSY_PATIENCE_S = usual
     holder.kill()
     holder.wait()
     return {"unproven": unproven, "untouched": untouched, "mismatch": mismatch, "busy": busy, "pid": holder.pid,
