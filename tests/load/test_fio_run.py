@@ -59,6 +59,16 @@ def test_a_workload_is_measured(make_target: MakeTarget, run_folder: Path) -> No
     assert list(run_folder.iterdir()) == []
 
 
+def test_a_search_for_a_latency_runs_its_time_and_says_what_it_found(make_target: MakeTarget, run_folder: Path) -> None:
+    search = {"iodepth": 8, "latency_target": "500ms", "latency_window": "200ms", "latency_percentile": 90.0}
+    measured = measure(make_target(1), run_folder, rw="randread", ioengine="libaio", **search)
+    assert measured.problems == ()
+    assert measured.summary.runtime_s == pytest.approx(2.0, abs=0.5)
+    assert measured.summary.queue_depth is not None
+    assert 1 <= measured.summary.queue_depth <= 8
+    assert measure(make_target(1), run_folder, rw="randread").summary.queue_depth is None
+
+
 def test_prefill_leaves_not_one_block_unwritten(make_target: MakeTarget, run_folder: Path) -> None:
     target = make_target(2)
     measured = ON_FILES.prefill(

@@ -52,6 +52,8 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
     cpu_system_percent: float | None = None
     runtime_s: float = 0.0
     jobs: int = 0
+    queue_depth: int | None = None
+    """Of each job, at its end: what a search for a latency found. None where nothing was searched."""
 
     @property
     def written_bytes(self) -> int:

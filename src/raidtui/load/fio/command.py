@@ -54,6 +54,9 @@ def command(
     if not spec.writes:
         argv.append("--readonly")
     argv += _options(spec)
+    if spec.latency_target is not None:
+        # Without it fio ends as soon as it has found a depth, and the rest of the time is not measured.
+        argv.append("--latency_run=1")
     argv += _region(spec, size_bytes) if kind == "block" else _files(spec, size_bytes)
     for number, path in enumerate(paths):
         if kind == "block":

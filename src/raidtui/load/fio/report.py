@@ -49,6 +49,9 @@ class Group(msgspec.Struct, frozen=True):
     usr_cpu: float
     sys_cpu: float
     sync: Syncs | None = None
+    latency_target: int = 0
+    latency_depth: int = 0
+    """What the search for a latency ended at; means nothing without a target."""
 
     @property
     def ios(self) -> int:
@@ -95,6 +98,7 @@ def summary_of(report: Report, jobs: int) -> Summary:
         cpu_system_percent=group.sys_cpu,
         runtime_s=group.runtime_s,
         jobs=jobs,
+        queue_depth=group.latency_depth if group.latency_target else None,
     )
 
 
