@@ -133,8 +133,6 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen["members"] = dict(action.members(bench.context, create.args))
     seen["again"] = [ACTIONS[name].do(bench.context, create.args).result for name in builds if name in MAKERS]
     seen["args"] = create.args
-    figures = pool.dataset_properties(create.args["name"]) or {}
-    seen["available"] = sum(int(figures[name][0]) for name in ("available", "used"))
     seen |= (on_volume if has_volume(create.args) else on_files)(bench, planned)
     if case.get("cold"):
         seen |= cold(bench, planned)
