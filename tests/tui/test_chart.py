@@ -17,6 +17,7 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from raidtui.tui.widgets.chart import Chart, SharedTime
+from raidtui.tui.widgets.chart_growth import GrowingPlot
 from raidtui.tui.widgets.chart_picture import CURSOR, SERIES, Look, Series, picture, value_at
 from raidtui.tui.widgets.chart_plot import NOBODY, Point, plot
 from raidtui.tui.widgets.chart_scale import (
@@ -50,6 +51,31 @@ def test_without_braille_each_series_has_a_sign_of_its_own() -> None:
     assert lines[0][0] == "+"
     assert lines[0][-1] == "*"
     assert all(line.isascii() for line in lines)
+
+
+@settings(deadline=None)
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from([0.3, 1.0, 7.0]), st.lists(st.none() | st.floats(0, 100), min_size=2, max_size=2)),
+        min_size=1,
+        max_size=30,
+    ),
+    size=st.tuples(st.integers(2, 40), st.integers(1, 9)),
+    braille=st.booleans(),
+    fill=st.booleans(),
+)
+def test_lines_that_grow_look_as_if_they_were_drawn_at_once(
+    steps: list[tuple[float, list[float | None]]], size: tuple[int, int], braille: bool, fill: bool
+) -> None:
+    grown, at_s = GrowingPlot(), 0.0
+    lines: list[list[Point]] = [[], []]
+    for after_s, values in steps:
+        at_s += after_s
+        for line, value in zip(lines, values, strict=True):
+            line.append((at_s, value))
+        window = max(0.0, at_s // 5 * 5 - 25), at_s // 5 * 5 + 5
+        shown = plot(lines, *size, *window, Scale(0, 100), braille=braille, fill=fill)
+        assert grown(lines, *size, *window, Scale(0, 100), braille=braille, fill=fill) == shown
 
 
 def test_a_gap_stays_a_gap() -> None:
@@ -124,6 +150,7 @@ def test_the_window_moves_on_in_steps_and_holds_the_playhead() -> None:
     assert window_for(0, 61, 60) == (5, 65)
     assert window_for(0, 64, 60) == (5, 65)
     assert window_for(0, 500, None) == (0, 600)
+    assert window_for(0, 500, None, ended=True) == (0, 500)
     start, end = window_for(0, 900, 60, 100)
     assert start <= 100 <= end
     assert end - start == 60

@@ -229,7 +229,7 @@ class ResultView(Vertical):
         self.query_one("#cell-reasons", Static).update(Text(signs(f"✗ {reasons}") if reasons else ""))
         for name, series in (("rate", cell_charts.throughput_series), ("iops", cell_charts.iops_series),
                              ("latency", cell_charts.latency_series)):  # fmt: skip
-            self.query_one(f"#chart-{name}", Chart).show(series(cell) if cell else [], begin_s=0.0)
+            self.query_one(f"#chart-{name}", Chart).show(series(cell) if cell else [], begin_s=0.0, ended=True)
         devices = DeviceRows(cell)
         self.query_one("#device-table", LiveTable).show(devices)
         self._show_device(devices.keys[0] if devices.keys else None)
@@ -246,7 +246,7 @@ class ResultView(Vertical):
     def _show_device(self, name: str | None) -> None:
         chart, cell = self.query_one("#device-chart", Chart), self.cell
         chart.title = clean(name) if name else "Device"
-        chart.show(cell_charts.device_series(cell, name) if cell and name else [], begin_s=0.0)
+        chart.show(cell_charts.device_series(cell, name) if cell and name else [], begin_s=0.0, ended=True)
 
     def _mark_tab(self) -> None:
         for tab in self.query(PageTab):

@@ -44,11 +44,11 @@ class RunCharts(SharedTime):
         """The one that keys of the screen go to; the others do as it does."""
         return self.query_one(f"#{_IOPS}", Chart)
 
-    def take(self, story: Story, until_s: float) -> None:
-        """The run's samples, with this second as the newest."""
+    def take(self, story: Story, until_s: float, *, ended: bool) -> None:
+        """The run's samples, with this second as the newest; of a run that has ended, as the last."""
         for chart in self.query(Chart):
             lines = [Series(name, story.samples.lines[figure]) for name, figure in _FIGURES[chart.id or ""]]
-            chart.show([line for line in lines if line.points], until_s=until_s, begin_s=0.0)
+            chart.show([line for line in lines if line.points], until_s=until_s, begin_s=0.0, ended=ended)
 
     def look_at(self, window_s: float | None) -> None:
         """Show the last `window_s` seconds, or everything, and no playhead."""

@@ -62,7 +62,10 @@ class DeviceRows:
         """One device, in the order of the columns."""
         if (known := self._cells.get(key)) is None:
             rates = self._rates_of(key)
-            known = self._cells[key] = [self._cell(key, column, rates) for column in self.columns]
+            known = self._cells[key] = [
+                number_text(figure(rates)) if rates is not None and figure is not None else self._cell(key, column, rates)
+                for column, figure in zip(self.columns, map(_FIGURES.get, self.columns), strict=True)
+            ]
         return known
 
     def state(self, key: str) -> str:
@@ -126,8 +129,8 @@ class DeviceRows:
         return self._rates[name]
 
     def _cell(self, name: str, column: str, rates: DeviceRates | None) -> str | Text | Cell:
-        if (figure := _FIGURES.get(column)) is not None:
-            return number_text(None if rates is None else figure(rates))
+        if column in _FIGURES:
+            return absent()
         if column == DEVICE:
             return self._name(name)
         if column == ROLE:

@@ -67,6 +67,15 @@ nothing to do with as well. Shift and left or right scroll what is too wide.
         Binding("shift+left", "sideways(-8)", "Left", show=False, id="devices.left", tooltip="Columns further left"),
         Binding("shift+right", "sideways(8)", "Right", show=False, id="devices.right", tooltip="Columns further right"),
     ]
+    _moved = False
+
+    def _move_to(self, row: int) -> None:
+        self._moved = True
+        super()._move_to(row)
+
+    def _restore_cursor(self, was: str | None) -> None:
+        """A cursor that nobody has moved stays on top, whichever device was first there."""
+        super()._restore_cursor(was if self._moved else None)
 
 
 class DevicePane(Vertical, KeptLines):

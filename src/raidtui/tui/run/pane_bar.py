@@ -45,6 +45,7 @@ class PaneBar(Horizontal):
         """By id: a pane's name."""
         super().__init__()
         self._panes = panes
+        self._note = ""
 
     def compose(self) -> ComposeResult:
         for pane, words in self._panes.items():
@@ -55,4 +56,6 @@ class PaneBar(Horizontal):
         """Show that this pane is the one in view, and a word about it on the right."""
         for tab in self.query(_Tab):
             tab.set_class(tab.pane == pane, "-here")
-        self.query_one(".note", Static).update(Text(note, no_wrap=True, overflow="ellipsis"))
+        if note != self._note:
+            self._note = note
+            self.query_one(".note", Static).update(Text(note, no_wrap=True, overflow="ellipsis"))

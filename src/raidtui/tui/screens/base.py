@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
+from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.widget import Widget
 
 from raidtui.tui.widgets.banner import Banner
 from raidtui.tui.widgets.foot import Foot, ModeBar
@@ -20,6 +22,8 @@ class ModeScreen(Screen[None], KeptLines):
     """One of the five screens. A subclass yields its panes in `body`, and names itself in `MODE`."""
 
     MODE: ClassVar[str] = ""
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """What gets or loses the focus draws itself: nothing else has to be drawn and sent again."""
 
     @property
     def raidtui(self) -> RaidtuiApp:

@@ -172,12 +172,10 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         """Draws what is new. Samples are drawn with the next frame: so there is one drawing a second, not two."""
         since_s = time.monotonic() - self._drawn_at
         wanted = self._newest_but_samples() != self._drawn_to or since_s > _SILENCE_S
-        if not wanted or self._waiting is not None or not self._in_view:
-            return
-        if since_s >= _GATHER_S:
-            self._draw()
-        else:
-            self._waiting = self.set_timer(_GATHER_S - since_s, self._draw)
+        if wanted and self._waiting is None and self._in_view:
+            self._waiting = self.set_timer(_GATHER_S - since_s, self._draw) if since_s < _GATHER_S else None
+            if self._waiting is None:
+                self._draw()
 
     def _newest_but_samples(self) -> object:
         story = self.desk.story
@@ -210,9 +208,9 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self.query_one("#top", Lines).show(lambda width: top_lines(desk, moment, width))
         view, past = moment.view, moment.at_s if moment.past else None
         until_s = desk.story.end_s if self.playhead_s is None else self._held_until_s
-        sampled = desk.story.samples.count
-        if self._news("charts", (sampled, until_s if sampled else None)):
-            self.query_one(RunCharts).take(desk.story, until_s)
+        sampled, ended = desk.story.samples.count, not desk.running
+        if self._news("charts", (sampled, until_s if sampled else None, ended)):
+            self.query_one(RunCharts).take(desk.story, until_s, ended=ended)
         if self._news("devices", (moment.frames.at_s, moment.cell, view.cell, past)):
             self.query_one(DevicePane).take(desk.story.frames, moment)
         if self._news("machine", (moment.frames.at_s, moment.cell, past)):
@@ -255,7 +253,8 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self.query_one("#below").display = not one or here != "charts"
         self.query_one("#left").display = not one or here in ("devices", "steps")
         self.query_one("#right").display = not one or here in ("cells", "machine")
-        self.query_one(PaneBar).mark(here, "z: all panes" if self._alone and self.size.width >= _WIDE else "tab: next pane")
+        if one:
+            self.query_one(PaneBar).mark(here, "z: all panes" if self.size.width >= _WIDE else "tab: next pane")
 
     def show_pane(self, pane: str) -> None:
         """Bring a pane into view and give it the focus."""

@@ -15,6 +15,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
+from raidtui.tui.widgets.chart_growth import GrowingPlot
 from raidtui.tui.widgets.chart_picture import AXIS, CURSOR, LABEL_WIDTH, SERIES, TITLE, Look, Row, Series, picture
 from raidtui.tui.widgets.chart_scale import WINDOWS_S, clock_text, short_number, window_for, window_text
 from raidtui.tui.widgets.glyphs import glyphs
@@ -128,14 +129,21 @@ at that moment, and so do the other panes. Escape goes back to the newest.
         self._series: tuple[Series, ...] = ()
         self._begin_s = 0.0
         self._until_s = 0.0
+        self._ended = False
         self._picture: list[Row] = []
+        self._plot = GrowingPlot()
         self._role_styles: dict[int, Style] = {}
 
     # What it shows.
 
-    def show(self, series: Sequence[Series], *, until_s: float | None = None, begin_s: float | None = None) -> None:
-        """New data. Charts side by side are given one `begin_s` and `until_s`; else they are the data's own."""
-        self._series = tuple(series)
+    def show(
+        self, series: Sequence[Series], *, until_s: float | None = None, begin_s: float | None = None, ended: bool = False
+    ) -> None:
+        """New data. Charts side by side are given one `begin_s` and `until_s`; else they are the data's own.
+
+        With `ended` nothing more will come, and no room is left for it.
+        """
+        self._series, self._ended = tuple(series), ended
         times = [(one.points[0][0], one.points[-1][0]) for one in series if one.points]
         self._begin_s = begin_s if begin_s is not None else min((first for first, _ in times), default=0.0)
         self._until_s = until_s if until_s is not None else max((last for _, last in times), default=self._begin_s)
@@ -184,7 +192,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
     # Drawing.
 
     def _window(self) -> tuple[float, float]:
-        return window_for(self._begin_s, self._until_s, self._window_s, self._cursor_s)
+        return window_for(self._begin_s, self._until_s, self._window_s, self._cursor_s, self._ended)
 
     def _redraw(self) -> None:
         """Makes the picture, and draws the parts of its lines that differ from what is there."""
@@ -204,7 +212,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
         if self._cursor_s is not None:
             note = f"at {clock_text(self._cursor_s - self._begin_s)}  {note}"
         look = self._look._replace(note=note)
-        return picture(self._series, look, *self.size, self._window(), self._begin_s, self._cursor_s)
+        return picture(self._series, look, *self.size, self._window(), self._begin_s, self._cursor_s, self._plot)
 
     def render_line(self, y: int) -> Strip:
         """One line of the picture."""

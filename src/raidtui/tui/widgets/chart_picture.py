@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from raidtui.base.text import clean
-from raidtui.tui.widgets.chart_plot import Point, plot
+from raidtui.tui.widgets.chart_plot import Plot, Point, plot
 from raidtui.tui.widgets.chart_scale import Scale, scale_for, short_number, time_ticks
 from raidtui.tui.widgets.glyphs import UNICODE, Glyphs
 
@@ -62,10 +62,12 @@ def picture(
     window_s: tuple[float, float],
     origin_s: float = 0.0,
     cursor_s: float | None = None,
+    draw: Callable[..., Plot] = plot,
 ) -> list[Row]:
     """Exactly `height` lines of `width` cells: a title with the values at the playhead (or the newest), plot, time axis.
 
-    What does not fit is left out: first the time axis, then the plot. `window_s` is the first and last second shown.
+    What does not fit is left out: first the time axis, then the plot. `window_s` is the first and last second shown; `draw`
+    does what `plot` does.
     """
     if width <= 0 or height <= 0:
         return []
@@ -74,7 +76,7 @@ def picture(
     plot_width = width - LABEL_WIDTH - (len(series) > 1)
     if height < 3 or plot_width < 2:
         return (rows + [Row(" " * width, bytes(width))] * height)[:height]
-    rows += _plot_rows(series, look, plot_width, plot_height, window_s, cursor_s)
+    rows += _plot_rows(series, look, plot_width, plot_height, window_s, cursor_s, draw)
     if height >= 4:
         rows.append(_time_row(width, plot_width, window_s, origin_s))
     return rows
@@ -141,21 +143,22 @@ def _plot_rows(
     height: int,
     window_s: tuple[float, float],
     cursor_s: float | None,
+    draw: Callable[..., Plot],
 ) -> list[Row]:
     values = shown_values(series, window_s)
     scale = scale_for(values, look.log)
     points = [one.points for one in series]
-    drawn = plot(points, width, height, *window_s, scale, braille=look.glyphs.unicode, fill=look.fill)
+    lines, owners = draw(points, width, height, *window_s, scale, braille=look.glyphs.unicode, fill=look.fill)
     if not values:
-        drawn.lines[height // 2] = clean(look.empty)[:width].center(width)
+        lines = [*lines[: height // 2], clean(look.empty)[:width].center(width), *lines[height // 2 + 1 :]]
     labels = {round((1 - fraction) * (height - 1)): look.format(scale.at(fraction)) for fraction in scale.marks(height)}
     tags = _tags(series, scale, height, window_s) if len(series) > 1 else None
     at = cursor_cell(window_s, width, cursor_s)
     rows = []
     for y in range(height):
         text = f"{labels.get(y, '')[: LABEL_WIDTH - 1]:>{LABEL_WIDTH - 1}}{look.glyphs.vertical}"
-        line = drawn.lines[y]
-        roles = bytearray(drawn.owners[y].translate(_ROLES))
+        line = lines[y]
+        roles = bytearray(owners[y].translate(_ROLES))
         if at is not None:
             if line[at] == " ":
                 line = line[:at] + look.glyphs.vertical + line[at + 1 :]

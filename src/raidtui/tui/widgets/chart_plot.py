@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import floor
 from typing import NamedTuple
 
 from raidtui.tui.widgets.chart_scale import Scale
@@ -40,12 +41,28 @@ class Bin(NamedTuple):
     """No gap between this and what came before."""
 
 
-def bins(points: Sequence[Point], start_s: float, end_s: float, count: int) -> dict[int, Bin]:
-    """Points of `start_s` to `end_s`, in order of time, by the column of `count` they fall into."""
+def dots_of(braille: bool) -> tuple[int, int]:
+    """How many dots a cell has, across and down."""
+    return (2, 4) if braille else (1, 1)
+
+
+def column_of(at_s: float, start_s: float, end_s: float, count: int) -> int:
+    """The column of `count` that a second falls into; one before `start_s` falls into none, and has a number below 0."""
+    return min(count - 1, floor((at_s - start_s) * (count / (end_s - start_s))))
+
+
+def bins(points: Sequence[Point], start_s: float, end_s: float, count: int, first: int = 0) -> dict[int, Bin]:
+    """Points of `start_s` to `end_s`, in order of time, by the column of `count` they fall into.
+
+    With `first`, those from that column on, and the one before, which a line to them begins at.
+    """
     found: dict[int, Bin] = {}
     joined = False
     per_s = count / (end_s - start_s)
-    for index in range(bisect_left(points, start_s, key=lambda point: point[0]), len(points)):
+    begin = bisect_left(points, start_s, key=lambda point: point[0])
+    if first:
+        begin = _before(points, begin, first, lambda at_s: column_of(at_s, start_s, end_s, count))
+    for index in range(begin, len(points)):
         at, value = points[index]
         if at > end_s:
             break
@@ -62,6 +79,14 @@ def bins(points: Sequence[Point], start_s: float, end_s: float, count: int) -> d
     return found
 
 
+def _before(points: Sequence[Point], begin: int, first: int, column: Callable[[float], int]) -> int:
+    """The first point of the last column before column `first`."""
+    index = bisect_left(points, first, begin, key=lambda point: column(point[0]))
+    if index == begin:
+        return begin
+    return bisect_left(points, column(points[index - 1][0]), begin, key=lambda point: column(point[0]))
+
+
 def plot(
     series: Sequence[Sequence[Point]],
     width: int,
@@ -72,13 +97,17 @@ def plot(
     *,
     braille: bool = True,
     fill: bool = False,
+    first_cell: int = 0,
 ) -> Plot:
-    """Every series in `width` × `height` cells. Where lines cross, the first series is in front. `fill` draws areas."""
-    across, down = (2, 4) if braille else (1, 1)
+    """Every series in `width` × `height` cells. Where lines cross, the first series is in front. `fill` draws areas.
+
+    What is before `first_cell` need not be right: it saves drawing it.
+    """
+    across, down = dots_of(braille)
     masks = [bytearray(width) for _ in range(height)]
     owners = [bytearray(width) for _ in range(height)]
     for index in reversed(range(len(series))):
-        columns = bins(series[index], start_s, end_s, width * across)
+        columns = bins(series[index], start_s, end_s, width * across, first_cell * across)
         for column, top, bottom in strokes(columns, height * down, scale, fill):
             x = column // across
             for y, bits in touched(top, bottom, column % across, down):

@@ -67,12 +67,16 @@ def round_top(highest: float) -> float:
     return next(step * decade for step in (1.0, 2.0, 5.0, 10.0, 20.0) if step * decade >= highest)
 
 
-def window_for(begin_s: float, until_s: float, window_s: float | None, focus_s: float | None = None) -> tuple[float, float]:
+def window_for(
+    begin_s: float, until_s: float, window_s: float | None, focus_s: float | None = None, ended: bool = False
+) -> tuple[float, float]:
     """First and last second of what is shown.
 
     It moves on in steps of a twelfth and grows in round lengths, so that most of the picture stays as it is from one
-    second to the next. A `focus_s` is always in it.
+    second to the next. A `focus_s` is always in it. Where all has `ended`, everything is that and no more.
     """
+    if window_s is None and ended and until_s > begin_s:
+        return begin_s, until_s
     if window_s is None:
         return begin_s, begin_s + _round_span(max(until_s, focus_s or until_s) - begin_s)
     step = max(1.0, window_s / 12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.widgets import Footer, Static
 
@@ -23,6 +24,15 @@ class Foot(Footer, KeptLines):
 
     def __init__(self) -> None:
         super().__init__(show_command_palette=False, compact=True)
+        self._keys: list[tuple[Binding, bool, str]] = []
+
+    async def recompose(self) -> None:
+        """Only where other keys are to be shown: the focus moves often, and this is dearer than the rest."""
+        active = self.screen.active_bindings.values()
+        keys = [(known.binding, known.enabled, known.tooltip) for known in active if known.binding.show]
+        if keys != self._keys:
+            self._keys = keys
+            await super().recompose()
 
 
 class ModeTab(Static):

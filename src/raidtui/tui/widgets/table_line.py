@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import Literal, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -114,6 +115,17 @@ class LineBuilder:
             self._text.append(" " * count)
         else:
             self.add(" " * count)
+
+    def cells(self, cells: Sequence[str | Cell], places: Sequence[tuple[int, Align]]) -> None:
+        """A row's cells, each in its width; those that are missing are blank."""
+        base = self._base
+        for (width, align), cell in zip(places, chain(cells, repeat("")), strict=False):
+            if not isinstance(cell, str) or self._style is not base:
+                self.cell(cell, width, align)
+            elif len(cell) <= width and cell.isascii() and cell.isprintable():
+                self._text.append(cell.rjust(width) + " " if align == "right" else cell.ljust(width + GAP))
+            else:
+                self.cell(cell, width, align)
 
     def cell(self, cell: str | Cell, width: int, align: Align) -> None:
         """A cell in exactly `width` cells of the terminal, and the gap after it. A style may be one of the table's own."""

@@ -217,7 +217,7 @@ class TableView(ScrollView, KeptLines):
             look.append("selected")
         if row == self.cursor_row:
             look.append("cursor")
-        return Line(tuple(map(freeze, self.rows.cells(key))), tuple(look))
+        return Line(tuple([cell if cell.__class__ is str else freeze(cell) for cell in self.rows.cells(key)]), tuple(look))
 
     # Drawing.
 
@@ -294,9 +294,8 @@ class TableView(ScrollView, KeptLines):
             builder.add((" " * GAP + mark).ljust(self._margin + GAP))
         else:
             builder.add(" " * GAP)
-        cells = iter(line.cells)
-        for column, place in zip(self._table_columns, self._places, strict=True):
-            builder.cell(next(cells, ""), place.width, column.align)
+        places = zip(self._table_columns, self._places, strict=True)
+        builder.cells(line.cells, [(place.width, column.align) for column, place in places])
         builder.blank(self._wide - self._used)
         return builder.segments()
 
