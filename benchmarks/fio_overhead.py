@@ -1,17 +1,19 @@
 """What measuring costs: the same workload by bare fio and as a run does it, in pairs of random order.
 
-    python benchmarks/fio_overhead.py [--lab | --device /dev/…] [--pairs N] [--seconds S] [--rw randread]
+    python benchmarks/fio_overhead.py [--lab | --device /dev/…] [--watched] [--pairs N] [--seconds S] [--rw randread]
 
 As a run does it: through the workload engine, with the sampler of all devices and the journal of every event beside it.
 With --lab it runs in a lab of its own, on one of its disks. Without --device a file in memory is used: the fastest target
 and so the worst case. A device is only read unless --rw says otherwise, and then its content is lost. Prints IOPS through
 raidtui ÷ IOPS of bare fio (median, quartiles), the same for two bare runs (the noise that any difference has to be seen
-against), and raidtui's own CPU in percent of one core.
+against), and raidtui's own CPU in percent of one core. With --watched the screen Run is on a terminal of the same machine
+meanwhile, following a run with an engine of its own (`tui_run.py`): the worst case, since it is usually on another.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -19,6 +21,7 @@ import resource
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -63,6 +66,20 @@ def measured(engine: FioEngine, spec: FioSpec, device: TargetDevice, folder: Pat
     return sum(flow.iops for flow in (answer.summary.read, answer.summary.write) if flow)
 
 
+@contextlib.contextmanager
+def watching(folder: Path) -> Iterator[None]:
+    """The screen Run on a terminal, drawing once a second."""
+    from tui_pty import await_report, on_terminal
+
+    report = folder / "report"
+    report.unlink(missing_ok=True)
+    argv = [sys.executable, str(Path(__file__).with_name("tui_run.py")), "--application"]
+    where = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(folder))
+    with on_terminal(argv, {**where, "FIRST_FRAME_REPORT": str(report)}):
+        await_report(report, argv)
+        yield
+
+
 def show(what: str, ratios: list[float]) -> None:
     low, _, high = quantiles(ratios, n=4)
     print(f"{what:<44} {median(ratios):.3f}  (quartiles {low:.3f} to {high:.3f}, {len(ratios)} pairs)")
@@ -96,11 +113,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device")
     parser.add_argument("--lab", action="store_true")
+    parser.add_argument(
+        "--watched", action="store_true", help="with the screen Run on a terminal beside it; not in the lab"
+    )
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--rw", default="randread")
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
+    if asked.lab and asked.watched:
+        parser.error("--watched and --lab do not go together: there are no screens in the lab")
     if asked.lab:
         in_lab(asked)
         return
@@ -127,8 +149,9 @@ def main() -> None:
                 if kind == "bare":
                     got[kind].append(bare(engine, spec, device))
                     continue
-                began = cpu_s()
-                got[kind].append(measured(engine, spec, device, folder))
+                with watching(folder) if asked.watched else contextlib.nullcontext():
+                    began = cpu_s()
+                    got[kind].append(measured(engine, spec, device, folder))
                 own.append((cpu_s() - began) / asked.seconds * 100)
             ours.append(got["measured"][0] / (sum(got["bare"]) / 2))
             noise.append(got["bare"][0] / got["bare"][1])

@@ -4,8 +4,9 @@
     .venv/bin/python benchmarks/tui_run.py [--devices 24,1000] [--pairs 3] [--seconds 10]
 
 As `tui_table.py`, but with the application itself: it follows a run over its own connection, whose far side is a small
-engine that samples the same devices once a second and makes up fio's figures. What is measured is the application; what
-the sampling side costs is in `sampler.py`, and of `iostat` and btop it is part of theirs, so their sum is printed, too.
+engine that samples the same devices once a second and makes up fio's figures, half a second after each frame. The run is a
+minute old when it begins, so that the charts are full. What is measured is the application; what the sampling side costs is
+in `sampler.py`, while of `iostat` and btop it is part of what they are measured with.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ BUDGETS = {
     (1000, "CPU ÷ iostat"): 0.20,
     (1000, "bytes ÷ iostat"): 0.06,
 }
-SETTLE_S = 6.5
+SETTLE_S = 4.5
+"""After the run is on the screen. On a busy machine that alone may take as long."""
+OLD_S = 60
 ENGINE_END_S = 2.0
 """The far side ends by itself when the application is gone, and holds the files until then."""
 MADE = Path(__file__).resolve().parent.parent / "tests" / "cli"
@@ -63,14 +66,18 @@ def follow(number: int) -> None:
     from raidtui.watch.sampler import Sampler
 
     encode = msgspec.json.Encoder().encode
-    began_s, seq, chance = time.monotonic(), 0, random.Random(1)
+    began_s, seq, chance = time.monotonic() - OLD_S, 0, random.Random(1)
 
-    def record(event: AnyEvent) -> None:
+    def record(event: AnyEvent, at_s: float | None = None) -> None:
         nonlocal seq
         seq += 1
-        line = encode(Record(seq, time.monotonic() - began_s, "2026-01-31T12:00:00.000Z", event))
+        at_s = time.monotonic() - began_s if at_s is None else at_s
+        line = encode(Record(seq, at_s, "2026-01-31T12:00:00.000Z", event))
         sys.stdout.buffer.write(b'{"type":"event","id":%d,"event":%b}\n' % (number, line))
         sys.stdout.buffer.flush()
+
+    def sample(at_s: float) -> None:
+        record(WorkloadSampled("raid5/randwrite/1", Sample(at_s, 1.0, direction(), direction())), at_s)
 
     def direction() -> Direction:
         iops = 3e5 * (1 + chance.random() / 10)
@@ -82,12 +89,14 @@ def follow(number: int) -> None:
         if seq == 1:
             names = list(frame.devices)
             devices = dict.fromkeys(names[1:], "member") | {names[0]: "target"}
-            record(CellStarted("raid5/randwrite/1", 1, 1, devices, dict.fromkeys(names[1:], names[0])))
+            record(CellStarted("raid5/randwrite/1", 1, 1, devices, dict.fromkeys(names[1:], names[0])), 0.0)
+            for second in range(1, OLD_S):
+                sample(float(second))
         record(FrameTaken(frame))
-        at_s = time.monotonic() - began_s
-        record(WorkloadSampled("raid5/randwrite/1", Sample(at_s, 1.0, direction(), direction())))
+        time.sleep(0.5)
+        sample(time.monotonic() - began_s)
 
-    record(RunStarted("bench", made.plan(), made.MACHINE, 1, "0.1.0"))
+    record(RunStarted("bench", made.plan(), made.MACHINE, 1, "0.1.0"), 0.0)
     Sampler(sink, interval_s=1.0).start()
 
 
@@ -101,9 +110,19 @@ def application() -> None:
     from raidtui.client.engine_client import EngineClient
     from raidtui.client.places import Place
     from raidtui.tui.app import RaidtuiApp
+    from raidtui.tui.run.desk import RunDesk
+
+    def begin(app: RaidtuiApp) -> None:
+        app.follow_run("bench")
+        app.desk.changed.subscribe(app, shown)
+
+    def shown(desk: RunDesk) -> None:
+        desk.changed.unsubscribe(app)
+        app.call_after_refresh(Path(os.environ["FIRST_FRAME_REPORT"]).write_text, str(time.process_time()))
 
     there = Place("bench", (sys.executable, str(Path(__file__).resolve()), "--engine"), dict(os.environ))
-    RaidtuiApp(lambda: EngineClient(there), place="bench", on="bench", begin=lambda app: app.follow_run("bench")).run()
+    app = RaidtuiApp(lambda: EngineClient(there), place="bench", on="bench", begin=begin)
+    app.run()
 
 
 def main() -> int:
@@ -134,10 +153,10 @@ def main() -> int:
 
 def measure(devices: int, pairs: int, seconds: float, folder: Path, picture: Path | None) -> bool:
     from sampler import Feeder
-    from tui_pty import btop_home, judge, on_terminal
+    from tui_pty import await_report, btop_home, judge, on_terminal
 
-    home = btop_home(folder)
-    ours = {"XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder)}
+    home, report = btop_home(folder), folder / "report"
+    ours = {"XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder), "FIRST_FRAME_REPORT": str(report)}
     tools = {
         "raidtui": ([sys.executable, __file__, "--application"], ours),
         "btop": (["btop"], home),
@@ -151,7 +170,10 @@ def measure(devices: int, pairs: int, seconds: float, folder: Path, picture: Pat
         for pair in range(pairs):
             for name in list(tools) if pair % 2 == 0 else reversed(list(tools)):
                 argv, environ = tools[name]
+                report.unlink(missing_ok=True)
                 with on_terminal(argv, environ) as tool:
+                    if name == "raidtui":
+                        await_report(report, argv)
                     cpu, sent = tool.steady(SETTLE_S, seconds)
                     for what, value in (("CPU", cpu), ("bytes", sent), ("memory", tool.memory_mb())):
                         found[name][what].append(value)
