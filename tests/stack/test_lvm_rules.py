@@ -84,6 +84,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("lvm-together", {"cache": {"on": "@f"}, "writecache": {"on": "@g"}}, {**FAST, **SLOW}, "writecache"),
     ("lvm-together", {"type": "mirror", "thin": {}}, {"on": 2}, "thin"),
     ("lvm-together", {"type": "raid1", "integrity": {}, "thin": {}}, {"on": 2}, "thin"),
+    ("lvm-together", {"type": "raid1", "integrity": {}, "vdo": {}}, {"on": 2}, "vdo"),
 ]
 
 

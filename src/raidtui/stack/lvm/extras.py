@@ -21,6 +21,7 @@ _ON_TOP: Final = ("integrity", "cache", "writecache", "vdo", "thin")
 _NOT_TOGETHER: Final = {
     ("cache", "writecache"): "LVM puts no second cache on a volume that has one",
     ("writecache", "vdo"): "LVM makes no VDO pool of a volume with a writecache",
+    ("integrity", "vdo"): "LVM makes no VDO pool of a volume with checksums",
     ("integrity", "thin"): "LVM makes no thin pool of a volume with checksums",
     ("vdo", "thin"): "a volume is made VDO's pool or a thin one here, not both",
 }
@@ -51,7 +52,7 @@ def _refusal(code: str, message: str, place: str, remedy: str) -> Problem:
 
 
 def _together(spec: LvmSpec, place: str) -> Iterator[Problem]:
-    """What LVM puts on one volume at once: tried, each pair in both orders."""
+    """What LVM puts on one volume at once: tried, each pair in both orders; tools/command-lines.in of LVM."""
     asked = [name for name in _ON_TOP if getattr(spec, name) is not None]
     for (first, second), reason in _NOT_TOGETHER.items():
         if first in asked and second in asked:

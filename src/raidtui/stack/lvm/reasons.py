@@ -54,7 +54,7 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "lvm-together": (
         "Not on one volume",
-        "LVM puts one cache on a volume, makes no VDO pool of one with a writecache, no thin pool of one with checksums; "
+        "LVM puts one cache on a volume, makes no VDO pool of one with a writecache and no pool of one with checksums; "
         "an old mirror takes none of them; VDO is supported over no other VDO, thin volume or snapshot.",
         "Remove one of them, or put it into an lvm layer above.",
     ),
