@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from raidtui.results.charts import bars, heat_map, latency, lines, roofline
+from raidtui.results.charts import bars, heat_map, latency, lines, roofline, rounds
 from raidtui.results.charts.base import Panel
 from raidtui.results.compare import Comparison
 
 CHARTS = MappingProxyType(
-    {made.name: made for made in (bars.CHART, latency.CHART, lines.CHART, heat_map.CHART, roofline.CHART)}
+    {made.name: made for made in (bars.CHART, rounds.CHART, latency.CHART, lines.CHART, heat_map.CHART, roofline.CHART)}
 )
 """By the word that names them on the command line."""
 

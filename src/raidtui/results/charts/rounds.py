@@ -1,0 +1,78 @@
+"""Round by round: whether a layout is steady, ages or heats up. A panel for each workload, a line for each layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from raidtui.results.charts.base import Chart, Panel, legend, legend_height
+from raidtui.results.charts.style import Style, short
+from raidtui.results.compare import Comparison, Entry, rate_of
+from raidtui.results.numbers import Unit
+from raidtui.results.statistics.steady import WINDOW, window_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LEAST_ROUNDS = 3
+_MOST_LINES = 8
+
+
+class Course(NamedTuple):
+    """One layout: its rounds with their rates, and those that are not valid."""
+
+    label: str
+    valid: list[tuple[int, float]]
+    invalid: list[tuple[int, float]]
+
+
+def panels(comparison: Comparison) -> list[Panel]:
+    """A panel for each workload of which something was measured in three rounds or more."""
+    found = []
+    for index, (name, unit) in enumerate(zip(comparison.workloads, comparison.units, strict=True)):
+        courses = [_course(row.label, entry, unit) for row in comparison.rows if (entry := row.entries[index]) is not None]
+        courses = [course for course in courses if len(course.valid) >= _LEAST_ROUNDS]
+        for start in range(0, len(courses), _MOST_LINES):
+            part = courses[start : start + _MOST_LINES]
+            about = "; ".join(_words(course) for course in part)
+            title = f"{short(name, 40)}, {unit} by round"
+            found.append(Panel(title, _Rounds(part), 2.3 + legend_height(len(part)), about))
+    return found
+
+
+class _Rounds:
+    def __init__(self, courses: list[Course]) -> None:
+        self._courses = courses
+
+    def __call__(self, axes: Axes, style: Style) -> None:
+        for index, course in enumerate(self._courses):
+            axes.plot([at for at, _ in course.valid], [rate for _, rate in course.valid], color=style.colour(index),
+                      marker=style.mark(index), markersize=4, label=_words(course))  # fmt: skip
+            if course.invalid:
+                axes.plot([at for at, _ in course.invalid], [rate for _, rate in course.invalid], linestyle="none",
+                          color=style.colour(index), marker="x", markersize=6)  # fmt: skip
+        axes.set_ylim(bottom=0)
+        axes.locator_params(axis="x", integer=True)
+        axes.set_xlabel("round (x: not valid)")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 10 or not value else f"{value:g}")
+        legend(axes)
+
+
+def _course(label: str, entry: Entry, unit: Unit) -> Course:
+    scale = 1.0 if unit == "IOPS" else 1e-6
+    rates = [(one.round, one.valid, rate * scale) for one in entry.points if (rate := rate_of(one, unit)) is not None]
+    return Course(
+        label,
+        sorted((at, rate) for at, valid, rate in rates if valid),
+        sorted((at, rate) for at, valid, rate in rates if not valid),
+    )
+
+
+def _words(course: Course) -> str:
+    """The layout, and after five rounds whether SNIA's specification calls it steady."""
+    if len(course.valid) < WINDOW:
+        return short(course.label)
+    steady = window_of([rate for _, rate in course.valid]).steady
+    return f"{short(course.label, 20)}, {'steady' if steady else 'not steady'}"
+
+
+CHART = Chart("rounds", "Round by round", panels)
