@@ -62,7 +62,8 @@ def part(name: str, folder: str, index: str) -> None:
             said = f"{len(paths)} results, {len(found.rows)} rows"
         library.close()
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    print(f"{name:16} {seconds:7.3f} s  {cpu:7.3f} CPU s  peak {_peak_mib():6.0f} MiB (+{_peak_mib() - before_mib:.0f})  {said}")
+    peak = f"peak {_peak_mib():6.0f} MiB (+{_peak_mib() - before_mib:.0f})"
+    print(f"{name:16} {seconds:7.3f} s  {cpu:7.3f} CPU s  {peak}  {said}", flush=True)
 
 
 def _peak_mib() -> float:
@@ -76,7 +77,7 @@ def main() -> None:
         folder.mkdir()
         make(folder, number)
         size = sum(path.stat().st_size for path in folder.iterdir())
-        print(f"{number} results, {size / 1e6:.0f} MB")
+        print(f"{number} results, {size / 1e6:.0f} MB", flush=True)
         for what in ("json", "scan", "refresh", "search", "compare found", "compare all"):
             subprocess.run([sys.executable, __file__, "--part", what, str(folder), str(index)], check=True)
         print(f"index: {index.stat().st_size / 1e6:.0f} MB")
