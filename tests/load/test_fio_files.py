@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,3 +115,22 @@ def test_files_are_laid_out_and_then_read(directory: Target, run_folder: Path) -
     assert measured.summary.jobs == 2
     assert sorted(os.listdir(directory.devices[0].fd)) == names
     assert list(run_folder.iterdir()) == []
+
+
+@pytest.mark.skipif(proc.find_tool("fio") is None, reason="fio is not installed")
+def test_more_files_than_a_process_has_by_default_are_open_at_once(directory: Target, run_folder: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    spec = spec_of(rw="randread", direct=False, why_buffered="a temporary folder may be in memory", ioengine="psync",
+                   nrfiles=200, numjobs=3, filesize="4KiB", runtime="1s")  # fmt: skip
+    try:
+        for run in (ENGINE.prefill, ENGINE.run):
+            done = run(spec, directory, folder=run_folder, live=lambda sample: None, stop=threading.Event())
+            assert done.problems == ()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_more_files_than_any_process_can_have_are_refused() -> None:
+    spec = spec_of(nrfiles=100_000, numjobs=8, filesize="4KiB")
+    assert "fio-files" in [problem.code for problem in ENGINE.check_target(spec, "w", 1 << 40, kind="directory")]

@@ -13,7 +13,7 @@ import msgspec
 
 from raidtui.base.proc import find_tool
 from raidtui.load.engine import Engine, Estimate, Pattern, Target, TargetDevice
-from raidtui.load.fio import honest, meaning
+from raidtui.load.fio import honest, meaning, open_files
 from raidtui.load.fio.command import command, prefill_spec
 from raidtui.load.fio.options import FioSpec
 from raidtui.load.fio.presets import PRESETS
@@ -172,6 +172,7 @@ class FioEngine:
             if (sample := sampler.feed(report.group)) is not None:
                 live(sample)
 
+        open_files.allow(spec, len(target.devices))
         process = Process(argv, [device.fd for device in target.devices], folder, bounds)
         try:
             ended = process.follow(on_report, stop)

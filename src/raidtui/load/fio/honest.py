@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from raidtui.load.fio.open_files import MOST
 from raidtui.load.fio.options import SYNCHRONOUS_ENGINES, FioSpec
 from raidtui.load.fio.region import ALIGN_BYTES, files_of, region_of
 from raidtui.load.reasons import REASONS
@@ -78,6 +79,12 @@ def _in_directory(spec: FioSpec, size_bytes: int) -> Found:
     elif files.each < max(block, ALIGN_BYTES):
         message = f"blocks of {size_text(block)} do not fit into files of {size_text(files.each)}"
         yield "fio-block-larger-than-region", _block_option(spec), message
+    if spec.numjobs * spec.nrfiles > MOST:
+        yield (
+            "fio-files",
+            "nrfiles",
+            f"{spec.numjobs} jobs with {spec.nrfiles} files each are more than can be open at once",
+        )
     if spec.random_distribution is not None and spec.nrfiles > 1 and not spec.random_distribution.startswith("random"):
         yield "fio-files", "random_distribution", "fio spreads offsets within each file, not over all of them"
 
