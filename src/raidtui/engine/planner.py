@@ -8,7 +8,7 @@ from typing import Any, Final
 from raidtui.base.text import plural
 from raidtui.engine.binding import resolve
 from raidtui.engine.cautions import of_data, of_role
-from raidtui.engine.reading import chosen, kind_problems, reductions, silent
+from raidtui.engine.reading import chosen, kind_problems, reductions, silent, stacking
 from raidtui.load.catalog import engines
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
@@ -65,9 +65,7 @@ def used_roles(scenario: Scenario, options: Options) -> dict[str, Any]:
 class _Planner:
     """Collects steps in order."""
 
-    def __init__(
-        self, scenario: Scenario, binding: Mapping[str, tuple[Disk, ...]], options: Options, token: str
-    ) -> None:
+    def __init__(self, scenario: Scenario, binding: Mapping[str, tuple[Disk, ...]], options: Options, token: str) -> None:
         self.scenario = scenario
         self.policy = scenario.policy
         self.options = options
@@ -78,6 +76,7 @@ class _Planner:
         self.steps: list[Step] = []
         self.cells: list[CellPlan] = []
         self.warnings: list[str] = [text for role, disks in binding.items() for text in of_role(role, disks)]
+        self.warnings += dict.fromkeys(text for name in self.layouts for text in stacking(scenario.layouts[name]))
         self.warnings += self._unsaid()
         self._place: dict[str, Any] = {"phase": "prepare", "block": ""}
 
@@ -86,9 +85,7 @@ class _Planner:
         self._add(Draft("admit", f"Check and lock {plural(len(self.disks), 'disk')}", seconds=2.0))
         blocks = list(self._blocks())
         layouts = self.scenario.layouts
-        planned = {
-            block: plan_layout(layouts[name], self.parts, self.names, self.policy) for block, name, _ in blocks
-        }
+        planned = {block: plan_layout(layouts[name], self.parts, self.names, self.policy) for block, name, _ in blocks}
         zeroed = {disk for block, name, _ in blocks if planned[block].needs_zero for disk in self._disks_of(name)}
         if zeroed:
             self._blank(sorted(zeroed), "Bring {} to zeroes and read them back")

@@ -12,7 +12,7 @@ from raidtui.engine import cautions
 from raidtui.engine.binding import bind_partly
 from raidtui.engine.ceiling import ceiling_of
 from raidtui.engine.planner import disk_part, make_plan, plan_layout
-from raidtui.engine.reading import Given, catalog, layout_problems, open_document, read_whole, reductions, silent
+from raidtui.engine.reading import Given, catalog, layout_problems, open_document, read_whole, reductions, silent, stacking
 from raidtui.engine.stack_view import Ground, Piece, stack_of
 from raidtui.engine.workload_view import workload_view
 from raidtui.load.catalog import engines
@@ -171,6 +171,7 @@ def _warnings(piece: Piece, ground: Ground, patterns: Mapping[str, Pattern]) -> 
 
 
 def _unsaid(layout: str, sketch: Sketch, patterns: Mapping[str, Pattern]) -> Iterator[str]:
+    yield from stacking(sketch.layouts[layout])
     loads = {name: load for name, load in sketch.workloads.items() if name in patterns}
     if how := reductions(sketch.layouts[layout]):
         yield from cautions.of_data({layout: how}, silent(loads))

@@ -18,7 +18,7 @@ from raidtui.model.result import RESULT_SCHEMA, Result
 from raidtui.model.scenario import Catalog, Load, Node, Role, RoleRef, Scenario, read_scenario
 from raidtui.stack import gone
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import reduces, target_kind
+from raidtui.stack.layer import cautions, reduces, target_kind
 from raidtui.stack.tuning.plan import problems_of
 
 _MEET: Final = "Name it in the policy's `only`, or take it out."
@@ -118,6 +118,16 @@ def _crossing_problems(scenario: Scenario) -> Iterator[Problem]:
 def reductions(layout: Node) -> tuple[str, ...]:
     """How any layer of it makes less of what is written: `compresses`, `deduplicates`."""
     return tuple(dict.fromkeys(how for node in layout.walk() for how in reduces(all_layers()[node.kind], node.spec)))
+
+
+def stacking(layout: Node) -> tuple[str, ...]:
+    """What its layers say of those that they stand on."""
+    kinds = {
+        node.place: {source.kind for sources in node.inputs.values() for source in sources if isinstance(source, Node)}
+        for node in layout.walk()
+    }
+    said = (text for node in layout.walk() for text in cautions(all_layers()[node.kind], node.spec, kinds[node.place]))
+    return tuple(dict.fromkeys(said))
 
 
 def silent(loads: Mapping[str, Load]) -> list[str]:

@@ -6,7 +6,7 @@ The doing half is its actions: each step names one, and everything that touches 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -145,6 +145,13 @@ def reduces(layer: Layer, spec: Any) -> tuple[str, ...]:
     """How it makes less of what is written: `compresses`, `deduplicates`; layers that do say so in `reduces(spec)`."""
     says = getattr(layer, "reduces", None)
     found: tuple[str, ...] = says(spec) if says is not None else ()
+    return found
+
+
+def cautions(layer: Layer, spec: Any, below: Collection[str]) -> tuple[str, ...]:
+    """What should be known of it on layers of these kinds, as sentences; layers say such in `cautions(spec, below)`."""
+    says = getattr(layer, "cautions", None)
+    found: tuple[str, ...] = says(spec, below) if says is not None else ()
     return found
 
 

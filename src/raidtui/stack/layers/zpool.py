@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -60,6 +60,13 @@ class ZpoolLayer:
         found = {"compression": "on", "dedup": "off", **spec.inherited, **options.measured_properties(spec)}
         words = (("compression", "compresses"), ("dedup", "deduplicates"))
         return tuple(word for name, word in words if str(found[name]) != "off")
+
+    def cautions(self, spec: ZpoolSpec, below: Collection[str]) -> tuple[str, ...]:
+        """ZFS takes any block device, but some of what it is for it can only do on disks of its own."""
+        return tuple(
+            f"ZFS stands on {kind}: what its checksums find wrong it cannot repair from the copies and parity down there."
+            for kind in sorted({"md", "lvm"} & set(below))
+        )
 
     def measured_as(self, spec: ZpoolSpec) -> TargetKind:
         return "block" if spec.dataset is None else "directory"
