@@ -59,7 +59,8 @@ def _scenario(one: Wanted, layouts: list[str], report: Report, *, brief: bool) -
             except Exception as error:
                 row = Row(one.name, name, dict.fromkeys(COLUMNS, False), 0.0, (f"{type(error).__name__}: {error}",))
             report.add(row, source)
-            if not row.passed and bench is not None:
+            clean = all(row.passed_columns.get(column) for column in ("gone", "blank", "canary"))
+            if not clean and bench is not None:
                 bench.close()
                 bench = None
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+_ENDS = ("step-done", "step-failed")
 Found = tuple[dict[str, bool], list[str]]
 """Which columns hold, and what is wrong."""
 
@@ -43,7 +44,7 @@ def of_journal(events: list[dict[str, Any]]) -> Found:
     plan = next((event["plan"] for event in events if event["kind"] == "run-started"), None)
     if plan is None:
         return {"commands": False}, ["the run did not begin"]
-    executed = {event["step"]: event.get("commands", []) for event in events if event["kind"] == "step-done"}
+    executed = {event["step"]: event.get("commands", []) for event in events if event["kind"] in _ENDS}
     wrong = [
         f"step {step['id']} ({step['title']}) promised: {' '.join(command)}"
         for step in plan["steps"]
