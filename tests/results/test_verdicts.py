@@ -96,14 +96,24 @@ def test_one_layout_measured_twice_in_a_run_gives_the_noise_floor():
     drifted = [*rounds("a", 1), *rounds("again", 2, factor=1.06), *rounds("b", 3, factor=1.05)]
     comparison = compare(with_layouts(result(*drifted), a=same, again=same, b=other))
     assert comparison.same == (("a", "again"),)
-    assert 0.04 < comparison.noise_floor < 0.08
+    assert 0.04 < comparison.noise_floors[0] < 0.08
     assert entries(comparison, "b")[0].verdict == "not told apart"  # it differs by less than the same layout did
     assert entries(comparison, "again")[0].verdict == "different"  # which is what the pair itself shows
     assert "noise floor" in "\n".join(table_lines(comparison, 100))
 
 
 def test_without_such_a_pair_there_is_no_noise_floor():
-    assert compare(result(*rounds("a", 1), *rounds("b", 2))).noise_floor is None
+    assert compare(result(*rounds("a", 1), *rounds("b", 2))).noise_floors == (None,)
+
+
+def test_noise_under_one_workload_hides_nothing_under_another():
+    same = md("raid5", chunk="64KiB")
+    cells = [*rounds("a", 1), *rounds("again", 2), *rounds("b", 3, factor=0.9)]
+    cells += [*rounds("a", 4, workload="v"), *rounds("again", 5, workload="v", factor=1.3),
+              *rounds("b", 6, workload="v", factor=0.9)]  # fmt: skip
+    comparison = compare(with_layouts(result(*cells, loads=("w", "v")), a=same, again=same, b=md("raid6", chunk="64KiB")))
+    assert comparison.noise_floors[0] < 0.03 < 0.2 < comparison.noise_floors[1]
+    assert [one.verdict for one in entries(comparison, "b")] == ["different", "not told apart"]
 
 
 def md(level, **options):

@@ -98,8 +98,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """The results, in the order in which they were given."""
     notes: tuple[str, ...] = ()
     """What a reader must know before believing the shares: a rehearsal, different servers."""
-    noise_floor: float | None = None
-    """How far layouts of one and the same definition in one run were apart (0.02 is 2 %); None without such a pair."""
+    noise_floors: tuple[float | None, ...] = ()
+    """By workload: how far layouts of one and the same definition in one run were apart (0.02 is 2 %); None without any."""
     same: tuple[tuple[str, str], ...] = ()
     """Those pairs."""
 
@@ -142,9 +142,9 @@ def compare_many(
     workloads = tuple(dict.fromkeys(name for names in loads for name in names.values()))
     units = _units(drafts, workloads)
     table = _Table(extracts, drafts, workloads, units, _reference(drafts, baseline), meant)
-    pairs, floor = table.noise()
-    return Comparison(workloads, units, tuple(table.rows(pairs, floor)), table.reference.label if table.reference else "",
-                      tuple(map(_source, extracts)), tuple(notes_on(extracts)), floor,
+    pairs, floors = table.noise()
+    return Comparison(workloads, units, tuple(table.rows(pairs, floors)), table.reference.label if table.reference else "",
+                      tuple(map(_source, extracts)), tuple(notes_on(extracts)), tuple(floors.values()),
                       tuple((a.label, b.label) for a, b in pairs))  # fmt: skip
 
 
@@ -161,18 +161,21 @@ class _Table:
             draft.count(dict(self._columns))
         self.reference = reference
 
-    def noise(self) -> tuple[list[tuple[_Draft, _Draft]], float | None]:
-        """Rows of one definition in one run, and how far they were apart."""
+    def noise(self) -> tuple[list[tuple[_Draft, _Draft]], dict[str, float | None]]:
+        """Rows of one definition in one run, and by workload how far they were apart."""
         groups: dict[tuple[int, str, frozenset[tuple[str, str]]], list[_Draft]] = {}
         for draft in self._drafts:
             options = given_options(self._extracts[draft.source - 1].layouts[draft.layout])
             if options and not self._extracts[draft.source - 1].imported:
                 groups.setdefault((draft.source, draft.part, options), []).append(draft)
         pairs = [pair for group in groups.values() for pair in combinations(group, 2)]
-        medians = ((a.medians[name], b.medians[name]) for a, b in pairs for name in a.medians if name in b.medians)
-        return pairs, noise_floor(medians)
+        floors = {}
+        for name, _ in self._columns:
+            both = [(a.medians[name], b.medians[name]) for a, b in pairs if name in a.medians and name in b.medians]
+            floors[name] = noise_floor(both)
+        return pairs, floors
 
-    def rows(self, pairs: Sequence[tuple[_Draft, _Draft]], floor: float | None) -> Iterator[Row]:
+    def rows(self, pairs: Sequence[tuple[_Draft, _Draft]], floors: Mapping[str, float | None]) -> Iterator[Row]:
         """All rows; verdicts are given to all of them together."""
         judged = self._judged()
         same = {(a.label, b.label) for a, b in pairs} | {(b.label, a.label) for a, b in pairs}
@@ -182,7 +185,7 @@ class _Table:
                 base = self._base(draft, name)
                 word = judged.get((draft.label, name))
                 entry = _entry(draft, name, base, word) if name in draft.points else None
-                if floor is not None and entry is not None and self.reference is not None:
+                if (floor := floors[name]) is not None and entry is not None and self.reference is not None:
                     entry = entry if (draft.label, self.reference.label) in same else _above(entry, floor)
                 entries.append(entry)
             shares = [e.of_baseline for e in entries if e is not None and e.of_baseline is not None]

@@ -139,9 +139,14 @@ def legend_lines(comparison: Comparison) -> list[str]:
         found.append("?: too few rounds to tell a difference from chance: four of each are needed")
     if any(map(share_interval_text, entries)):
         found.append("[ ]: the share lies there with 95 % confidence")
-    if comparison.noise_floor is not None:
+    floors = [
+        f"{percent_text(floor)} ({name})"
+        for name, floor in zip(comparison.workloads, comparison.noise_floors, strict=True)
+        if floor is not None
+    ]
+    if floors:
         pairs = ", ".join(f"{a} and {b}" for a, b in comparison.same[:4])
-        found.append(f"noise floor {percent_text(comparison.noise_floor)}: so far apart were {pairs}, which are the same")
+        found.append(f"noise floor {', '.join(floors)}: so far apart were {pairs}, which are the same")
     return found
 
 
