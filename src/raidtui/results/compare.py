@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain, combinations
 from math import log, log1p
 from statistics import median
@@ -23,6 +25,9 @@ from raidtui.results.statistics.noise import noise_floor
 
 BULK_BYTES = 256 << 10
 """From this block size on a workload is about throughput: MB/s says more than IOPS."""
+
+_MANY = 500
+"""Results."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -136,6 +141,24 @@ def compare_many(
     were meant to differ.
     """
     extracts = [extract(one) if isinstance(one, Result) else one for one in results]
+    with _uncollected(len(extracts) > _MANY):
+        return _compared(extracts, baseline, meant)
+
+
+@contextmanager
+def _uncollected(many: bool) -> Iterator[None]:
+    """Of thousands of results nothing becomes garbage on the way; looking for it would take as long as the comparison."""
+    if not many or not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str]) -> Comparison:
     layouts, loads = layout_names(extracts), workload_names(extracts)
     drafts = [draft for number, one in enumerate(extracts, 1)
               for draft in _drafts(number, one, layouts[number - 1], loads[number - 1])]  # fmt: skip

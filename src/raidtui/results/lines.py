@@ -141,7 +141,7 @@ def legend_lines(comparison: Comparison) -> list[str]:
         found.append("[ ]: the share lies there with 95 % confidence")
     floors = [
         f"{percent_text(floor)} ({name})"
-        for name, floor in zip(comparison.workloads, comparison.noise_floors, strict=True)
+        for name, floor in zip(comparison.workloads, comparison.noise_floors, strict=False)
         if floor is not None
     ]
     if floors:
