@@ -124,6 +124,15 @@ def test_columns_with_headings_of_their_own():
     assert list(table.layouts) == ["raid5", "raid6"]
 
 
+def test_round_numbers_may_be_equal():
+    table = read("layout,workload,IOPS,MB/s\na,write 4k,100000,409.6\nb,write 4k,100000,409.6\nc,write 4k,90000,368.6\n")
+    assert lint(table) == ()
+    table = read(
+        "layout,workload,IOPS,MB/s\na,write 4k,98217.4,402.3\nb,write 4k,98217.4,402.3\nc,write 4k,90111.2,369.1\n"
+    )
+    assert [f.code for f in lint(table)] == ["repeated-value"]
+
+
 def test_what_the_file_says_of_itself():
     table = read("# title: A title\n# source: somewhere\n# unit: MB/s\ntest,raid0\nwrite 1M,500\n")
     assert (table.title, table.source, table.kind) == ("A title", "somewhere", "published")

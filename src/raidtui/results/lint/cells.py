@@ -12,6 +12,9 @@ SLACK = 0.01
 """What measuring itself may add between two counts of one cell: averages of samples beside whole sums."""
 
 
+MOST_OF_A_CELL = 200
+
+
 class CellKey(NamedTuple):
     """One layout under one workload in one round, and one direction of it where that was told apart."""
 
@@ -22,10 +25,12 @@ class CellKey(NamedTuple):
 
 
 def by_cell(table: Table) -> dict[CellKey, list[Figure]]:
-    """The figures of each cell, in the table's order."""
+    """The figures of each cell, in the table's order; of a cell without end, the first ones."""
     found: dict[CellKey, list[Figure]] = {}
     for figure in table.figures:
-        found.setdefault(CellKey(figure.layout, figure.workload, figure.round, figure.direction), []).append(figure)
+        cell = found.setdefault(CellKey(figure.layout, figure.workload, figure.round, figure.direction), [])
+        if len(cell) < MOST_OF_A_CELL:
+            cell.append(figure)
     return found
 
 

@@ -13,6 +13,9 @@ TOLERANCE: Final = 1.0
 """Percentage points."""
 SAME: Final = 0.005
 """Two baselines that are this close are one."""
+MOST: Final = 8
+"""Numbers of one layout and workload that a share is held against."""
+MOST_EXPLAINED: Final = 200
 _METRICS: Final[tuple[Metric, ...]] = ("bandwidth", "iops", "latency")
 
 
@@ -28,6 +31,12 @@ def check(table: Table) -> Iterator[Finding]:
     """`percent-mismatch` for every share that follows from no measured pair of numbers."""
     index = _Index(table)
     shares = [(figure, index.raws(figure)) for figure in table.figures if figure.metric == "share" and figure.of]
+    family: dict[tuple[str, str], list[tuple[Figure, list[Raw]]]] = {}
+    for figure, raws in shares:
+        relatives = family.setdefault((figure.of, workload_label(table, figure.workload)), [])
+        if len(relatives) < MOST_EXPLAINED:
+            relatives.append((figure, raws[:MOST]))
+    explained = 0
     for figure, raws in shares:
         if raws and all(raw.percent.gap(interval(figure)) > TOLERANCE for raw in raws):
             computed = (raws[0].percent.low + raws[0].percent.high) / 2
@@ -35,11 +44,13 @@ def check(table: Table) -> Iterator[Finding]:
                 f"{shown(raws[0].own)} are {computed:,.2f} % of {layout_label(table, figure.of)} "
                 f"({shown(raws[0].reference)}), not {shown(figure)}"
             )
-            hint = _hint(table, index, figure, raws[0], shares)
+            explained += 1
+            relatives = family[figure.of, workload_label(table, figure.workload)]
+            hint = _hint(table, index, figure, raws[0], relatives) if explained <= MOST_EXPLAINED else ""
             yield Finding("percent-mismatch", where(table, figure), f"{sentence}{hint}.", figure.value, round(computed, 2))
 
 
-def _hint(table: Table, index: _Index, figure: Figure, raw: Raw, shares: Sequence[tuple[Figure, Sequence[Raw]]]) -> str:
+def _hint(table: Table, index: _Index, figure: Figure, raw: Raw, relatives: Sequence[tuple[Figure, Sequence[Raw]]]) -> str:
     """Which other baseline it follows from: another layout's number, or one that other percentages share."""
     implied = base(raw.own).over(interval(figure).times(0.01))
     if implied is None:
@@ -48,20 +59,21 @@ def _hint(table: Table, index: _Index, figure: Figure, raw: Raw, shares: Sequenc
         if other.layout != figure.layout and _same(base(other), implied):
             return f"; it follows from {layout_label(table, other.layout)} ({shown(other)}) as 100 %"
     scale = factor(raw.own.unit)
-    label = workload_label(table, figure.workload)
-    found = [
-        f for f, raws in shares
-        if f is not figure and f.of == figure.of and workload_label(table, f.workload) == label
-        and any((of := base(r.own).over(interval(f).times(0.01))) and r.own.metric == raw.own.metric and _same(of, implied)
-                for r in raws)
-        and not any(_same(base(r.reference), implied) for r in raws)
-    ]  # fmt: skip
+    found = [f for f, raws in relatives if f is not figure and _follows_too(f, raws, raw, implied)]
     if not found:
         return ""
     middle = (implied.low + implied.high) / 2 / scale
     count = len({f.layout for f in found})
     words = "one more" if count == 1 else f"{count} more"
     return f"; it follows from another baseline of about {number(middle)} {raw.own.unit}, as do {words} under this workload"
+
+
+def _follows_too(share: Figure, raws: Sequence[Raw], raw: Raw, implied: Interval) -> bool:
+    """Whether another share follows from the implied baseline, and not from the published one."""
+    if any(_same(base(one.reference), implied) for one in raws):
+        return False
+    alike = (base(one.own).over(interval(share).times(0.01)) for one in raws if one.own.metric == raw.own.metric)
+    return any(of is not None and _same(of, implied) for of in alike)
 
 
 def _same(one: Interval, other: Interval) -> bool:
@@ -74,6 +86,7 @@ class _Index:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._by: dict[tuple[str, str, str], list[Figure]] = {}
+        self._raws: dict[tuple[str, str, str, str], list[Raw]] = {}
         self._workload: dict[tuple[str, str], list[Figure]] = {}
         for figure in table.figures:
             if figure.metric in _METRICS:
@@ -84,6 +97,12 @@ class _Index:
     def raws(self, share: Figure) -> list[Raw]:
         """The pairs that it may follow from."""
         label = workload_label(self._table, share.workload)
+        key = (share.layout, share.of, label, share.direction)
+        if key not in self._raws:
+            self._raws[key] = self._found(share, label)
+        return self._raws[key]
+
+    def _found(self, share: Figure, label: str) -> list[Raw]:
         found: list[Raw] = []
         for metric in _METRICS:
             for own in self._matching(share, share.layout, label, metric):
@@ -102,7 +121,7 @@ class _Index:
         return self._workload.get((workload_label(self._table, own.workload), own.metric), ())
 
     def _matching(self, share: Figure, layout: str, label: str, metric: str) -> list[Figure]:
-        found = self._by.get((layout, label, metric), [])
+        found = self._by.get((layout, label, metric), [])[:MOST]
         return [f for f in found if not share.direction or f.direction == share.direction]
 
 

@@ -101,7 +101,7 @@ def _request_sizes(table: Table) -> Iterator[Finding]:
     for figure in table.figures:
         rows.setdefault((figure.layout, figure.workload, figure.round, figure.place), []).append(figure)
     for row in rows.values():
-        for size in of_metric(row, "request-size"):
+        for size in list(of_metric(row, "request-size"))[:1]:
             moved, done = _sum(of_metric(row, "bandwidth")), _sum(of_metric(row, "iops"))
             if size.direction or moved is None or done is None or moved.low <= 0:
                 continue

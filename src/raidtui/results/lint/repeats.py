@@ -19,6 +19,8 @@ SAME_LIMIT: Final = 0.1
 """How likely it is that two things run into one limit, and are then within 0.2 % of each other."""
 LIMIT_WIDTH: Final = 0.002
 LIMIT_CHANCE: Final = 0.004
+MOST_EQUAL: Final = 20
+"""A number that stands more often than this was not copied so often."""
 DIGITS: Final = 5
 """So many digits that count make two equal numbers beside different companions suspicious."""
 MANY: Final = 3
@@ -48,16 +50,17 @@ def _equal_pairs(figures: Sequence[Figure]) -> Iterator[tuple[Figure, Figure]]:
     """Pairs of equal numbers of one unit, also where one was published with a digit more. The earlier comes first."""
     by_value: dict[tuple[str, float], list[Figure]] = {}
     for figure in figures:
-        for value in {round(figure.value, 2) if decimals(figure) > 2 else figure.value, figure.value}:
-            by_value.setdefault((figure.unit, value), []).append(figure)
-    order = {id(figure): number for number, figure in enumerate(figures)}
-    seen: set[tuple[int, int]] = set()
+        by_value.setdefault((figure.unit, round(figure.value, 2)), []).append(figure)
     for group in by_value.values():
-        if len(group) <= 100:
-            for one, other in combinations(sorted(group, key=lambda f: order[id(f)]), 2):
-                if (pair := (id(one), id(other))) not in seen:
-                    seen.add(pair)
-                    yield one, other
+        if len(group) <= MOST_EQUAL:
+            yield from (pair for pair in combinations(group, 2) if _equal(*pair))
+
+
+def _equal(one: Figure, other: Figure) -> bool:
+    places = min(decimals(one), decimals(other))
+    return one.value == other.value or (
+        decimals(one) != decimals(other) and round(one.value, places) == round(other.value, places)
+    )
 
 
 def _contradicted(table: Table, cells: dict[CellKey, list[Figure]], one: Figure, other: Figure) -> bool:
@@ -105,7 +108,7 @@ class _Peers:
             restated = layout_label(self._table, one.layout) == layout_label(self._table, other.layout)
             if (restated and one.round == other.round) or sum(f.value == one.value for f in peers) >= MANY:
                 return False
-        step = max(self._steps[one.unit, _decade(one.value)], _slipped_step(one.value), _own_step(one.value))
+        step = max(self._steps[one.unit, _decade(one.value)], _slipped_step(one.value), _coarser(one, other))
         if SAME_LIMIT * step / (one.value * LIMIT_WIDTH) > LIMIT_CHANCE:
             return False
         pairs = len(peers) * (len(peers) - 1) / 2
@@ -128,9 +131,17 @@ def _steps(figures: Sequence[Figure]) -> dict[tuple[str, int], float]:
     }  # fmt: skip
 
 
+def _coarser(one: Figure, other: Figure) -> float:
+    return max(_own_step(figure.value) for figure in (one, other))
+
+
 def _own_step(value: float) -> float:
-    """What the last digit of the number itself counts: a number that ends in .00 may be a whole one."""
-    return 10.0 ** -len(f"{value:.10g}".partition(".")[2]) if "e" not in f"{value:.10g}" else 1.0
+    """What the last digit that counts stands for: 100,000 and 31.00 may be rounder than the numbers beside them."""
+    digits = f"{value:.10g}"
+    if "e" in digits:
+        return value
+    whole, _, fraction = digits.partition(".")
+    return float(10.0 ** (-len(fraction) if fraction else len(whole) - len(whole.rstrip("0"))))
 
 
 def _slipped_step(value: float) -> float:
