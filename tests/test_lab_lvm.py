@@ -367,7 +367,6 @@ def kills(lab: Lab, disks: list[str], points: str, timeout_s: float) -> tuple[di
     return whole, found
 
 
-@pytest.mark.slow
 def test_recover_takes_a_stack_away_that_was_killed_while_it_was_cached(bench: tuple[Lab, Seen]) -> None:
     lab, _ = bench
     fast, *data = lab.serials[5:]
