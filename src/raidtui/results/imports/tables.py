@@ -53,7 +53,7 @@ class TableReader(NamedTuple):
         for source in sources:
             making.mapping = dict(source.mapping)
             self.add(making, text_of(source), short_name(source.name))
-        return making.finish(short_name(sources[0].name), self.title)
+        return making.finish(short_name(sources[0].name), self.title.removesuffix(", as a table"))
 
     def read(self, sources: Sequence[Source], *, leave_out: bool) -> Imported:
         """The table as a document."""
