@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from raidtui.base import proc
 from raidtui.inventory.arrays import read_volumes as read_all_pvs
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
@@ -24,6 +25,7 @@ from raidtui.stack.lvm.verify import differences
 
 CREATE_TIMEOUT_S: Final = 120.0
 NODE_TIMEOUT_S: Final = 20.0
+INDEX_TIMEOUT_S: Final = 120.0
 
 
 def create_group(context: Context, args: dict[str, Any]) -> Outcome:
@@ -144,6 +146,7 @@ def _make(
         if not is_made({one.volume for one in kernel.mappings(args["name"])}):
             for argv, answer in steps:
                 commands.append(tool.run(argv, answer=answer))
+        _await_index(args["name"])
         volumes = read_volumes(args, paths)
         if not is_made(volumes):
             found = ", ".join(sorted(volumes)) or "none"
@@ -155,6 +158,16 @@ def _make(
 
     facts = or_dismantle(context, args, make)
     return Outcome("created" if commands else "already there", facts, tuple(commands))
+
+
+def _await_index(group: str) -> None:
+    """VDO opens its index after the volume is there; what it came to in the end is read back."""
+    until = time.monotonic() + INDEX_TIMEOUT_S
+    with suppress(proc.ToolError):
+        while any(one.target == "vdo" and "opening" in one.words for one in kernel.status(group)):
+            if time.monotonic() > until:
+                return
+            time.sleep(0.2)
 
 
 def wait_for_node(context: Context, args: dict[str, Any], name: str) -> dict[str, Any]:
