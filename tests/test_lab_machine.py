@@ -95,8 +95,8 @@ def test_a_disk_can_be_added_slowed_down_and_replaced_by_a_blank_one(make_lab: M
     serial = lab.add_disk(DiskSpec(2 * GIB, "ssd"))
     lab.wait_for(f"lsblk -dno SERIAL | grep -q {serial}")
     name = lab.kernel_name(serial)
-    write = f"dd if=/dev/urandom of=/dev/{name} bs=64k count=20 oflag=direct status=none"
-    lab.throttle(serial, iops=20)
+    write = f"dd if=/dev/urandom of=/dev/{name} bs=64k count=60 oflag=direct status=none"
+    lab.throttle(serial, iops=10)
     slow = lab.run(write).seconds
     lab.throttle(serial)
     assert lab.run(write).seconds < slow / 2

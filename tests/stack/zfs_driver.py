@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,16 @@ def undone(bench: Bench, args: dict[str, Any]) -> dict[str, Any]:
     return {"blind": blind.result, "undo": [first.result, second.result], "facts": first.facts, "left": bench.leftovers()}
 
 
+@contextmanager
+def patience(module: Any, seconds: float) -> Iterator[None]:
+    """What is known to be in use is not waited for as long as usual; everything after it is."""
+    usual, module.BUSY_PATIENCE_S = module.BUSY_PATIENCE_S, seconds
+    try:
+        yield
+    finally:
+        module.BUSY_PATIENCE_S = usual
+
+
 def problem_of(work: Callable[[], object]) -> list[Any]:
     try:
         work()
@@ -267,8 +278,8 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     path = bench.context.path(create.args["ref"])
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
-    dismantle.BUSY_PATIENCE_S = 1.0
-    busy = problem_of(lambda: bench.run(planned.teardown[0]))
+    with patience(dismantle, 1.0):
+        busy = problem_of(lambda: bench.run(planned.teardown[0]))
     holder.kill()
     holder.wait()
     return {"bad": bad, "untouched": untouched, "mismatch": mismatch, "busy": busy, "pid": holder.pid,
@@ -341,8 +352,8 @@ def busy_files(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     bench.build(planned)
     point = bench.context.path(planned.targets[0].refs[0])
     holder = subprocess.Popen(["sleep", "600"], cwd=point)
-    mounts.BUSY_PATIENCE_S = 1.0
-    busy = problem_of(lambda: bench.run(planned.teardown[0]))
+    with patience(mounts, 1.0):
+        busy = problem_of(lambda: bench.run(planned.teardown[0]))
     still = [mount.kind for mount in mounts.at(point)]
     holder.kill()
     holder.wait()
