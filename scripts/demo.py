@@ -13,14 +13,15 @@ RAIDTUI = (sys.executable, "-m", "raidtui")
 LAB = "demo"
 ON = ("--on", f"lab:{LAB}")
 ROOT = Path(__file__).resolve().parent.parent
-LONGEST_S = 3600.0
+A_YEAR_S = 365 * 86400.0
+"""The screens stay open as long as somebody wants."""
 
 
 def raidtui(*words: str, capture: bool = False) -> tuple[int, bytes]:
     """Run one command, on our own terminal unless its output is wanted."""
-    child = spawn((*RAIDTUI, *words), stdout=-1 if capture else None, env=os.environ, cwd=ROOT)
+    child = spawn((*RAIDTUI, *words), stdin=None, stdout=-1 if capture else None, env=os.environ, cwd=ROOT)
     out = child.stdout.read() if child.stdout else b""
-    code = child.wait(LONGEST_S)
+    code = child.wait(A_YEAR_S)
     return (1 if code is None else code), out
 
 

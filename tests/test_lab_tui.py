@@ -209,15 +209,37 @@ def killed_while_drawing(bench: Lab, run: str) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(sys.executable, [sys.executable, "-c", _SCREENS, run, *place(f"lab:{bench.name}").argv], dict(os.environ))
-    seen = b""
-    end = time.monotonic() + PATIENCE_S
-    while b"%" not in seen and time.monotonic() < end:
-        if select.select([terminal], [], [], 1.0)[0]:
-            seen += os.read(terminal, 65536)
+    seen = read_until(terminal, b"%")
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     os.close(terminal)
     assert b"%" in seen
+
+
+def test_the_demonstration_opens_the_screens_on_its_lab(bench: Lab) -> None:
+    """As `make demo` does on a terminal; q ends it, and its lab goes with it."""
+    script = Path(__file__).parents[1] / "scripts/demo.py"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(sys.executable, [sys.executable, str(script)], dict(os.environ))
+    assert b"free" in read_until(terminal, b"free")
+    os.write(terminal, b"q")
+    said = read_until(terminal, b"lab demo is gone")
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, said[-2000:]
+
+
+def read_until(terminal: int, wanted: bytes) -> bytes:
+    """What is written to a terminal until this is in it, or until patience or the program ends."""
+    seen = b""
+    end = time.monotonic() + PATIENCE_S
+    while wanted not in seen and time.monotonic() < end:
+        if select.select([terminal], [], [], 1.0)[0]:
+            try:
+                seen += os.read(terminal, 65536)
+            except OSError:
+                break
+    return seen
 
 
 _SCREENS = """
