@@ -21,11 +21,12 @@ from lab_harness import start_lab
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import place
 from raidtui.front.typed_consent import lines_to_type
+from raidtui.lab import life
 from raidtui.lab.control import Lab
 from raidtui.tui.app import RaidtuiApp
 from raidtui.tui.plan.consent_dialog import ConsentDialog
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow]
+pytestmark = pytest.mark.lab
 
 PATIENCE_S = 240.0
 """A scan takes seconds on an emulated machine, and many of them when it is busy."""
@@ -222,10 +223,14 @@ def test_the_demonstration_opens_the_screens_on_its_lab(bench: Lab) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(sys.executable, [sys.executable, str(script)], dict(os.environ))
-    assert b"free" in read_until(terminal, b"free")
-    os.write(terminal, b"q")
-    said = read_until(terminal, b"lab demo is gone")
-    os.close(terminal)
+    try:
+        seen = read_until(terminal, b"6 free")
+        os.write(terminal, b"q")
+        said = read_until(terminal, b"lab demo is gone")
+        os.close(terminal)
+    finally:
+        life.down("demo")
+    assert b"6 free" in seen, seen[-2000:]
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, said[-2000:]
 
 
