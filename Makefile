@@ -48,6 +48,7 @@ lab-all: setup
 bench: setup
 	$(BIN)/python benchmarks/sampler.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/tui_first_frame.py
 	$(BIN)/python benchmarks/tui_table.py
 	$(BIN)/python benchmarks/tui_run.py
 	$(BIN)/python benchmarks/library.py

@@ -105,12 +105,13 @@ def _run(words: Sequence[str], screens: Screens | None) -> int:
             return 2
         args.handler = screens
     args.screens = screens
-    from raidtui.cli.words import report
     from raidtui.model.problem import Exit, ProblemError
 
     try:
         return int(args.handler(args))
     except ProblemError as error:
+        from raidtui.cli.words import report
+
         return report(error, as_json=getattr(args, "json", False), explain_on=args.on)
     except BrokenPipeError:
         raise

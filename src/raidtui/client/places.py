@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from raidtui.base.proc import CLEAN_ENV
-from raidtui.lab import address as lab_address
 from raidtui.model.problem import fail
 
 
@@ -30,6 +29,8 @@ def place(on: str) -> Place:
     if not on:
         return _here()
     if on == "lab" or on.startswith("lab:"):
+        from raidtui.lab import address as lab_address
+
         name = on.partition(":")[2] or "default"
         return Place(f"lab {name}", (*lab_address.engine_argv(name), "raidtui", "engine"), _ssh_env())
     if not re.fullmatch(r"[A-Za-z0-9_.@:%\[\]-]{1,200}", on) or on.startswith("-"):

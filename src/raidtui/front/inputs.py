@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 from raidtui.model.jsonio import MAX_RESULT_BYTES
@@ -75,6 +74,6 @@ def _unknown(name: str, known: dict[str, Path]) -> ProblemError:
 
 def shipped_folder(kind: str) -> Path | None:
     """Where `scenarios` or `themes` that come with raidtui are: inside a wheel's package, or beside a checkout's."""
-    inside = Path(str(files("raidtui"))) / "shipped" / kind
-    checkout = Path(__file__).resolve().parents[3] / kind
+    package = Path(__file__).resolve().parents[1]
+    inside, checkout = package / "shipped" / kind, package.parents[1] / kind
     return next((folder for folder in (inside, checkout) if folder.is_dir()), None)

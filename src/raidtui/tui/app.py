@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
+from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -16,24 +18,31 @@ from textual.signal import Signal
 
 from raidtui.base.paths import config_folder
 from raidtui.base.text import clean
-from raidtui.client.engine_client import EngineClient
-from raidtui.front.words import sentence
-from raidtui.model.problem import ProblemError
-from raidtui.model.protocol import DiskList
-from raidtui.tui.cheat_sheet import CheatSheet
-from raidtui.tui.commands import Everything
-from raidtui.tui.compose.saving import may_lose
-from raidtui.tui.config import read_config
+from raidtui.tui.config import Config, read_config
 from raidtui.tui.draft import Draft, History
 from raidtui.tui.link import Link, LinkState
-from raidtui.tui.run.desk import RunDesk
-from raidtui.tui.run.feed import RunSaid
-from raidtui.tui.screens.compose import ComposeScreen
-from raidtui.tui.screens.disks import DisksScreen
-from raidtui.tui.screens.plan import PlanScreen
-from raidtui.tui.screens.results import ResultsScreen
-from raidtui.tui.screens.run import RunScreen
-from raidtui.tui.theming import choose, few_colours, read_themes
+from raidtui.tui.theming import choose, few_colours, read_themes, shipped_theme
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+    from textual.theme import Theme
+
+    from raidtui.client.engine_client import EngineClient
+    from raidtui.model.protocol import DiskList
+    from raidtui.tui.run.desk import RunDesk
+    from raidtui.tui.run.feed import RunSaid
+
+
+def _screen(mode: str) -> Screen[Any]:
+    """A screen by its mode; its module is imported only when it is shown, as the first frame does without the others."""
+    made: Callable[[], Screen[Any]] = getattr(import_module(f"raidtui.tui.screens.{mode}"), f"{mode.capitalize()}Screen")
+    return made()
+
+
+def _commands() -> type[Provider]:
+    from raidtui.tui.commands import Everything
+
+    return Everything
 
 
 class LinkChanged(Message):
@@ -58,14 +67,10 @@ class RaidtuiApp(App[int]):
     TITLE = "raidtui"
     CSS_PATH = "raidtui.tcss"
     MODES: ClassVar[dict[str, Callable[[], Screen[Any]]]] = {  # type: ignore[assignment]
-        "disks": DisksScreen,
-        "compose": ComposeScreen,
-        "plan": PlanScreen,
-        "run": RunScreen,
-        "results": ResultsScreen,
+        mode: partial(_screen, mode) for mode in ("disks", "compose", "plan", "run", "results")
     }
     DEFAULT_MODE = "disks"
-    COMMANDS = App.COMMANDS | {lambda: Everything}
+    COMMANDS = App.COMMANDS | {_commands}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (160, "-very-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-short"), (36, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -114,29 +119,59 @@ class RaidtuiApp(App[int]):
         self.disks_changed: Signal[DiskList] = Signal(self, "disks")
         self.history = History()
         self.draft_changed: Signal[Draft] = Signal(self, "draft")
-        self.desk = RunDesk(self)
-        """The run that the screen Run shows."""
         self.result_files: list[Path] = []
         """Result files that were named, beside those in the results folder."""
         self._folder = folder or config_folder()
+        self._config = Config()
+        self._notices: list[str] = []
+        self._themes_read = False
         self._begin = begin
         self._ask = ask
 
+    @cached_property
+    def desk(self) -> RunDesk:
+        """The run that the screen Run shows."""
+        from raidtui.tui.run.desk import RunDesk
+
+        return RunDesk(self)
+
+    def on_load(self) -> None:
+        self._config, wrong = read_config(self._folder)
+        self._notices = [wrong] if wrong else []
+        # Before anything is styled: a theme that is set later has everything styled again.
+        if (first := shipped_theme(self._config.theme, self._folder)) is not None:
+            self.register_theme(first)
+            self.theme = first.name
+        else:
+            self.theme = choose(self._config.theme, self._read_themes())
+
     def on_mount(self) -> None:
-        config, wrong = read_config(self._folder)
+        self.set_keymap(self._config.keys)
+        self.call_after_refresh(self._drawn_once)
+
+    def _drawn_once(self) -> None:
+        """All that the first frame does not wait for."""
+        if not self.is_running:
+            return  # left before it was drawn
+        if not self._themes_read:
+            self._read_themes()
+        for notice in self._notices:
+            self.notify(notice, severity="warning", timeout=15, markup=False)
+        self.desk.begin()
+        self.link.start()
+        # What is there by now stays: looking for garbage among it costs more than drawing does.
+        gc.freeze()
+        gc.enable()
+        if self._begin is not None:
+            self._begin(self)
+
+    def _read_themes(self) -> list[Theme]:
         themes, unread = read_themes(self._folder)
         for theme in themes:
             self.register_theme(theme)
-        self.theme = choose(config.theme, themes)
-        self.set_keymap(config.keys)
-        for notice in filter(None, (wrong, unread)):
-            self.notify(notice, severity="warning", timeout=15, markup=False)
-        self.link.start()
-        self.desk.begin()
-        # What is there by now stays: looking for garbage among it costs more than drawing does.
-        self.call_after_refresh(gc.freeze)
-        if self._begin is not None:
-            self.call_after_refresh(self._begin, self)
+        self._notices += [unread] if unread else []
+        self._themes_read = True
+        return themes
 
     def on_unmount(self) -> None:
         self.desk.close()
@@ -193,12 +228,17 @@ class RaidtuiApp(App[int]):
             self.action_show_help_panel()
 
     def action_cheat_sheet(self) -> None:
+        from raidtui.tui.cheat_sheet import CheatSheet
+
         self.push_screen(CheatSheet(self.screen))
 
     def action_reconnect(self) -> None:
         if self._ask is None or self.link_state.up:
             self.link.retry()
             return
+        from raidtui.front.words import sentence
+        from raidtui.model.problem import ProblemError
+
         try:
             with self.suspend():
                 opened = self._ask()
@@ -209,6 +249,8 @@ class RaidtuiApp(App[int]):
 
     def action_leave(self) -> None:
         """End, once what was composed and not saved has been asked about."""
+        from raidtui.tui.compose.saving import may_lose
+
         may_lose(self, "Quit", lambda: self.exit(0))
 
     def say(self, message: Message) -> None:

@@ -6,11 +6,13 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from raidtui.client.engine_client import EngineClient
 from raidtui.model.problem import Problem, ProblemError, fail
-from raidtui.model.protocol import DiskList, Hello
+
+if TYPE_CHECKING:
+    from raidtui.client.engine_client import EngineClient
+    from raidtui.model.protocol import DiskList, Hello
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 8.0
@@ -99,6 +101,8 @@ class Link:
 
     def _session(self) -> None:
         """Open a connection and stay with it until it ends. Raises ProblemError."""
+        from raidtui.model.protocol import DiskList
+
         given, self._first = self._first, None
         client = given or self._connect()
         try:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from argparse import Namespace
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import Place, place
 from raidtui.model.problem import Exit, fail
 
 if TYPE_CHECKING:
+    from raidtui.client.engine_client import EngineClient
     from raidtui.tui.app import RaidtuiApp
 
 
@@ -22,17 +23,24 @@ def start(args: Namespace) -> int:
         raise fail("no-terminal", "the screens need a terminal on stdin, stdout and stderr",
                    remedy="`raidtui --help` lists the commands that need none.", exit=Exit.USAGE)  # fmt: skip
     where = place(args.on)
-    ask = (lambda: EngineClient(where)) if _may_ask(where) else None
+    ask = (lambda: _client(where)) if _may_ask(where) else None
     first = ask() if ask is not None else None
     later = _silent(where)
+    # Hardly anything that is made until the first frame is garbage; the application looks for it from then on.
+    gc.disable()
 
     from raidtui.tui.app import RaidtuiApp
 
-    app = RaidtuiApp(
-        lambda: EngineClient(later), place=where.name, on=args.on, first=first, ask=ask, begin=_opened(args)
-    )
+    app = RaidtuiApp(lambda: _client(later), place=where.name, on=args.on, first=first, ask=ask, begin=_opened(args))
     code = app.run()
     return int(code or app.return_code or 0)
+
+
+def _client(where: Place) -> EngineClient:
+    # Only here, in a thread of the link as a rule: the first frame does without it.
+    from raidtui.client.engine_client import EngineClient
+
+    return EngineClient(where)
 
 
 def _opened(args: Namespace) -> Callable[[RaidtuiApp], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ FEW_COLOURS = "ansi-16"
 """For terminals that have the sixteen ANSI colours and no more."""
 _MANY_COLOURS = ("256color", "direct", "kitty", "alacritty", "ghostty", "foot", "wezterm", "contour", "rio")
 """Parts of TERM that promise 256 colours or more."""
+_BAD = (OSError, ValueError, msgspec.ValidationError, ColorParseError)
+"""What a theme file that cannot be used raises."""
 _MAX_BYTES = 1 << 20
 
 
@@ -49,11 +52,21 @@ def read_themes(own_folder: Path) -> tuple[list[Theme], str]:
     for path in _files(shipped_folder("themes"), own_folder / "themes"):
         try:
             theme = _read(path)
-        except (OSError, ValueError, msgspec.ValidationError, ColorParseError) as error:
+        except _BAD as error:
             bad.append(f"{clean(path.name, 80)}: {clean(error, 160)}")
         else:
             themes[theme.name] = theme
     return list(themes.values()), f"themes that could not be read: {'; '.join(bad)}" if bad else ""
+
+
+def shipped_theme(wanted: str, own_folder: Path, env: Mapping[str, str] = os.environ) -> Theme | None:
+    """The theme to begin with, of one file alone; None where that takes a look at all (the operator has some, say)."""
+    path = next((path for path in _files(shipped_folder("themes")) if path.stem == (wanted or _fitting(env))), None)
+    if path is None or any(_files(own_folder / "themes")):
+        return None
+    with contextlib.suppress(*_BAD):
+        return _read(path)
+    return None
 
 
 def choose(wanted: str, known: list[Theme], env: Mapping[str, str] = os.environ) -> str:
@@ -61,8 +74,11 @@ def choose(wanted: str, known: list[Theme], env: Mapping[str, str] = os.environ)
     names = {theme.name for theme in known}
     if wanted in names:
         return wanted
-    fitting = FEW_COLOURS if few_colours(env) else DEFAULT
-    return next((name for name in (fitting, DEFAULT) if name in names), "textual-dark")
+    return next((name for name in (_fitting(env), DEFAULT) if name in names), "textual-dark")
+
+
+def _fitting(env: Mapping[str, str]) -> str:
+    return FEW_COLOURS if few_colours(env) else DEFAULT
 
 
 def few_colours(env: Mapping[str, str] = os.environ) -> bool:

@@ -13,7 +13,6 @@ from textual.widgets import Input, Static
 
 from raidtui.base.text import clean, plural
 from raidtui.tui.disks.detail import detail
-from raidtui.tui.disks.role_dialog import ask_role, given, taken
 from raidtui.tui.disks.rows import Entry, Shelf, alike, fitting, ids_by_name, ordered
 from raidtui.tui.disks.table import DiskTable
 from raidtui.tui.disks.words import reasons_of, used_by
@@ -34,6 +33,7 @@ class DisksScreen(ModeScreen):
     """A live table beside the details of one disk. Free disks are selected and given to roles of the draft."""
 
     MODE = "disks"
+    AUTO_FOCUS = "#disk-table"
     DEFAULT_CSS = """
     DisksScreen #disk-panes { height: 1fr; }
     DisksScreen #disk-list { width: 1fr; padding: 0; }
@@ -87,7 +87,6 @@ class DisksScreen(ModeScreen):
         app.draft_changed.subscribe(self, lambda _: self._show())
         app.link_changed.subscribe(self, lambda _: self._show())
         self.query_one("#disk-detail").border_title = "Details"
-        self._table.focus()
         self._show()
 
     @property
@@ -216,12 +215,16 @@ class DisksScreen(ModeScreen):
         if not meant[0].facts.free:
             self._say_why_not(meant[0])
             return
+        from raidtui.tui.disks.role_dialog import ask_role
+
         self.app.push_screen(ask_role(self.raidtui.draft, meant), lambda role: self._give(role, meant))
 
     def _give(self, role: str | None, entries: list[Entry]) -> None:
         """The draft's ids are those that the engine has now: disks that went meanwhile are left out."""
         still = [entry for entry in entries if self._selectable(entry.id)]
         if role and still:
+            from raidtui.tui.disks.role_dialog import given
+
             self._picked = frozenset()
             self._mark()
             self.raidtui.change_draft(given(self.raidtui.draft, role, still, self._bound_ids()),
@@ -230,6 +233,8 @@ class DisksScreen(ModeScreen):
     def action_take_out(self) -> None:
         entries = [entry for entry in self._meant() if entry.role]
         if entries:
+            from raidtui.tui.disks.role_dialog import taken
+
             words = f"{plural(len(entries), 'disk')} without a role"
             self.raidtui.change_draft(taken(self.raidtui.draft, entries, self._bound_ids()), words)
 
