@@ -153,12 +153,12 @@ class RaidtuiApp(App[int]):
         """All that the first frame does not wait for."""
         if not self.is_running:
             return  # left before it was drawn
+        self.link.start()
         if not self._themes_read:
             self._read_themes()
         for notice in self._notices:
             self.notify(notice, severity="warning", timeout=15, markup=False)
         self.desk.begin()
-        self.link.start()
         # What is there by now stays: looking for garbage among it costs more than drawing does.
         gc.freeze()
         gc.enable()
