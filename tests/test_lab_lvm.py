@@ -17,7 +17,7 @@ from lab_harness import MakeLab, start_lab
 from raidtui.lab import address
 from raidtui.lab.control import Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(2400)]
 
 HERE = Path(__file__).parent
 DRIVER = HERE / "stack/lvm_driver.py"

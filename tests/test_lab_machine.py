@@ -137,7 +137,8 @@ def test_two_labs_stand_side_by_side_and_share_neither_disks_nor_randomness(make
 def test_the_guests_clock_is_right_and_no_unit_failed(lab: Lab) -> None:
     before = time.time()
     guest = float(lab.run("date +%s.%N").text)
-    assert before - 3 < guest < time.time() + 3
+    # It is set when the machine is resumed; a busy host makes that late by seconds, never by a minute.
+    assert before - 30 < guest < time.time() + 30
     assert lab.run("systemctl --failed --no-legend").text == ""
 
 
