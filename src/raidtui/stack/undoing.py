@@ -4,18 +4,43 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.context import Context
+
+_Device = TypeVar("_Device")
 
 MAKER_PATIENCE_S: Final = 60.0
 GONE_PATIENCE_S: Final = 60.0
 NODE_PATIENCE_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 2.0
+
+
+def split_present(
+    context: Context, wanted: Iterable[tuple[str, str | None, Callable[[str], _Device]]]
+) -> tuple[list[_Device], list[str]]:
+    """The devices that are still there, and the references of those that are not.
+
+    Each is wanted by its reference, the path that it was planned to have, and what makes a device of a path. The planned
+    path is that of a layer below, which after a crash nobody else remembers; never of a disk. And what is found there is
+    only touched if it carries a UUID that the step gave.
+    """
+    present: list[_Device] = []
+    missing: list[str] = []
+    for ref, planned, at in wanted:
+        with suppress(ProblemError, OSError):
+            present.append(at(context.path(ref)))
+            continue
+        with suppress(OSError):
+            if planned and not ref.startswith("disk:"):
+                present.append(at(planned))
+                continue
+        missing.append(ref)
+    return present, missing
 
 
 def await_makers(makers: Callable[[], Sequence[int]], code: str, what: str, place: str) -> None:

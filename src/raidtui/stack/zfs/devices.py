@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from raidtui.base.files import read_text
 from raidtui.inventory import ioctl
 from raidtui.inventory.blkid import signatures
-from raidtui.model.problem import ProblemError
 from raidtui.stack.context import Context
+from raidtui.stack.undoing import split_present
 from raidtui.stack.zfs import gpt
 
 
@@ -32,17 +33,7 @@ def all_devices(context: Context, args: dict[str, Any]) -> list[Device]:
 
 def present_devices(context: Context, args: dict[str, Any]) -> tuple[list[Device], list[str]]:
     """The devices that are still there, and the references of those that are not."""
-    present, missing = [], []
-    for entry in args["devices"]:
-        try:
-            present.append(_device(entry, context.path(entry["ref"])))
-        except (ProblemError, OSError):
-            found = _remembered(entry)
-            if found is None:
-                missing.append(entry["ref"])
-            else:
-                present.append(found)
-    return present, missing
+    return split_present(context, ((entry["ref"], entry["path"], partial(_device, entry)) for entry in args["devices"]))
 
 
 def _device(entry: dict[str, Any], path: str) -> Device:
@@ -54,14 +45,6 @@ def table_of(entry: dict[str, Any]) -> gpt.Table | None:
     if not entry["disk_guid"]:
         return None
     return gpt.Table(entry["disk_guid"], entry["part_guid"], entry["start"], entry["length"])
-
-
-def _remembered(entry: dict[str, Any]) -> Device | None:
-    """A layer below, by the path it was planned to have: after a crash nobody else remembers. Never a disk."""
-    try:
-        return None if entry["ref"].startswith("disk:") else _device(entry, entry["path"])
-    except OSError:
-        return None
 
 
 def partition(device: Device) -> tuple[str, int] | None:
