@@ -114,7 +114,7 @@ PLACED = [
     ("name", ""),
     ("title", "x" * 5000),
     ("policy", {"rounds": 10**9}),
-    ("policy", {"order": "random"}),
+    ("policy", {"order": "backwards"}),
     ("policy", {"hook": "id"}),
     ("policy", {"initial_sync": "never"}),
     ("run", "id"),

@@ -1,5 +1,6 @@
 """Reading result files, and layouts × workloads: medians, spread, shares of a baseline, what is invalid."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from raidtui.model.measure import Direction, Summary
 from raidtui.model.plan import Options
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.result import Built, Cell, Machine, Result
-from raidtui.results.compare import compare
+from raidtui.results.compare import compare, compare_many
 from raidtui.results.load import read_result
 from raidtui.results.numbers import iops_text, latency_text, mb_s_text, percent_text, rate_text
 
@@ -121,3 +122,15 @@ def test_numbers_never_follow_the_locale():
     assert [mb_s_text(v) for v in (90.35e6, 20_275.2e6)] == ["90.3", "20,275"]
     assert [latency_text(v) for v in (None, 8.25, 85, 1240, 2.1e6)] == ["–", "8.2 µs", "85 µs", "1.24 ms", "2.10 s"]
     assert [percent_text(v) for v in (None, 0.012, 0.84, 1.01)] == ["–", "1.2 %", "84 %", "101 %"]
+
+
+def test_slices_of_a_ranking_are_not_the_same_as_whole_workloads():
+    def sliced(**ranking):
+        one = result(cell("a", "w", 100))
+        return msgspec.structs.replace(one, scenario={**one.scenario, "policy": {"ranking": ranking}})
+
+    whole = result(cell("a", "w", 100))
+    assert len(compare_many([whole, whole]).workloads) == 1
+    assert len(compare_many([whole, sliced()]).workloads) == 2
+    assert len(compare_many([sliced(), sliced(slice="5s")]).workloads) == 1
+    assert len(compare_many([sliced(), sliced(slice="10s")]).workloads) == 2

@@ -13,7 +13,9 @@ from test_formats import real
 from raidtui.model.convert import encode
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.extract import extract, slim
+from raidtui.results.library import index
 from raidtui.results.library.index import Library
+from raidtui.results.library.kept import Unfolding, packed, unpacked
 from raidtui.results.library.lean import lean_extract
 
 REAL = Path(__file__).parent.parent / "data" / "results"
@@ -119,7 +121,7 @@ def test_a_comparison_from_the_index_has_the_numbers_of_one_from_the_files(folde
     library = open_library()
     library.refresh()
     paths = sorted(known.path for known in library.search())
-    found, whole = compare_many(list(library.extracts(paths))), compare_many(results)
+    found, whole = compare_many(library.extracts(paths)), compare_many(results)
     assert [row.label for row in found.rows] == [row.label for row in whole.rows]
     assert [[e and (e.median, e.of_baseline, e.verdict, e.latency) for e in row.entries] for row in found.rows] == [
         [e and (e.median, e.of_baseline, e.verdict, e.latency) for e in row.entries] for row in whole.rows
@@ -149,6 +151,61 @@ def test_an_index_that_is_broken_inside_is_made_anew(folder, open_library, tmp_p
     again = open_library()
     assert again.refresh().files == 60
     assert len(again.search("h")) == 60
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_what_was_packed_is_unpacked_as_it_was(number):
+    found = slim(extract(real(number)))
+    data, shared = packed(found)
+    assert Unfolding().extract(unpacked(data), shared) == found
+
+
+def test_what_results_have_in_common_is_kept_and_read_once(folder, open_library, tmp_path):
+    for number in range(30):
+        put(folder, f"r{number}", run=f"run-{number}")
+    library = open_library()
+    library.refresh()
+    with sqlite3.connect(tmp_path / "index.sqlite") as db:
+        assert db.execute("SELECT count(*) FROM shared").fetchone()[0] < 10
+    db.close()
+    one, *others = library.extracts([known.path for known in library.search()])
+    assert len(others) == 29
+    assert all(other.facts is one.facts and other.layouts is one.layouts for other in others)
+    assert all(other.points[0].command is one.points[0].command for other in others)
+
+
+def test_what_no_result_shares_any_more_is_forgotten(folder, open_library, tmp_path, monkeypatch):
+    monkeypatch.setattr(index, "_SWEEP_FROM", 10)
+    for number in range(20):
+        put(folder, f"r{number}", scenario={"name": f"s{number}", "layouts": {"a": {"md": {"level": f"raid{number}"}}}})
+    open_library().refresh()
+    for number in range(1, 20):
+        (folder / f"r{number}.result.json").unlink()
+    library = open_library()
+    assert library.refresh() == (1, 0, 19)
+    with sqlite3.connect(tmp_path / "index.sqlite") as db:
+        assert db.execute("SELECT count(*) FROM shared").fetchone()[0] < 10
+    db.close()
+    assert [one.scenario for one in library.extracts([folder / "r0.result.json"])] == ["s0"]
+
+
+def test_an_index_that_lacks_what_results_share_says_so(folder, open_library, tmp_path):
+    path = put(folder, "one")
+    library = open_library()
+    library.refresh()
+    with sqlite3.connect(tmp_path / "index.sqlite") as db:
+        db.execute("DELETE FROM shared")
+    db.close()
+    with pytest.raises(sqlite3.DatabaseError, match="not whole"):
+        library.extracts([path])
+
+
+def test_an_index_in_memory_needs_no_file(folder):
+    put(folder, "one")
+    library = Library(folder, None)
+    assert library.refresh() == (1, 1, 0)
+    assert len(library.search()) == 1
+    library.close()
 
 
 def test_a_thousand_results_are_compared_without_reading_a_file(folder, open_library):

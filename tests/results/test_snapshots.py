@@ -16,6 +16,7 @@ from test_formats import real, two
 from test_verdicts import rounds
 
 from raidtui.model.problem import ProblemError
+from raidtui.model.result import Pass, Steady
 from raidtui.results.charts.catalog import CHARTS, panels_of
 from raidtui.results.charts.drawing import panel_svg
 from raidtui.results.compare import compare, compare_many
@@ -26,7 +27,10 @@ MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
 def campaign():
-    """Two real results, each of whose cells counts as five rounds that scatter a little; one round is not valid."""
+    """Two real results, each of whose cells counts as five rounds that scatter a little; one round is not valid.
+
+    Each round is made of five passes that are all the same.
+    """
     found = []
     for number in (1, 2):
         one, cells = real(number), []
@@ -37,8 +41,9 @@ def campaign():
                     each.summary, write=msgspec.structs.replace(each.summary.write, iops=each.summary.write.iops * factor)
                 )
                 lost = count == 2 and each.layout == "raid5"
+                steady = Steady(tuple(Pass(61.0 * number, summary) for number in range(5)), 5, (1, 5))
                 cells.append(msgspec.structs.replace(each, round=count, id=f"{each.id}#{count}", summary=summary,
-                             valid=not lost, reasons=("the array resynced",) if lost else ()))  # fmt: skip
+                             steady=steady, valid=not lost, reasons=("the array resynced",) if lost else ()))  # fmt: skip
         found.append(msgspec.structs.replace(one, cells=tuple(cells)))
     return found
 

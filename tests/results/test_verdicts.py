@@ -209,3 +209,58 @@ def test_numbers_alone_compare_like_whole_cells():
     whole, numbers = compare(one), compare_many([slim(extract(one))])
     assert [e.verdict for e in entries(whole, "b")] == [e.verdict for e in entries(numbers, "b")]
     assert [e.share_low for e in entries(whole, "b")] == [e.share_low for e in entries(numbers, "b")]
+
+
+def again(*cells):
+    return [changed(one, again=True, id=f"{one.id}/again") for one in cells]
+
+
+def test_the_second_building_is_no_round_of_the_first_but_gives_the_noise_floor():
+    twice = [*rounds("a", 1), *again(*rounds("a", 2, factor=1.06)), *rounds("b", 3, factor=1.05)]
+    comparison = compare(result(*twice))
+    assert [row.label for row in comparison.rows] == ["a", "b"]
+    of_a = entries(comparison, "a")[0]
+    assert (of_a.cells, len(of_a.points), len(of_a.again)) == (5, 5, 5)
+    assert of_a.median == entries(compare(result(*rounds("a", 1), *rounds("b", 3))), "a")[0].median
+    assert comparison.same == (("a", "a again"),)
+    assert 0.04 < comparison.noise_floors[0] < 0.08
+    assert entries(comparison, "b")[0].verdict == "not told apart"  # it differs by less than the same layout did
+    assert any("a and a again, which are the same" in line for line in table_lines(comparison, 200))
+
+
+def test_a_layout_that_is_told_apart_from_itself_is_said_to_be():
+    drifted = compare(result(*rounds("a", 1), *again(*rounds("a", 2, factor=0.7)), *rounds("b", 3)))
+    assert [note for note in drifted.notes if "told apart from itself" in note]
+    assert not compare(result(*rounds("a", 1), *again(*rounds("a", 2)), *rounds("b", 3))).notes
+
+
+def test_both_buildings_are_among_the_cells_of_every_export():
+    from raidtui.results.formats.xlsx import FORMAT as XLSX
+    from raidtui.results.page.parts import cells_table
+    from raidtui.results.slimming import without_cells
+    from raidtui.results.tidy import tidy
+
+    comparison = compare(result(*rounds("a", 1), *again(*rounds("a", 2)), *rounds("b", 3)))
+    labels = [line["layout"] for line in tidy(comparison)]
+    assert (labels.count("a"), labels.count("a again"), labels.count("b")) == (5, 5, 5)
+    assert cells_table(comparison).count("a again") == 5
+    assert XLSX.write(comparison)
+    assert not any(entry.again for row in without_cells(comparison).rows for entry in row.entries)
+
+
+def test_rounds_that_share_one_build_are_said_to():
+    one = result(*rounds("a", 1), *rounds("b", 2))
+    one.scenario["policy"] = {"order": "grouped", "rounds": 5}
+    assert any("share one build" in note for note in compare(one).notes)
+    single = result(*rounds("a", 1, count=1))
+    single.scenario["policy"] = {"order": "grouped"}
+    assert not compare(single).notes
+
+
+def test_of_layouts_measured_against_themselves_hardly_any_are_called_different():
+    """A/A by drawing: 200 pairs of five rounds from one source, each pair judged alone, where nothing is corrected for."""
+    verdicts = []
+    for seed in range(200):
+        first, second = rounds("a", f"{seed}/1", noise=0.03), rounds("same", f"{seed}/2", noise=0.03)
+        verdicts.append(entries(compare(result(*first, *second)), "same")[0].verdict)
+    assert verdicts.count("different") <= 0.05 * len(verdicts)

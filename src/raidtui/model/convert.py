@@ -78,6 +78,8 @@ def _to_json(value: Any) -> Any:
         return value.text
     if isinstance(value, Operand):
         return value.raw
+    if isinstance(value, str):  # one that knows more than its text
+        return str(value)
     raise NotImplementedError(type(value))
 
 

@@ -190,3 +190,5 @@ class Preview(msgspec.Struct, frozen=True, omit_defaults=True):
     """At most; None where only the disks' speed bounds it, and while there is no plan."""
     erases: tuple[str, ...] = ()
     cells: int = 0
+    ends_early: bool = False
+    """Cells and seconds are the most: a ranking leaves out what it no longer needs."""

@@ -79,10 +79,21 @@ class CellStarted(Event, frozen=True, tag="cell-started"):
     """By kernel name: the kernel name of what it is a member (journal, spare) of. Empty in journals of older versions."""
 
 
+class Skipped(Event, frozen=True, tag="skipped", omit_defaults=True):
+    """Planned, and not needed any more (`Policy.ranking`)."""
+
+    cells: tuple[str, ...]
+    why: str
+    block: str = ""
+    """Where nothing of a block is needed, so that its layout is not built at all."""
+
+
 class WorkloadSampled(Event, frozen=True, tag="sampled"):
     cell: str
     sample: Sample
     prefill: bool = False
+    pass_number: int = 0
+    """Which pass of a workload that is repeated until it is steady; 0 where it is not."""
 
 
 class FrameTaken(Event, frozen=True, tag="frame"):
@@ -126,6 +137,7 @@ AnyEvent = (
     | StepDone
     | StepFailed
     | CellStarted
+    | Skipped
     | WorkloadSampled
     | FrameTaken
     | CellDone

@@ -54,6 +54,16 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
     jobs: int = 0
     queue_depth: int | None = None
     """Of each job, at its end: what a search for a latency found. None where nothing was searched."""
+    latency_target_us: float | None = None
+    """What was searched for, and the share of operations in percent that had to keep it."""
+    latency_percentile: float | None = None
+    within_target_percent: float | None = None
+    """Share of all operations that kept it, at whatever queue depth."""
+
+    @property
+    def moved(self) -> tuple[Direction, ...]:
+        """What moved data: reads, writes and trims, but not syncs."""
+        return tuple(one for one in (self.read, self.write, self.trim) if one is not None and one.ios)
 
     @property
     def written_bytes(self) -> int:
@@ -68,6 +78,10 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     samples: tuple[Sample, ...] = ()
     problems: tuple[str, ...] = ()
     """Reasons why the numbers may be wrong, as sentences; empty when the tool itself saw nothing wrong."""
+    remarks: tuple[str, ...] = ()
+    """What must be known beside the numbers, which stand."""
     version: str = ""
     raw: msgspec.Raw | None = None
     """The tool's own report, unchanged."""
+    bins: dict[str, dict[int, int]] = {}
+    """By direction, where the tool counts them: operations by their latency in ns."""

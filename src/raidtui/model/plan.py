@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from raidtui.model.amplification import Amplification
 from raidtui.model.disk import Fingerprint
 
 Phase = Literal["prepare", "build", "measure", "teardown", "finish"]
@@ -37,7 +38,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str
     phase: Phase
     block: str = ""
-    """The layout and round it belongs to (`raid5#1`): when a build step fails, the block's teardown steps run."""
+    """The building it belongs to (see `block_name`): when a build step fails, the block's teardown steps run."""
     cell: str = ""
     args: dict[str, Any] = {}
     """The action's arguments. Devices are references (`disk:ID`, `md:NAME`), never paths."""
@@ -62,6 +63,12 @@ class CellPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     round: int
     part: str = ""
     size_bytes: int = 0
+    data_disks: tuple[str, ...] = ()
+    """Ids of the disks that keep the layout's data: no journals, caches or spares."""
+    expected_write_amplification: Amplification | None = None
+    """None where nothing is written."""
+    again: bool = False
+    """Measured on the second building of a layout that is measured against itself (`Policy.noise_of`)."""
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -90,6 +97,14 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: float
     writes_bytes: int | None
     warnings: tuple[str, ...] = ()
+    ceilings: dict[str, Any] = {}
+    """Layouts that the plan adds because the policy asks for ceilings: bare disks, by name, as a scenario writes them."""
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether its cells and seconds are the most: a ranking leaves out what it no longer needs."""
+        policy = self.scenario.get("policy")
+        return isinstance(policy, dict) and policy.get("ranking") is not None
 
 
 def plan_digest(scenario: Mapping[str, Any], binding: Mapping[str, tuple[Fingerprint, ...]], options: Options) -> str:
@@ -104,6 +119,20 @@ def plan_digest(scenario: Mapping[str, Any], binding: Mapping[str, tuple[Fingerp
     body = {"scenario": scenario, "disks": disks, "options": msgspec.to_builtins(options)}
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+_AGAIN: Final = " again"
+
+
+def block_name(layout: str, number: int, *, again: bool = False) -> str:
+    """A building of a layout by the first round that is measured on it: `raid5#1`, its second one `raid5#1 again`."""
+    return f"{layout}#{number}{_AGAIN if again else ''}"
+
+
+def block_parts(block: str) -> tuple[str, int, bool]:
+    """Layout, first round, and whether it is the second building. Raises ValueError for what is no block's name."""
+    layout, _, number = block.removesuffix(_AGAIN).rpartition("#")
+    return layout, int(number), block.endswith(_AGAIN)
 
 
 class Names:

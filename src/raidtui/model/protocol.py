@@ -118,6 +118,7 @@ class RunInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     outcome: str = ""
     cells_done: int = 0
     cells: int = 0
+    """Planned, without those that turned out not to be needed."""
     rehearsal: bool = False
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, Literal
 
 import msgspec
 
+from raidtui.model.amplification import Amplification
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.frame import CacheState
+from raidtui.model.mark import Mark, gravest_first, of_weight
 from raidtui.model.measure import Sample, Summary
 from raidtui.model.plan import Argv, Options
 from raidtui.model.problem import Problem
+from raidtui.model.statistics.ranking import Told
 
 RESULT_SCHEMA: Final = "raidtui.result/1"
+NOT_PRECONDITIONED: Final = "not preconditioned"
 
 
 class Machine(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -46,8 +51,46 @@ class DeviceUse(msgspec.Struct, frozen=True, omit_defaults=True):
     max_utilisation_percent: float | None = None
     mean_read_await_ms: float | None = None
     mean_write_await_ms: float | None = None
+    reads_merged: int | None = None
+    """Requests that became part of another one before they reached the device; None where that is not known."""
+    writes_merged: int | None = None
+    flushes: int | None = None
+    """None on kernels before 5.5, which do not count them."""
+    mean_flush_await_ms: float | None = None
+    temperature_max_c: float | None = None
     series: dict[str, list[float | None]] = {}
     """One value per frame, at the cell's `device_at_s`: `read_bytes_per_s`, `util_percent`, `write_await_ms`, …"""
+
+
+class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One run of a workload of several on the same building."""
+
+    at_s: float
+    """When it began, in seconds since the cell did."""
+    summary: Summary
+
+
+class Tracked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One tracking variable over the window, as SNIA's specification looks at it."""
+
+    average: float
+    range_percent: float | None = None
+    """From the smallest to the largest value, in percent of the average; None where the average is 0."""
+    excursion_percent: float | None = None
+    """How far the fitted line rises or falls over the window, likewise."""
+    steady: bool = False
+
+
+class Steady(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A workload that was run again and again until it was steady. The cell's numbers are those of the window."""
+
+    passes: tuple[Pass, ...]
+    reached: int | None
+    """The last pass of the first steady window, counted from 1; None where steady state was not reached."""
+    window: tuple[int, int]
+    """First and last pass of that window, or of the last one that there was."""
+    variables: dict[str, Tracked] = {}
+    """By name: `write IOPS`, `read mean latency`."""
 
 
 class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -59,7 +102,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     round: int
     valid: bool
     reasons: tuple[str, ...] = ()
-    """Why it is not valid."""
+    """Why it is not valid: the sentences of its marks of weight `invalid`."""
     part: str = ""
     summary: Summary | None = None
     samples: tuple[Sample, ...] = ()
@@ -70,6 +113,12 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     cpu_cores_used: float | None = None
     write_amplification: float | None = None
     """Bytes written to members ÷ bytes written by the workload."""
+    threads: dict[str, float] = {}
+    """The busiest threads of the kernel, each with its share of one CPU core in percent: `{"md127_raid5": 98.5}`."""
+    expected_write_amplification: Amplification | None = None
+    """The same by geometry and pattern alone; None where nothing is written, and in files that are older than this."""
+    data_disks: tuple[str, ...] = ()
+    """Ids of the disks that keep the layout's data: no journals, caches or spares. Empty in older files."""
     caches: dict[str, CacheState] = {}
     """The kernel's caches that were asked for something (`Frame.caches`): hits and misses of the cell, sizes at its end."""
     command: Argv = ()
@@ -77,6 +126,26 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: float = 0.0
     report: Any = None
     """The measuring tool's own report, unchanged."""
+    marks: tuple[Mark, ...] = ()
+    """Everything that must be known of its numbers, the gravest first; empty in files that are older than marks."""
+    again: bool = False
+    """Measured on the second building of a layout that is measured against itself: for the noise floor alone."""
+    steady: Steady | None = None
+    """Where the policy asks for steady state. `summary` and `report` (a list of them) are then of the window; samples,
+    devices, CPU and write amplification of all passes.
+    """
+
+
+def marked(cell: Cell, marks: Iterable[Mark]) -> Cell:
+    """The cell with these marks: valid where none of them is of weight `invalid`."""
+    found = gravest_first(marks)
+    reasons = tuple(dict.fromkeys(mark.sentence for mark in of_weight(found, "invalid")))
+    return msgspec.structs.replace(cell, marks=found, valid=not reasons, reasons=reasons)
+
+
+def marks_of(cell: Cell) -> tuple[Mark, ...]:
+    """The cell's marks; of a file that is older than marks, its reasons as such."""
+    return cell.marks or tuple(Mark("invalid-cell", reason) for reason in cell.reasons)
 
 
 class Tuned(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -96,6 +165,7 @@ class Built(msgspec.Struct, frozen=True, omit_defaults=True):
 
     layout: str
     round: int
+    """The first that was measured on it."""
     status: Literal["built", "failed"]
     asked: Any = None
     read_back: dict[str, Any] = {}
@@ -108,9 +178,63 @@ class Built(msgspec.Struct, frozen=True, omit_defaults=True):
     commands: tuple[Argv, ...] = ()
     """Executed, in order, build and teardown."""
     seconds: float = 0.0
-    """How long the building took, initial sync included."""
+    """How long the building took, preconditioning and initial sync included."""
     taken_down: bool = False
     problem: Problem | None = None
+    rounds: int = 1
+    """How many were measured on this one building."""
+    preconditioned: str = NOT_PRECONDITIONED
+    """What its disks were written with before, and whether that is what SNIA's specification asks for."""
+    again: bool = False
+    """The second building of a layout that is measured against itself."""
+
+
+class RankedLayout(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One layout's place under one workload."""
+
+    layout: str
+    place: int | None
+    """1 is best; layouts that are not told apart may share one. None: too few of its cells are valid."""
+    value: float | None
+    """Geometric mean of its rounds, by the ranking's metric."""
+    rounds: int
+    """Valid ones."""
+
+
+class Beyond(msgspec.Struct, frozen=True):
+    """Two layouts that the rounds there were could not tell apart, seen beforehand from how far rounds scatter."""
+
+    layouts: tuple[str, str]
+    round: int
+    """After which it was known."""
+
+
+class Ranked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a campaign that was asked for a ranking knows of one workload."""
+
+    workload: str
+    question: Literal["best", "order"]
+    confidence_percent: float
+    close_enough_percent: float
+    metric: Literal["IOPS", "MB/s", "µs per sync"]
+    """Of the last, less is better."""
+    answered: bool
+    """False: not known yet, or not to be told apart within the rounds that there are."""
+    layouts: tuple[RankedLayout, ...]
+    """Best first."""
+    told: tuple[Told, ...]
+    """In the order in which it became known."""
+    rounds: int
+    """How many were measured."""
+    most_rounds: int
+    spent_s: float
+    """Seconds of measuring, as planned, of the cells that were measured."""
+    most_s: float
+    """The same of all that were planned."""
+    skipped: int = 0
+    """Cells that were not needed."""
+    beyond: tuple[Beyond, ...] = ()
+    """What of the question is left open."""
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -135,3 +259,5 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     layouts: tuple[Built, ...] = ()
     cells: tuple[Cell, ...] = ()
     problems: tuple[Problem, ...] = ()
+    ranking: tuple[Ranked, ...] = ()
+    """By workload, where a ranking was asked for."""

@@ -17,12 +17,11 @@ from msgspec import Meta
 from raidtui.model.convert import Operand, decode
 from raidtui.model.disk import Disk
 from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.scenario_words import NAME_PATTERN, ROLE_PATTERN, SCHEMA
 from raidtui.model.units import Duration, Size
 
-SCHEMA: Final = "raidtui.scenario/1"
-NAME_PATTERN: Final = r"^[a-z0-9][a-z0-9._+-]{0,62}(?!\n)$"
-"""Written so that it means the same to Python, whose `$` also matches before a line break, and to JSON Schema."""
-ROLE_PATTERN: Final = r"^@([a-z][a-z0-9_-]{0,30})(?!\n)$"
+AMOUNT_PATTERN: Final = r"^(none|(?!0(\.0+)?x)[0-9](\.[0-9]{1,2})?x)(?!\n)$"
+"""A multiple of a disk's capacity, below ten."""
 MAX_LAYOUTS: Final = 200
 MAX_WORKLOADS: Final = 200
 MAX_NESTING: Final = 8
@@ -76,26 +75,69 @@ class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """What each of them must be like."""
 
 
+class Ranking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A question that a campaign answers with as few rounds as it takes; the policy's `rounds` are the most."""
+
+    question: Literal["best", "order"] = "best"
+    """`best`: what is told to be worse than another layout is not measured again; `order`: every two are told apart."""
+    confidence: Annotated[float, Meta(ge=50, le=99.99, extra={"unit": "%"})] = 95
+    """How sure everything that is said must be, of all layouts, workloads and rounds together."""
+    close_enough: Annotated[float, Meta(ge=0, le=50, extra={"unit": "%"})] = 5
+    """Layouts that surely differ by less than this need not be told apart."""
+    slice: Duration = msgspec.field(default_factory=lambda: Duration("5s"))
+    """How long each cell is measured at most, instead of the workload's own runtime.
+
+    Long enough for what is to be compared: what only shows after a minute is not seen in seconds.
+    """
+
+
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How the whole matrix is run."""
 
     rounds: Annotated[int, Meta(ge=1, le=100)] = 1
-    """How often every layout is measured with every workload."""
-    order: Literal["interleaved", "grouped"] = "interleaved"
-    """`interleaved`: every layout once per round; `grouped`: a layout is built once and measured in all rounds."""
+    """How often every layout is measured with every workload; with a ranking, at most."""
+    ranking: Ranking | None = None
+    """What is to be found out: rounds end as soon as it is, and cells that no longer matter are left out."""
+    order: Literal["interleaved", "random", "grouped"] = "interleaved"
+    """`interleaved`: every layout is built anew in every round, in the scenario's order.
+
+    `random`: the same with layouts and workloads shuffled in every round; the plan shows how. `grouped`: a layout is built
+    once and measured in all rounds, so that what one building is like by chance is in all of them.
+    """
+    noise_of: Name | None = None
+    """A layout that is built and measured twice in every round: how far the two are apart is the noise floor."""
     prefill: bool = True
     """Write the region before it is read, so that reads never hit unwritten blocks. Files always are."""
+    precondition: Annotated[str, Meta(pattern=AMOUNT_PATTERN, examples=["2x", "1x", "0.5x"])] = "none"
+    """How often each disk is written over, sequentially and after a discard, before every building: `2x` its capacity is
+    what SNIA's test specification asks for. `none`: disks are as blanking left them.
+    """
+    steady: bool = False
+    """Run each workload again and again on the same building, up to 25 times, until the last five runs are steady as
+    SNIA's test specification has it; their average is what is reported.
+    """
     initial_sync: Literal["wait", "skip-if-zeroed"] = "wait"
     """`skip-if-zeroed`: no initial sync where all members were proven to be zero."""
     cooldown: Duration = msgspec.field(default_factory=lambda: Duration("0s"))
     """Idle time before each cell."""
     caches: Literal["warm", "cold"] = "warm"
-    """`cold`: before each cell a ZFS pool is exported and imported, which empties its ARC; `warm`: it stays as it is."""
+    """`cold`: before each cell a ZFS pool is exported and imported, which empties its ARC; `warm`: it stays as it is.
+
+    Where this is left out, caches stay as they are too, and a cell that they answered is marked (`cached-reads`).
+    """
+    ceilings: bool = False
+    """Measure the bare disks of every layout's data too, each alone and all at once, with every workload that the layout
+    meets: what a layout reaches is then held against what its own disks gave in the same run."""
     only: Annotated[dict[Name, Annotated[tuple[Name, ...], Meta(min_length=1)]], Meta(max_length=MAX_LAYOUTS)] = {}
     """Layouts that are measured with these workloads alone; workloads named here are for such layouts alone.
 
     Every other layout is measured with every other workload.
     """
+
+    @property
+    def precondition_times(self) -> float:
+        """0 where disks are not preconditioned."""
+        return 0.0 if self.precondition == "none" else float(self.precondition.removesuffix("x"))
 
     def meets(self, layout: str, workload: str) -> bool:
         """Whether this layout is measured with this workload."""
@@ -229,21 +271,33 @@ def _read(outline: _Outline, catalog: Catalog, place: str) -> Sketch:
     policy = Policy()
     try:
         policy = decode(Policy, outline.policy, f"{place}.policy")
-        problems += _strangers(policy, outline, f"{place}.policy.only")
+        problems += [*_strangers(policy, outline, f"{place}.policy"), *_contradictions(policy, f"{place}.policy")]
     except ProblemError as error:
         problems += error.problems
     return Sketch(roles, layouts, workloads, policy, tuple(problems))
 
 
 def _strangers(policy: Policy, outline: _Outline, place: str) -> Iterator[Problem]:
-    """What `only` names and is not there."""
+    """What the policy names and is not there."""
+    if policy.noise_of is not None and policy.noise_of not in outline.layouts:
+        text = f"there is no layout {policy.noise_of!r}"
+        yield Problem("unknown-name", text, f"{place}.noise_of", "Use the name of a layout.", exit=2)
     for layout, workloads in policy.only.items():
         if layout not in outline.layouts:
-            yield Problem("unknown-name", f"there is no layout {layout!r}", place, "Use the name of a layout.", exit=2)
+            text = f"there is no layout {layout!r}"
+            yield Problem("unknown-name", text, f"{place}.only", "Use the name of a layout.", exit=2)
         for workload in workloads:
             if workload not in outline.workloads:
                 text = f"there is no workload {workload!r}"
-                yield Problem("unknown-name", text, f"{place}.{layout}", "Use the name of a workload.", exit=2)
+                yield Problem("unknown-name", text, f"{place}.only.{layout}", "Use the name of a workload.", exit=2)
+
+
+def _contradictions(policy: Policy, place: str) -> Iterator[Problem]:
+    """What cannot be had together."""
+    if policy.precondition_times and policy.initial_sync == "skip-if-zeroed":
+        text = "preconditioned disks are full of data, and an initial sync can be skipped over zeroes alone"
+        remedy = 'Set "initial_sync" to "wait", or "precondition" to "none".'
+        yield Problem("precondition-not-zero", text, f"{place}.precondition", remedy, exit=2)
 
 
 def _layout(value: Any, place: str, catalog: Catalog, roles: Mapping[str, Role]) -> Node:

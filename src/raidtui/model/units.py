@@ -119,6 +119,12 @@ def size_text(size_bytes: float) -> str:
     return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
 
 
+def size_texts(*sizes: int) -> tuple[str, ...]:
+    """Sizes that are compared with each other, as `size_text`; in bytes where that makes different ones look alike."""
+    texts = tuple(map(size_text, sizes))
+    return texts if len(set(texts)) == len(set(sizes)) else tuple(f"{size} bytes" for size in sizes)
+
+
 def duration_text(seconds: float) -> str:
     """`1 h 05 min`, `3 min 20 s`, `12 s`."""
     whole = round(seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raidtui.model.result import RESULT_SCHEMA, Result
-from raidtui.model.scenario import SCHEMA as SCENARIO_SCHEMA
+from raidtui.model.scenario_words import SCHEMA as SCENARIO_SCHEMA
 from raidtui.model.table import Table
 from raidtui.results.imports.base import Source
 from raidtui.results.imports.document import read_table, schema_named

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain, combinations
 from math import log, log1p
 from statistics import median
 
 import msgspec
 
+from raidtui.base.collecting import uncollected
+from raidtui.model.mark import Mark
 from raidtui.model.measure import Latency
 from raidtui.model.result import Cell, Result
+from raidtui.model.statistics.centre import geometric_mean
+from raidtui.model.statistics.judge import Judged, interval, judge
+from raidtui.model.statistics.noise import noise_floor
+from raidtui.results.accounting import Account, accounts
+from raidtui.results.confounders import Confounder, Differences, Side, given_options
 from raidtui.results.extract import Extract, Point, extract
 from raidtui.results.extract import directions as directions
-from raidtui.results.facts import Confounder, confounders, given_options
 from raidtui.results.latency import merged_latency
 from raidtui.results.naming import layout_names, notes_on, workload_names
 from raidtui.results.numbers import Unit
-from raidtui.results.statistics.centre import geometric_mean
-from raidtui.results.statistics.judge import Judged, interval, judge
-from raidtui.results.statistics.noise import noise_floor
 
 BULK_BYTES = 256 << 10
 """From this block size on a workload is about throughput: MB/s says more than IOPS."""
@@ -30,11 +31,22 @@ _MANY = 500
 """Results."""
 
 
+class Noted(msgspec.Struct, frozen=True, gc=False):
+    """A mark that valid cells of an entry have."""
+
+    code: str
+    sentence: str
+    """Of the first of them: figures differ from cell to cell."""
+    weight: str
+    cells: int
+    """How many of them have it."""
+
+
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """One layout under one workload, over all rounds. Invalid cells are counted but never enter a number."""
 
     median: float | None
-    """Operations or bytes per second, by the workload's unit; None without a valid cell."""
+    """Operations or bytes per second, or percent, by the workload's unit; None without a valid cell."""
     low: float | None
     high: float | None
     of_baseline: float | None
@@ -57,8 +69,12 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     """Welch's p on logarithms, corrected (Holm) for all comparisons of the table."""
     latency: dict[str, Latency] = {}
     """By direction, over all valid rounds: percentiles of the merged histograms, never averages of percentiles."""
+    marks: tuple[Noted, ...] = ()
+    """What must be known of its valid cells, each code once."""
     points: tuple[Point, ...] = ()
     """The cells, in the order in which they were measured."""
+    again: tuple[Point, ...] = ()
+    """Cells on the second building of a layout that is measured against itself: for the noise floor alone."""
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
@@ -77,6 +93,8 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     """How many workloads are in that mean."""
     confounders: tuple[Confounder, ...] = ()
     """What differs from the baseline beside what was meant to."""
+    bare: str = ""
+    """`each` or `together` where it is bare disks, measured so; empty for every other layout."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -104,18 +122,25 @@ class Comparison(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     """What a reader must know before believing the shares: a rehearsal, different servers."""
     noise_floors: tuple[float | None, ...] = ()
-    """By workload: how far layouts of one and the same definition in one run were apart (0.02 is 2 %); None without any."""
+    """By workload: how far two measurements of the same in one run were apart (0.02 is 2 %); None without any.
+
+    The same are two layouts of one definition, and a layout that was built and measured twice in every round.
+    """
     same: tuple[tuple[str, str], ...] = ()
     """Those pairs."""
+    accounts: tuple[Account, ...] = ()
+    """Of every valid cell that is kept whole: the ceiling of its bare disks, the share of it, and what limited it."""
 
 
 class _Draft:
     """A row in the making: its points by workload, and what of them counts."""
 
-    __slots__ = ("label", "layout", "medians", "part", "points", "source", "values")
+    __slots__ = ("again", "label", "layout", "medians", "part", "points", "source", "values")
 
     def __init__(self, label: str, source: int, layout: str, part: str, points: Mapping[str, Sequence[Point]]) -> None:
-        self.label, self.source, self.layout, self.part, self.points = label, source, layout, part, points
+        self.label, self.source, self.layout, self.part = label, source, layout, part
+        self.points = {name: own for name, of in points.items() if (own := [one for one in of if not one.again])}
+        self.again = {name: second for name, of in points.items() if (second := [one for one in of if one.again])}
         self.values: dict[str, list[float]] = {}
         """Rates of valid cells, by workload; only where there are any."""
         self.medians: dict[str, float] = {}
@@ -124,7 +149,8 @@ class _Draft:
         """Find the values, once units are known."""
         for name, points in self.points.items():
             if values := _values(points, units[name]):
-                self.values[name], self.medians[name] = values, median(values)
+                self.values[name] = values
+                self.medians[name] = median(values) if len(values) > 1 else values[0]
 
 
 def compare(result: Result, baseline: str = "") -> Comparison:
@@ -141,21 +167,8 @@ def compare_many(
     were meant to differ.
     """
     extracts = [extract(one) if isinstance(one, Result) else one for one in results]
-    with _uncollected(len(extracts) > _MANY):
+    with uncollected(len(extracts) > _MANY):
         return _compared(extracts, baseline, meant)
-
-
-@contextmanager
-def _uncollected(many: bool) -> Iterator[None]:
-    """Of thousands of results nothing becomes garbage on the way; looking for it would take as long as the comparison."""
-    if not many or not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str]) -> Comparison:
@@ -167,8 +180,8 @@ def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str])
     table = _Table(extracts, drafts, workloads, units, _reference(drafts, baseline), meant)
     pairs, floors = table.noise()
     return Comparison(workloads, units, tuple(table.rows(pairs, floors)), table.reference.label if table.reference else "",
-                      tuple(map(_source, extracts)), tuple(notes_on(extracts)), tuple(floors.values()),
-                      tuple((a.label, b.label) for a, b in pairs))  # fmt: skip
+                      tuple(map(_source, extracts)), (*notes_on(extracts), *table.told_from_itself()),
+                      tuple(floors.values()), tuple(pairs), accounts(extracts, layouts, loads))  # fmt: skip
 
 
 class _Table:
@@ -178,43 +191,69 @@ class _Table:
         self, extracts: Sequence[Extract], drafts: Sequence[_Draft], workloads: tuple[str, ...], units: tuple[Unit, ...],
         reference: _Draft | None, meant: frozenset[str],
     ) -> None:  # fmt: skip
-        self._extracts, self._drafts, self._meant = extracts, drafts, meant
-        self._columns = list(zip(workloads, units, strict=True))
+        self._extracts, self._drafts = extracts, drafts
+        self._places = {name: place for place, name in enumerate(workloads)}
+        self._units = dict(zip(workloads, units, strict=True))
         for draft in drafts:
-            draft.count(dict(self._columns))
+            draft.count(self._units)
         self.reference = reference
+        self._differences = None if reference is None else Differences(self._side(reference), meant)
 
-    def noise(self) -> tuple[list[tuple[_Draft, _Draft]], dict[str, float | None]]:
-        """Rows of one definition in one run, and by workload how far they were apart."""
-        groups: dict[tuple[int, str, frozenset[tuple[str, str]]], list[_Draft]] = {}
-        for draft in self._drafts:
-            options = given_options(self._extracts[draft.source - 1].layouts[draft.layout])
-            if options and not self._extracts[draft.source - 1].imported:
-                groups.setdefault((draft.source, draft.part, options), []).append(draft)
-        pairs = [pair for group in groups.values() for pair in combinations(group, 2)]
+    def noise(self) -> tuple[list[tuple[str, str]], dict[str, float | None]]:
+        """What was measured twice in one run, by label, and by workload how far the two were apart."""
+        pairs = [pair for group in self._same() for pair in combinations(group, 2)]
+        twice = [draft for draft in self._drafts if draft.again]
         floors = {}
-        for name, _ in self._columns:
+        for name, unit in self._units.items():
             both = [(a.medians[name], b.medians[name]) for a, b in pairs if name in a.medians and name in b.medians]
+            both += [(one.medians[name], median(second)) for one in twice
+                     if name in one.medians and (second := _values(one.again.get(name, ()), unit))]  # fmt: skip
             floors[name] = noise_floor(both)
-        return pairs, floors
+        labels = [(one.label, again_label(one.label)) for one in twice] + [(a.label, b.label) for a, b in pairs]
+        return labels, floors
 
-    def rows(self, pairs: Sequence[tuple[_Draft, _Draft]], floors: Mapping[str, float | None]) -> Iterator[Row]:
+    def told_from_itself(self) -> Iterator[str]:
+        """Where the two buildings of one layout are told apart: what keeps them apart is in every other difference too."""
+        asked = [(one, name, second) for one in self._drafts for name, points in one.again.items()
+                 if name in one.values and (second := _values(points, self._units[name]))]  # fmt: skip
+        judged = judge([(one.values[name], second) for one, name, second in asked])
+        for (one, name, _), found in zip(asked, judged, strict=True):
+            if found.verdict == "different":
+                yield (f"{one.label} is told apart from itself under {name}: something beside the layouts changed, "
+                       "and is in the other differences too")  # fmt: skip
+
+    def _same(self) -> Iterator[list[_Draft]]:
+        """Rows of one definition in one run."""
+        groups: dict[tuple[int, str, frozenset[tuple[str, str]]], list[_Draft]] = {}
+        options: dict[int, frozenset[tuple[str, str]]] = {}
+        for draft in self._drafts:
+            one = self._extracts[draft.source - 1]
+            if one.imported:
+                continue
+            facts = one.layouts[draft.layout]
+            # Results share what they have in common: what was defined is then worked out once.
+            given = options.get(id(facts))
+            if given is None:
+                given = options[id(facts)] = given_options(facts)
+            if given:
+                groups.setdefault((draft.source, draft.part, given), []).append(draft)
+        return (group for group in groups.values() if len(group) > 1)
+
+    def rows(self, pairs: Sequence[tuple[str, str]], floors: Mapping[str, float | None]) -> Iterator[Row]:
         """All rows; verdicts are given to all of them together."""
         judged = self._judged()
-        same = {(a.label, b.label) for a, b in pairs} | {(b.label, a.label) for a, b in pairs}
+        same = {*pairs, *((b, a) for a, b in pairs)}
         for draft in self._drafts:
-            entries = []
-            for name, _ in self._columns:
-                base = self._base(draft, name)
-                word = judged.get((draft.label, name))
-                entry = _entry(draft, name, base, word) if name in draft.points else None
-                if (floor := floors[name]) is not None and entry is not None and self.reference is not None:
-                    entry = entry if (draft.label, self.reference.label) in same else _above(entry, floor)
-                entries.append(entry)
-            shares = [e.of_baseline for e in entries if e is not None and e.of_baseline is not None]
-            one = self._extracts[draft.source - 1]
-            yield Row(draft.label, tuple(entries), one.failed.get(draft.layout, ""), draft.source,
-                      geometric_mean(shares), len(shares), self._confounders(draft))  # fmt: skip
+            entries: list[Entry | None] = [None] * len(self._places)
+            of_same = self.reference is not None and (draft.label, self.reference.label) in same
+            for name in draft.points:
+                entry = _entry(draft, name, self._base(draft, name), judged.get((draft.label, name)))
+                floor = floors[name]
+                entries[self._places[name]] = entry if floor is None or of_same else _above(entry, floor)
+            shares = [entry.of_baseline for entry in entries if entry is not None and entry.of_baseline is not None]
+            failed = self._extracts[draft.source - 1].failed.get(draft.layout, "")
+            yield Row(draft.label, tuple(entries), failed, draft.source, geometric_mean(shares), len(shares),
+                      self._confounders(draft), self._extracts[draft.source - 1].bare.get(draft.layout, ""))  # fmt: skip
 
     def _base(self, draft: _Draft, name: str) -> float | None:
         return None if self.reference is None or draft is self.reference else self.reference.medians.get(name)
@@ -231,20 +270,13 @@ class _Table:
         return dict(zip(keys, judge(pairs), strict=True))
 
     def _confounders(self, draft: _Draft) -> tuple[Confounder, ...]:
-        reference = self.reference
-        if reference is None or draft is reference:
+        if self._differences is None or draft is self.reference:
             return ()
-        one, base = self._extracts[draft.source - 1], self._extracts[reference.source - 1]
-        found = list(confounders(one.facts if one is not base else {}, base.facts, one.layouts[draft.layout],
-                                 base.layouts[reference.layout], self._meant))  # fmt: skip
-        known = {confounder.fact for confounder in found}
-        for name, points in draft.points.items():
-            of_base = reference.points.get(name)
-            for other in confounders(points[0].facts, of_base[0].facts, {}, {}, self._meant) if of_base else ():
-                if other.fact not in known:
-                    known.add(other.fact)
-                    found.append(other)
-        return tuple(found)
+        return self._differences.of(self._side(draft))
+
+    def _side(self, draft: _Draft) -> Side:
+        one = self._extracts[draft.source - 1]
+        return Side(one.facts, one.layouts[draft.layout], {name: points[0].facts for name, points in draft.points.items()})
 
 
 def _drafts(number: int, one: Extract, layouts: Mapping[str, str], loads: Mapping[str, str]) -> Iterator[_Draft]:
@@ -271,7 +303,13 @@ def _source(one: Extract) -> Source:
 
 def label_of(cell: Cell) -> str:
     """The row a cell belongs to: its layout, and the disk where the layout is measured disk by disk."""
-    return f"{cell.layout} {cell.part}" if cell.part else cell.layout
+    label = f"{cell.layout} {cell.part}" if cell.part else cell.layout
+    return again_label(label) if cell.again else label
+
+
+def again_label(label: str) -> str:
+    """What a row is called where its layout is measured against itself."""
+    return f"{label} again"
 
 
 def unit_of(cells: Sequence[Cell]) -> Unit:
@@ -291,12 +329,12 @@ def rate(cell: Cell, unit: Unit) -> float | None:
 
 def rate_of(point: Point, unit: Unit) -> float | None:
     """The same of a point."""
-    return point.iops if unit == "IOPS" else point.bytes_per_s
+    return point.iops if unit == "IOPS" else point.bytes_per_s if unit == "MB/s" else point.percent
 
 
 def _units(drafts: Sequence[_Draft], workloads: Sequence[str]) -> tuple[Unit, ...]:
-    """As `unit_of`; a table that knows only one of the two rates is shown in that one."""
-    sums = {name: [0.0, 0.0, 0, 0] for name in workloads}
+    """As `unit_of`; a table that knows only one of the two rates is shown in that one, one of percentages in percent."""
+    sums = {name: [0.0, 0.0, 0, 0, 0] for name in workloads}
     for draft in drafts:
         for name, points in draft.points.items():
             of = sums[name]
@@ -307,29 +345,32 @@ def _units(drafts: Sequence[_Draft], workloads: Sequence[str]) -> tuple[Unit, ..
                     of[1] += moved
                 of[2] += iops is not None
                 of[3] += moved is not None
+                of[4] += point.percent is not None
     return tuple(_unit(*sums[name]) for name in workloads)
 
 
-def _unit(iops: float, bytes_per_s: float, with_iops: float, with_bytes: float) -> Unit:
+def _unit(iops: float, bytes_per_s: float, with_iops: float, with_bytes: float, with_percent: float) -> Unit:
+    if with_percent and not with_iops and not with_bytes:
+        return "%"
     if with_iops != with_bytes:
         return "IOPS" if with_iops > with_bytes else "MB/s"
     return "MB/s" if iops and bytes_per_s / iops >= BULK_BYTES else "IOPS"
 
 
 def _entry(draft: _Draft, name: str, base: float | None, judged: Judged | None) -> Entry:
-    points, values, middle = draft.points[name], draft.values.get(name, []), draft.medians.get(name)
-    within = interval(values)
+    points, values, middle = draft.points[name], draft.values.get(name, ()), draft.medians.get(name)
+    valid = [point for point in points if point.valid]
+    low, high = interval(values) or (None, None)
     share = middle / base if middle is not None and base else None
-    one = judged if share is not None else None
+    word, share_low, share_high, rank_p, p = judged if judged is not None and share is not None else _NOT_JUDGED
     return Entry(
-        middle, min(values, default=None), max(values, default=None), share,
-        sum(point.valid for point in points), len(points),
-        _reasons(points),
-        within[0] if within else None, within[1] if within else None,
-        one.verdict if one else "", one.low if one else None, one.high if one else None,
-        one.rank_p if one else None, one.p if one else None,
-        merged_latency([point for point in points if point.valid]), tuple(points),
+        middle, min(values, default=None), max(values, default=None), share, len(valid), len(points),
+        () if len(valid) == len(points) else _reasons(points), low, high, word, share_low, share_high, rank_p, p,
+        merged_latency(valid), _marks(valid), tuple(points), tuple(draft.again.get(name, ())),
     )  # fmt: skip
+
+
+_NOT_JUDGED = ("", None, None, None, None)
 
 
 def _above(entry: Entry, floor: float) -> Entry:
@@ -342,9 +383,17 @@ def _above(entry: Entry, floor: float) -> Entry:
 
 def _reasons(points: Sequence[Point]) -> tuple[str, ...]:
     """Why cells are not valid, each reason once."""
-    if all(point.valid for point in points):
-        return ()
     return tuple(dict.fromkeys(reason for point in points if not point.valid for reason in point.reasons))
+
+
+def _marks(valid: Sequence[Point]) -> tuple[Noted, ...]:
+    """The marks of these cells, by code."""
+    found: dict[str, list[Mark]] = {}
+    for point in valid:
+        for mark in {one.code: one for one in reversed(point.marks)}.values():
+            found.setdefault(mark.code, []).append(mark)
+    marks = [Noted(code, its[0].sentence, its[0].weight, len(its)) for code, its in found.items()]
+    return tuple(sorted(marks, key=lambda mark: (mark.weight, mark.code)))
 
 
 def _values(points: Sequence[Point], unit: Unit) -> list[float]:

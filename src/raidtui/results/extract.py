@@ -5,21 +5,24 @@ An imported table is made into the same, so that a colleague's CSV stands beside
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from raidtui.model.disk import Disk
+from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency, Summary
+from raidtui.model.pooling import DIRECTIONS as DIRECTIONS
 from raidtui.model.result import Built, Cell, Result
-from raidtui.results.facts import layout_facts, machine_facts, workload_facts
+from raidtui.model.statistics.histogram import merged
+from raidtui.results.facts import given_of, layout_facts, machine_facts, server_of, workload_facts
 from raidtui.results.naming import in_order
 
 if TYPE_CHECKING:
     from raidtui.results.library.lean import LeanBuilt, LeanCell, LeanResult
 
-DIRECTIONS = ("read", "write", "trim", "sync")
+_MOVING = ("read", "write", "trim")
 
 
 class Point(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -35,6 +38,8 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     valid: bool = True
     reasons: tuple[str, ...] = ()
     """Why it is not valid."""
+    marks: tuple[Mark, ...] = ()
+    """Everything that must be known of its numbers; empty where it is older than marks."""
     iops: float | None = None
     """All directions that moved data together; None where it is not known."""
     bytes_per_s: float | None = None
@@ -48,6 +53,12 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What was executed."""
     facts: dict[str, str] = {}
     """That belong to this cell alone, by name: `workload.direct`, `fio version`."""
+    again: bool = False
+    """Measured on the second building of a layout that is measured against itself: no round of the layout's own."""
+    percent: float | None = None
+    """Of what a table calls 100 % and gives no rate of; never beside a rate."""
+    queue_depth: int | None = None
+    """Of each job, where a search for a latency found one (`Summary.queue_depth`)."""
     cell: Cell | None = None
     """The whole cell, for charts and histograms; None where only its numbers are known."""
 
@@ -69,19 +80,31 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     failed: dict[str, str] = {}
     """By layout: why it could not be built."""
     workloads: dict[str, str] = {}
-    """By workload, in order: what tells it from others of its name. Equal texts are the same workload."""
+    """By workload, in order: what tells it from others of its name. Equal texts are the same workload, run the same way."""
     facts: dict[str, str] = {}
     """What holds for all of its cells, by name: `kernel`, `fio`, `disks`."""
     imported: bool = False
     """A table, not a run of raidtui."""
+    notes: tuple[str, ...] = ()
+    """What a reader of a table must know."""
+    bare: dict[str, str] = {}
+    """Layouts that are bare disks, each with how they were measured: `each` or `together`. As the two that follow, only
+    where cells are kept whole."""
+    cpus: int = 0
+    """Of the server."""
+    disks: tuple[Disk, ...] = ()
+    """Of the run."""
 
 
 def extract(result: Result | LeanResult) -> Extract:
     """What a comparison needs of `result`. Its cells are kept whole in the points, where they are whole; not copied."""
-    scenario = result.scenario
+    given = given_of(result.scenario) if isinstance(result, Result) else result.given
+    server = server_of(result.machine) if isinstance(result, Result) else result.server
     built: Sequence[Built | LeanBuilt] = result.layouts
-    layouts = in_order(scenario.get("layouts"), [c.layout for c in result.cells] + [b.layout for b in built])
-    loads = in_order(scenario.get("workloads"), [c.workload for c in result.cells])
+    layouts = in_order(given.layouts, [c.layout for c in result.cells] + [b.layout for b in built])
+    loads = in_order(given.workloads, [c.workload for c in result.cells])
+    # A rehearsal is never the same as a measurement.
+    how = "true" if result.rehearsal else "false"
     failed = {
         one.layout: one.problem.message if one.problem else "it could not be built"
         for one in reversed(built)
@@ -90,60 +113,90 @@ def extract(result: Result | LeanResult) -> Extract:
     return Extract(
         run=result.run,
         points=tuple(point(cell) for cell in result.cells),
-        scenario=str(scenario.get("name", "")),
-        title=str(scenario.get("title", "")),
-        host=result.machine.host,
+        scenario=given.name,
+        title=given.title,
+        host=server.host,
         started=result.started,
         rehearsal=result.rehearsal,
         complete=result.complete,
-        layouts={name: layout_facts(result, name) for name in layouts},
+        layouts={name: layout_facts(result, given, name) for name in layouts},
         failed=failed,
-        workloads={name: _definition(_section(scenario, "workloads").get(name), result.rehearsal) for name in loads},
-        facts=machine_facts(result),
+        workloads={name: f"[{given.workloads.get(name, 'null')}, {how}]" for name in loads},
+        facts=machine_facts(result, server, given),
+        bare=_bare(result) if isinstance(result, Result) else {},
+        cpus=result.machine.cpus if isinstance(result, Result) else 0,
+        disks=result.disks if isinstance(result, Result) else (),
     )
 
 
 def slim(found: Extract) -> Extract:
     """Without whole cells: small enough to keep ten thousand of them."""
     points = tuple(msgspec.structs.replace(one, cell=None) for one in found.points)
-    return msgspec.structs.replace(found, points=points)
+    return msgspec.structs.replace(found, points=points, bare={}, cpus=0, disks=())
+
+
+def _bare(result: Result) -> dict[str, str]:
+    """Bare disks among the scenario's own layouts, and those that the plan added."""
+    layouts = result.scenario.get("layouts")
+    asked = {built.layout: built.asked for built in result.layouts}
+    found = {}
+    for name, layout in {**asked, **(layouts if isinstance(layouts, Mapping) else {})}.items():
+        options = layout.get("disk") if isinstance(layout, Mapping) and len(layout) == 1 else None
+        if isinstance(options, Mapping):
+            found[str(name)] = "together" if options.get("mode") == "together" else "each"
+    return found
 
 
 def point(cell: Cell | LeanCell) -> Point:
     """One cell as a point."""
-    moved = directions(cell.summary)
-    latency = {
-        name: direction.latency
-        for name in DIRECTIONS
-        if cell.summary is not None and (direction := getattr(cell.summary, name)) is not None and direction.ios
-    }
+    iops: float | None = None
+    bytes_per_s: float | None = None
+    latency = {}
+    for name in DIRECTIONS if cell.summary is not None else ():
+        direction: Direction | None = getattr(cell.summary, name)
+        if direction is not None and direction.ios:
+            latency[name] = direction.latency
+            if name in _MOVING:
+                iops = direction.iops + (iops or 0)
+                bytes_per_s = direction.bytes_per_s + (bytes_per_s or 0)
     return Point(
-        cell.id, cell.layout, cell.workload, cell.round, cell.part, cell.valid, cell.reasons,
-        sum(d.iops for d in moved) if moved else None, sum(d.bytes_per_s for d in moved) if moved else None,
+        cell.id, cell.layout, cell.workload, cell.round, cell.part, cell.valid, cell.reasons, cell.marks, iops, bytes_per_s,
         latency, cell.cpu_cores_used, cell.write_amplification, cell.started, cell.seconds, cell.command,
-        workload_facts(cell), cell if isinstance(cell, Cell) else None,
+        workload_facts(cell), cell.again, None, cell.summary.queue_depth if cell.summary is not None else None,
+        cell if isinstance(cell, Cell) else None,
     )  # fmt: skip
 
 
 def directions(summary: Summary | None) -> tuple[Direction, ...]:
-    """What moved data: reads, writes and trims, but not syncs."""
-    if summary is None:
-        return ()
-    return tuple(d for d in (summary.read, summary.write, summary.trim) if d is not None and d.ios)
+    """What moved data (`Summary.moved`); nothing where nothing was measured."""
+    return summary.moved if summary is not None else ()
 
 
 def bins(points: Sequence[Point], direction: str) -> list[dict[int, int]]:
-    """The latency histograms of these cells as fio counted them: operations by the middle of their bin in ns."""
+    """The latency histograms of these cells as fio counted them: operations by the middle of their bin in ns.
+
+    One for each cell that has them whole; a cell with several reports (a window of passes) has them merged.
+    """
     found = []
     for one in points:
         report = one.cell.report if one.cell is not None else None
-        for job in report.get("jobs", ()) if isinstance(report, dict) else ():
-            part = job.get(direction, {}) if isinstance(job, dict) else {}
-            spread = part.get("lat_ns" if direction == "sync" else "clat_ns") if isinstance(part, dict) else None
-            given = spread.get("bins") if isinstance(spread, dict) else None
-            if isinstance(given, dict) and given:
-                found.append(_counted(given))
+        parts = [_of_report(each, direction) for each in (report if isinstance(report, list) else [report])]
+        if parts and all(parts):
+            found.append(parts[0] if len(parts) == 1 else merged(parts))
     return found
+
+
+def _of_report(report: Any, direction: str) -> dict[int, int]:
+    """Empty where one of its jobs has none."""
+    found = []
+    for job in report.get("jobs", ()) if isinstance(report, dict) else ():
+        part = job.get(direction, {}) if isinstance(job, dict) else {}
+        spread = part.get("lat_ns" if direction == "sync" else "clat_ns") if isinstance(part, dict) else None
+        given = spread.get("bins") if isinstance(spread, dict) else None
+        found.append(_counted(given) if isinstance(given, dict) else {})
+    if len(found) == 1:
+        return found[0]
+    return merged(found) if all(found) else {}
 
 
 def _counted(given: Mapping[Any, Any]) -> dict[int, int]:
@@ -152,13 +205,3 @@ def _counted(given: Mapping[Any, Any]) -> dict[int, int]:
         return {int(bin_): int(count) for bin_, count in given.items()}
     except (TypeError, ValueError):
         return {}
-
-
-def _definition(given: object, rehearsal: bool) -> str:
-    """What was run, as text: equal for equal workloads. A rehearsal is never the same as a measurement."""
-    return json.dumps([given, rehearsal], sort_keys=True, default=str)
-
-
-def _section(scenario: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    section = scenario.get(name)
-    return section if isinstance(section, Mapping) else {}

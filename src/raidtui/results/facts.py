@@ -2,82 +2,121 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from raidtui.model.result import Cell, Result, Tuned
+from raidtui.model.result import Cell, Machine, Result, Tuned
+from raidtui.model.scenario import Ranking
 
 if TYPE_CHECKING:
     from raidtui.results.library.lean import LeanCell, LeanResult, LeanTuned
 
-_READ_BACK = ("level", "chunk_bytes", "layout", "consistency", "bitmap", "journal_mode", "raid_disks", "metadata",
-              "initial_sync", "volblocksize", "recordsize", "compression", "ashift", "sync", "stripe_bytes", "stripes",
-              "cache_mode", "block_bytes")  # fmt: skip
+AS_BUILT = "as built: "
+
+_READ_BACK = {name: f"{AS_BUILT}{name}" for name in (
+    "level", "chunk_bytes", "layout", "consistency", "bitmap", "journal_mode", "raid_disks", "metadata",
+    "initial_sync", "volblocksize", "recordsize", "compression", "ashift", "sync", "stripe_bytes", "stripes",
+    "cache_mode", "block_bytes",
+)}  # fmt: skip
 """Of what the kernel and the tools said of a layer: what numbers depend on, and names and identities do not."""
 
-_OF_THE_RUN = ("filename", "name", "runtime", "size", "thread", "percentile_list", "group_reporting", "clat_percentiles",
-               "exitall_on_error", "allow_file_create", "allow_mounted_write", "status-interval", "directory")  # fmt: skip
+_OF_THE_RUN = frozenset((
+    "filename", "name", "runtime", "size", "thread", "percentile_list", "group_reporting", "clat_percentiles",
+    "exitall_on_error", "allow_file_create", "allow_mounted_write", "status-interval", "directory",
+))  # fmt: skip
 """Options of fio that say where and how it reports, not what is done."""
 
 _POLICY = ("prefill", "order", "cooldown", "caches")
 
-_AS_BUILT = "as built: "
-_Facts = tuple[tuple[str, str], ...]
+_DEFINITION = json.JSONEncoder(sort_keys=True, default=str)
+PRECONDITIONING = "preconditioning"
+"""The fact that says what the disks were written with before."""
 
 
-class Confounder(NamedTuple):
-    """Something that differs between a row and the baseline, beside what was meant to."""
+class Given(NamedTuple):
+    """What a scenario says, as facts."""
 
-    fact: str
-    here: str
-    baseline: str
+    name: str
+    title: str
+    layouts: dict[str, dict[str, str]]
+    """Options of every layout by their place (`md.chunk`), in the scenario's order."""
+    workloads: dict[str, str]
+    """As text: equal for equal workloads."""
+    policy: dict[str, str]
 
 
-def machine_facts(result: Result | LeanResult) -> dict[str, str]:
-    """The server, its tools and its disks, and how the run was done."""
-    machine, policy = result.machine, result.scenario.get("policy")
-    facts = {
+def given_of(scenario: Mapping[str, Any]) -> Given:
+    """Of a scenario that anybody may have written: what is not there is empty."""
+    layouts, workloads, policy = (_section(scenario, name) for name in ("layouts", "workloads", "policy"))
+    return Given(
+        str(scenario.get("name", "")),
+        str(scenario.get("title", "")),
+        {name: _flat(layout) for name, layout in layouts.items()},
+        {name: _DEFINITION.encode(_as_run(workload, policy)) for name, workload in workloads.items()},
+        {"steady state": "asked for" if policy.get("steady") is True else "not asked for",
+         **{f"policy {name}": _text(policy[name]) for name in _POLICY if name in policy}},
+    )
+
+
+def _as_run(workload: Any, policy: Mapping[str, Any]) -> Any:
+    """Cells of a ranking are slices: not the same as the whole workload, nor as slices of another length."""
+    ranking = policy.get("ranking")
+    if not isinstance(ranking, Mapping):
+        return workload
+    return {"workload": workload, "slice": ranking.get("slice", Ranking().slice.text)}
+
+
+class Server(NamedTuple):
+    """What a result says of the server, as facts."""
+
+    host: str
+    facts: dict[str, str]
+
+
+def server_of(machine: Machine) -> Server:
+    """The server and its tools; what is not known is empty."""
+    return Server(machine.host, {
         "server": machine.host,
         "kernel": machine.kernel,
         "cpu": f"{machine.cpus} × {machine.cpu_model}" if machine.cpu_model else "",
         "memory": f"{machine.memory_bytes / 2**30:.0f} GiB" if machine.memory_bytes else "",
         "governor": machine.governor or "",
         "mitigations": ", ".join(f"{name}: {state}" for name, state in sorted(machine.mitigations.items())),
-        "rehearsal": "yes" if result.rehearsal else "no",
+        "rehearsal": "",
         **{f"tool {name}": version for name, version in sorted(machine.tools.items())},
-    }
-    if isinstance(policy, dict):
-        facts |= {f"policy {name}": _text(policy[name]) for name in _POLICY if name in policy}
-    if result.disks:
-        facts |= {
-            "disks": _counted(disk.model or "unknown model" for disk in result.disks),
-            "firmware": _counted(disk.firmware for disk in result.disks if disk.firmware),
-            "scheduler": _counted(disk.scheduler for disk in result.disks if disk.scheduler),
-            "write cache": _counted(disk.write_cache for disk in result.disks if disk.write_cache),
-            "link": _counted(f"{d.link.speed_gts} GT/s x{d.link.width}" for d in result.disks if d.link),
-        }
+    })  # fmt: skip
+
+
+def machine_facts(result: Result | LeanResult, server: Server, given: Given) -> dict[str, str]:
+    """The server, its tools and its disks, and how the run was done."""
+    facts = {**server.facts, "rehearsal": "yes" if result.rehearsal else "no", **given.policy}
+    if states := sorted({built.preconditioned for built in result.layouts if built.status == "built"}):
+        facts[PRECONDITIONING] = "; ".join(states)
+    if disks := result.disks:
+        facts["disks"] = _counted([disk.model or "unknown model" for disk in disks])
+        facts["firmware"] = _counted([disk.firmware for disk in disks if disk.firmware])
+        facts["scheduler"] = _counted([disk.scheduler for disk in disks if disk.scheduler])
+        facts["write cache"] = _counted([disk.write_cache for disk in disks if disk.write_cache])
+        facts["link"] = _counted([f"{link.speed_gts} GT/s x{link.width}" for disk in disks if (link := disk.link)])
     else:
         facts["disks"] = _counted(disk.model or "unknown model" for disks in result.binding.values() for disk in disks)
     return {name: value for name, value in facts.items() if value}
 
 
-def layout_facts(result: Result | LeanResult, layout: str) -> dict[str, str]:
+def layout_facts(result: Result | LeanResult, given: Given, layout: str) -> dict[str, str]:
     """Options of a layout by their place (`md.chunk`), as given, and where they were left out as the kernel reads them."""
-    section = result.scenario.get("layouts")
-    given = section.get(layout) if isinstance(section, dict) else None
-    facts = dict(_flat(given, ""))
+    facts = dict(given.layouts.get(layout, {}))
     for built in result.layouts:
         if built.layout != layout or built.status != "built":
             continue
         for read in built.read_back.values():
             if isinstance(read, dict):
-                facts |= {f"{_AS_BUILT}{key}": _text(read[key]) for key in _READ_BACK if read.get(key) is not None}
+                facts |= {place: _text(found) for key, place in _READ_BACK.items() if (found := read.get(key)) is not None}
         facts |= _tuned(built.tuning)
         if built.initial_sync:
-            facts[f"{_AS_BUILT}initial_sync"] = built.initial_sync.split(":")[0].split(" for ")[0]
+            facts[f"{AS_BUILT}initial_sync"] = built.initial_sync.split(":")[0].split(" for ")[0]
         break
     return facts
 
@@ -86,102 +125,65 @@ def _tuned(tuning: Mapping[str, Tuned | LeanTuned]) -> dict[str, str]:
     """Settings of the kernel by the name of their file; those of several devices together."""
     values: dict[str, set[str]] = {}
     for what, tuned in tuning.items():
-        values.setdefault(_leaf(what), set()).add(tuned.set)
-    return {f"{_AS_BUILT}{name}": ", ".join(sorted(found)) for name, found in values.items()}
+        values.setdefault(leaf(what), set()).add(tuned.set)
+    return {f"{AS_BUILT}{name}": ", ".join(sorted(found)) for name, found in values.items()}
 
 
-def _leaf(name: str) -> str:
+def leaf(name: str) -> str:
     """`chunk` of `md.chunk`, `scheduler` of `SERIAL queue/scheduler`."""
     return re.split(r"[./ ]", name)[-1]
 
 
 def workload_facts(cell: Cell | LeanCell) -> dict[str, str]:
     """What the tool itself says that it ran with."""
-    version, options = _said_of_itself(cell.report)
-    facts = {f"fio {key}": _text(value) for key, value in options.items() if key not in _OF_THE_RUN}
-    return facts | ({"tool fio": _text(version).removeprefix("fio-")} if version else {})
-
-
-def _said_of_itself(report: Any) -> tuple[object, Mapping[str, Any]]:
-    """Version and options in fio's report, whole or lean; nothing in the reports of other tools."""
+    report = cell.report
+    if isinstance(report, list) and report:
+        report = report[0]  # the passes of one cell were all run with the same
     if isinstance(report, dict):
         version, options = report.get("fio version"), report.get("global options")
+        facts = options_facts(options) if isinstance(options, dict) else {}
     else:
-        version, options = getattr(report, "version", None), getattr(report, "options", None)
-    return version, options if isinstance(options, dict) else {}
+        version, facts = getattr(report, "version", None), getattr(report, "options", {})
+    return {**facts, "tool fio": _text(version).removeprefix("fio-")} if version else facts
 
 
-def confounders(
-    here: Mapping[str, str], there: Mapping[str, str], layout: Mapping[str, str], baseline: Mapping[str, str],
-    meant: frozenset[str] = frozenset(),
-) -> tuple[Confounder, ...]:  # fmt: skip
-    """What differs between two rows (facts of the surroundings, then options of the layouts) beside what was meant to.
-
-    A layout is meant to differ in what it is: its layers and their levels; where those are the same, in one option. What
-    only one of them has is part of what it is. `meant` names facts that were meant to differ.
-    """
-    found = []
-    if here is not there and here != there:
-        found += [Confounder(name, here[name], there[name]) for name in here if name in there and here[name] != there[name]]
-    if layout and layout != baseline:
-        found += _of_layouts(tuple(layout.items()), tuple(baseline.items()))
-    return tuple(one for one in found if one.fact not in meant)
+def options_facts(options: Mapping[str, Any]) -> dict[str, str]:
+    """Of fio's options: what is done, not where and how it reports."""
+    return {f"fio {key}": _text(value) for key, value in options.items() if key not in _OF_THE_RUN}
 
 
-@lru_cache(maxsize=4096)
-def _of_layouts(given_here: _Facts, given_there: _Facts) -> list[Confounder]:
-    layout, baseline = dict(given_here), dict(given_there)
-    common = [name for name in layout if name in baseline and layout[name] != baseline[name]]
-    given = [name for name in common if not _built(name)]
-    if len(given) == 1 and not _is_kind(given[0]) and _given_names(layout) == _given_names(baseline):
-        return []
-    # A chunk that was asked for is named once, not again as it was built.
-    asked = {_leaf(name) for name in layout if not _built(name)}
-    built = [name for name in common if _built(name) and not _follows(name, asked)]
-    return [Confounder(name, layout[name], baseline[name]) for name in [*given, *built] if not _is_kind(name)]
-
-
-def _built(name: str) -> bool:
-    return name.startswith(_AS_BUILT)
-
-
-def _given_names(facts: Mapping[str, str]) -> set[str]:
-    return {name for name in facts if not _built(name)}
-
-
-def _follows(name: str, asked: set[str]) -> bool:
-    """What the kernel says of an option that was asked for, or of what the layout is."""
-    leaf = name.removeprefix(_AS_BUILT)
-    return leaf in asked or leaf.removesuffix("_bytes") in asked or leaf in ("layout", "raid_disks", "metadata")
-
-
-def _is_kind(name: str) -> bool:
-    return name.removeprefix(_AS_BUILT).rpartition(".")[2] in ("level", "type", "mode", "raid", "segtype")
-
-
-def _flat(value: object, place: str) -> Iterator[tuple[str, str]]:
+def _flat(value: object, place: str = "") -> dict[str, str]:
     """Options by place; what a layer stands on is not one of them, but the layers below are walked."""
+    found: dict[str, str] = {}
     if isinstance(value, dict):
-        for key, below in value.items():
-            if key != "on" or isinstance(below, (dict, list)):
-                yield from _flat(below, f"{place}.{key}" if place else str(key))
+        parts = [(f"{place}.{key}" if place else str(key), below, key == "on") for key, below in value.items()]
     elif isinstance(value, list):
-        for index, below in enumerate(value):
-            yield from _flat(below, f"{place}[{index}]")
+        parts = [(f"{place}[{index}]", below, False) for index, below in enumerate(value)]
     else:
-        yield place, _text(value)
+        return {place: _text(value)}
+    for name, below, on in parts:
+        if isinstance(below, (dict, list)):
+            found |= _flat(below, name)
+        elif not on:
+            found[name] = _text(below)
+    return found
+
+
+def _section(scenario: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = scenario.get(name)
+    return section if isinstance(section, Mapping) else {}
 
 
 def _text(value: Any) -> str:
+    if value.__class__ is str:
+        return value
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
 
 
 def _counted(names: Iterable[str]) -> str:
-    return ", ".join(f"{count} × {name}" for name, count in sorted(Counter(names).items()))
-
-
-def given_options(facts: Mapping[str, str]) -> frozenset[tuple[str, str]]:
-    """What a layout was defined by, without what was read back: equal for layouts that are the same."""
-    return frozenset((name, value) for name, value in facts.items() if not _built(name))
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return ", ".join(f"{count} × {name}" for name, count in sorted(counts.items()))

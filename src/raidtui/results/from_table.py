@@ -14,6 +14,7 @@ from raidtui.results.extract import Extract, Point
 from raidtui.results.imports.fio_parts.asked import asked_of
 from raidtui.results.labels import Said, read_command, read_label
 from raidtui.results.lint.cells import factor
+from raidtui.results.relative import relative
 
 _TOTAL: Final = ""
 _FIELDS: Final = {"mean": "mean_us", "p50": "p50_us", "p99": "p99_us", "p99.9": "p999_us", "max": "max_us"}
@@ -21,18 +22,20 @@ _Meaning = tuple[str | None, bool | None, int | None, int | None, int | None, bo
 
 
 def extract_of(table: Table) -> Extract:
-    """Absolute numbers alone: a table of percentages has none to compare."""
+    """Rates; of workloads that have none, the percentages, where all of them are of one layout."""
     cells: dict[tuple[str, str, int], list[Figure]] = {}
     for figure in table.figures:
         if figure.metric in ("iops", "bandwidth", "latency"):
             cells.setdefault((figure.layout, figure.workload, figure.round), []).append(figure)
     points = [_point(table, key, figures) for key, figures in cells.items()]
     known = [point for point in points if point.iops is not None or point.bytes_per_s is not None]
+    shares, notes = relative(table, {point.workload for point in known})
+    known += shares
     return Extract(
         run=table.name, points=tuple(known), scenario=table.name, title=table.title or table.source, host=table.host,
         started=table.date, layouts={key: {} for key in table.layouts},
         workloads={key: f"{table.name}: {key}" for key in dict.fromkeys(point.workload for point in known)},
-        facts={"server": table.host} if table.host else {}, imported=True,
+        facts={"server": table.host} if table.host else {}, imported=True, notes=tuple(notes),
     )  # fmt: skip
 
 
@@ -47,7 +50,7 @@ def aligned(extracts: Sequence[Extract], tables: Mapping[int, Table]) -> list[Ex
             if (meaning := _measured_meaning(definition)) is not None:
                 measured.setdefault(meaning, (name, definition))
     for index, table in tables.items():
-        for name in extracts[index].workloads:
+        for name in _with_rates(extracts[index]):
             if (meaning := _meaning(_done(name, table.workloads[name]))) is not None:
                 measured.setdefault(meaning, (name, f"{table.name}: {name}"))
     return [_renamed(one, tables[index], measured) if index in tables else one for index, one in enumerate(extracts)]
@@ -55,13 +58,21 @@ def aligned(extracts: Sequence[Extract], tables: Mapping[int, Table]) -> list[Ex
 
 def _renamed(one: Extract, table: Table, measured: Mapping[_Meaning, tuple[str, str]]) -> Extract:
     names: dict[str, tuple[str, str]] = {}
+    rates = _with_rates(one)
     for name, definition in one.workloads.items():
-        meaning = _meaning(_done(name, table.workloads[name]))
+        # Percentages are of a layout of their own table: nobody else's stand beside them.
+        meaning = _meaning(_done(name, table.workloads[name])) if name in rates else None
         found = measured.get(meaning, (name, definition)) if meaning is not None else (name, definition)
         # Two workloads of one table stay two: they were published apart.
         names[name] = found if found[0] not in (other for other, _ in names.values()) else (name, definition)
     points = tuple(msgspec.structs.replace(point, workload=names[point.workload][0]) for point in one.points)
     return msgspec.structs.replace(one, points=points, workloads=dict(names.values()))
+
+
+def _with_rates(one: Extract) -> dict[str, None]:
+    """Workloads of which something else than percentages is known, in their order."""
+    known = {point.workload for point in one.points if point.percent is None}
+    return {name: None for name in one.workloads if name in known}
 
 
 def _point(table: Table, key: tuple[str, str, int], figures: Sequence[Figure]) -> Point:

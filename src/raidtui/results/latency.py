@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raidtui.model.measure import Direction, Latency
-from raidtui.results.extract import DIRECTIONS, Point, bins
-from raidtui.results.statistics.histogram import merged, percentiles
-
-_SHARES = (0.50, 0.99, 0.999)
+from raidtui.model.pooling import DIRECTIONS, Part, pooled_latency
+from raidtui.model.statistics.histogram import merged
+from raidtui.results.extract import Point, bins
 
 
 def merged_latency(points: Sequence[Point]) -> dict[str, Latency]:
@@ -25,21 +24,14 @@ def histogram(points: Sequence[Point], direction: str) -> dict[int, int]:
     return merged(found) if len(found) == len(points) else {}
 
 
-def _merged(points: Sequence[Point], direction: str) -> Latency:
-    longest = max((us for one in points if (us := one.latency[direction].max_us) is not None), default=None)
-    counts = histogram(points, direction)
-    at = [None if ns is None else min(ns / 1000, longest or ns / 1000) for ns in percentiles(counts, _SHARES)]
-    return Latency(_mean(points, direction), at[0], at[1], at[2], longest)
+def _merged(points: Sequence[Point], name: str) -> Latency:
+    found = [bins([one], name) for one in points]
+    return pooled_latency([
+        Part(one.latency[name], _ios(one, name), of[0] if of else {}) for one, of in zip(points, found, strict=True)
+    ])  # fmt: skip
 
 
-def _mean(points: Sequence[Point], direction: str) -> float | None:
-    """Weighted by operations; None where their number is not known."""
-    total, ios = 0.0, 0
-    for one in points:
-        summary = one.cell.summary if one.cell is not None else None
-        of: Direction | None = getattr(summary, direction) if summary is not None else None
-        mean_us = one.latency[direction].mean_us
-        if of is None or mean_us is None:
-            return None
-        total, ios = total + mean_us * of.ios, ios + of.ios
-    return total / ios if ios else None
+def _ios(one: Point, name: str) -> int | None:
+    summary = one.cell.summary if one.cell is not None else None
+    of: Direction | None = getattr(summary, name) if summary is not None else None
+    return of.ios if of is not None else None

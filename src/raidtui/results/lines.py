@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from raidtui.results.compare import Comparison, Entry, Row
-from raidtui.results.numbers import NOTHING, Unit, percent_text, rate_text
+from raidtui.results.compare import Comparison, Entry, Noted, Row
+from raidtui.results.numbers import NOTHING, SCALE, Unit, percent_text, rate_text
 
 VALID, PARTLY, INVALID, NOT_BUILT, NOT_MEASURED = "valid", "partly valid", "invalid", "not built", "not measured"
 TOLD, NOT_TOLD, TOO_FEW = "different", "not told apart", "too few rounds"
@@ -43,7 +43,7 @@ def lines(comparison: Comparison) -> Iterator[Line]:
     for row in comparison.rows:
         for index, (workload, unit) in enumerate(zip(comparison.workloads, comparison.units, strict=True)):
             entry = row.entries[index]
-            scale = 1.0 if unit == "IOPS" else 1e-6
+            scale = SCALE[unit]
             low, middle, high = (
                 value if value is None else value * scale
                 for value in ((entry.low, entry.median, entry.high) if entry else (None,) * 3)
@@ -72,6 +72,17 @@ def why(row: Row, index: int) -> str:
     if entry is None:
         return row.failed
     return "; ".join(entry.reasons) or "no reason was given" if entry.valid < entry.cells else ""
+
+
+def beside(row: Row, index: int) -> str:
+    """What must be known of an entry's valid cells; empty where there is nothing."""
+    entry = row.entries[index]
+    return "; ".join(map(mark_words, entry.marks if entry is not None else ()))
+
+
+def mark_words(mark: Noted) -> str:
+    """`disk S1 reached 80 °C [hot-disk]`, and of how many cells it holds where there are several."""
+    return f"{mark.sentence} [{mark.code}]" + (f" ({mark.cells} cells)" if mark.cells > 1 else "")
 
 
 def entry_words(row: Row, index: int, unit: Unit) -> str:
@@ -173,6 +184,10 @@ class Footnotes:
     def mark(self, sentence: str) -> str:
         """` [1]`, or nothing for no sentence."""
         return f" [{self.numbers.setdefault(sentence, len(self.numbers) + 1)}]" if sentence else ""
+
+    def marks(self, row: Row, index: int) -> str:
+        """Of an entry: why it is not wholly valid, and what must be known of what is valid."""
+        return self.mark(why(row, index)) + self.mark(beside(row, index))
 
 
 def source_lines(comparison: Comparison) -> list[str]:

@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from raidtui.model.result import NOT_PRECONDITIONED
+from raidtui.results.facts import PRECONDITIONING
+
 if TYPE_CHECKING:
     from raidtui.results.extract import Extract
 
@@ -47,10 +50,16 @@ def notes_on(extracts: Sequence[Extract]) -> list[str]:
         name = f"result {number}" if several else "this result"
         if one.imported:
             notes.append(f"{name} is a table: nothing but its numbers tells how they were measured")
+        notes += [f"{name}: {note}" for note in one.notes]
         if one.rehearsal:
             notes.append(f"{name} is a rehearsal (--quick): good for trying, not for comparing")
         if not one.complete:
             notes.append(f"{name} is not complete: not every planned cell was measured")
+        if one.facts.get("policy order") == "grouped" and any(point.round > 1 for point in one.points):
+            notes.append(f"in {name} all rounds of a layout share one build (order grouped): "
+                         "what that build was like by chance is in every round")  # fmt: skip
+        if (state := one.facts.get(PRECONDITIONING, NOT_PRECONDITIONED)) != NOT_PRECONDITIONED:
+            notes.append(f"disks of {name}: {state}")
     for what, fact in _LIKENESS:
         found = list(dict.fromkeys(value for one in extracts if (value := one.facts.get(fact))))
         if len(found) > 1:
@@ -67,4 +76,6 @@ _LIKENESS = (
     ("under different kernels", "kernel"),
     ("with different versions of fio", "tool fio"),
     ("on different disks", "disks"),
+    ("with and without waiting for a steady state", "steady state"),
+    ("on disks in different states", PRECONDITIONING),
 )

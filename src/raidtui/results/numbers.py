@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
-Unit = Literal["IOPS", "MB/s"]
+Unit = Literal["IOPS", "MB/s", "%"]
+"""`%` where a table has nothing but percentages of one of its layouts."""
+
+SCALE: Mapping[Unit, float] = MappingProxyType({"IOPS": 1.0, "MB/s": 1e-6, "%": 1.0})
+"""Of what is kept (operations, bytes per second, percent) to what is shown."""
 
 NOTHING = "–"
 """Stands where nothing was measured; never 0."""
@@ -22,9 +28,11 @@ def mb_s_text(bytes_per_s: float) -> str:
 
 
 def rate_text(value: float | None, unit: Unit) -> str:
-    """A rate without its unit; `value` is operations or bytes per second."""
+    """A rate without its unit; `value` is operations or bytes per second, or percent."""
     if value is None:
         return NOTHING
+    if unit == "%":
+        return f"{value:.1f}".removesuffix(".0")
     return iops_text(value) if unit == "IOPS" else mb_s_text(value)
 
 

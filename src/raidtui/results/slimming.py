@@ -8,10 +8,10 @@ from raidtui.results.compare import Comparison
 
 
 def without_cells(comparison: Comparison) -> Comparison:
-    """The same numbers; `points` of every entry are empty."""
+    """The same numbers; `points` and `again` of every entry are empty."""
     replace = msgspec.structs.replace
     rows = tuple(
-        replace(row, entries=tuple(None if entry is None else replace(entry, points=()) for entry in row.entries))
+        replace(row, entries=tuple(None if entry is None else replace(entry, points=(), again=()) for entry in row.entries))
         for row in comparison.rows
     )
     return replace(comparison, rows=rows)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from raidtui.model.measure import Direction
 from raidtui.model.result import Cell, Result
 from raidtui.model.table import TABLE_SCHEMA, Asked, Figure, Subject, Table
+from raidtui.results.compare import label_of
 from raidtui.results.imports.fio_parts.asked import asked_of
 
 _DIRECTIONS: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "trim")
@@ -21,7 +22,7 @@ def table_of_result(result: Result) -> Table:
     for index, cell in enumerate(result.cells):
         if cell.summary is None:
             continue
-        key = f"{cell.layout} {cell.part}" if cell.part else cell.layout
+        key = label_of(cell)
         layouts.setdefault(key, Subject(like=f"{cell.layout}: {models.get(cell.part, '')}" if cell.part else ""))
         workloads.setdefault(cell.workload, _asked(result, cell))
         for name in _DIRECTIONS:

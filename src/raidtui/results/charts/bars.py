@@ -8,7 +8,7 @@ from raidtui.results.charts.base import Chart, Panel
 from raidtui.results.charts.style import Style, short
 from raidtui.results.compare import Comparison, Entry, Row
 from raidtui.results.lines import MARKS, share_text, state_of
-from raidtui.results.numbers import Unit, rate_text
+from raidtui.results.numbers import SCALE, Unit, rate_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ class _Bars:
         self._baseline, self._rows, self._index, self._unit = baseline, rows, index, unit
 
     def __call__(self, axes: Axes, style: Style) -> None:
-        scale = 1.0 if self._unit == "IOPS" else 1e-6
+        scale = SCALE[self._unit]
         largest = max((_reach(row.entries[self._index]) for row in self._rows), default=0.0) * scale or 1.0
         for place, row in enumerate(self._rows):
             entry = row.entries[self._index]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from raidtui.results.charts import bars, heat_map, latency, lines, roofline, rounds
+from raidtui.results.charts import bars, heat_map, latency, lines, passes, roofline, rounds
 from raidtui.results.charts.base import Panel
 from raidtui.results.compare import Comparison
 
-CHARTS = MappingProxyType(
-    {made.name: made for made in (bars.CHART, rounds.CHART, latency.CHART, lines.CHART, heat_map.CHART, roofline.CHART)}
-)
+_ALL = (bars.CHART, rounds.CHART, passes.CHART, latency.CHART, lines.CHART, heat_map.CHART, roofline.CHART)
+CHARTS = MappingProxyType({made.name: made for made in _ALL})
 """By the word that names them on the command line."""
 
 MOST_PANELS = 24

@@ -33,7 +33,7 @@ def panels(comparison: Comparison) -> list[Panel]:
 
 
 class _Roofline:
-    def __init__(self, comparison: Comparison, dots: list[Dot], roof: tuple[float, float] | None) -> None:
+    def __init__(self, comparison: Comparison, dots: list[Dot], roof: Roof | None) -> None:
         self._comparison, self._dots, self._roof = comparison, dots, roof
 
     def __call__(self, axes: Axes, style: Style) -> None:
@@ -45,11 +45,11 @@ class _Roofline:
         sizes = [dot.size_bytes for dot in self._dots]
         left, right = min(sizes) / 2, max(sizes) * 2
         if self._roof is not None:
-            iops, bytes_per_s = self._roof
+            iops, bytes_per_s, words = self._roof
             knee = bytes_per_s / iops
             edge = sorted({left, min(max(knee, left), right), right})
             axes.plot(edge, [min(size * iops, bytes_per_s) / 1e6 for size in edge], color=style.ink, linewidth=1.1,
-                      linestyle="--", label="bare disks, added up")  # fmt: skip
+                      linestyle="--", label=words)  # fmt: skip
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_xlim(left, right)
@@ -72,8 +72,36 @@ def _dots(comparison: Comparison) -> list[Dot]:
     return found
 
 
-def _roof(comparison: Comparison) -> tuple[float, float] | None:
-    """Most operations and most bytes per second of bare disks, added up: of the first result that measured disk by disk."""
+class Roof(NamedTuple):
+    """Most operations and most bytes per second of bare disks."""
+
+    iops: float
+    bytes_per_s: float
+    words: str
+
+
+def _roof(comparison: Comparison) -> Roof | None:
+    """What the disks gave all at once where that was measured; else each alone, added up. Of the first result that did."""
+    return _together(comparison) or _added_up(comparison)
+
+
+def _together(comparison: Comparison) -> Roof | None:
+    rows = [row for row in comparison.rows if row.bare == "together"]
+    first = min((row.source for row in rows), default=0)
+    points = [
+        point
+        for row in rows
+        if row.source == first
+        for entry in row.entries
+        for point in (entry.points if entry is not None else ())
+        if point.valid
+    ]
+    iops = max((point.iops or 0.0 for point in points), default=0.0)
+    moved = max((point.bytes_per_s or 0.0 for point in points), default=0.0)
+    return Roof(iops, moved, "bare disks, all at once") if iops and moved else None
+
+
+def _added_up(comparison: Comparison) -> Roof | None:
     disks: dict[tuple[int, str], tuple[float, float]] = {}
     for row in comparison.rows:
         for entry in row.entries:
@@ -85,7 +113,7 @@ def _roof(comparison: Comparison) -> tuple[float, float] | None:
     first = min((source for source, _ in disks), default=0)
     found = [both for (source, _), both in disks.items() if source == first]
     iops, moved = sum(one for one, _ in found), sum(one for _, one in found)
-    return (iops, moved) if iops and moved else None
+    return Roof(iops, moved, "bare disks, added up") if iops and moved else None
 
 
 def _size(value: float) -> str:

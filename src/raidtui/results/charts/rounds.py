@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from raidtui.model.statistics.steady import WINDOW, window_of
 from raidtui.results.charts.base import Chart, Panel, legend, legend_height
 from raidtui.results.charts.style import Style, short
 from raidtui.results.compare import Comparison, Entry, rate_of
-from raidtui.results.numbers import Unit
-from raidtui.results.statistics.steady import WINDOW, window_of
+from raidtui.results.numbers import SCALE, Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ class _Rounds:
 
 
 def _course(label: str, entry: Entry, unit: Unit) -> Course:
-    scale = 1.0 if unit == "IOPS" else 1e-6
+    scale = SCALE[unit]
     rates = [(one.round, one.valid, rate * scale) for one in entry.points if (rate := rate_of(one, unit)) is not None]
     return Course(
         label,

@@ -10,7 +10,16 @@ from raidtui.results.charts.drawing import available, panel_svg
 from raidtui.results.compare import Comparison
 from raidtui.results.formats.base import Format
 from raidtui.results.lines import legend_lines
-from raidtui.results.page.parts import cells_table, comparison_table, confounder_table, latency_table, sources_table, text
+from raidtui.results.page.parts import (
+    cells_table,
+    comparison_table,
+    confounder_table,
+    latency_table,
+    sources_table,
+    text,
+    where_table,
+)
+from raidtui.results.where import TITLE
 
 _POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
@@ -25,6 +34,7 @@ def write(comparison: Comparison) -> bytes:
     sections = [
         ("table", "Layouts × workloads", _notes(comparison) + comparison_table(comparison)),
         ("charts", "Charts", _charts(comparison)),
+        ("where", TITLE, where_table(comparison)),
         ("latency", "Latency over all rounds", latency_table(comparison)),
         ("confounders", "What else differs", _confounders(comparison)),
         ("cells", "Every cell, its run and its command", cells_table(comparison)),

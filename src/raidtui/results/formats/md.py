@@ -15,8 +15,8 @@ from raidtui.results.lines import (
     has_means,
     legend_lines,
     source_lines,
-    why,
 )
+from raidtui.results.where import ABOUT, HEADS, TEXTS, TITLE, where_lines
 
 
 def write(comparison: Comparison) -> bytes:
@@ -32,7 +32,7 @@ def _lines(comparison: Comparison) -> list[str]:
     found = [f"| Layout | {' | '.join(heads)} |", f"|:---|{'---:|' * len(heads)}"] if heads else ["Nothing was measured."]
     for row in comparison.rows if heads else ():
         cells = [
-            _text(re.sub(" +", " ", entry_words(row, index, unit))) + (notes.mark(why(row, index)))
+            _text(re.sub(" +", " ", entry_words(row, index, unit))) + notes.marks(row, index)
             for index, unit in enumerate(comparison.units)
         ]
         cells += [_text(geometric_mean_text(row))] if means else []
@@ -43,7 +43,19 @@ def _lines(comparison: Comparison) -> list[str]:
     below += [f"⚠ {_text(note)}." for note in [*comparison.notes, *confounder_lines(comparison)]]
     below += [f"[{number}] {_text(sentence)}" for sentence, number in notes.numbers.items()]
     below += [f"{_text(line)}." for line in source_lines(comparison)]
-    return [*found, *(["", *(f"- {line}" for line in below)] if below else [])]
+    return [*found, *(["", *(f"- {line}" for line in below)] if below else []), *_where(comparison)]
+
+
+def _where(comparison: Comparison) -> list[str]:
+    """A second table; nothing where there is nothing to say."""
+    lines = where_lines(comparison)
+    if not lines:
+        return []
+    marks = "|".join(":---" if head in TEXTS else "---:" for head in HEADS)
+    notes = Footnotes()
+    rows = [f"| {' | '.join(map(_text, line.cells))}{notes.mark(line.why)} |" for line in lines]
+    said = [f"- [{number}] {_text(sentence)}." for sentence, number in notes.numbers.items()]
+    return ["", f"**{TITLE}**", "", f"| {' | '.join(HEADS)} |", f"|{marks}|", *rows, "", f"- {_text(ABOUT)}", *said]
 
 
 def _text(value: str) -> str:

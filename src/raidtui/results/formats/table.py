@@ -15,7 +15,6 @@ from raidtui.results.lines import (
     has_means,
     legend_lines,
     source_lines,
-    why,
 )
 
 WIDTH = 120
@@ -37,7 +36,7 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     first = ["LAYOUT", *(clean(row.label) for row in comparison.rows)]
     heads = [f"{clean(name)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
     body = [
-        [entry_words(row, index, unit) + notes.mark(why(row, index)) for index, unit in enumerate(comparison.units)]
+        [entry_words(row, index, unit) + notes.marks(row, index) for index, unit in enumerate(comparison.units)]
         for row in comparison.rows
     ]
     columns = [list(column) for column in zip(heads, *body, strict=True)]

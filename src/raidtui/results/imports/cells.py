@@ -60,7 +60,7 @@ def blocks(lines: list[str], name: str) -> tuple[list[list[Row]], list[Directive
         elif _RULE.fullmatch(line):
             continue
         else:
-            cells = _split(line, delimiter)
+            cells = split_row(line, delimiter)
             if len(cells) > MAX_COLUMNS:
                 raise unreadable(f"{name}:{number}", f"the row has {len(cells)} columns; at most {MAX_COLUMNS} are read")
             if any(cells):
@@ -111,7 +111,8 @@ def _unit(text: str) -> str:
     return _TIMES.get(lowered, "") or rate_unit(text)
 
 
-def _split(line: str, delimiter: str) -> tuple[str, ...]:
+def split_row(line: str, delimiter: str) -> tuple[str, ...]:
+    """The cells of a line, without the quotes that they stand in."""
     if delimiter == "|":
         inner = line.strip()
         return tuple(cell.strip() for cell in inner.removeprefix("|").removesuffix("|").split("|"))

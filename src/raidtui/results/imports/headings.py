@@ -90,6 +90,7 @@ _VERSUS: Final = re.compile(
     r"(?:vs\.?|of|relative to|compared (?:to|with))\s+(.+?)\s*[,(]?\s*(?:%|percent)?\)?", re.IGNORECASE
 )
 _ANY_BASELINE: Final = ("baseline", "base", "reference", "best", "the baseline", "first")
+_THOUSANDS: Final = re.compile(r"k ?iops|(?:iops|tps)\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
 _LATENCY: Final = re.compile(r"lat(?:ency|encies)?\b|clat|response|задержк|await", re.IGNORECASE)
 
 
@@ -124,7 +125,7 @@ def _figure(plain: str, lowered: str) -> Heading | None:
         "read" if re.match(r"(?:read|чтени|r )", lowered) else "write" if re.match(r"(?:writ|запис|w )", lowered) else ""
     )
     if re.fullmatch(r"(?:.*\W)?(?:k ?iops|iops|ops(?:/| per )s(?:ec)?|tps)(?:\W.*)?", lowered):
-        return Heading("figure", plain, "iops", "kIOPS" if re.search(r"k ?iops", lowered) else "IOPS", direction=direction)
+        return Heading("figure", plain, "iops", "kIOPS" if _THOUSANDS.search(lowered) else "IOPS", direction=direction)
     if _LATENCY.search(lowered) or re.fullmatch(r"p\d\d(?:\.\d+)?\W.*", lowered):
         unit = next((name for pattern, name in _TIMES if re.search(rf"(?<![a-zµμ])(?:{pattern})(?![a-z])", lowered)), "")
         statistic = next((name for name, pattern in _STATISTICS if re.search(pattern, lowered)), "mean")

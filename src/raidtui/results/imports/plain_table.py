@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from raidtui.model.table import Asked, Claim, Subject
-from raidtui.results.imports.cells import Cell, Directive, Row, blocks, delimiter_of, mapped, read_cell
+from raidtui.results.imports.cells import Cell, Directive, Row, blocks, delimiter_of, mapped, read_cell, split_row
 from raidtui.results.imports.headings import Heading, rate_unit, read_heading, residual
 from raidtui.results.imports.tables import Building, TableReader, lines_of, stem, unreadable
 from raidtui.results.labels import read_label, size_bytes
@@ -23,6 +23,8 @@ _HEAD: Final = ("title", "source", "date", "host", "name")
 _DISK: Final = re.compile(
     r"((?:nvme|sd|ssd|hdd|disk|drive|osd|member)[\s_-]?)(?:\d+(?:n\d+)?|[a-z]{1,2}|#\d+)", re.IGNORECASE
 )
+_DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
+_NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 _MODEL_IN_BRACKETS: Final = re.compile(r"(.+?)\s*\(([^()]+)\)(.*)")
 _TOLERANCE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent|per cent|процент)", re.IGNORECASE)
 _SERIAL: Final = re.compile(r"(?=.*\d)(?=.*[A-Z])([A-Z0-9]{5})[A-Z0-9-]{3,25}")
@@ -47,9 +49,10 @@ def sniff(text: str) -> bool:
     rows = [line for line in lines if sign in line and not line.lstrip().startswith("#")]
     if len(rows) < 2:
         return False
-    known = any(read_heading(cell).role in ("figure", "share", "value") for line in rows[:50] for cell in line.split(sign))
-    units = any((cell := read_cell(part)) is not None and cell.unit for line in rows[1:50] for part in line.split(sign))
-    numbers = any(read_cell(part) is not None for line in rows[1:50] for part in line.split(sign))
+    cells = [split_row(line, sign) for line in rows[:50]]
+    known = any(read_heading(text).role in ("figure", "share", "value") for row in cells for text in row)
+    units = any((cell := read_cell(text)) is not None and cell.unit for row in cells[1:] for text in row)
+    numbers = any(read_cell(text) is not None for row in cells[1:] for text in row)
     said = bool(re.search(r"^\s*#\s*(?:unit:|map\s)", text, re.MULTILINE) or rate_unit(rows[0]))
     return numbers and (known or units or said)
 
@@ -82,6 +85,8 @@ class _Block:
         self._rows = rows
         roles = mapped(rows[0].cells, mapping)
         headings = {index: read_heading(cell) for index, cell in enumerate(rows[0].cells)}
+        if not any(heading.role in ("value", "figure") for heading in headings.values()):
+            headings |= _results(headings)
         headings |= {index: _by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
         self._columns = _Columns(headings)
         self._figures = self._columns.of("figure", "share")
@@ -120,10 +125,12 @@ class _Block:
                     self._put(self._layout_key(names[index]), workload, heading, row, index)
 
     def _named_columns(self) -> dict[int, str]:
-        """Columns of one metric for several layouts or workloads: what each is of."""
+        """Columns of one metric for several layouts or workloads, or of metrics of unlike workloads: what each is of."""
         keys = {i: self._columns.headings[i][2:] for i in self._figures if self._columns.headings[i].role == "figure"}
         several = [i for i, key in keys.items() if list(keys.values()).count(key) > 1]
-        names = {i: residual(self._columns.headings[i].text) for i in keys} if several else {}
+        names = {i: residual(self._columns.headings[i].text) for i in keys}
+        if not several and (self._columns.of("workload") or len({_asked(name) for name in names.values()} - {None}) < 2):
+            return {}
         return {i: name for i, name in names.items() if name}
 
     def _rows_are_layouts(self, names: Sequence[str]) -> bool:
@@ -146,7 +153,7 @@ class _Block:
         first = self._columns.headings[0]
         values = [i for i in self._columns.of("unknown", "share", "layout", "workload", "value", "ignored") if i]
         corner_unit = rate_unit(first.text) or ("%" if "%" in first.text else "")
-        unit = corner_unit or self._settings.get("unit", "")
+        unit = corner_unit or (first.unit if first.role == "figure" else "") or self._settings.get("unit", "")
         rows_are_layouts = first.role == "layout" or (
             first.role == "unknown" and self._rows_are_layouts([self._columns.headings[i].text for i in values])
         )
@@ -162,7 +169,7 @@ class _Block:
                 layout = self._layout_key(self._cell(row, 0) if rows_are_layouts else heading.text)
                 label = heading.text if rows_are_layouts else self._cell(row, 0)
                 workload = self._workload(row, [], label)
-                known = _of_unit(cell.unit or rate_unit(heading.text) or unit, heading.text)
+                known = _of_unit(cell.unit or rate_unit(heading.text) or _unit_of(label) or unit, heading.text)
                 if known is None:
                     raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
                 self._put(layout, workload, known, row, index)
@@ -220,8 +227,14 @@ class _Block:
     def _layout(self, row: Row, corner: str) -> str:
         columns = self._columns.of("layout") or (self._columns.of("unknown") if self._columns.of("workload") else [])
         text = " ".join(filter(None, (self._cell(row, i) for i in columns)))
-        model = next((self._cell(row, i) for i in self._columns.of("model")), "")
+        model = next((self._cell(row, i) for i in self._columns.of("model")), "") or self._numbered(text, columns)
         return self._layout_key(text or corner or self._settings.get("layout", "") or stem(self._name), model)
+
+    def _numbered(self, text: str, columns: Sequence[int]) -> str:
+        """The model of `P4510 #2` in a column of disks, where nothing else tells it."""
+        disks = len(columns) == 1 and _DISKS.fullmatch(self._columns.headings[columns[0]].text)
+        match = _NUMBERED.fullmatch(text) if disks else None
+        return match.group(1) if match is not None else ""
 
     def _layout_key(self, text: str, model: str = "") -> str:
         if self._making.several and not text.startswith(stem(self._name)):
@@ -235,7 +248,7 @@ class _Block:
         text = label or " ".join(filter(None, (self._cell(row, i) for i in labels)))
         said = read_label(text)
         block = said.block_bytes or _block(parts.get("block", ""), heading["block"], self._columns)
-        command = next((self._cell(row, i) for i in self._columns.of("command")), "")
+        command = next((self._cell(row, i).strip("`") for i in self._columns.of("command")), "")
         extra = [f"bs={parts['block']}" if said.block_bytes is None and parts.get("block") else "",
                  f"qd={parts['iodepth']}" if said.iodepth is None and parts.get("iodepth") else "",
                  f"jobs={parts['numjobs']}" if said.numjobs is None and parts.get("numjobs") else ""]  # fmt: skip
@@ -253,11 +266,26 @@ class _Block:
         return self._making.workload(key, asked)
 
 
+def _results(headings: Mapping[int, Heading]) -> dict[int, Heading]:
+    """A column `Result` beside one that says units has the values; as a rule such a column says how it went."""
+    if not any(heading.role == "unit" for heading in headings.values()):
+        return {}
+    named = {index: heading for index, heading in headings.items() if re.fullmatch(r"results?", heading.text.lower())}
+    return {index: heading._replace(role="value") for index, heading in named.items()}
+
+
 def _told(texts: Sequence[str]) -> float:
     """How much texts say of workloads, on average."""
     said = [read_label(text) for text in texts]
     parts = sum(p is not None for one in said for p in (one.pattern, one.block_bytes, one.random, one.iodepth))
     return parts / max(1, len(said))
+
+
+def _asked(text: str) -> tuple[object, ...] | None:
+    """What a text says of a workload; None where it says nothing."""
+    said = read_label(text)
+    found = (said.pattern, said.block_bytes, said.random)
+    return found if any(part is not None for part in found) else None
 
 
 def _by_mapping(role: str, text: str) -> Heading:
@@ -280,6 +308,12 @@ def _of_unit(unit: str, text: str) -> Heading | None:
     if unit in ("ns", "us", "ms", "s"):
         return Heading("figure", text, "latency", unit, "mean")
     return Heading("figure", text, "bandwidth", rate_unit(unit)) if rate_unit(unit) else None
+
+
+def _unit_of(label: str) -> str:
+    """The unit that a workload's label names: `rand read 4k (IOPS)`."""
+    heading = read_heading(label)
+    return heading.unit if heading.role == "figure" else ""
 
 
 def _own_name(share: Heading, names: Sequence[str]) -> str:

@@ -8,17 +8,19 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-import msgspec
-
+from raidtui.base.collecting import uncollected
 from raidtui.base.text import clean
 from raidtui.model.jsonio import MAX_RESULT_BYTES
-from raidtui.results.extract import Extract, slim
+from raidtui.results.extract import Extract
+from raidtui.results.library.kept import Unfolding, packed, shared_of, unpacked
 from raidtui.results.library.lean import lean_extract
 
-VERSION: Final = 1
+VERSION: Final = 4
 """Of the index and of what extracts hold. Another one than the file's: it is made anew."""
+_WAIT_S = 10.0
+"""For another process that writes the index."""
 _BATCH = 500
 """Files after which what was read is kept, and of which extracts are held at a time."""
 _TABLES = """
@@ -28,11 +30,16 @@ CREATE TABLE file (
 ) WITHOUT ROWID;
 CREATE INDEX file_started ON file (started DESC, path);
 CREATE TABLE extract (path TEXT PRIMARY KEY, data BLOB);
+CREATE TABLE shared (digest BLOB PRIMARY KEY, data BLOB) WITHOUT ROWID;
+CREATE TABLE swept (rows INTEGER);
+INSERT INTO swept VALUES (0);
 """
+_KNOWN = "path, run, scenario, title, host, started, cells, valid, exit, rehearsal, complete, problem"
+_NAMES = ("file", "extract", "shared", "swept")
+_SWEEP_FROM = 1000
+"""So much that no result has any more may stay in `shared`, and as much again as was left by the last sweep."""
 
 Stamp = tuple[int, int, int]
-_ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(Extract)
 
 
 class Known(NamedTuple):
@@ -65,9 +72,12 @@ class Refreshed(NamedTuple):
 class Library:
     """The result files of one folder. Use it in one thread, and close it."""
 
-    def __init__(self, folder: Path, index: Path) -> None:
-        """`index` is the index's own file, in a folder that is there; it may be deleted at any time between uses."""
-        self._folder, self._index = folder, index
+    def __init__(self, folder: Path, index: Path | None) -> None:
+        """`index` is the index's own file, in a folder that is there; it may be deleted at any time between uses.
+
+        None keeps it in memory, for as long as the library is open.
+        """
+        self._folder, self._index, self._gone = folder, index, 0
         self._db = self._opened()
 
     def close(self) -> None:
@@ -75,49 +85,96 @@ class Library:
 
     def refresh(self) -> Refreshed:
         """Read what is new or changed, forget what is gone. One file that cannot be read is kept with its reason."""
+        steps = list(self.refreshing())
+        return Refreshed(sum(map(len, steps)), sum(map(len, steps[1:])), self._gone)
+
+    def refreshing(self) -> Iterator[list[str]]:
+        """The same step by step: paths of what was known already, then those that were read, the newest first.
+
+        A library that turns out to be broken begins again.
+        """
         try:
-            return self._refreshed()
+            yield from self._refreshing()
         except sqlite3.OperationalError:
             raise  # it is in use: whoever writes it has not finished
         except sqlite3.DatabaseError:
             self._db.close()
             self._db = self._anew()
-            return self._refreshed()
+            yield from self._refreshing()
 
-    def _refreshed(self) -> Refreshed:
+    def _refreshing(self) -> Iterator[list[str]]:
         found = dict(self._files())
         known = {
             row[0]: (row[1], row[2], row[3]) for row in self._db.execute("SELECT path, mtime_ns, size, inode FROM file")
         }
-        gone = [(path,) for path in known if path not in found]
+        changed = sorted((path for path, stamp in found.items() if known.get(path) != stamp), key=found.__getitem__)
+        old = [(path,) for path in known if known[path] != found.get(path)]
+        self._gone = sum(path not in found for path in known)
         with self._db:
-            self._db.executemany("DELETE FROM file WHERE path = ?", gone)
-            self._db.executemany("DELETE FROM extract WHERE path = ?", gone)
-        changed = [path for path, stamp in found.items() if known.get(path) != stamp]
-        for start in range(0, len(changed), _BATCH):
-            with self._db:
-                for path in changed[start : start + _BATCH]:
-                    self._keep(path, found[path])
-        return Refreshed(len(found), len(changed), len(gone))
+            self._db.executemany("DELETE FROM file WHERE path = ?", old)
+            self._db.executemany("DELETE FROM extract WHERE path = ?", old)
+        yield [path for path, stamp in found.items() if known.get(path) == stamp]
+        for end in range(len(changed), 0, -_BATCH):
+            batch = changed[max(0, end - _BATCH) : end]
+            with uncollected(len(batch) == _BATCH):
+                self._keep([(path, found[path]) for path in batch])
+            yield batch
+        if old:
+            self._sweep()
 
     def search(self, words: str = "", limit: int = -1) -> list[Known]:
         """Files in which every one of the words is found, the newest first. Without a limit all of them."""
         wanted = words.casefold().split()
         where = " AND ".join(["instr(words, ?) > 0"] * len(wanted)) or "1"
-        columns = "path, run, scenario, title, host, started, cells, valid, exit, rehearsal, complete, problem"
-        query = f"SELECT {columns} FROM file WHERE {where} ORDER BY started DESC, path LIMIT ?"  # noqa: S608
+        query = f"SELECT {_KNOWN} FROM file WHERE {where} ORDER BY started DESC, path LIMIT ?"  # noqa: S608
         return [Known(Path(row[0]), *row[1:]) for row in self._db.execute(query, [*wanted, limit])]
 
-    def extracts(self, paths: Sequence[Path]) -> Iterator[Extract]:
-        """What a comparison needs of these files, in this order, from the index. Those that are no results are left out."""
-        for start in range(0, len(paths), _BATCH):
-            part = [str(path) for path in paths[start : start + _BATCH]]
-            marks = ",".join("?" * len(part))
-            rows = self._db.execute(f"SELECT path, data FROM extract WHERE path IN ({marks})", part)  # noqa: S608
-            data = dict(rows.fetchall())
-            for path in part:
-                if path in data:
-                    yield _DECODER.decode(data[path])
+    def known(self, paths: Sequence[str]) -> list[Known]:
+        """What is known of these files, in no order."""
+        rows = self._select(f"SELECT {_KNOWN} FROM file WHERE path", paths)  # noqa: S608
+        return [Known(Path(row[0]), *row[1:]) for row in rows]
+
+    def extracts(self, paths: Sequence[Path]) -> list[Extract]:
+        """What a comparison needs of these files, in this order, from the index. Those that are no results are left out.
+
+        Raises DatabaseError where the index is not whole.
+        """
+        unfolding, found = Unfolding(), []
+        with uncollected(len(paths) > _BATCH):
+            for start in range(0, len(paths), _BATCH):
+                try:
+                    found += self._extracts([str(path) for path in paths[start : start + _BATCH]], unfolding)
+                except (ValueError, LookupError) as error:
+                    raise sqlite3.DatabaseError(f"it is not whole: {error}") from None
+        return found
+
+    def _extracts(self, paths: Sequence[str], unfolding: Unfolding) -> list[Extract]:
+        data = dict(self._select("SELECT path, data FROM extract WHERE path", paths))
+        kept = [unpacked(data[path]) for path in paths if path in data]
+        missing = {digest for one in kept for digest in unfolding.missing(one)}
+        shared = dict(self._select("SELECT digest, data FROM shared WHERE digest", list(missing)))
+        return [unfolding.extract(one, shared) for one in kept]
+
+    def _select(self, query: str, wanted: Sequence[str | bytes]) -> Iterator[Any]:
+        """Rows of a query whose last column is one of what is wanted."""
+        for start in range(0, len(wanted), _BATCH):
+            part = wanted[start : start + _BATCH]
+            yield from self._db.execute(f"{query} IN ({','.join('?' * len(part))})", part)
+
+    def _sweep(self) -> None:
+        """Forget what no result shares any more, once it may be as much as what some do."""
+        with closing(self._db.execute("SELECT (SELECT count(*) FROM shared), max(rows) FROM swept")) as rows:
+            there, left = rows.fetchone()
+        if there <= 2 * left + _SWEEP_FROM:
+            return
+        try:
+            used = {one for (data,) in self._db.execute("SELECT data FROM extract") for one in shared_of(unpacked(data))}
+        except ValueError as error:
+            raise sqlite3.DatabaseError(f"it is not whole: {error}") from None
+        unused = [(digest,) for (digest,) in self._db.execute("SELECT digest FROM shared") if digest not in used]
+        with self._db:
+            self._db.executemany("DELETE FROM shared WHERE digest = ?", unused)
+            self._db.execute("UPDATE swept SET rows = ?", (there - len(unused),))
 
     def _opened(self) -> sqlite3.Connection:
         try:
@@ -129,8 +186,9 @@ class Library:
 
     def _anew(self) -> sqlite3.Connection:
         """An empty index in place of a broken one."""
-        for ending in ("", "-wal", "-shm", "-journal"):
-            self._index.with_name(self._index.name + ending).unlink(missing_ok=True)
+        if self._index is not None:
+            for ending in ("", "-wal", "-shm", "-journal"):
+                self._index.with_name(self._index.name + ending).unlink(missing_ok=True)
         return _connect(self._index)
 
     def _files(self) -> Iterator[tuple[str, Stamp]]:
@@ -144,16 +202,22 @@ class Library:
         except OSError:
             return
 
-    def _keep(self, path: str, stamp: Stamp) -> None:
-        """Read one file into the index."""
-        self._db.execute("DELETE FROM extract WHERE path = ?", (path,))
-        try:
-            found, exit_code = _read(path, stamp[1])
-            row = _row(path, stamp, found, exit_code)
-            self._db.execute("INSERT INTO extract VALUES (?, ?)", (path, _ENCODER.encode(slim(found))))
-        except (OSError, ValueError, RecursionError) as error:
-            row = _unreadable(path, stamp, error)
-        self._db.execute(f"INSERT OR REPLACE INTO file VALUES ({','.join('?' * len(row))})", row)  # noqa: S608
+    def _keep(self, files: Sequence[tuple[str, Stamp]]) -> None:
+        """Read these files into the index."""
+        rows, extracts, shared = [], [], {}
+        for path, stamp in files:
+            try:
+                found, exit_code = _read(path, stamp[1])
+                data, common = packed(found)
+                rows.append(_row(path, stamp, found, exit_code))
+                extracts.append((path, data))
+                shared.update(common)
+            except (OSError, ValueError, RecursionError) as error:
+                rows.append(_unreadable(path, stamp, error))
+        with self._db:
+            self._db.executemany("INSERT OR IGNORE INTO shared VALUES (?, ?)", shared.items())
+            self._db.executemany("INSERT OR REPLACE INTO extract VALUES (?, ?)", extracts)
+            self._db.executemany(f"INSERT OR REPLACE INTO file VALUES ({','.join('?' * len(rows[0]))})", rows)  # noqa: S608
 
 
 def _is_text(path: str) -> bool:
@@ -165,16 +229,16 @@ def _is_text(path: str) -> bool:
     return True
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path | None) -> sqlite3.Connection:
     """The index, empty where it is of another version. Raises DatabaseError where it is none."""
-    db = sqlite3.connect(path, timeout=10)
+    db = sqlite3.connect(":memory:" if path is None else path, timeout=_WAIT_S)
     try:
         # What a crash loses is read again: nothing waits for the disk.
         db.execute("PRAGMA synchronous = OFF")
         with closing(db.execute("PRAGMA user_version")) as rows:
             version = rows.fetchone()[0]
         if version != VERSION:
-            db.executescript("DROP TABLE IF EXISTS file; DROP TABLE IF EXISTS extract;" + _TABLES)
+            db.executescript("".join(f"DROP TABLE IF EXISTS {name};" for name in _NAMES) + _TABLES)
             db.execute(f"PRAGMA user_version = {VERSION}")
             db.commit()
     except BaseException:
@@ -186,7 +250,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _read(path: str, size: int) -> tuple[Extract, int | None]:
     if size > MAX_RESULT_BYTES:
         raise ValueError(f"it has more than {MAX_RESULT_BYTES >> 20} MiB")
-    return lean_extract(Path(path).read_bytes())
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        return lean_extract(file.read())
 
 
 def _row(path: str, stamp: Stamp, found: Extract, exit_code: int | None) -> tuple[object, ...]:

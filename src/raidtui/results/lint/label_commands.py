@@ -60,6 +60,8 @@ def _compared(said: Said, done: Said, label: str, where: str, what: str) -> Iter
             continue
         if field == "random" and (said.random_percent is not None or done.random_percent is not None):
             continue
+        if field == "iodepth" and said.numjobs is None and published == computed * (done.numjobs or 1):
+            continue  # the depth of all jobs together
         says, has = _text(field, published), _text(field, computed)
         sentence = f"The {what} {label!r} says {words} {says}; the command has {has}."
         yield Finding("label-command", where, sentence, says, has)

@@ -18,17 +18,19 @@ class Slip(NamedTuple):
 
     factor: float
     words: str
+    units: tuple[str, ...] = ()
+    """Published units that the words are about; empty for any."""
 
 
 SLIPS: Final = (
-    Slip(1.024, "a number in GB/s was made MB/s by multiplying with 1024 instead of 1000"),
-    Slip(1 / 1.024, "KiB/s were made MB/s by dividing by 1000"),
-    Slip(1 / 1.048576, "it is MiB/s (2²⁰ bytes), not MB/s (10⁶ bytes)"),
-    Slip(1.048576, "it is MB/s (10⁶ bytes), not MiB/s (2²⁰ bytes)"),
-    Slip(1 / 1.073741824, "it is GiB/s (2³⁰ bytes), not GB/s (10⁹ bytes)"),
-    Slip(1.073741824, "it is GB/s (10⁹ bytes), not GiB/s (2³⁰ bytes)"),
-    Slip(1.048576**2, "MB/s (10⁶ bytes) and MiB/s (2²⁰ bytes) were exchanged"),
-    Slip(1.048576**-2, "MB/s (10⁶ bytes) and MiB/s (2²⁰ bytes) were exchanged"),
+    Slip(1.024, "a number in GB/s was made MB/s by multiplying with 1024 instead of 1000", ("MB/s",)),
+    Slip(1 / 1.024, "KiB/s were made MB/s by dividing by 1000", ("MB/s",)),
+    Slip(1 / 1.048576, "it is MiB/s (2²⁰ bytes), not MB/s (10⁶ bytes)", ("MB/s",)),
+    Slip(1.048576, "it is MB/s (10⁶ bytes), not MiB/s (2²⁰ bytes)", ("MiB/s",)),
+    Slip(1 / 1.073741824, "it is GiB/s (2³⁰ bytes), not GB/s (10⁹ bytes)", ("GB/s",)),
+    Slip(1.073741824, "it is GB/s (10⁹ bytes), not GiB/s (2³⁰ bytes)", ("GiB/s",)),
+    Slip(1.048576**2, "MB/s (10⁶ bytes) and MiB/s (2²⁰ bytes) were exchanged", ("MB/s", "MiB/s")),
+    Slip(1.048576**-2, "MB/s (10⁶ bytes) and MiB/s (2²⁰ bytes) were exchanged", ("MB/s", "MiB/s")),
     Slip(8, "bits were taken for bytes"),
     Slip(1 / 8, "bytes were taken for bits"),
     Slip(1000, "it is off by a factor of 1000"),
@@ -51,9 +53,12 @@ def check(table: Table) -> Iterator[Finding]:
     yield from _request_sizes(table)
 
 
-def slip_of(published: Interval, expected: Interval, exact: float) -> Slip | None:
-    """The slip that makes one of the other; `exact` is the published value, whose rounding before it slipped counts too."""
-    for slip in SLIPS:
+def slip_of(published: Interval, expected: Interval, exact: float, unit: str = "") -> Slip | None:
+    """The slip that makes one of the other; `exact` is the published value, whose rounding before it slipped counts too.
+
+    Of several, one that is about the published unit.
+    """
+    for slip in sorted(SLIPS, key=lambda slip: bool(slip.units) and unit not in slip.units):
         before = exact / slip.factor
         wide = max((published.high - published.low) / 2 / slip.factor, _hidden_half_step(before))
         low, high = (before - wide) * (1 - SLIP_SLACK), (before + wide) * (1 + SLIP_SLACK)
@@ -89,7 +94,7 @@ def _judged(table: Table, bandwidth: Figure, expected: Interval, from_what: str)
     middle = (expected.low + expected.high) / 2 / scale
     sentence = f"{from_what} are {number(middle)} {bandwidth.unit}, not {shown(bandwidth)}"
     in_unit = expected.times(1 / scale)
-    slip = slip_of(published.times(1 / scale), in_unit, bandwidth.value)
+    slip = slip_of(published.times(1 / scale), in_unit, bandwidth.value, bandwidth.unit)
     code = "unit-slip" if slip else "iops-bandwidth"
     return Finding(code, where(table, bandwidth), f"{sentence}{': ' + slip.words if slip else ''}.", bandwidth.value,
                    _rounded(middle))  # fmt: skip

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from html import escape
 
 from raidtui.base.text import clean
-from raidtui.results.compare import Comparison, Entry, Row
+from raidtui.results.compare import Comparison, Entry, Row, again_label
 from raidtui.results.extract import Point
 from raidtui.results.lines import (
     MARKS,
     PARTLY,
     TOLD,
+    beside,
     geometric_mean_text,
     has_means,
     share_interval_text,
@@ -22,6 +23,7 @@ from raidtui.results.lines import (
     why,
 )
 from raidtui.results.numbers import Unit, iops_text, latency_text, mb_s_text, rate_text
+from raidtui.results.where import ABOUT, HEADS, TEXTS, where_lines
 
 
 def text(value: object, limit: int = 4096) -> str:
@@ -58,6 +60,7 @@ def _entry(row: Row, number: int, index: int, unit: Unit) -> str:
         return f"<td>{link}</td>"
     rate = f'<a class="rate" href="#{anchor(number, index)}">{rate_text(entry.median, unit)}</a>'
     mark = f' <span class="bad"{reason}>{MARKS[PARTLY]} {entry.valid} of {entry.cells}</span>' if state == PARTLY else ""
+    mark += f' <span title="{text(beside(row, index))}">⚠</span>' if entry.marks else ""
     return f"<td{_value(entry.median)}>{rate}{mark}{_share(entry)}{_range(entry)}</td>"
 
 
@@ -108,19 +111,28 @@ def _cells(comparison: Comparison, number: int, row: Row) -> Iterator[str]:
         for place, point in enumerate(entry.points if entry is not None else ()):
             name = f' id="{anchor(number, index)}"' if place == 0 else ""
             yield f"<tr{name}>{_cell(comparison, row, workload, point)}</tr>"
+        for point in entry.again if entry is not None else ():
+            yield f"<tr>{_cell(comparison, row, workload, point)}</tr>"
+
+
+def _state(point: Point) -> str:
+    if not point.valid:
+        return f'<span class="bad">✗ {text("; ".join(point.reasons) or "invalid")}</span>'
+    return "<br>".join(["valid", *(f"<small>⚠ {text(mark.sentence)} [{text(mark.code)}]</small>" for mark in point.marks)])
 
 
 def _cell(comparison: Comparison, row: Row, workload: str, point: Point) -> str:
     tails = [one.p99_us for name, one in point.latency.items() if name != "sync" and one.p99_us is not None]
     sync = point.latency["sync"].p99_us if "sync" in point.latency else None
-    state = "valid" if point.valid else f'<span class="bad">✗ {text("; ".join(point.reasons) or "invalid")}</span>'
+    state = _state(point)
     run = comparison.sources[row.source - 1].run if comparison.sources else ""
     iops, moved, tail = point.iops, point.bytes_per_s, max(tails, default=None)
     command = text(shlex.join(point.command), 8192)
     tool = text(point.command[0]) if point.command else ""
     shown = f"<details><summary>{tool} …</summary><code>{command}</code></details>" if tool else ""
     return "".join((
-        f'<th scope="row">{text(row.label)}</th><td class="text">{text(workload)}</td>',
+        f'<th scope="row">{text(again_label(row.label) if point.again else row.label)}</th>',
+        f'<td class="text">{text(workload)}</td>',
         f"<td{_value(point.round)}>{point.round}</td>",
         f'<td class="text">{state}</td>',
         f"<td{_value(iops)}>{'' if iops is None else iops_text(iops)}</td>",
@@ -128,6 +140,17 @@ def _cell(comparison: Comparison, row: Row, workload: str, point: Point) -> str:
         f"<td{_value(tail)}>{latency_text(tail)}</td><td{_value(sync)}>{latency_text(sync)}</td>",
         f'<td class="text">{text(run)}<br><small>{text(point.id)}</small></td><td class="command">{shown}</td>',
     ))  # fmt: skip
+
+
+def where_table(comparison: Comparison) -> str:
+    """Ceilings of bare disks, shares, amplification and what limited it; empty where there is nothing to say."""
+    rows = [
+        f'<tr><th scope="row">{text(line.layout)}</th><td class="text">{text(line.workload)}</td>'
+        + "".join(f"<td{_value(v)}>{text(number)}</td>" for v, number in zip(line.values, line.numbers, strict=True))
+        + f'<td class="text">{text(line.limiter)}<br><small>{text(line.why)}</small></td></tr>'
+        for line in where_lines(comparison)
+    ]
+    return f"<p>{text(ABOUT)}</p>{_table(list(HEADS), rows, left=TEXTS - {'Layout'})}" if rows else ""
 
 
 def confounder_table(comparison: Comparison) -> str:

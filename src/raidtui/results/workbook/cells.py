@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raidtui.results.compare import Comparison, rate_of
+from raidtui.results.numbers import SCALE
 from raidtui.results.tidy import COLUMNS, tidy
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ def write_cells(sheet: Worksheet, comparison: Comparison, head: Format) -> Range
     ranges: Ranges = {}
     for number, line in enumerate(tidy(comparison), 1):
         key, rate = rates[number - 1]
-        first, _ = ranges.get(key, (number, number))
-        ranges[key] = first, number
+        if key is not None:
+            first, _ = ranges.get(key, (number, number))
+            ranges[key] = first, number
         for place, name in enumerate(columns):
             value = rate if name == "counted_rate" else line[name]
             if isinstance(value, str):
@@ -43,15 +45,19 @@ def write_cells(sheet: Worksheet, comparison: Comparison, head: Format) -> Range
     return ranges
 
 
-def _rates(comparison: Comparison) -> list[tuple[tuple[int, int], float | None]]:
-    """For each line of the tidy data: the entry it belongs to, and its rate where it counts, in MB/s or operations."""
-    found: list[tuple[tuple[int, int], float | None]] = []
+def _rates(comparison: Comparison) -> list[tuple[tuple[int, int] | None, float | None]]:
+    """For each line of the tidy data: the entry it belongs to, and its rate where it counts, in MB/s or operations.
+
+    No entry has the cells of a layout's second building.
+    """
+    found: list[tuple[tuple[int, int] | None, float | None]] = []
     for number, row in enumerate(comparison.rows):
         for index, unit in enumerate(comparison.units):
-            entry, scale = row.entries[index], 1.0 if unit == "IOPS" else 1e-6
+            entry, scale = row.entries[index], SCALE[unit]
             for point in entry.points if entry is not None else ():
                 rate = rate_of(point, unit) if point.valid else None
                 found.append(((number, index), None if rate is None else rate * scale))
+            found += [(None, None) for _ in (entry.again if entry is not None else ())]
             if entry is None:
                 found.append(((number, index), None))
     return found

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.base.text import clean
 from raidtui.results.compare import Comparison, Entry, Row
-from raidtui.results.lines import state_of, why
-from raidtui.results.numbers import Unit
+from raidtui.results.lines import beside, state_of, why
+from raidtui.results.numbers import SCALE, Unit
 from raidtui.results.workbook.cells import COUNTED, SHEET, Ranges
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ class Overview:
             entry = row.entries[index]
             if entry is not None:
                 self._entry(number, index, entry, unit)
-            words = state_of(row, index) + (f": {why(row, index)}" if why(row, index) else "")
+            said = "; ".join(filter(None, (why(row, index), beside(row, index))))
+            words = state_of(row, index) + (f": {said}" if said else "")
             self._sheet.write_string(at, self.column(index, VALID), clean(words, 4096))
         shares = [f"{_name(self.column(index, SHARE))}{at + 1}" for index in range(len(self._comparison.units))]
         if shares:
@@ -110,7 +111,7 @@ class Overview:
         at, looks = FIRST + number, self._looks
         first, last = self._ranges[number, index]
         counted = f"{SHEET}!${_name(COUNTED)}${first + 1}:${_name(COUNTED)}${last + 1}"
-        scale = 1.0 if unit == "IOPS" else 1e-6
+        scale = SCALE[unit]
         values = [None if value is None else value * scale for value in (entry.median, entry.low, entry.high)]
         median, worst, best = values
         name = {part: f"{_name(self.column(index, part))}{at + 1}" for part in range(WIDTH)}

@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from raidtui.results.statistics.many import holm
-from raidtui.results.statistics.ranks import least_p, mann_whitney
-from raidtui.results.statistics.student import mean_interval, welch
+from raidtui.model.statistics.many import holm
+from raidtui.model.statistics.ranks import least_p, mann_whitney
+from raidtui.model.statistics.student import mean_interval, welch
 
 ALPHA = 0.05
 Verdict = Literal["different", "not told apart", "too few rounds"]
@@ -60,10 +60,15 @@ def _first_look(base: Sequence[float], values: Sequence[float]) -> Judged:
     if not base or not values or min(*base, *values) <= 0:
         return Judged("too few rounds")
     verdict: Verdict = "too few rounds" if few(len(base), len(values)) else "not told apart"
+    if len(base) < 2 or len(values) < 2:
+        return _NO_SPREAD[verdict]
     found = welch([math.log(value) for value in base], [math.log(value) for value in values])
     if found is None:
         return Judged(verdict)
     return Judged(verdict, _exp(found.low), _exp(found.high), _rounded(mann_whitney(base, values)), found.p)
+
+
+_NO_SPREAD: dict[Verdict, Judged] = {"too few rounds": Judged("too few rounds"), "not told apart": Judged("not told apart")}
 
 
 def _exp(value: float) -> float:

@@ -27,6 +27,7 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
     return min(1.0, 2 * min(below, above) / math.comb(len(doubled), len(a)))
 
 
+@lru_cache(maxsize=256)
 def least_p(n: int, m: int) -> float:
     """The smallest two-sided p that `n` values against `m` can ever give."""
     return min(1.0, 2 / math.comb(n + m, n)) if n and m else 1.0

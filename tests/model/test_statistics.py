@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.results.statistics.centre import geometric_mean, robust_z
-from raidtui.results.statistics.histogram import merged, percentiles
-from raidtui.results.statistics.judge import interval, judge
-from raidtui.results.statistics.many import holm
-from raidtui.results.statistics.noise import noise_floor
-from raidtui.results.statistics.ranks import least_p, mann_whitney
-from raidtui.results.statistics.steady import steadiness, window_of
-from raidtui.results.statistics.student import mean_interval, quantile, two_sided_p, welch
+from raidtui.model.statistics.centre import geometric_mean, robust_z
+from raidtui.model.statistics.change import Change, lasting_change
+from raidtui.model.statistics.histogram import merged, percentiles
+from raidtui.model.statistics.judge import interval, judge
+from raidtui.model.statistics.many import holm
+from raidtui.model.statistics.noise import noise_floor
+from raidtui.model.statistics.ranks import least_p, mann_whitney
+from raidtui.model.statistics.steady import steadiness, window_of
+from raidtui.model.statistics.student import mean_interval, quantile, two_sided_p, welch
 
 # Largest U that is significant at 5 %, two-sided: the tables of any textbook (Mann and Whitney 1947, Siegel 1956).
 CRITICAL_U = {
@@ -255,3 +256,19 @@ def test_rounds_that_are_all_equal_are_told_apart_only_where_they_differ():
     same, other = [100.0] * 5, [110.0] * 5
     assert judge([(same, other)])[0].verdict == "different"
     assert judge([(same, list(same))])[0].verdict == "not told apart"
+
+
+def test_a_series_that_moves_to_another_level_says_where() -> None:
+    assert lasting_change([10.0] * 9 + [7.0] * 6) == Change(9, 10.0, 7.0)
+    assert lasting_change([10.0] * 9 + [8.5] * 6) is None
+    assert lasting_change([10.0] * 5 + [1.0] * 4 + [10.0] * 5) is None
+    assert lasting_change([10.0] * 5 + [1.0] * 6) is None, "eleven values are too few"
+    assert lasting_change([0.0] * 20) is None
+    long = lasting_change([100.0] * 2000 + [50.0] * 1600)
+    assert long is not None
+    assert abs(long.at - 2000) <= 30
+
+
+@given(st.lists(st.floats(95, 105), min_size=12, max_size=200))
+def test_a_series_on_one_level_has_no_change(values: list[float]) -> None:
+    assert lasting_change(values) is None

@@ -1,0 +1,23 @@
+"""How many bytes ought to reach the disks for each byte that a workload writes, known before anything is measured."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Amplification(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Bytes that all disks together ought to move for each byte that a workload writes, by geometry and pattern alone.
+
+    What it cannot know is not in it: metadata of filesystems and of ZFS, superblocks, bits of write-intent bitmaps.
+    """
+
+    why: str
+    """How it comes about, or why it cannot be known, in a sentence."""
+    low: float | None = None
+    """Written at least; None where it cannot be known."""
+    high: float | None = None
+    """Written at most; None where nothing bounds it, or where it cannot be known."""
+    read_low: float = 0.0
+    """Read at least before something can be written (read-modify-write)."""
+    read_high: float | None = 0.0
+    """Read at most; None where nothing bounds it."""

@@ -1,0 +1,58 @@
+"""Whether a series stays at one level, or moves to another one and stays there, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Final, NamedTuple
+
+FEWEST: Final = 12
+MOST_POINTS: Final = 120
+LEAST_CHANGE: Final = 0.2
+"""Of the first third's median, between it and the last third's."""
+LEAST_APART: Final = 0.8
+"""Cliff's delta of the values before and after (N. Cliff, Dominance statistics, 1993): 1 is no overlap at all."""
+_EDGE: Final = 2
+
+
+class Change(NamedTuple):
+    """A series that left its level for good."""
+
+    at: int
+    """Index of the first value of the new level."""
+    before: float
+    after: float
+    """Medians on both sides."""
+
+
+def lasting_change(values: Sequence[float]) -> Change | None:
+    """The one place that divides the series best, where both parts differ clearly and the difference lasts to the end.
+
+    Division by least absolute deviations from the medians on both sides: single outliers move nothing. None for fewer than
+    twelve values.
+    """
+    if len(values) < FEWEST:
+        return None
+    third = len(values) // 3
+    first, last = median(values[:third]), median(values[-third:])
+    if first <= 0 or abs(last / first - 1) <= LEAST_CHANGE:
+        return None
+    width = -(-len(values) // MOST_POINTS)
+    points = [median(values[at : at + width]) for at in range(0, len(values), width)]
+    index = width * min(range(_EDGE, len(points) - _EDGE + 1), key=lambda at: _spread(points[:at]) + _spread(points[at:]))
+    before, after = median(values[:index]), median(values[index:])
+    if before <= 0 or abs(after / before - 1) <= LEAST_CHANGE:
+        return None
+    if abs(cliffs_delta(points[: index // width], points[index // width :])) < LEAST_APART:
+        return None
+    return Change(index, before, after)
+
+
+def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
+    """How far values of `b` are above (1) or below (-1) those of `a`, over all pairs."""
+    return sum((y > x) - (y < x) for x in a for y in b) / (len(a) * len(b)) if a and b else 0.0
+
+
+def _spread(values: Sequence[float]) -> float:
+    middle = median(values)
+    return sum(abs(value - middle) for value in values)

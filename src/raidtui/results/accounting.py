@@ -1,0 +1,241 @@
+"""Where the rest went: of each cell the ceiling of its bare disks, the share reached, bytes beside, and what limited it.
+
+Pure, over the extracts of one result or several: bare disks count for every layout on the same disks, same workload.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import mean
+
+import msgspec
+
+from raidtui.model.amplification import Amplification
+from raidtui.model.links import link_bytes_per_s
+from raidtui.model.result import Cell, DeviceUse
+from raidtui.results.extract import Extract, Point, directions
+from raidtui.results.limiter import Evidence, limiter
+
+_TOLERATED = 1.02
+_KEEPS_DATA = frozenset({"member", "backing", "target"})
+"""What a disk is where a file does not say which ones keep the data."""
+
+
+class Rate(msgspec.Struct, frozen=True, gc=False):
+    """Operations and bytes per second."""
+
+    iops: float
+    bytes_per_s: float
+
+    def times(self, factor: float) -> Rate:
+        return Rate(self.iops * factor, self.bytes_per_s * factor)
+
+
+class Account(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One valid cell, or the mean over the rounds of one layout under one workload."""
+
+    row: str
+    """The layout as the comparison names it."""
+    workload: str
+    source: int
+    """Number of the result, counted from 1."""
+    reached: Rate
+    limiter: str
+    """What limited it, in a few words."""
+    why: str
+    """How that shows, in a sentence."""
+    cells: tuple[str, ...] = ()
+    """Ids of the cells."""
+    solo: Rate | None = None
+    """What its disks gave bare, each measured alone, added up; None where that was not measured."""
+    together: Rate | None = None
+    """What they gave bare, all at once; of a single disk the same."""
+    link_bytes_per_s: float | None = None
+    """What the PCIe links of its disks carry in one direction; None where one of them is not known."""
+    bound: Rate | None = None
+    """The ceiling as far as the layout can use it: what has to be written beside the data taken off. All at once where
+    that was measured, else each alone."""
+    share: float | None = None
+    """Of `bound`, how much was reached. More than 1 where a layout makes of its writes what suits the disks better."""
+    expected: Amplification | None = None
+    observed: float | None = None
+    """Bytes written to disks for each byte that the workload wrote."""
+
+
+class _Bare:
+    """What disks gave bare, by workload."""
+
+    def __init__(self, extracts: Sequence[Extract]) -> None:
+        self._solo: dict[tuple[object, str], list[Rate]] = {}
+        self._together: dict[tuple[object, frozenset[str]], list[Rate]] = {}
+        self._moved: dict[tuple[object, frozenset[str]], list[dict[str, float]]] = {}
+        for one in extracts:
+            for point in one.points if _is_whole(one) else ():
+                if point.layout in one.bare and (cell := _whole(point)) is not None:
+                    self._take(one, point, cell)
+
+    def _take(self, one: Extract, point: Point, cell: Cell) -> None:
+        load, reached = _load(one, point), _rate(point)
+        uses, _ = _uses(cell)
+        disks = frozenset(use.disk for use in uses)
+        if reached is None or not disks:
+            return
+        if len(disks) == 1:
+            self._solo.setdefault((load, uses[0].disk), []).append(reached)
+        else:
+            self._together.setdefault((load, disks), []).append(reached)
+        span_s = _span_s(cell)
+        moved = {use.disk: (use.read_bytes + use.written_bytes) / span_s for use in uses} if span_s > 0 else {}
+        self._moved.setdefault((load, disks), []).append(moved)
+
+    def solo(self, load: object, disks: frozenset[str]) -> Rate | None:
+        """Each alone, the mean over its rounds, added up."""
+        found = [self._solo.get((load, disk)) for disk in disks]
+        known = [_mean(rates) for rates in found if rates]
+        if not known or len(known) < len(found):
+            return None
+        return Rate(sum(rate.iops for rate in known), sum(rate.bytes_per_s for rate in known))
+
+    def together(self, load: object, disks: frozenset[str]) -> Rate | None:
+        """All at once, the mean over the rounds; of a single disk what it gave alone."""
+        rates = self._together.get((load, disks))
+        return _mean(rates) if rates else self.solo(load, disks) if len(disks) == 1 else None
+
+    def moved(self, load: object, disks: frozenset[str]) -> dict[str, float]:
+        """Bytes per second of each, all at once."""
+        rounds = self._moved.get((load, disks), [])
+        found = {disk: [one[disk] for one in rounds if disk in one] for disk in disks}
+        return {disk: mean(values) for disk, values in found.items() if values}
+
+
+def accounts(
+    extracts: Sequence[Extract], layouts: Sequence[Mapping[str, str]], loads: Sequence[Mapping[str, str]]
+) -> tuple[Account, ...]:
+    """Of every valid cell that is kept whole, with its devices, and is no bare disk.
+
+    `layouts` and `loads`: for each extract, what they are called here.
+    """
+    bare, found = _Bare(extracts), []
+    for number, one in enumerate(extracts, 1):
+        if not _is_whole(one):
+            continue
+        links = _links(one)
+        for point in one.points:
+            cell = _whole(point)
+            if cell is None or point.layout in one.bare or _rate(point) is None:
+                continue
+            names = layouts[number - 1][point.layout], loads[number - 1][point.workload]
+            found.append(_account(one, number, point, cell, bare, links, names))
+    return tuple(found)
+
+
+def _account(
+    one: Extract, number: int, point: Point, cell: Cell, bare: _Bare, links: Mapping[str, float], names: tuple[str, str]
+) -> Account:
+    data, aside = _uses(cell)
+    ids, load, reached = frozenset(use.disk for use in data), _load(one, point), _rate(point)
+    assert reached is not None, "cells without a rate have no account"
+    disks = [disk for disk in one.disks if disk.id in ids]
+    solo, together = bare.solo(load, ids), bare.together(load, ids)
+    taken = _taken(cell)
+    ceiling = together or solo
+    bound = ceiling.times(1 / taken) if ceiling is not None and taken else None
+    rotating = frozenset(disk.id for disk in one.disks if disk.rotational)
+    found = limiter(Evidence(cell, data, aside, _span_s(cell), bare.moved(load, ids), links, rotating, one.cpus))
+    return Account(
+        *names, number, reached, found.words, found.sentence, (cell.id,), solo, together,
+        link_bytes_per_s(disks) if ids and ids <= links.keys() else None,
+        bound, reached.bytes_per_s / bound.bytes_per_s if bound is not None and bound.bytes_per_s else None,
+        cell.expected_write_amplification, cell.write_amplification,
+    )  # fmt: skip
+
+
+def _taken(cell: Cell) -> float | None:
+    """Bytes that disks have to move at least for each byte of the workload, reads that come before writes not counted."""
+    summary = cell.summary
+    moved = sum(one.bytes for one in directions(summary))
+    written = summary.written_bytes if summary else 0
+    if not written or not moved:
+        return 1.0
+    expected = cell.expected_write_amplification
+    if expected is None or expected.low is None:
+        return None
+    return 1 + written / moved * (expected.low - 1)
+
+
+def _links(one: Extract) -> dict[str, float]:
+    """By disk: what its PCIe link carries. A link that more went through than it carries is not what it says: virtual
+    machines have such."""
+    seen: dict[str, float] = {}
+    for point in one.points:
+        for use in point.cell.devices.values() if point.cell is not None else ():
+            span_s = _span_s(point.cell) if point.cell is not None else 0.0
+            if use.disk and span_s > 0:
+                seen[use.disk] = max(seen.get(use.disk, 0.0), use.read_bytes / span_s, use.written_bytes / span_s)
+    found = {disk.id: carries for disk in one.disks if (carries := link_bytes_per_s((disk,))) is not None}
+    return {disk: carries for disk, carries in found.items() if seen.get(disk, 0.0) <= carries * _TOLERATED}
+
+
+def _uses(cell: Cell) -> tuple[tuple[DeviceUse, ...], tuple[DeviceUse, ...]]:
+    """Its disks: those that keep the data, and the others."""
+    disks = [use for use in cell.devices.values() if use.disk]
+    if cell.data_disks:
+        keeps = [use.disk in cell.data_disks for use in disks]
+    else:
+        keeps = [use.role in _KEEPS_DATA for use in disks]
+    sides = list(zip(disks, keeps, strict=True))
+    return tuple(use for use, kept in sides if kept), tuple(use for use, kept in sides if not kept)
+
+
+def _span_s(cell: Cell) -> float:
+    return cell.device_at_s[-1] if cell.device_at_s else cell.seconds
+
+
+def _is_whole(one: Extract) -> bool:
+    """Thousands of results are compared without their cells: then there is nothing to look at."""
+    return bool(one.points) and one.points[0].cell is not None
+
+
+def _whole(point: Point) -> Cell | None:
+    """A valid cell of which is known what its devices did. A second building of a layout is there for the noise alone."""
+    return point.cell if point.valid and not point.again and point.cell is not None and point.cell.devices else None
+
+
+def _rate(point: Point) -> Rate | None:
+    return Rate(point.iops, point.bytes_per_s) if point.iops and point.bytes_per_s else None
+
+
+def _load(one: Extract, point: Point) -> object:
+    """Equal for the same workload, run the same way."""
+    return point.workload, one.workloads.get(point.workload, "")
+
+
+def _mean(rates: Sequence[Rate]) -> Rate:
+    return Rate(mean(rate.iops for rate in rates), mean(rate.bytes_per_s for rate in rates))
+
+
+def over_rounds(found: Iterable[Account]) -> Iterator[Account]:
+    """One for each layout under each workload: means over its cells, and the limiter that most of them had."""
+    groups: dict[tuple[int, str, str], list[Account]] = {}
+    for one in found:
+        groups.setdefault((one.source, one.row, one.workload), []).append(one)
+    for alike in groups.values():
+        common = Counter(one.limiter for one in alike).most_common(1)[0][0]
+        first = next(one for one in alike if one.limiter == common)
+        shares = [one.share for one in alike if one.share is not None]
+        observed = [one.observed for one in alike if one.observed is not None]
+        yield msgspec.structs.replace(
+            first,
+            reached=_mean([one.reached for one in alike]),
+            share=mean(shares) if shares else None,
+            observed=mean(observed) if observed else None,
+            cells=tuple(cell for one in alike for cell in one.cells),
+            why=first.why + _elsewhere(alike, common),
+        )
+
+
+def _elsewhere(alike: Sequence[Account], common: str) -> str:
+    others = Counter(one.limiter for one in alike if one.limiter != common)
+    named = ", ".join(f"{words} in {count}" for words, count in others.items())
+    return f" (of {len(alike)} rounds: {named})" if named else ""

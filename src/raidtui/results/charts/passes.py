@@ -1,0 +1,72 @@
+"""Pass by pass: how each cell came to a steady state. A panel for each workload, a line for each cell, its window thick."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from raidtui.results.charts.base import Chart, Panel, legend, legend_height
+from raidtui.results.charts.style import Style, short
+from raidtui.results.compare import Comparison, Entry, again_label
+from raidtui.results.convergence import pass_rate
+from raidtui.results.numbers import Unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_LINES = 8
+
+
+class Course(NamedTuple):
+    """One cell: the rate of every pass, and the first and last pass of its window, counted from 1."""
+
+    label: str
+    rates: list[float]
+    window: tuple[int, int]
+
+
+def panels(comparison: Comparison) -> list[Panel]:
+    """A panel for each workload that was run until it is steady, and more where there are many cells."""
+    found = []
+    for index, (name, unit) in enumerate(zip(comparison.workloads, comparison.units, strict=True)):
+        courses = [
+            course for row in comparison.rows if (entry := row.entries[index]) is not None
+            for course in _courses(row.label, entry, unit)
+        ]  # fmt: skip
+        for start in range(0, len(courses), _MOST_LINES):
+            part = courses[start : start + _MOST_LINES]
+            about = "; ".join(course.label for course in part)
+            title = f"{short(name, 40)}, {unit} by pass"
+            found.append(Panel(title, _Passes(part), 2.3 + legend_height(len(part)), about))
+    return found
+
+
+class _Passes:
+    def __init__(self, courses: list[Course]) -> None:
+        self._courses = courses
+
+    def __call__(self, axes: Axes, style: Style) -> None:
+        for index, (label, rates, (first, last)) in enumerate(self._courses):
+            colour, mark = style.colour(index), style.mark(index)
+            axes.plot(range(1, len(rates) + 1), rates, color=colour, marker=mark, markersize=3, linewidth=0.9, label=label)
+            axes.plot(range(first, last + 1), rates[first - 1 : last], color=colour, linewidth=2.6, alpha=0.6)
+        axes.set_ylim(bottom=0)
+        axes.locator_params(axis="x", integer=True)
+        axes.set_xlabel("pass (thick: the window that is reported)")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 10 or not value else f"{value:g}")
+        legend(axes)
+
+
+def _courses(label: str, entry: Entry, unit: Unit) -> list[Course]:
+    scale = 1.0 if unit == "IOPS" else 1e-6
+    found = []
+    for point in (*entry.points, *entry.again):
+        steady = point.cell.steady if point.cell is not None else None
+        if steady is not None and steady.passes:
+            name = short(again_label(label) if point.again else label, 18)
+            verdict = f"steady at {steady.reached}" if steady.reached else "not steady"
+            rates = [pass_rate(one.summary, unit) * scale for one in steady.passes]
+            found.append(Course(f"{name} {point.round}, {verdict}", rates, steady.window))
+    return found
+
+
+CHART = Chart("passes", "Pass by pass, until it is steady", panels)

@@ -1,0 +1,176 @@
+"""What held a cell back, by evidence alone and in a fixed order: what is named first explains what would come after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from statistics import mean
+from typing import Final, NamedTuple
+
+from raidtui.base.text import plural
+from raidtui.model.mark import of_weight
+from raidtui.model.result import Cell, DeviceUse
+from raidtui.model.units import size_text
+from raidtui.results.extract import directions
+from raidtui.results.numbers import iops_text, latency_text, mb_s_text, percent_text
+
+BUSY_PERCENT: Final = 95.0
+"""Of the time, or of one core: nothing is left worth speaking of."""
+SATURATED: Final = 0.9
+"""Of what the bare disks gave, or of what a link carries."""
+_APART_PERCENT: Final = 10.0
+"""How much less busy the others must be, so that one device is what they wait for."""
+NOT_KNOWN: Final = "not known"
+_MARKS: Final = {"cpu-bound": "kernel thread"}
+"""What marks of weight `limit` are in words, where their code does not say it."""
+
+
+class Evidence(NamedTuple):
+    """What is known of one cell."""
+
+    cell: Cell
+    data: tuple[DeviceUse, ...]
+    """The disks that keep the data."""
+    aside: tuple[DeviceUse, ...]
+    """Disks that writes pass: journals, logs, caches."""
+    span_s: float
+    """How long devices were counted."""
+    bare: Mapping[str, float]
+    """By disk: bytes per second, read and written together, that it moved bare, all at once; empty where not measured."""
+    links: Mapping[str, float]
+    """By disk: bytes per second that its PCIe link carries."""
+    rotating: frozenset[str]
+    """Ids of the disks that rotate: busy all the time, they have nothing more to give."""
+    cpus: int
+
+    def moved(self, use: DeviceUse) -> float:
+        """Bytes per second, read and written together."""
+        return (use.read_bytes + use.written_bytes) / self.span_s if self.span_s > 0 else 0.0
+
+
+class Limiter(NamedTuple):
+    """What it was, in a few words, and how that shows."""
+
+    words: str
+    sentence: str
+
+
+def limiter(evidence: Evidence) -> Limiter:
+    """What a mark of the engine's says, else the first of these that the evidence shows."""
+    if mark := next(of_weight(evidence.cell.marks, "limit"), None):
+        return Limiter(_MARKS.get(mark.code, mark.code.replace("-", " ")), mark.sentence)
+    for words, shows in _CHECKS:
+        if sentence := shows(evidence):
+            return Limiter(words, sentence)
+    return Limiter(NOT_KNOWN, _nothing(evidence))
+
+
+def _thread(evidence: Evidence) -> str:
+    """One that had all of one core: what it does cannot be done by two."""
+    name, percent = max(evidence.cell.threads.items(), key=lambda item: item[1], default=("", 0.0))
+    return f"kernel thread {name} used {percent:.0f} % of one core" if percent >= BUSY_PERCENT else ""
+
+
+def _one_device(evidence: Evidence) -> str:
+    """Few are busy all the time and the rest waits for them: a journal, a cache, the slowest member."""
+    known = [(use, use.mean_utilisation_percent) for use in (*evidence.aside, *evidence.data)]
+    busy = [(use, percent) for use, percent in known if percent is not None and percent >= BUSY_PERCENT]
+    rest = [percent for use, percent in known if percent is not None and percent < BUSY_PERCENT]
+    if not busy or not rest or len(busy) > len(rest):
+        return ""
+    least = min(percent for _, percent in busy)
+    if least - max(rest) < _APART_PERCENT:
+        return ""
+    names = ", ".join(f"{use.role} {use.disk}" for use, _ in busy)
+    return f"{names} was busy {least:.0f} % of the time, the other disks at most {max(rest):.0f} %"
+
+
+def _all_disks(evidence: Evidence) -> str:
+    """Together they moved what they move bare; or they rotate, and were busy all the time."""
+    known = [use for use in evidence.data if evidence.bare.get(use.disk)]
+    if known and len(known) == len(evidence.data):
+        share = sum(map(evidence.moved, known)) / sum(evidence.bare[use.disk] for use in known)
+        if share >= SATURATED:
+            return (
+                f"{plural(len(known), 'disk')} moved {mb_s_text(sum(map(evidence.moved, known)))} MB/s, reads and writes "
+                f"together: {percent_text(share)} of what they moved bare under the same workload"
+            )
+    busy = [use.mean_utilisation_percent or 0.0 for use in evidence.data]
+    if busy and min(busy) >= BUSY_PERCENT and all(use.disk in evidence.rotating for use in evidence.data):
+        return f"all {plural(len(busy), 'rotating disk')} were busy at least {min(busy):.0f} % of the time"
+    return ""
+
+
+def _link(evidence: Evidence) -> str:
+    for use in (*evidence.aside, *evidence.data):
+        carries = evidence.links.get(use.disk)
+        way = max(use.read_bytes, use.written_bytes) / evidence.span_s if evidence.span_s > 0 else 0.0
+        if carries and way >= SATURATED * carries:
+            there = f"the PCIe link of {use.disk} carries {mb_s_text(carries)} MB/s in one direction"
+            return f"{there}, and {mb_s_text(way)} MB/s went through it"
+    return ""
+
+
+def _cpu(evidence: Evidence) -> str:
+    used = evidence.cell.cpu_cores_used
+    if used is None or not evidence.cpus or used < evidence.cpus * BUSY_PERCENT / 100:
+        return ""
+    return f"{used:.2f} of {plural(evidence.cpus, 'CPU core')} were busy, all processes together"
+
+
+def _too_little_in_flight(evidence: Evidence) -> str:
+    """Not even one operation for each disk (Little's law: rate × latency), and disks that are not busy."""
+    found = in_flight(evidence.cell)
+    disks = len(evidence.data)
+    if not evidence.data or found is None or found > 1.05 * disks or _busiest(evidence.data) >= BUSY_PERCENT:
+        return ""
+    summary = evidence.cell.summary
+    flows = directions(summary)
+    iops = sum(one.iops for one in flows)
+    moved = sum(one.bytes for one in flows) / sum(one.ios for one in flows)
+    waits = ", and each write waits until it is durable" if summary is not None and summary.sync is not None else ""
+    return (
+        f"{found:.1f} operations of {size_text(moved)} were in flight on average ({iops_text(iops)} IOPS × "
+        f"{latency_text(1e6 * found / iops)}) for {plural(disks, 'disk')}{waits}"
+    )
+
+
+def in_flight(cell: Cell) -> float | None:
+    """Operations at once on average: rate times mean latency of every direction; None where a latency is not known."""
+    flows = directions(cell.summary)
+    if not flows:
+        return None
+    total = 0.0
+    for flow in flows:
+        if flow.latency.mean_us is None:
+            return None
+        total += flow.iops * flow.latency.mean_us / 1e6
+    return total
+
+
+def _nothing(evidence: Evidence) -> str:
+    """What was looked at, with its figures."""
+    said = []
+    if evidence.data and any(use.mean_utilisation_percent is not None for use in evidence.data):
+        said.append(f"the busiest disk was busy {_busiest(evidence.data):.0f} % of the time")
+    if evidence.bare and evidence.data:
+        shares = [evidence.moved(use) / evidence.bare[use.disk] for use in evidence.data if evidence.bare.get(use.disk)]
+        said += [f"disks moved {percent_text(mean(shares))} of what they moved bare"] if shares else []
+    if evidence.cell.cpu_cores_used is not None and evidence.cpus:
+        said.append(f"{evidence.cell.cpu_cores_used:.2f} of {plural(evidence.cpus, 'CPU core')} were busy")
+    if (found := in_flight(evidence.cell)) is not None:
+        said.append(f"{found:.1f} operations were in flight")
+    return f"nothing was seen at its limit: {', '.join(said)}" if said else "nothing was seen of its devices"
+
+
+def _busiest(uses: tuple[DeviceUse, ...]) -> float:
+    return max((use.mean_utilisation_percent or 0.0 for use in uses), default=0.0)
+
+
+_CHECKS: Final[tuple[tuple[str, Callable[[Evidence], str]], ...]] = (
+    ("kernel thread", _thread),
+    ("one device", _one_device),
+    ("all disks", _all_disks),
+    ("PCIe link", _link),
+    ("CPU", _cpu),
+    ("too little in flight", _too_little_in_flight),
+)

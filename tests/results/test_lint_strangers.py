@@ -1,0 +1,177 @@
+"""Tables as strangers write them, one error in each or none: what is found is the error, and nothing that is right."""
+
+import pytest
+
+from raidtui.results.imports import Source
+from raidtui.results.imports.document import read_table
+from raidtui.results.lint import lint
+
+RIGHT = {
+    "long, with a latency and headings of its own": """
+Config,Pattern,Block size,QD,Jobs,IOPS,Throughput (MiB/s),Avg latency (us)
+mdadm RAID10,randread,4k,32,4,512340,2001.3,249.6
+mdadm RAID10,randwrite,4k,32,4,211870,827.6,603.9
+mdadm RAID5,randread,4k,32,4,498120,1945.8,256.8
+""",
+    "wide, the unit in the corner": """
+IOPS,ext4,xfs,zfs
+4k random read QD1,11820,11930,9870
+8k random read QD32,182300,185900,97100
+""",
+    "decimal commas, GB/s and percentages": """
+Layout;Test;GB/s;% of stripe
+stripe;seq read 1M QD32;12,41;100 %
+mirror;seq read 1M QD32;11,87;95,6 %
+raidz2;seq read 1M QD32;8,02;64,6 %
+""",
+    "a column for each workload, in thousands": """
+| Setup | 4K randread (kIOPS) | 4K randwrite (kIOPS) | 1M read (GB/s) |
+|-------|--------------------:|---------------------:|---------------:|
+| single NVMe | 780 | 410 | 6.9 |
+| RAID0 x4 | 2950 | 1570 | 26.1 |
+""",
+    "quotes, brackets and thousands": """
+"Layout","Job","BW [MiB/s]","IOPS [k]","lat p99 [µs]"
+"RAID10","randread-4k-q32","1,953.1","500.0","310"
+"RAID5","randread-4k-q32","1,914.1","490.0","330"
+""",
+    "one value a row, with its unit": """
+Storage layout,Workload,Result,Unit
+ceph 3x,randwrite 4k qd=128,21543,IOPS
+ceph 3x,seqwrite 4M qd=16,1120,MB/s
+""",
+    "bits": """
+target,workload,IOPS,Gbit/s
+iscsi,randread 32k qd=64,61035,16.0
+nvmeof,randread 32k qd=64,91553,24.0
+""",
+    "equal by chance, with few digits": """
+layout,workload,IOPS
+a,fsync write 4k qd=1,410
+b,fsync write 4k qd=1,410
+c,fsync write 4k qd=1,812
+""",
+    "rounds": """
+layout,workload,round,IOPS,bandwidth MB/s
+raid5,randwrite 4k qd=32,1,61240,250.8
+raid5,randwrite 4k qd=32,2,60980,249.8
+""",
+    "changes, not shares": """
+Filesystem,seq write 1M (MB/s),change vs ext4
+ext4,1840,0%
+xfs,1932,+5%
+btrfs,1656,-10%
+""",
+    "words above it, units behind the numbers": """
+Run by: Bob
+Date: 2024-01-03
+
+layout,bs,rw,IOPS,BW
+raid6,4k,randread,"512,000",2000MiB/s
+raid6,4k,randwrite,"61,200",239MiB/s
+""",
+    "the depth spread over jobs": """
+| Layout | Test | fio command | Bandwidth |
+| :-- | :-- | :-- | --: |
+| btrfs | 4k random read, QD64 | `fio --name=r --rw=randread --bs=4k --iodepth=32 --numjobs=2` | 1 204 MB/s |
+""",
+}
+
+WRONG = {
+    "MiB/s in a column of MB/s": ("unit-slip", 2820.0, 2957, """
+layout,workload,IOPS,MB/s
+raid0,randread 64k qd=16,48210,3159.5
+raid5,randread 64k qd=16,45120,2820.0
+raid6,randread 64k qd=16,44002,2883.7
+"""),
+    "GiB/s in a column of GB/s": ("unit-slip", 10.0, 10.74, """
+layout,workload,GB/s,IOPS
+zfs,seq read 1M qd=8,10.737,10240
+xfs,seq read 1M qd=8,10.0,10240
+"""),
+    "a repeated cell, units in the labels": ("repeated-value", 398765.4, None, """
+,raid0,raid5,raid6
+rand read 4k qd=32 (IOPS),412345.6,398765.4,391234.5
+rand write 4k qd=32 (IOPS),301234.7,45678.9,398765.4
+seq write 1M qd=8 (MB/s),5123.4,2871.6,2750.3
+"""),
+    "digits exchanged in a percentage": ("percent-mismatch", 58.7, 53.72, """
+Array,Test,MB/s,vs raid0 %
+raid0,seq write 1M qd=8,5120.4,100
+raid5,seq write 1M qd=8,2870.2,56.1
+raid6,seq write 1M qd=8,2750.8,58.7
+"""),
+    "a percentage of something else": ("percent-mismatch", 49.5, 99.49, """
+| Test | RAID 0 | RAID 5 | RAID 5, % of RAID 0 |
+|---|---|---|---|
+| Seq write 1M QD32 | 11 980 MB/s | 1 398 MB/s | 11.7 % |
+| Seq read 1M QD32 | 20 275 MB/s | 20 172 MB/s | 49.5 % |
+"""),
+    "another block size than was said": ("iops-bandwidth", 127.8, 511.2, """
+layout\trw\tbs\tiodepth\tiops\tbw_mb_s
+zfs\trandwrite\t16k\t8\t20480\t335.5
+btrfs\trandwrite\t16k\t8\t31200\t127.8
+"""),
+    "a digit lost": ("iops-bandwidth", 980 * 40.1 / 980, 4.014, """
+layout,workload,IOPS,MB/s,latency (ms)
+a,randread 4k qd=1,9800,40.1,0.102
+b,randread 4k qd=1,9750,39.9,0.1025
+c,randread 4k qd=1,980,40.1,1.02
+"""),
+    "one direction of a mix": ("iops-bandwidth", 615, 61.49, """
+layout,workload,read IOPS,write IOPS,read MB/s,write MB/s
+raid1,4k 70% read qd=16,70123,30044,287.2,123.1
+raid5,4k 70% read qd=16,35020,15011,143.4,615
+"""),
+    "a label that is not its command": ("label-command", "4k random write qd=32", None, """
+layout,test,command,IOPS
+lvm,4k random read qd=32,fio --name=a --rw=randread --bs=4k --iodepth=32 --numjobs=1,198230
+lvm,4k random write qd=32,fio --name=b --rw=randwrite --bs=8k --iodepth=32 --numjobs=1,88120
+"""),
+    "the same in Markdown's marks for code": ("label-command", "4k random read, QD64", None, """
+| Layout | Test | fio command | Bandwidth |
+| :-- | :-- | :-- | --: |
+| btrfs | 1M sequential write, QD8 | `fio --name=w --rw=write --bs=1M --iodepth=8 --numjobs=1` | 812 MB/s |
+| btrfs | 4k random read, QD64 | `fio --name=r --rw=randread --bs=4k --iodepth=16 --numjobs=1` | 1 204 MB/s |
+"""),
+    "a slow disk among its like": ("outlier", 1604, None, """
+Drive;Seq Read MB/s;Rnd 4k Read IOPS
+Intel P4510 #1;3201;637000
+Intel P4510 #2;3198;636500
+Intel P4510 #3;3203;637900
+Intel P4510 #4;1604;635200
+"""),
+}  # fmt: skip
+
+
+def read(text):
+    return read_table(Source("stranger.txt", text.lstrip("\n").encode(), ()))
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_right_is_not_complained_about(name):
+    table = read(RIGHT[name])
+    assert len(table.figures) > 1 or "jobs" in name
+    assert lint(table) == ()
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_one_error_is_found_and_nothing_else(name):
+    code, published, computed, text = WRONG[name]
+    (found,) = lint(read(text))
+    assert found.code == code
+    if code == "label-command":
+        assert published in found.sentence
+    else:
+        assert found.published == pytest.approx(published)
+    assert computed is None or found.computed == pytest.approx(computed, rel=0.001)
+
+
+def test_a_slip_is_told_in_the_unit_that_was_published():
+    (found,) = lint(read(WRONG["GiB/s in a column of GB/s"][3]))
+    assert "it is GiB/s (2³⁰ bytes), not GB/s (10⁹ bytes)" in found.sentence
+
+
+def test_columns_of_unlike_workloads_are_not_one_cell():
+    table = read(WRONG["a slow disk among its like"][3])
+    assert set(table.workloads) == {"Seq Read", "Rnd 4k Read"}
