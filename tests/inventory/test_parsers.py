@@ -135,6 +135,18 @@ def test_smart_log_gives_celsius_and_percent():
     assert ioctl.parse_smart_log(bytes(512)) == (None, None)
 
 
+def test_a_smart_log_says_whether_and_how_long_it_was_too_hot():
+    log = bytearray(512)
+    log[1:3] = (314).to_bytes(2, "little")
+    assert ioctl.parse_heat(bytes(log)) == (False, 0)
+    log[0] = 0b10
+    log[192:196], log[196:200] = (2).to_bytes(4, "little"), (1).to_bytes(4, "little")
+    log[224:228], log[228:232] = (30).to_bytes(4, "little"), (5).to_bytes(4, "little")
+    assert ioctl.parse_heat(bytes(log)) == (True, 3 * 60 + 35)
+    assert ioctl.parse_heat(bytes(512)) is None
+    assert ioctl.parse_heat(bytes(log[:64])) is None
+
+
 def test_pvs_names_groups_and_lone_volumes():
     report = b"""{"report":[{"pv":[{"pv_name":"/dev/sdb","vg_name":"vg0","pv_uuid":"a-b"},
                  {"pv_name":"/dev/sdc1","vg_name":"","pv_uuid":"c-d"}]}],"log":[]}"""

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -388,8 +389,10 @@ def main() -> None:
         bench.planned = None
         try:
             result = FUNCTIONS[case["do"]](bench, case)
-        except ProblemError as error:
-            result = {"problems": [[p.code, p.message, p.place, p.exit] for p in error.problems]}
+        except Exception as error:
+            # One case that goes wrong is not to hide the others.
+            found = error.problems if isinstance(error, ProblemError) else ()
+            result = {"problems": [[p.code, p.message, p.place, p.exit] for p in found] or traceback.format_exc()}
             if bench.planned is not None:
                 bench.run(bench.planned.teardown[0])
             result["left"] = bench.leftovers()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bcache_cases import GIB, ONE_EACH, PLACE, array, disk, parts, plan, spec_of
+from bcache_cases import ONE_EACH, PLACE, array, disk, parts, plan, spec_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,9 +55,18 @@ UNFIT: list[tuple[str, dict[str, Any], Part, Part]] = [
     ("bcache-too-small", {}, disk("slow"), disk("fast", 256 << 20)),
     ("bcache-too-small", {"data_offset": "1MiB"}, disk("slow", 1 << 20), disk("fast")),
     ("bcache-block", {"block": "512B"}, disk("slow", sector=4096), disk("fast")),
-    ("bcache-on-bcache", {}, Part("bcache:rtx", "/dev/x", GIB, 512, ("x",)), disk("fast")),
-    ("bcache-on-bcache", {}, disk("slow"), Part("bcache:rtx", "/dev/x", GIB, 512, ("x",))),
 ]
+
+
+BCACHE: dict[str, Any] = {"bcache": {"on": "@a", "cache": "@b"}}
+DEEP: dict[str, Any] = {"md": {"level": "raid1", "on": ["@c", {"lvm": {"on": BCACHE}}]}}
+
+
+@pytest.mark.parametrize("below", [BCACHE, [BCACHE], DEEP])
+@pytest.mark.parametrize("name", ["on", "cache"])
+def test_bcache_stands_on_no_bcache_however_deep(below: Any, name: str) -> None:
+    (problem,) = LAYER.check(spec_of(**{name: below}), ONE_EACH, PLACE)
+    assert (problem.code, problem.place) == ("bcache-on-bcache", f"{PLACE}.{name}")
 
 
 @pytest.mark.parametrize(("code", "options", "on", "cache"), UNFIT)

@@ -13,6 +13,7 @@ from raidtui.model.convert import decode
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
+from raidtui.stack.fs import fit, geometry
 from raidtui.stack.fs.reasons import REASONS
 from raidtui.stack.fs.spec import FIELDS_OF, FilesystemSpec
 from raidtui.stack.layer import Part, Planned, target_kind
@@ -153,3 +154,34 @@ def test_what_may_fail_is_what_every_profile_survives() -> None:
     assert survives["on"] == (2, "any 2 of the 4 devices")
     assert LAYER.survives(spec_of("btrfs", data="raid0"), {"on": 4})["on"][0] == 0
     assert LAYER.shape(spec_of("btrfs", data="raid1"), {"on": disks("d", [8 * GIB] * 2)}).write_penalty == 2
+
+
+@pytest.mark.parametrize(
+    ("mib", "plain", "striped"),
+    [(320, 4, None), (512, 4, None), (600, 4, 8), (1024, 4, 8), (6144, 4, 8), (10240, 4, 16), (614400, 4, 32)],
+)
+def test_allocation_groups_are_as_many_as_mkfs_xfs_made(mib: int, plain: int, striped: int | None) -> None:
+    """As xfsprogs 6.13 made them on files of these sizes, without stripes and with `-d su=64k,sw=2`; None: it refused."""
+    part = Part("md:a", "/dev/md/a", mib << 20, 512, ("a",), chunk_bytes=64 << 10, stripe_bytes=128 << 10)
+    spec = decode(FilesystemSpec, {"type": "xfs", "on": "@data"})
+    fit.refuse(spec, [part], None)
+    assert fit.default_groups(mib << 20, striped=False) == plain
+    if striped is None:
+        with pytest.raises(ProblemError, match="does not fit"):
+            fit.refuse(spec, [part], geometry.stripes(spec, part))
+    else:
+        fit.refuse(spec, [part], geometry.stripes(spec, part))
+        assert fit.default_groups(mib << 20, striped=True) == striped
+
+
+@pytest.mark.parametrize(("log", "fits"), [("255MiB", True), ("256MiB", False)])
+def test_a_log_of_xfs_fits_into_one_group(log: str, fits: bool) -> None:
+    """mkfs.xfs 6.13 took 255 MiB in a group of 256 MiB, and not 256."""
+    part = Part("disk:a", "/dev/a", 1 << 30, 512, ("a",))
+    spec = decode(FilesystemSpec, {"type": "xfs", "on": "@data", "log_size": log})
+    if fits:
+        fit.refuse(spec, [part], None)
+    else:
+        with pytest.raises(ProblemError) as caught:
+            fit.refuse(spec, [part], None)
+        assert caught.value.problems[0].code == "fs-log"

@@ -99,6 +99,26 @@ def test_a_vdo_and_a_thin_volume_are_made_by_these_commands() -> None:
     )  # fmt: skip
 
 
+def test_a_thin_volume_whose_pool_lies_on_vdo_is_made_by_these_commands() -> None:
+    options = {"vdo": {"virtual_size": "1TiB"}, "thin": {"virtual_size": "10%", "chunk": "1MiB"}}
+    planned = plan(spec_of(type="striped", **options), {"on": 2})
+    assert commands(planned)["lvm.pool"] == (
+        ("lvm", "lvconvert", "--type", "vdo-pool", "--name", "thin", "--virtualsize", "1073741824K", "--compression", "y",
+         "--deduplication", "y", "--vdosettings", "slab_size_mb=2048", "--vdosettings", "index_memory_size_mb=256",
+         f"{GROUP.name}/pool"),
+        ("lvm", "lvcreate", "--name", "meta", "--size", "65536K", GROUP.name, "/dev/on0", "/dev/on1",
+         "--type", "linear", "--activate", "n", "--zero", "n", "--wipesignatures", "n"),
+        ("lvm", "lvconvert", "--type", "thin-pool", "--poolmetadata", f"{GROUP.name}/meta", "--poolmetadataspare", "n",
+         "--chunksize", "1024K", "--zero", "y", "--discards", "passdown", "--errorwhenfull", "y", f"{GROUP.name}/thin"),
+        ("lvm", "lvcreate", "--type", "thin", "--name", "volume", "--virtualsize", "107372544K", "--thinpool", "thin",
+         GROUP.name),
+    )  # fmt: skip
+    assert planned.targets[0].size_bytes == 107372544 << 10
+    args = planned.build[0].args
+    assert names.data(args, pooled=True) == "pool_vdata"
+    assert LAYER.words(spec_of(**options), {"on": 1}) == "linear of 1, VDO with compression and deduplication, thin"
+
+
 def test_a_pool_with_a_cache_is_cached_before_it_becomes_one() -> None:
     spec = spec_of(type="striped", cache={"on": "@fast"}, vdo={})
     planned = plan(spec, {"on": 2, "cache.on": 1})

@@ -79,7 +79,6 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
         "vdo",
     ),
     ("lvm-thin", {"thin": {"chunk": "32KiB"}}, {"on": 1}, "thin.chunk"),
-    ("lvm-together", {"vdo": {}, "thin": {}}, {"on": 1}, "thin"),
     ("lvm-together", {"writecache": {"on": "@f"}, "vdo": {}}, SLOW, "vdo"),
     ("lvm-together", {"cache": {"on": "@f"}, "writecache": {"on": "@g"}}, {**FAST, **SLOW}, "writecache"),
     ("lvm-together", {"type": "mirror", "thin": {}}, {"on": 2}, "thin"),
@@ -125,6 +124,8 @@ ALLOWED: list[tuple[dict[str, Any], dict[str, int]]] = [
     ({"vdo": {"physical_threads": 2, "bio_threads": 8, "block_map_cache": "256MiB"}}, {"on": 1}),
     ({"on": {"lvm": {"on": "@d", "type": "striped"}}, "vdo": {}}, {"on": 1}),
     ({"type": "raid6", "thin": {"virtual_size": "50%", "chunk": "1MiB"}}, {"on": 5}),
+    ({"type": "raid5", "vdo": {"virtual_size": "1TB"}, "thin": {"virtual_size": "10%"}}, {"on": 3}),
+    ({"cache": {"on": "@f"}, "vdo": {}, "thin": {}}, FAST),
 ]
 
 
@@ -135,7 +136,8 @@ def test_what_linux_builds_is_planned(options: dict[str, Any], counts: dict[str,
     assert plan(spec, counts).build[0].action == "lvm.group"
 
 
-ON_TOP = ["", "integrity", "cache", "writecache", "vdo", "thin", "cache vdo", "writecache thin", "integrity cache"]
+ON_TOP = ["", "integrity", "cache", "writecache", "vdo", "thin"]
+ON_TOP += ["cache vdo", "vdo thin", "writecache thin", "integrity cache"]
 
 
 @st.composite

@@ -230,10 +230,20 @@ def test_what_cannot_be_is_refused_with_a_reason() -> None:
     with pytest.raises(ProblemError) as caught:
         plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": 2}, size_bytes=60 * MIB)
     assert caught.value.problems[0].code == "zpool-too-small"
-    below = (Part("zpool:rtx", "/dev/zvol/rtx/vol", GIB, 512, ("a",)),)
+    large = (Part("disk:a", "/dev/a", GIB, 4096, ("a",)),)
     with pytest.raises(ProblemError) as caught:
-        LAYER.plan(spec_of({"stripe": "@d"}), {"vdevs[0].stripe": below}, Names("t"), Policy())
-    assert caught.value.problems[0].code == "zpool-on-zpool"
+        LAYER.plan(spec_of({"stripe": "@d"}, properties={"ashift": 9}), {"vdevs[0].stripe": large}, Names("t"), Policy())
+    assert caught.value.problems[0].place == "zpool.properties.ashift"
+    assert LAYER.plan(spec_of({"stripe": "@d"}), {"vdevs[0].stripe": large}, Names("t"), Policy())
+
+
+@pytest.mark.parametrize("name", ["vdevs[0].stripe", "log", "special"])
+def test_a_pool_stands_on_no_pool_however_deep(name: str) -> None:
+    pool = {"zpool": {"vdevs": [{"stripe": "@a"}], "volume": {"size": "50%"}}}
+    deep = {"md": {"level": "raid1", "on": [{"lvm": {"on": pool}}, "@b"]}}
+    spec = spec_of({"stripe": deep}) if name.startswith("vdevs") else spec_of({"stripe": "@d"}, **{name: deep})
+    found = LAYER.check(spec, {"vdevs[0].stripe": 1, name: 1}, "$.l.zpool")
+    assert [(problem.code, problem.place) for problem in found] == [("zpool-on-zpool", f"$.l.zpool.{name}")]
 
 
 @pytest.mark.parametrize(

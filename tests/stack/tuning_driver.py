@@ -85,6 +85,15 @@ def whole(layout: str) -> dict[str, Any]:
     return {"exit": child(lambda: Runner(folder).run()), **told(folder)}
 
 
+def refused(claimed: tuple[str, ...], relied: tuple[str, ...] = ()) -> list[list[str]]:
+    """Why another run that changes or relies on these cannot begin."""
+    try:
+        claims.release(claims.take("another-run", claimed, relied))
+    except ProblemError as error:
+        return [[problem.code, problem.remedy] for problem in error.problems]
+    return []
+
+
 def killed(layout: str, writes: int) -> dict[str, Any]:
     """SIGKILL right after so many settings were written; another run that claims the same; and then `recover`, twice."""
     folder = start(layouts=(layout,))
@@ -103,17 +112,15 @@ def killed(layout: str, writes: int) -> dict[str, Any]:
         return int(Runner(folder).run())
 
     code, while_dead = child(work), seen()
-    try:
-        claims.release(claims.take("another-run", claims.claims_of(runs.plan_of(folder).steps)))
-        another = []
-    except ProblemError as error:
-        another = [[problem.code, problem.remedy] for problem in error.problems]
+    steps = runs.plan_of(folder).steps
+    another, relying = refused(claims.claims_of(steps)), refused((), claims.relied_on(steps))
     first, again = (next(iter(recover(folder.name))) for _ in range(2))
     return {
         "run": folder.name,
         "killed": code == -signal.SIGKILL,
         "while_dead": while_dead,
         "another": another,
+        "relying": relying,
         "recovered": [first.exit, list(first.actions), [p.message for p in first.problems]],
         "again": [again.exit, list(again.actions)],
         "left": [path.name for path in folder.glob("tuning-*")],

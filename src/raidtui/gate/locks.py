@@ -30,12 +30,14 @@ class Lock(NamedTuple):
     key: str
     run_id: str
     fd: int
+    shared: bool = False
 
     def release(self) -> None:
-        """Let go, and leave no file behind."""
+        """Let go, and leave no file behind, unless others still share it."""
         # Removed while it is still locked: whoever opened it before sees that it is gone, and opens a new one.
         with suppress(OSError):
-            lock_path(self.key).unlink(missing_ok=True)
+            if not self.shared or _locked(self.fd, fcntl.LOCK_EX, 0.0):
+                lock_path(self.key).unlink(missing_ok=True)
         os.close(self.fd)
 
 
@@ -55,22 +57,24 @@ def lock_path(key: str) -> Path:
     return lock_folder() / f"{readable}.{digest}"
 
 
-def take(run_id: str, keys: Iterable[str]) -> list[Lock]:
-    """Lock all of these disks or none.
+def take(run_id: str, keys: Iterable[str], shared: Iterable[str] = ()) -> list[Lock]:
+    """Lock all of these disks or none. What is in `shared` alone is locked against others, but not against sharing.
 
     Raises ProblemError (`held`) naming the run that holds each disk that could not be locked.
     """
     taken: list[Lock] = []
     refused: list[Problem] = []
     try:
-        for key in sorted(set(keys)):  # always in this order, so that two runs never wait for each other
+        alone = set(keys)
+        for key in sorted(alone | set(shared)):  # always in this order, so that two runs never wait for each other
+            how = fcntl.LOCK_EX if key in alone else fcntl.LOCK_SH
             while True:
                 fd = _open(lock_path(key), os.O_RDWR | os.O_CREAT)
-                if not _locked(fd, fcntl.LOCK_EX, _PATIENCE_S):
+                if not _locked(fd, how, _PATIENCE_S):
                     refused.append(_held(key, _read(fd).get("run", "?")))
                     os.close(fd)
                 elif _is_current(fd, lock_path(key)):
-                    taken.append(Lock(key, run_id, fd))
+                    taken.append(Lock(key, run_id, fd, key not in alone))
                     _write(fd, {"key": key, "run": run_id, "pid": os.getpid()})
                 else:
                     os.close(fd)  # its last holder removed it in between

@@ -45,8 +45,30 @@ def nvme_reads_zero_after_discard(fd: int) -> bool:
 
 def nvme_health(fd: int) -> tuple[float | None, float | None]:
     """Temperature in °C and used endurance in percent, from the SMART log of an NVMe controller."""
+    return parse_smart_log(_smart_log(fd))
+
+
+def nvme_heat(fd: int) -> tuple[bool, int] | None:
+    """Whether an NVMe controller is too hot now, and for how many seconds it was slowed down by heat so far."""
+    return parse_heat(_smart_log(fd))
+
+
+def _smart_log(fd: int) -> bytes:
     length = 512
-    return parse_smart_log(_nvme_admin(fd, 0x02, 0xFFFFFFFF, length, (length // 4 - 1) << 16 | 0x02))
+    return _nvme_admin(fd, 0x02, 0xFFFFFFFF, length, (length // 4 - 1) << 16 | 0x02)
+
+
+def parse_heat(log: bytes) -> tuple[bool, int] | None:
+    """From an NVMe SMART log (NVM Express Base Specification, SMART / Health Information); None where it says nothing.
+
+    Bit 1 of the critical warning is a temperature beyond its limits. The composite temperature's time above its limits is
+    in minutes (warning at byte 192, critical at 196), that of thermal management, light and heavy, in seconds (224, 228).
+    """
+    if len(log) < 232 or not any(log):
+        return None
+    minutes = sum(int.from_bytes(log[at : at + 4], "little") for at in (192, 196))
+    seconds = sum(int.from_bytes(log[at : at + 4], "little") for at in (224, 228))
+    return bool(log[0] & 0b10), 60 * minutes + seconds
 
 
 def parse_smart_log(log: bytes) -> tuple[float | None, float | None]:

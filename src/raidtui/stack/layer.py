@@ -7,7 +7,7 @@ The doing half is its actions: each step names one, and everything that touches 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -15,6 +15,7 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Argv, Created, Names, TargetKind
 from raidtui.model.problem import Problem
 from raidtui.model.scenario import Policy
+from raidtui.stack.amplification import Share, Spread, Writes
 from raidtui.stack.context import Context
 
 
@@ -97,6 +98,38 @@ class Shape(NamedTuple):
     """Of what is written to its devices, how much is data; None where that is its size by theirs."""
 
 
+class Reading(NamedTuple):
+    """How a workload reads, for layers that keep in memory what was read or written."""
+
+    block_bytes: tuple[int, ...]
+    """Every block size, of reads and writes alike; empty where that is not known."""
+    direct: bool
+    """Whether with O_DIRECT."""
+    writes: bool
+    """Whether it writes as well."""
+
+
+EVERY_WRITE: Final = "every write"
+
+
+class Passage(NamedTuple):
+    """An input of a layer that writes go through before they are done, beside the devices that keep the data."""
+
+    through: str
+    """By its name among the inputs."""
+    behind: tuple[str, ...]
+    """Inputs that keep the data."""
+    writes: str
+    """Which writes, to begin or go on a sentence with: `every write`, `every synchronous write`."""
+    large: bool
+    """True where large ones in a row go through as well, so that they have its pace."""
+
+    @property
+    def bounds(self) -> bool:
+        """True where no write gets past it."""
+        return self.large and self.writes == EVERY_WRITE
+
+
 class Layer(Protocol):
     """One storage construct."""
 
@@ -155,6 +188,33 @@ def cautions(layer: Layer, spec: Any, below: Collection[str]) -> tuple[str, ...]
     return found
 
 
+def amplifies(layer: Layer, spec: Any, counts: Mapping[str, int], writes: Writes) -> Spread:
+    """What a byte written to it comes to in each input; layers say so in `amplifies(spec, counts, writes)`."""
+    says = getattr(layer, "amplifies", None)
+    if says is None:
+        unknown = {name: Share(None, None, writes) for name in layer.inputs(spec)}
+        return Spread(unknown, f"a {layer.kind} does not say what it makes of a write")
+    found: Spread = says(spec, counts, writes)
+    return found
+
+
+def passages(layer: Layer, spec: Any) -> tuple[Passage, ...]:
+    """Its inputs that writes go through; layers that have such say so in `passages(spec)`."""
+    says = getattr(layer, "passages", None)
+    found: tuple[Passage, ...] = says(spec) if says is not None else ()
+    return found
+
+
+def memory_bytes(layer: Layer, spec: Any, reading: Reading) -> int | None:
+    """Most memory in which it keeps what such a workload reads again; None: it keeps nothing of it.
+
+    Layers that have a cache of their own say so in `memory_bytes(spec, reading)`. The kernel's page cache is not meant.
+    """
+    says = getattr(layer, "memory_bytes", None)
+    found: int | None = says(spec, reading) if says is not None else None
+    return found
+
+
 class Outcome(NamedTuple):
     """What an action did. `result`: `created`, `already there`, `done`, `undone`, `nothing to do`."""
 
@@ -187,6 +247,10 @@ class Action:
 
     def claims(self, args: dict[str, Any]) -> tuple[str, ...]:
         """What it changes of the whole server, in words: one run at a time holds each of these, as long as it runs."""
+        return ()
+
+    def relies_on(self, args: dict[str, Any]) -> tuple[str, ...]:
+        """What of the whole server its numbers depend on, in the words of `claims`: no other run changes it meanwhile."""
         return ()
 
     def leaves(self, args: dict[str, Any]) -> tuple[tuple[str, ...], ...]:

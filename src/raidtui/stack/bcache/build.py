@@ -178,6 +178,9 @@ def _take(context: Context, args: dict[str, Any], devices: dict[str, Device]) ->
 def _path(args: dict[str, Any], kernel_name: str) -> str:
     """udev's name for it, once that is there: without udev there are no names, but there is a node."""
     path, node = node_path(kernel.uuid_of(args, "backing")), f"/dev/{kernel_name}"
+    if args["data_offset_bytes"] is not None:
+        # bcache-tools' rules give a name to version 1 of the superblock alone: this one loses it with the next event.
+        return node
     until = time.monotonic() + NODE_TIMEOUT_S
     while os.path.realpath(path) != node and time.monotonic() < until:
         time.sleep(_PAUSE_S)

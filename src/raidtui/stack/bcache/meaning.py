@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from raidtui.model.units import Size
 from raidtui.stack.bcache.spec import DEFAULT_BUCKET_BYTES, KIB, BcacheSpec
+from raidtui.stack.layer import EVERY_WRITE, Passage
 
 _KERNEL: Final = "the kernel's default"
+DEFAULT_CUTOFF: Final = Size("4MiB")
 
 
 def words(spec: BcacheSpec) -> str:
@@ -43,7 +46,7 @@ def defaults(spec: BcacheSpec) -> dict[str, tuple[str, str]]:
         "block": ("as the devices", "the larger logical sector of both devices"),
         "data_offset": ("8KiB", "right behind the superblock"),
         "replacement": ("lru", _KERNEL),
-        "sequential_cutoff": ("4MiB", _KERNEL),
+        "sequential_cutoff": (DEFAULT_CUTOFF.text, _KERNEL),
         "congestion": ("default", "the kernel lets requests past a cache that answers slowly"),
         "writeback_percent": ("10", _KERNEL) if dirty else nothing,
         "writeback_delay": ("30s", _KERNEL) if dirty else nothing,
@@ -58,6 +61,19 @@ def survives(spec: BcacheSpec, counts: Mapping[str, int]) -> dict[str, tuple[int
     else:
         cache = (counts.get("cache", 0), "the cache: the device goes on without it, nothing is lost")
     return {"on": (0, "no device: it holds the data"), "cache": cache}
+
+
+def passages(spec: BcacheSpec) -> tuple[Passage, ...]:
+    """What is written through the cache (drivers/md/bcache/request.c, check_should_bypass)."""
+    if spec.mode not in ("writethrough", "writeback"):
+        return ()
+    cutoff = spec.sequential_cutoff or DEFAULT_CUTOFF
+    writes = EVERY_WRITE
+    if cutoff.bytes:
+        writes = f"every write that does not follow others for more than {cutoff.text}"
+    elif spec.congestion == "default":
+        writes = "every write that does not go past a slow cache"
+    return (Passage("cache", ("on",), writes, large=not cutoff.bytes),)
 
 
 def write_penalty(spec: BcacheSpec) -> float:

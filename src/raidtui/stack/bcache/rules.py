@@ -10,6 +10,7 @@ from typing import Final
 
 from raidtui.model.problem import Exit, Problem
 from raidtui.stack.bcache.spec import DEFAULT_DATA_OFFSET_BYTES, KIB, MIB, SECTOR, BcacheSpec, bucket_bytes
+from raidtui.stack.below import stands_on
 
 SMALLEST_BUCKET: Final = 4 * KIB
 LARGEST_BUCKET: Final = 16 * MIB
@@ -22,7 +23,7 @@ LARGEST_CUTOFF: Final = (1 << 32) - 1
 
 def check(spec: BcacheSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
     """Why this cache cannot be, given how many devices go into each input."""
-    return [*_devices(counts, place), *_sizes(spec, place), *_writeback(spec, place)]
+    return [*_devices(counts, place), *_below(spec, place), *_sizes(spec, place), *_writeback(spec, place)]
 
 
 def refusal(code: str, message: str, place: str, remedy: str) -> Problem:
@@ -38,6 +39,14 @@ def _devices(counts: Mapping[str, int], place: str) -> Iterator[Problem]:
                 f"{place}.{name}",
                 "Give its role one disk, or join several in an md or lvm layer below.",
             )
+
+
+def _below(spec: BcacheSpec, place: str) -> Iterator[Problem]:
+    """Another layer between two of bcache takes away neither the lock nor the workers that they share."""
+    for name, operand in (("on", spec.on), ("cache", spec.cache)):
+        if stands_on(operand.raw, "bcache"):
+            text = "bcache cannot stand on another bcache device, however deep that is"
+            yield refusal("bcache-on-bcache", text, f"{place}.{name}", "Use one bcache layer.")
 
 
 def _power_of_two(value: int, least: int, most: int) -> bool:

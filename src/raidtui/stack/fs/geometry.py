@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from raidtui.model.problem import fail
-from raidtui.model.units import size_text
+from raidtui.model.units import size_text, size_texts
 from raidtui.stack.fs.spec import COPIES, MIB, PARITY, FilesystemSpec, block_bytes, profile
 from raidtui.stack.layer import Part
 
@@ -49,7 +49,8 @@ def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
     """What files may fill at least, known before it is made. Raises ProblemError (`fs-too-small`)."""
     smallest = min(part.size_bytes for part in parts)
     if smallest < LEAST_BYTES[spec.type]:
-        text = f"{spec.type} needs at least {size_text(LEAST_BYTES[spec.type])}, and there are {size_text(smallest)}"
+        least, there = size_texts(LEAST_BYTES[spec.type], smallest)
+        text = f"{spec.type} needs at least {least}, and there are {there}"
         raise fail("fs-too-small", text, place="filesystem.on", remedy="Bind larger disks.")
     share = _OWN_SHARE[spec.type]
     if spec.type == "xfs" and block_bytes(spec) < SMALL_BLOCK:

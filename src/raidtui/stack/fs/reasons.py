@@ -25,13 +25,20 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "fs-block": (
         "Not a block size of this filesystem",
-        "Blocks are powers of two, at most a page of the processor: larger ones cannot be mounted everywhere.",
+        "Blocks are powers of two, at most a page of the processor: larger ones cannot be mounted everywhere. They are not "
+        "smaller than the logical sectors of the device.",
         'Write "4KiB", or leave it out.',
     ),
     "fs-log": (
         "The log or journal does not fit",
-        "xfs has logs of 64 MiB to 2047 MiB; ext4 journals of 4 MiB and more, unless it has none.",
+        "xfs has logs of 64 MiB to 2047 MiB, each within one allocation group; ext4 journals of 4 MiB and more, at most "
+        "about half of the device, unless it has none.",
         "Leave log_size out.",
+    ),
+    "fs-groups": (
+        "Not a number of allocation groups",
+        "A group of xfs is at most 1 TiB, and one of them has to hold the log, of 64 MiB at least.",
+        "Leave allocation_groups out.",
     ),
     "fs-stripe": (
         "Stripes that contradict each other",

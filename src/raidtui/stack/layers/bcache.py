@@ -11,12 +11,13 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Names
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.bcache import build, dismantle, health, kernel, meaning, proof, rules, writeback
+from raidtui.stack.amplification import Spread, Writes
+from raidtui.stack.bcache import amplification, build, dismantle, health, kernel, meaning, proof, rules, writeback
 from raidtui.stack.bcache import spec as options
 from raidtui.stack.bcache.command import create_argvs, detach_argv, node_path, remove_argvs, tune_argvs
 from raidtui.stack.bcache.spec import KIB, BcacheSpec
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Planned, PlannedTarget, Shape
+from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Passage, Planned, PlannedTarget, Shape
 
 _METADATA_BYTES: Final = 64 << 20
 """More than superblocks, journal, and the priorities of the buckets of a fresh cache."""
@@ -45,14 +46,20 @@ class BcacheLayer:
     def survives(self, spec: BcacheSpec, counts: Mapping[str, int]) -> Mapping[str, tuple[int, str]]:
         return meaning.survives(spec, counts)
 
+    def amplifies(self, spec: BcacheSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
+        return amplification.amplifies(spec, writes)
+
+    def passages(self, spec: BcacheSpec) -> tuple[Passage, ...]:
+        return meaning.passages(spec)
+
     def shape(self, spec: BcacheSpec, parts: Mapping[str, tuple[Part, ...]]) -> Shape:
-        """Raises ProblemError (`bcache-too-small`, `bcache-block`, `bcache-on-bcache`)."""
+        """Raises ProblemError (`bcache-too-small`, `bcache-block`)."""
         _refuse(spec, parts)
         below = _offers(spec, parts, "", "")
         return Shape(below.size_bytes, 0, meaning.write_penalty(spec), below.chunk_bytes, below.stripe_bytes)
 
     def plan(self, spec: BcacheSpec, parts: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned:
-        """Raises ProblemError (`bcache-too-small`, `bcache-block`, `bcache-on-bcache`)."""
+        """Raises ProblemError (`bcache-too-small`, `bcache-block`)."""
         _refuse(spec, parts)
         created = names.new("bcache")
         args = _arguments(spec, parts, created.name, created.uuid)
@@ -168,10 +175,6 @@ def _refuse(spec: BcacheSpec, parts: Mapping[str, tuple[Part, ...]]) -> None:
     """What only shows once the devices are known."""
     backing, cache = parts["on"][0], parts["cache"][0]
     problems = []
-    for name, part in (("on", backing), ("cache", cache)):
-        if part.ref.startswith("bcache:"):
-            text = "bcache cannot stand on another bcache device"
-            problems.append(rules.refusal("bcache-on-bcache", text, f"bcache.{name}", "Use one bcache layer."))
     bucket, block = options.bucket_bytes(spec), _block(spec, parts)
     buckets = cache.size_bytes // bucket
     if buckets < rules.LEAST_BUCKETS:

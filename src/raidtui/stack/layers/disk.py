@@ -14,6 +14,7 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Names
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.scenario import Policy
+from raidtui.stack.amplification import Spread, Writes, copies
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Draft, Outcome, Part, Planned, PlannedTarget, Shape
 from raidtui.stack.tuning.spec import Tuning
@@ -55,6 +56,9 @@ class DiskLayer:
 
     def survives(self, spec: DiskSpec, counts: Mapping[str, int]) -> Mapping[str, tuple[int, str]]:
         return {"on": (0, "no disk: each one stands alone")}
+
+    def amplifies(self, spec: DiskSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
+        return Spread({"on": copies(1, writes)}, "nothing in between, 1")
 
     def shape(self, spec: DiskSpec, parts: Mapping[str, tuple[Part, ...]]) -> Shape:
         """Size: of all disks together; for `each`, of the smallest one."""

@@ -11,8 +11,9 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import Problem
 from raidtui.model.scenario import Policy
 from raidtui.stack import mounts
+from raidtui.stack.amplification import Spread, Writes
 from raidtui.stack.context import Context
-from raidtui.stack.fs import build, dismantle, geometry, health, meaning, proof, rules
+from raidtui.stack.fs import amplification, build, dismantle, fit, geometry, health, meaning, proof, rules
 from raidtui.stack.fs.command import mkfs_argv, mount_options
 from raidtui.stack.fs.spec import MIB, FilesystemSpec, block_bytes, profile
 from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Planned, PlannedTarget, Shape
@@ -45,10 +46,14 @@ class FilesystemLayer:
     def survives(self, spec: FilesystemSpec, counts: Mapping[str, int]) -> Mapping[str, tuple[int, str]]:
         return meaning.survives(spec, counts)
 
+    def amplifies(self, spec: FilesystemSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
+        return amplification.amplifies(spec, counts.get("on", 0), writes)
+
     def shape(self, spec: FilesystemSpec, parts: Mapping[str, tuple[Part, ...]]) -> Shape:
-        """Raises ProblemError (`fs-too-small`)."""
+        """Raises ProblemError: `fs-too-small`, and what `fit.refuse` says."""
         on = parts["on"]
         found = geometry.stripes(spec, on[0])
+        fit.refuse(spec, on, found)
         return Shape(
             geometry.room_bytes(spec, on),
             meaning.may_fail(spec, len(on)),
@@ -62,8 +67,9 @@ class FilesystemLayer:
     def plan(
         self, spec: FilesystemSpec, parts: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy
     ) -> Planned:
-        """Raises ProblemError (`fs-too-small`)."""
+        """Raises ProblemError: `fs-too-small`, and what `fit.refuse` says."""
         on = parts["on"]
+        fit.refuse(spec, on, geometry.stripes(spec, on[0]))
         created = names.new("filesystem")
         args = _arguments(spec, on, created.name, created.uuid)
         paths = [part.path for part in on]

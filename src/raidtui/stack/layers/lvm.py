@@ -10,9 +10,24 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Names
 from raidtui.model.problem import Problem
 from raidtui.model.scenario import Policy
+from raidtui.stack.amplification import Spread, Writes
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Planned, PlannedTarget, Shape
-from raidtui.stack.lvm import build, command, dismantle, fast, health, meaning, pool, rules, size, sync, verify
+from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Passage, Planned, PlannedTarget, Shape
+from raidtui.stack.lvm import (
+    amplification,
+    build,
+    command,
+    dismantle,
+    fast,
+    health,
+    meaning,
+    names,
+    pool,
+    rules,
+    size,
+    sync,
+    verify,
+)
 from raidtui.stack.lvm.arguments import arguments, target_bytes
 from raidtui.stack.lvm.spec import IMAGED, INPUTS, PARITY, REDUNDANT, LvmSpec, inputs
 
@@ -48,6 +63,9 @@ class LvmLayer:
     def survives(self, spec: LvmSpec, counts: Mapping[str, int]) -> Mapping[str, tuple[int, str]]:
         return meaning.survives(spec, counts)
 
+    def amplifies(self, spec: LvmSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
+        return amplification.amplifies(spec, counts.get("on", 0), writes)
+
     def shape(self, spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]]) -> Shape:
         """Raises ProblemError (`lvm-too-small`)."""
         args = arguments(spec, parts, "rtshape", Names("shape"), nosync=False)
@@ -61,6 +79,9 @@ class LvmLayer:
             stripe,
             spec.type in PARITY,
         )
+
+    def passages(self, spec: LvmSpec) -> tuple[Passage, ...]:
+        return meaning.passages(spec)
 
     def reduces(self, spec: LvmSpec) -> tuple[str, ...]:
         vdo = spec.vdo
@@ -181,9 +202,9 @@ def _on_top(args: dict[str, Any], parts: Mapping[str, tuple[Part, ...]], paths: 
         what = "writecache" if cache["kind"] == "writecache" else f"{cache['mode']} cache"
         drafts.append(Draft("lvm.cache", f"Put a {what} in front of the volume", args, fast.argvs(args, on, paths), undo,
                             writes_bytes=_CACHE_METADATA_BYTES + cache["metadata_bytes"], seconds=4.0))  # fmt: skip
-    if args["pool"] is not None:
+    if names.has_pool(args):
         on = [part.path for part in parts["on"]]
-        kind = {"vdo": "VDO", "thin": "thin"}[args["pool"]["kind"]]
+        kind = " and a ".join(word for name, word in (("vdo", "VDO"), ("thin", "thin")) if args[name] is not None)
         drafts.append(Draft("lvm.pool", f"Make it the pool of a {kind} volume", args, pool.argvs(args, on, paths), undo,
                             writes_bytes=_POOL_METADATA_BYTES, seconds=8.0))  # fmt: skip
     return drafts
@@ -199,7 +220,7 @@ def _sync_cost(args: dict[str, Any], parts: tuple[Part, ...]) -> tuple[int, floa
 
 def _offers(spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]], args: dict[str, Any]) -> Part:
     everything = _in_order(parts)
-    plain = args["cache"] is None and args["pool"] is None and args["integrity"] is None
+    plain = args["cache"] is None and not names.has_pool(args) and args["integrity"] is None
     blocks = [(args[name] or {}).get("block_bytes", 0) for name in ("cache", "integrity")]
     blocks.append(_VDO_BLOCK if spec.vdo is not None else 0)
     chunk, stripe = size.stripes(spec, parts["on"])

@@ -10,9 +10,21 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Names
 from raidtui.model.problem import Problem, fail
 from raidtui.model.scenario import Policy
+from raidtui.stack.amplification import Spread, Writes
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Planned, PlannedTarget, Shape
-from raidtui.stack.md import build, dismantle, health, meaning, proof, rules, size, sync
+from raidtui.stack.layer import (
+    EVERY_WRITE,
+    Action,
+    Doing,
+    Draft,
+    Outcome,
+    Part,
+    Passage,
+    Planned,
+    PlannedTarget,
+    Shape,
+)
+from raidtui.stack.md import amplification, build, dismantle, health, meaning, proof, rules, size, sync
 from raidtui.stack.md.command import create_argv, node_path, stop_argv, zero_argv
 from raidtui.stack.md.spec import PARITY, MdSpec, bitmap, chunk_bytes, consistency, layout
 
@@ -45,6 +57,13 @@ class MdLayer:
 
     def survives(self, spec: MdSpec, counts: Mapping[str, int]) -> Mapping[str, tuple[int, str]]:
         return meaning.survives(spec, counts)
+
+    def amplifies(self, spec: MdSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
+        return amplification.amplifies(spec, counts.get("on", 0), writes)
+
+    def passages(self, spec: MdSpec) -> tuple[Passage, ...]:
+        """In both modes of the journal: data and parity are in it before they go to the members (raid5-cache.c)."""
+        return (Passage("journal", ("on",), EVERY_WRITE, large=True),) if spec.journal is not None else ()
 
     def shape(self, spec: MdSpec, parts: Mapping[str, tuple[Part, ...]]) -> Shape:
         """Raises ProblemError (`md-too-small`)."""

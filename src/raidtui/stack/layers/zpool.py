@@ -12,9 +12,23 @@ from raidtui.model.plan import Created, Names, TargetKind
 from raidtui.model.problem import Problem
 from raidtui.model.scenario import Policy
 from raidtui.model.units import size_text
+from raidtui.stack.amplification import Spread, Writes
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Planned, PlannedTarget, Shape
-from raidtui.stack.zfs import arc, build, cold, dismantle, health, meaning, mounting, planning, proof, rules, size
+from raidtui.stack.layer import Action, Doing, Draft, Outcome, Part, Passage, Planned, PlannedTarget, Reading, Shape
+from raidtui.stack.zfs import (
+    amplification,
+    arc,
+    build,
+    cold,
+    dismantle,
+    health,
+    meaning,
+    mounting,
+    planning,
+    proof,
+    rules,
+    size,
+)
 from raidtui.stack.zfs import spec as options
 from raidtui.stack.zfs.command import (
     cold_argvs,
@@ -57,9 +71,15 @@ class ZpoolLayer:
 
     def reduces(self, spec: ZpoolSpec) -> tuple[str, ...]:
         """ZFS compresses unless it is told not to, and deduplicates where it is told to."""
-        found = {"compression": "on", "dedup": "off", **spec.inherited, **options.measured_properties(spec)}
-        words = (("compression", "compresses"), ("dedup", "deduplicates"))
-        return tuple(word for name, word in words if str(found[name]) != "off")
+        words = (("compression", "on", "compresses"), ("dedup", "off", "deduplicates"))
+        return tuple(word for name, default, word in words if options.in_force(spec, name, default) != "off")
+
+    def passages(self, spec: ZpoolSpec) -> tuple[Passage, ...]:
+        return meaning.passages(spec)
+
+    def memory_bytes(self, spec: ZpoolSpec, reading: Reading) -> int | None:
+        """The ARC's limit, while the pool stands."""
+        return arc.most_bytes(spec) if arc.keeps(spec, reading) else None
 
     def cautions(self, spec: ZpoolSpec, below: Collection[str]) -> tuple[str, ...]:
         """ZFS takes any block device, but some of what it is for it can only do on disks of its own."""
@@ -70,6 +90,9 @@ class ZpoolLayer:
 
     def measured_as(self, spec: ZpoolSpec) -> TargetKind:
         return "block" if spec.dataset is None else "directory"
+
+    def amplifies(self, spec: ZpoolSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
+        return amplification.amplifies(spec, counts, writes)
 
     def shape(self, spec: ZpoolSpec, parts: Mapping[str, tuple[Part, ...]]) -> Shape:
         """Raises ProblemError (`zpool-too-small`)."""
@@ -82,9 +105,10 @@ class ZpoolLayer:
         )
 
     def plan(self, spec: ZpoolSpec, parts: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned:
-        """Raises ProblemError: `zpool-too-small`, `zpool-on-zpool`, and what this server's ZFS does not know."""
+        """Raises ProblemError: `zpool-too-small`, `zpool-property`, and what this server's ZFS does not know."""
         devices = planning.devices_of(spec, parts)
         planning.refuse(spec, devices)
+        planning.refuse_unequal(spec, parts)
         created = names.new("zpool")
         args = planning.arguments(spec, parts, created.name, created.uuid)
         undo, paths = undo_argvs(args), planning.planned_paths(args)
@@ -163,6 +187,10 @@ class _Create(Action):
 
     def members(self, context: Context, args: dict[str, Any]) -> Mapping[str, str]:
         return health.members(context, args)
+
+    def relies_on(self, args: dict[str, Any]) -> tuple[str, ...]:
+        """They hold for every pool of the server."""
+        return (CLAIM,)
 
     def leaves(self, args: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
         tables = tuple(("gpt", entry["disk_guid"]) for entry in args["devices"] if entry["disk_guid"])

@@ -8,7 +8,7 @@ from typing import Any
 from raidtui.model.plan import Names
 from raidtui.model.problem import Exit, fail
 from raidtui.stack.layer import Part
-from raidtui.stack.lvm import fast, pool, size
+from raidtui.stack.lvm import fast, size, thin, vdo
 from raidtui.stack.lvm.command import POOL, VOLUME, lvm_uuid
 from raidtui.stack.lvm.spec import INPUTS, REDUNDANT, LvmSpec, extent_bytes, geometry, stripe_size_bytes
 
@@ -16,12 +16,15 @@ from raidtui.stack.lvm.spec import INPUTS, REDUNDANT, LvmSpec, extent_bytes, geo
 def arguments(
     spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]], name: str, names: Names, *, nosync: bool
 ) -> dict[str, Any]:
-    """Raises ProblemError (`lvm-too-small`, `lvm-sectors`)."""
+    """Raises ProblemError: `lvm-too-small`, `lvm-sectors`, `lvm-integrity`, `lvm-writecache`."""
     everything = [part for group in parts.values() for part in group]
     _refuse_mixed_sectors(everything)
+    _refuse_under_sector(spec, max(part.logical_sector_bytes for part in everything))
     pvs = [_pv(part, role, names, spec) for input_, role in INPUTS.items() for part in parts.get(input_, ())]
     free = {role: [pv["extents"] for pv in pvs if pv["role"] == role] for role in ("member", "cache")}
     volume = _volume(spec, free["member"], nosync=nosync)
+    dense = vdo.arguments(spec, volume["size_bytes"])
+    pool_bytes = volume["size_bytes"] if dense is None else dense["virtual_bytes"]
     return {
         "name": name,
         "ref": f"lvm:{name}",
@@ -32,13 +35,15 @@ def arguments(
         "volume": volume,
         "integrity": _integrity(spec, everything),
         "cache": fast.arguments(spec, free["cache"]),
-        "pool": pool.arguments(spec, volume["size_bytes"], free["member"]),
+        "vdo": dense,
+        "thin": thin.arguments(spec, pool_bytes, free["member"]),
     }
 
 
 def target_bytes(args: dict[str, Any]) -> int:
     """Size of what is measured: the volume, or what its pool shows of itself."""
-    return int(args["pool"]["virtual_bytes"] if args["pool"] else args["volume"]["size_bytes"])
+    top = args["thin"] or args["vdo"]
+    return int(top["virtual_bytes"] if top else args["volume"]["size_bytes"])
 
 
 def _pv(part: Part, role: str, names: Names, spec: LvmSpec) -> dict[str, Any]:
@@ -54,7 +59,7 @@ def _pv(part: Part, role: str, names: Names, spec: LvmSpec) -> dict[str, Any]:
 
 
 def _volume(spec: LvmSpec, free: list[int], *, nosync: bool) -> dict[str, Any]:
-    found = size.volume(spec, free, "lvm.size", pool.metadata_extents(spec, free))
+    found = size.volume(spec, free, "lvm.size", thin.metadata_extents(spec, free))
     shape = geometry(spec, len(free))
     return {
         "name": POOL if spec.vdo or spec.thin else VOLUME,
@@ -87,3 +92,15 @@ def _refuse_mixed_sectors(parts: list[Part]) -> None:
     if len(found) > 1:
         text = f"LVM makes no group of disks with sectors of {' and '.join(map(str, sorted(found)))} bytes"
         raise fail("lvm-sectors", text, place="lvm.on", remedy="Bind disks with equal sectors.", exit=Exit.USAGE)
+
+
+def _refuse_under_sector(spec: LvmSpec, sector: int) -> None:
+    """dm-integrity and dm-writecache have no blocks smaller than the devices' logical sectors."""
+    blocky = (("lvm-integrity", "checksums", spec.integrity), ("lvm-writecache", "a writecache", spec.writecache))
+    for code, what, asked in blocky:
+        block = asked.block_size if asked is not None else None
+        if block is not None and block.bytes < sector:
+            name = code.removeprefix("lvm-")
+            text = f"{what} in blocks of {block.text} cannot be on devices with sectors of {sector} bytes"
+            raise fail(code, text, place=f"lvm.{name}.block_size", remedy="Leave it out, or bind other disks.",
+                       exit=Exit.USAGE)  # fmt: skip

@@ -26,6 +26,8 @@ from raidtui.stack.lvm.verify import differences
 CREATE_TIMEOUT_S: Final = 120.0
 NODE_TIMEOUT_S: Final = 20.0
 INDEX_TIMEOUT_S: Final = 120.0
+_NOT_YET: Final = {"closed", "opening"}
+"""States of VDO's index on its way to be used."""
 
 
 def create_group(context: Context, args: dict[str, Any]) -> Outcome:
@@ -145,8 +147,11 @@ def _make(
         # What was made is active, and the kernel is asked in a moment.
         if not is_made({one.volume for one in kernel.mappings(args["name"])}):
             for argv, answer in steps:
+                if argv[1] == "lvconvert":
+                    tool.settle()
                 commands.append(tool.run(argv, answer=answer))
-        _await_index(args["name"])
+        if args["vdo"] is not None and args["vdo"]["deduplication"]:
+            _await_index(args["name"])
         volumes = read_volumes(args, paths)
         if not is_made(volumes):
             found = ", ".join(sorted(volumes)) or "none"
@@ -161,10 +166,10 @@ def _make(
 
 
 def _await_index(group: str) -> None:
-    """VDO opens its index after the volume is there; what it came to in the end is read back."""
+    """VDO begins to open its index after the volume is there; what it came to in the end is read back."""
     until = time.monotonic() + INDEX_TIMEOUT_S
     with suppress(proc.ToolError):
-        while any(one.target == "vdo" and "opening" in one.words for one in kernel.status(group)):
+        while any(one.target == "vdo" and _NOT_YET & set(one.words) for one in kernel.status(group)):
             if time.monotonic() > until:
                 return
             time.sleep(0.2)

@@ -20,6 +20,8 @@ CONFIG: Final = (
 VOLUME: Final = "volume"
 POOL: Final = "pool"
 """What the volume with the data is named where another one is served from it."""
+THIN: Final = "thin"
+"""What VDO's volume is named where it is the pool of a thin one."""
 
 
 def volume_path(group: str, volume: str = VOLUME) -> str:

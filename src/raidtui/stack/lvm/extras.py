@@ -6,10 +6,11 @@ Sources: lvmraid(7), lvmcache(7), lvmvdo(7), lvmthin(7); tried with lvcreate and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.problem import Exit, Problem
 from raidtui.model.units import Size
+from raidtui.stack.below import layers_below
 from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, CacheSpec, LvmSpec, ThinSpec, VdoSpec, WritecacheSpec
 
 _GIB: Final = 1 << 30
@@ -23,7 +24,6 @@ _NOT_TOGETHER: Final = {
     ("writecache", "vdo"): "LVM makes no VDO pool of a volume with a writecache",
     ("integrity", "vdo"): "LVM makes no VDO pool of a volume with checksums",
     ("integrity", "thin"): "LVM makes no thin pool of a volume with checksums",
-    ("vdo", "thin"): "a volume is made VDO's pool or a thin one here, not both",
 }
 _ZONES: Final = ("hash_zone_threads", "logical_threads", "physical_threads")
 
@@ -145,23 +145,11 @@ def _vdo_threads(vdo: VdoSpec, place: str) -> Iterator[Problem]:
 
 def _vdo_below(spec: LvmSpec, place: str) -> Iterator[Problem]:
     """lvmvdo(7) supports no VDO over VDO, thin volumes or snapshots, wherever in the stack they are."""
-    for found in _volumes_below(spec.on.raw):
-        for name, words in (("vdo", "another VDO volume"), ("thin", "a thin volume")):
-            if found.get(name) is not None:
-                text = f"VDO over {words} is not supported: the space of both would have to be watched at once"
-                yield _refusal("lvm-together", text, f"{place}.vdo", f"Remove vdo here, or {name} below.")
-
-
-def _volumes_below(raw: Any) -> Iterator[Mapping[str, Any]]:
-    """Options of every volume that is somewhere in an operand as it was written."""
-    if isinstance(raw, list):
-        for one in raw:
-            yield from _volumes_below(one)
-    if isinstance(raw, dict):
-        for kind, options in raw.items():
-            if kind == "lvm" and isinstance(options, dict):
-                yield options
-            yield from _volumes_below(options)
+    volumes = [options for kind, options in layers_below(spec.on.raw) if kind == "lvm"]
+    for name, words in (("vdo", "another VDO volume"), ("thin", "a thin volume")):
+        if any(volume.get(name) is not None for volume in volumes):
+            text = f"VDO over {words} is not supported: the space of both would have to be watched at once"
+            yield _refusal("lvm-together", text, f"{place}.vdo", f"Remove vdo here, or {name} below.")
 
 
 def _index_memory(size: int) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
+from raidtui.model.units import size_text
 from raidtui.stack.lvm.command import flat, limits, lvcreate_argv
 from raidtui.stack.lvm.proof import Difference, Row, compare, kernel_options
 from raidtui.stack.lvm.spec import KIB, MIB, CacheSpec, LvmSpec, WritecacheSpec, extent_bytes
@@ -27,7 +28,7 @@ UNSEEN: Final = {"--activate": "n", "--zero": "n", "--wipesignatures": "n"}
 def arguments(spec: LvmSpec, free: Sequence[int]) -> dict[str, Any] | None:
     """What the cache of this volume comes to on fast devices with so many free extents; None without one.
 
-    Raises ProblemError (`lvm-too-small`).
+    Raises ProblemError (`lvm-too-small`, `lvm-cache`).
     """
     wanted = spec.cache or spec.writecache
     if wanted is None:
@@ -44,6 +45,9 @@ def arguments(spec: LvmSpec, free: Sequence[int]) -> dict[str, Any] | None:
         raise fail("lvm-too-small", f"there is room for {most} extents of {extent >> 10} KiB on the fast devices, which is "
                    f"not enough for the cache", place="lvm.cache" if spec.cache else "lvm.writecache",
                    remedy="Bind larger disks, or ask for a smaller cache.", exit=Exit.USAGE)  # fmt: skip
+    if chunk is not None and chunk + 2 * _METADATA_BYTES > extents * extent:
+        text = f"a cache of {size_text(extents * extent)} has no room for metadata and one chunk of {size_text(chunk)}"
+        raise fail("lvm-cache", text, place="lvm.cache.chunk", remedy="Ask for a smaller chunk.", exit=Exit.USAGE)
     found = {"size_bytes": extents * extent, "metadata_bytes": metadata * extent, "chunk_bytes": chunk}
     return found | (
         _cache(spec.cache) if spec.cache is not None else _writecache(spec.writecache or WritecacheSpec(spec.on))

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from raidtui.base import proc
+from raidtui.model.mark import Coded
 from raidtui.stack.context import Context
 from raidtui.stack.lvm import kernel
 from raidtui.stack.lvm.command import VOLUME
 from raidtui.stack.lvm.devices import present_devices
 from raidtui.stack.lvm.sync import of_status
+from raidtui.stack.lvm.vdo import NO_INDEX
 from raidtui.stack.nodes import devno
 
 
@@ -38,13 +40,13 @@ def of_target(status: kernel.Status) -> list[str]:
     """What is wrong with one volume, by its target's own words."""
     progress = of_status(status)
     if progress is not None:
-        wrong = [f"{status.volume} has a dead image"] if "D" in progress.health else []
+        wrong: list[str] = [Coded("degraded", f"{status.volume} has a dead image")] if "D" in progress.health else []
         if status.target == "integrity" and status.words[:1] != ("0",):
             wrong.append(f"{status.volume} found wrong checksums")
         if progress.action not in ("idle", ""):
-            wrong.append(f"{status.volume} is busy with {progress.action}")
+            wrong.append(Coded("resyncing", f"{status.volume} is busy with {progress.action}"))
         elif not wrong and not progress.finished:
-            wrong.append(f"{status.volume} is not in sync")
+            wrong.append(Coded("resyncing", f"{status.volume} is not in sync"))
         return wrong
     if status.target in ("raid", "mirror", "integrity"):
         return [f"{status.volume} says what is not understood: {' '.join(status.words)}"]
@@ -76,7 +78,7 @@ def _vdo(name: str, words: tuple[str, ...]) -> list[str]:
         return [f"VDO pool {name} says what is not understood: {' '.join(words)}"]
     wrong = [f"VDO pool {name} is {words[1]}"] if words[1] != "normal" else []
     wrong += [f"VDO pool {name} is recovering"] if words[2] != "-" else []
-    wrong += [f"the index of VDO pool {name} is {words[3]}"] if words[3] not in ("online", "offline", "closed") else []
+    wrong += [f"the index of VDO pool {name} is {words[3]}"] if words[3] not in ("online", *NO_INDEX) else []
     return wrong + ([f"VDO pool {name} is full"] if words[5] == words[6] else [])
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from raidtui.stack.layer import Passage
 from raidtui.stack.lvm.spec import (
     DEFAULT_STRIPE_BYTES,
     MIRRORED,
@@ -102,6 +103,19 @@ def _caches(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, st
     if spec.cache.mode == "writeback":
         return {"cache.on": (0, "no device: what was not written back is lost")}
     return {"cache.on": (counts.get("cache.on", 0), "the cache: the volume stops until it is taken off, nothing is lost")}
+
+
+def passages(spec: LvmSpec) -> tuple[Passage, ...]:
+    """What is written through the fast devices (drivers/md: dm-writecache.c, dm-cache-target.c).
+
+    dm-cache takes a block in when it is worth it, not when it is written: other writes go past it, in every mode. In
+    passthrough what it holds of a block that is written is only dropped. A full writecache lets writes past.
+    """
+    if spec.writecache is not None:
+        return (Passage("writecache.on", ("on",), "every write while it has room", large=True),)
+    if spec.cache is not None and spec.cache.mode != "passthrough":
+        return (Passage("cache.on", ("on",), "every write to a block that it holds", large=False),)
+    return ()
 
 
 def _on(spec: LvmSpec, devices: int) -> dict[str, tuple[int, str]]:

@@ -6,12 +6,17 @@ from collections.abc import Container
 from typing import Any
 
 
+def has_pool(args: dict[str, Any]) -> bool:
+    """Whether what is measured is served from a pool."""
+    return args["vdo"] is not None or args["thin"] is not None
+
+
 def data(args: dict[str, Any], *, pooled: bool) -> str:
     """What holds the data, a cache in front of it included: by its own name, or by the one it has below its pool."""
     name: str = args["volume"]["name"]
-    if args["pool"] is None or not pooled:
+    if not pooled or not has_pool(args):
         return name
-    return f"{name}_{'vdata' if args['pool']['kind'] == 'vdo' else 'tdata'}"
+    return f"{name}_{'vdata' if args['vdo'] is not None else 'tdata'}"
 
 
 def slow(args: dict[str, Any], *, pooled: bool) -> str:
@@ -24,7 +29,7 @@ def slow(args: dict[str, Any], *, pooled: bool) -> str:
 
 def is_pooled(args: dict[str, Any], volumes: Container[str]) -> bool:
     """Whether the pool was made, by the volumes that there are."""
-    return args["pool"] is not None and data(args, pooled=True) in volumes
+    return has_pool(args) and data(args, pooled=True) in volumes
 
 
 def is_cached(args: dict[str, Any], volumes: Container[str]) -> bool:

@@ -154,7 +154,7 @@ class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     vdo: VdoSpec | None = None
     """Compression and deduplication: the volume becomes the pool of a VDO volume."""
     thin: ThinSpec | None = None
-    """Thin provisioning: the volume becomes the pool of a thin volume."""
+    """Thin provisioning: the volume, or VDO's on it, becomes the pool of a thin volume."""
     tuning: Tuning | None = None
     """Kernel settings while the volume stands."""
 
@@ -211,3 +211,9 @@ def stripe_size_bytes(spec: LvmSpec) -> int | None:
 
 def extent_bytes(spec: LvmSpec) -> int:
     return spec.extent_size.bytes if spec.extent_size is not None else DEFAULT_EXTENT_BYTES
+
+
+def whole_extents(wanted: Extent, of_bytes: int, extent: int) -> int:
+    """Bytes in whole extents. A size is rounded up, as LVM does; a share is not to become more than was asked for."""
+    size = wanted.of(of_bytes)
+    return (-(-size // extent) if wanted.bytes is not None else max(1, size // extent)) * extent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from raidtui.base import proc
@@ -16,6 +17,7 @@ from raidtui.stack.lvm.command import flat, limits
 TIMEOUT_S: Final = 180.0
 """A conversion zeroes metadata, which takes its time on a busy rotating disk."""
 REPORT_TIMEOUT_S: Final = 60.0
+SETTLE_S: Final = 20
 Rows = list[dict[str, Any]]
 
 
@@ -38,6 +40,17 @@ def run(argv: Argv, *, answer: str | None = None, timeout_s: float = TIMEOUT_S) 
         text = f"{' '.join(argv[:2])} failed: {clean(_last_lines(said))}"
         raise CallFailed(Problem("tool-failed", text, exit=int(Exit.BUILD_FAILED)), (argv,)) from error
     return argv
+
+
+def settle() -> None:
+    """Until udev's rules have let go of what was just made, as far as there is udev and it becomes quiet in time.
+
+    LVM leaves a part of a volume active that anybody has open while it takes the volume down for a conversion, and then
+    refuses to go on.
+    """
+    if (udevadm := proc.find_tool("udevadm")) is not None:
+        with suppress(proc.ToolError):
+            proc.run([udevadm, "settle", f"--timeout={SETTLE_S}"], timeout_s=SETTLE_S + 5, check=False)
 
 
 def output(argv: Argv) -> str:

@@ -26,7 +26,7 @@ def differences(args: Row, volumes: dict[str, Row], devices: list[Device], *, wh
     wrong = volume_differences(args, volumes, devices, name)
     if args["cache"] is not None and (cached or whole):
         wrong += fast.differences(args, volumes, names.data(args, pooled=pooled))
-    if args["pool"] is not None and (pooled or whole):
+    if pooled or whole:
         wrong += pool.differences(args, volumes)
     return wrong
 

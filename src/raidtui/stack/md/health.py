@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from raidtui.model.mark import Coded
 from raidtui.model.problem import ProblemError
 from raidtui.stack.context import Context
 from raidtui.stack.md import kernel
@@ -22,13 +23,14 @@ def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
         return (error.problems[0].message,)
     found = kernel.read_back(name)
     members = kernel.members(name)
-    wrong = []
+    wrong: list[str] = []
     if found["state"] not in _GOOD_STATES:
         wrong.append(f"the array is {found['state'] or 'gone'}")
     if found["degraded"]:
-        wrong.append(f"the array is degraded: {found['degraded']} of {found['raid_disks']} members missing")
+        lacking = f"{found['degraded']} of {found['raid_disks']} members missing"
+        wrong.append(Coded("degraded", f"the array is degraded: {lacking}"))
     if found["sync_action"] not in (None, "idle"):
-        wrong.append(f"the array is busy with {found['sync_action']}")
+        wrong.append(Coded("resyncing", f"the array is busy with {found['sync_action']}"))
     wrong += [f"{member.name} is marked faulty" for member in members if "faulty" in member.states]
     there = {member.devno for member in members if "faulty" not in member.states}
     devices, missing = present_devices(context, args)

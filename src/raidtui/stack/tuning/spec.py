@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from raidtui.model.problem import Exit, Problem
-from raidtui.model.scenario import ROLE_PATTERN
+from raidtui.model.scenario_words import ROLE_PATTERN
 from raidtui.model.units import Size
 
 GOVERNORS: Final = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"

@@ -14,18 +14,51 @@ from raidtui.base.files import read_int, read_text, sync_folder, write_atomic
 from raidtui.inventory import boot_id
 from raidtui.model.problem import Exit, fail
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
+from raidtui.stack.layer import Outcome, Reading
 from raidtui.stack.zfs import pool
+from raidtui.stack.zfs.spec import ZpoolSpec, block_bytes, in_force
 
 PARAMETER: Final = Path("/sys/module/zfs/parameters/zfs_arc_max")
 ARCSTATS: Final = Path("/proc/spl/kstat/zfs/arcstats")
+MEMINFO: Final = Path("/proc/meminfo")
+DIRECT: Final = Path("/sys/module/zfs/parameters/zfs_dio_enabled")
 MEMORY: Final = "zfs_arc_max.json"
+PAGE_BYTES: Final = 4096
 
 
 def limit_bytes(stats: Path = ARCSTATS) -> int | None:
     """Most bytes that the ARC may take now."""
     match = re.search(r"^c_max\s+\d+\s+(\d+)$", read_text(stats) or "", re.MULTILINE)
     return int(match.group(1)) if match else None
+
+
+def keeps(spec: ZpoolSpec, reading: Reading) -> bool:
+    """Whether it keeps what such a workload reads (zfsprops(7): primarycache, direct).
+
+    O_DIRECT goes past it in a dataset, where blocks are whole pages, and those that are written whole records. It does
+    not on a volume, and not with zfs_dio_enabled=0.
+    """
+    if in_force(spec, "primarycache", "all") != "all":
+        return False
+    tuned = spec.tuning.parameters.get(DIRECT.name) if spec.tuning is not None else None
+    on = (tuned if tuned is not None else read_text(DIRECT)) not in (0, "0")
+    if spec.dataset is None or not reading.direct or not on or in_force(spec, "direct", "standard") == "disabled":
+        return True
+    whole = block_bytes(spec) if reading.writes else PAGE_BYTES
+    return not reading.block_bytes or any(size % PAGE_BYTES or size % whole for size in reading.block_bytes)
+
+
+def most_bytes(spec: ZpoolSpec, stats: Path = ARCSTATS, meminfo: Path = MEMINFO) -> int | None:
+    """Its limit while the pool stands: what is asked, what is set now, or what ZFS will choose once it is loaded."""
+    if spec.arc_max is not None:
+        return spec.arc_max.bytes
+    if (now := limit_bytes(stats)) is not None:
+        return now
+    match = re.search(r"^MemTotal:\s+(\d+) kB$", read_text(meminfo) or "", re.MULTILINE)
+    if match is None:
+        return None
+    memory = int(match.group(1)) << 10
+    return max(memory - (1 << 30), memory * 5 // 8)  # zfs(4), zfs_arc_max
 
 
 def size_bytes(stats: Path = ARCSTATS) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from raidtui.model.mark import Coded
 from raidtui.model.problem import ProblemError
 from raidtui.stack.context import Context
 from raidtui.stack.zfs import mounting, pool
@@ -22,11 +23,12 @@ def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
         found = the_pool(args)
     except ProblemError as error:
         return (error.problems[0].message,)
-    wrong = []
+    wrong: list[str] = []
     if found.state != "ONLINE":
-        wrong.append(f"the pool is {found.state.lower()}")
+        state = f"the pool is {found.state.lower()}"
+        wrong.append(Coded("degraded", state) if found.state == "DEGRADED" else state)
     if found.scan:
-        wrong.append(f"the pool is busy with a {found.scan}")
+        wrong.append(Coded("resyncing", f"the pool is busy with a {found.scan}"))
     if found.error_count:
         wrong.append(f"the pool has {found.error_count} data errors")
     for leaf in found.leaves:

@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from raidtui.base.text import plural
-from raidtui.stack.zfs.spec import Group, ZpoolSpec, block_bytes, groups, measured_properties, operands, vdev_input
+from raidtui.stack.layer import EVERY_WRITE, Passage
+from raidtui.stack.zfs.spec import (
+    Group,
+    ZpoolSpec,
+    block_bytes,
+    groups,
+    in_force,
+    measured_properties,
+    operands,
+    vdev_input,
+)
 
 
 def words(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
@@ -50,6 +60,15 @@ def defaults(spec: ZpoolSpec) -> dict[str, tuple[str, str]]:
         "inherited": (none, "as ZFS has them: it compresses unless told not to"),
         "arc_max": ("as it is", "the ARC is left as the server has it"),
     }  # fmt: skip
+
+
+def passages(spec: ZpoolSpec) -> tuple[Passage, ...]:
+    """A log takes synchronous writes (zfsprops(7): sync, logbias). An L2ARC is filled from memory, past all writes."""
+    sync = in_force(spec, "sync", "standard")
+    if spec.log is None or sync == "disabled" or in_force(spec, "logbias", "latency") == "throughput":
+        return ()
+    behind = tuple(vdev_input(index, vdev) for index, vdev in enumerate(spec.vdevs))
+    return (Passage("log", behind, EVERY_WRITE if sync == "always" else "every synchronous write", large=True),)
 
 
 def survives(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from raidtui.model.problem import Exit, ProblemError, fail
-from raidtui.model.units import size_text
+from raidtui.model.units import size_texts
 from raidtui.stack import mounts
 from raidtui.stack.layer import Part
 from raidtui.stack.zfs import size
@@ -67,7 +67,8 @@ def size_bytes(spec: ZpoolSpec, parts: Parts) -> int:
                    remedy="Bind larger disks, or ask for a larger share.", exit=Exit.USAGE)  # fmt: skip
     sparse = spec.volume is not None and spec.volume.sparse
     if wanted > room and not sparse:
-        text = f"a {what} of {child.size.text} does not fit: there is room for {size_text(room)}"
+        asked, most = size_texts(wanted, room)
+        text = f"a {what} of {asked} does not fit: there is room for {most}"
         remedy = "Ask for less." if spec.volume is None else 'Ask for less, or for a sparse one: "sparse": true.'
         raise fail("zpool-too-small", text, place=place, remedy=remedy, exit=Exit.USAGE)
     return wanted
@@ -76,10 +77,29 @@ def size_bytes(spec: ZpoolSpec, parts: Parts) -> int:
 def refuse(spec: ZpoolSpec, devices: list[Part]) -> None:
     """What only shows once disks, layers below and the server's ZFS are known. Raises ProblemError."""
     insist_new_enough(module_version())
-    if any(part.ref.startswith("zpool:") for part in devices):
-        raise fail("zpool-on-zpool", "a pool on a volume of another pool can hang the machine", place="zpool",
-                   remedy="Put it on disks, or on another kind of layer.", exit=Exit.USAGE)  # fmt: skip
+    sector = max(part.logical_sector_bytes for part in devices)
+    if sector > 1 << options.ashift(spec):
+        # Not an error for zpool: it says that it took this ashift, and takes a larger one (vdev_open in vdev.c).
+        text = f"with ashift={options.ashift(spec)} ZFS writes less than the disks' sectors of {sector} bytes"
+        raise fail("zpool-property", text, place="zpool.properties.ashift", remedy="Write 12.", exit=Exit.USAGE)
     refuse_unknown(spec.properties, spec.inherited, options.measured_properties(spec), volume=spec.dataset is None)
+
+
+def refuse_unequal(spec: ZpoolSpec, parts: Parts) -> None:
+    """Devices of one vdev are of one size for zpool, which mixes others only when forced (zpool_vdev.c, ZPOOL_FUZZ).
+
+    Disks and arrays get partitions as large as the smallest; other devices are taken whole. Raises ProblemError.
+    """
+    found, devices = groups_of(spec, parts), devices_of(spec, parts)
+    room = _leaf_bytes(found, devices)
+    for group in found:
+        whole = [devices[place] for place in group.devices if not devices[place].ref.startswith(PARTITIONED)]
+        least, most = room[group.devices[0]], max((part.size_bytes for part in whole), default=0)
+        if most - least > size.FUZZ_BYTES:
+            smallest, largest = size_texts(least, most)
+            text = f"devices of one {group.kind} have {smallest} and {largest}: zpool refuses to mix them"
+            remedy = "Make the layers below alike in size."
+            raise fail("zpool-mixed", text, place="zpool.vdevs", remedy=remedy, exit=Exit.USAGE)
 
 
 def refuse_unknown(of_pool: Values, of_root: Values, own: Values, *, volume: bool) -> None:

@@ -204,7 +204,7 @@ def _spelled(pattern: str) -> Iterator[str]:
         return
     for part in inside.split(","):
         first, dash, last = part.partition("-")
-        numbers = range(int(first), int(last) + 1) if dash and first.isdigit() and last.isdigit() else (part,)
+        numbers = range(int(first), int(last) + 1) if dash and first.isdecimal() and last.isdecimal() else (part,)
         yield from (f"{before}{one}{after}" for one in numbers)
 
 

@@ -10,10 +10,13 @@ from typing import Final
 
 from raidtui.base.text import plural
 from raidtui.model.problem import Exit, Problem
+from raidtui.stack.below import stands_on
 from raidtui.stack.zfs.properties import check_form
-from raidtui.stack.zfs.spec import EXTRA, Group, Vdev, ZpoolSpec, ashift, block_bytes, groups, number, vdev_input
+from raidtui.stack.zfs.spec import EXTRA, Group, Vdev, ZpoolSpec, ashift, block_bytes, groups, number, operands, vdev_input
 
 MOST_WIDE: Final = 255
+LEAST_ARC: Final = 64 << 20
+"""MIN_ARC_MAX in arc_impl.h: what is less is taken for no limit at all."""
 _ALWAYS_ALONE: Final = ("cache", "spares")
 
 
@@ -23,7 +26,13 @@ def check(spec: ZpoolSpec, counts: Mapping[str, int], place: str) -> list[Proble
     if not problems:
         found = groups(spec, dict(counts))
         problems += _replication(found, place)
-    return [*problems, *_extras(spec, counts, place), *_properties(spec, place), *_measured(spec, place)]
+    return [
+        *problems,
+        *_below(spec, place),
+        *_extras(spec, counts, place),
+        *_properties(spec, place),
+        *_measured(spec, place),
+    ]
 
 
 def _refusal(code: str, message: str, place: str, remedy: str) -> Problem:
@@ -46,6 +55,14 @@ def _vdevs(spec: ZpoolSpec, counts: Mapping[str, int], place: str) -> Iterator[P
             yield _refusal("zpool-vdev", text, f"{at}.per", "Give its role another count, or change per.")
         else:
             yield from _width(vdev, kind, vdev.per or count, at)
+
+
+def _below(spec: ZpoolSpec, place: str) -> Iterator[Problem]:
+    """A pool waits for its devices, and they for the pool that they are in: another layer between changes nothing."""
+    for name, operand in operands(spec).items():
+        if stands_on(operand.raw, "zpool"):
+            text = "a pool on a volume of another pool can hang the machine, however deep that is"
+            yield _refusal("zpool-on-zpool", text, f"{place}.{name}", "Put it on disks, or on other kinds of layers.")
 
 
 def _draid_words(vdev: Vdev, kind: str, at: str) -> Iterator[Problem]:
@@ -121,6 +138,9 @@ def _properties(spec: ZpoolSpec, place: str) -> Iterator[Problem]:
     yield from check_form(spec.inherited, f"{place}.inherited")
     for name, child in (("volume", spec.volume), ("dataset", spec.dataset)):
         yield from check_form(child.properties if child is not None else {}, f"{place}.{name}.properties")
+    if spec.arc_max is not None and spec.arc_max.bytes < LEAST_ARC:
+        text = f"an ARC of {spec.arc_max.text} is less than the 64MiB that ZFS takes for a limit"
+        yield _refusal("zfs-arc", text, f"{place}.arc_max", "At least 64MiB, and a 32nd of the memory.")
     value = number(spec.properties.get("ashift", 12))
     if value is None or not (value == 0 or 9 <= value <= 16):
         yield _refusal("zpool-property", "ashift is a number from 9 to 16", f"{place}.properties.ashift", "Usually 12.")

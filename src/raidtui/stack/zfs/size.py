@@ -15,6 +15,8 @@ MIB: Final = 1 << 20
 PART_START_BYTES: Final = MIB
 _TABLE_END_BYTES: Final = MIB
 """More than the backup of a partition table."""
+FUZZ_BYTES: Final = 16 << 20
+"""By how much devices of one vdev may differ."""
 SMALLEST_BYTES: Final = 64 * MIB
 _LABELS_BYTES: Final = (4 << 20) + (512 << 10)
 _ALIGN_BYTES: Final = 256 << 10

@@ -200,7 +200,7 @@ def _split(vdev: Vdev, kind: str, devices: range) -> Iterator[Group]:
 def ashift(spec: ZpoolSpec) -> int:
     """Power of two of the smallest write; 12 where neither given nor readable."""
     value = spec.properties.get("ashift", DEFAULT_ASHIFT)
-    return int(value) if str(value).isdigit() else DEFAULT_ASHIFT
+    return int(value) if str(value).isdecimal() else DEFAULT_ASHIFT
 
 
 def number(value: str | int) -> int | None:
@@ -208,15 +208,20 @@ def number(value: str | int) -> int | None:
     text = str(value)
     factor = {"B": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50}
     unit = text[-1:].upper()
-    if unit in factor and text[:-1].isdigit():
+    if unit in factor and text[:-1].isdecimal():
         return int(text[:-1]) << factor[unit]
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isdecimal() else None
 
 
 def measured_properties(spec: ZpoolSpec) -> Properties:
     """Those given for the volume or the dataset, whichever it is."""
     child = spec.volume or spec.dataset
     return child.properties if child is not None else {}
+
+
+def in_force(spec: ZpoolSpec, name: str, default: str) -> str:
+    """The value that a property has for what is measured: its own, else inherited, else ZFS's `default`."""
+    return str({**spec.inherited, **measured_properties(spec)}.get(name, default))
 
 
 def block_bytes(spec: ZpoolSpec) -> int:
@@ -229,7 +234,7 @@ def block_bytes(spec: ZpoolSpec) -> int:
 
 def copies(spec: ZpoolSpec) -> int:
     """How often every block is kept, beside all redundancy of the vdevs."""
-    return number({**spec.inherited, **measured_properties(spec)}.get("copies", 1)) or 1
+    return number(in_force(spec, "copies", "1")) or 1
 
 
 def pool_properties(spec: ZpoolSpec) -> dict[str, str]:

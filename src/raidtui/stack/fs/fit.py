@@ -1,0 +1,68 @@
+"""What mkfs refuses of options once the devices are known: blocks under their sectors, logs and groups without room.
+
+Sources: mkfs.xfs(8) and mke2fs(8); tried with xfsprogs 6.13 and e2fsprogs 1.47.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from raidtui.model.problem import Exit, fail
+from raidtui.model.units import size_text
+from raidtui.stack.fs.geometry import Stripes
+from raidtui.stack.fs.spec import MIB, FilesystemSpec, block_bytes
+from raidtui.stack.layer import Part
+
+LEAST_LOG: Final = 64 * MIB
+"""xfs: what mkfs.xfs gives a log at least."""
+LARGEST_GROUP: Final = 1 << 40
+_GROUP_OWN_BYTES: Final = 1 * MIB
+"""xfs: of an allocation group, more than its headers and the roots of its trees."""
+_JOURNAL_BLOCKS: Final = 10_240_000
+"""ext4: the most that a journal has."""
+
+
+def refuse(spec: FilesystemSpec, parts: Sequence[Part], stripes: Stripes | None) -> None:
+    """Raises ProblemError (`fs-block`, `fs-log`, `fs-groups`, `fs-too-small`)."""
+    sector, size = max(part.logical_sector_bytes for part in parts), parts[0].size_bytes
+    if spec.type in ("xfs", "ext4") and block_bytes(spec) < sector:
+        raise fail("fs-block", f"blocks of {block_bytes(spec)} bytes on a device with sectors of {sector} bytes",
+                   place="filesystem.block_size", remedy="Leave block_size out.", exit=Exit.USAGE)  # fmt: skip
+    if spec.type == "xfs":
+        _refuse_groups(spec, size, stripes)
+    elif spec.type == "ext4" and spec.log_size is not None:
+        # mke2fs takes half of what is left beside the tables.
+        most = min(size // 2 - size // 64, _JOURNAL_BLOCKS * block_bytes(spec))
+        if spec.log_size.bytes > most:
+            text = f"a journal of {spec.log_size.text} is more than the {size_text(most)} that ext4 can have here"
+            raise fail("fs-log", text, place="filesystem.log_size", remedy="Leave log_size out.", exit=Exit.USAGE)
+
+
+def _refuse_groups(spec: FilesystemSpec, size: int, stripes: Stripes | None) -> None:
+    """The log lies within one allocation group."""
+    groups = spec.allocation_groups or default_groups(size, striped=stripes is not None)
+    each = size // groups
+    room = each - _GROUP_OWN_BYTES - (stripes.width if stripes is not None else 0)
+    if spec.allocation_groups is None and room < LEAST_LOG:
+        text = f"xfs makes {groups} allocation groups of {size_text(each)} here, and its log does not fit into one"
+        raise fail("fs-too-small", text, place="filesystem.on", exit=Exit.USAGE,
+                   remedy='Bind larger disks, or set "geometry": "none".')  # fmt: skip
+    if spec.allocation_groups is not None and not LEAST_LOG <= room < LARGEST_GROUP:
+        text = (
+            f"{groups} allocation groups have {size_text(each)} each; a group is at most 1 TiB, and one of them holds "
+            f"the log, of {size_text(LEAST_LOG)} at least"
+        )
+        raise fail("fs-groups", text, place="filesystem.allocation_groups", remedy="Leave allocation_groups out.",
+                   exit=Exit.USAGE)  # fmt: skip
+    if spec.log_size is not None and spec.log_size.bytes > room:
+        text = f"a log of {spec.log_size.text} does not fit into one of {groups} allocation groups of {size_text(each)}"
+        raise fail("fs-log", text, place="filesystem.log_size", remedy="Leave log_size out, or have fewer groups.",
+                   exit=Exit.USAGE)  # fmt: skip
+
+
+def default_groups(size: int, *, striped: bool) -> int:
+    """Allocation groups that mkfs.xfs makes where it is not told: more where several devices work side by side."""
+    if not striped:
+        return max(4, -(-size // LARGEST_GROUP))
+    return max(8 if size <= 8 << 30 else 16 if size <= 512 << 30 else 32, -(-size // LARGEST_GROUP))

@@ -1,0 +1,92 @@
+"""Compression and deduplication: the volume that holds the data becomes the pool of a VDO volume (lvmvdo(7))."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, fail
+from raidtui.model.units import size_text
+from raidtui.stack.lvm.command import POOL, THIN, VOLUME, flat, limits
+from raidtui.stack.lvm.proof import Difference, Row, compare
+from raidtui.stack.lvm.spec import MIB, LvmSpec, VdoSpec, extent_bytes, whole_extents
+
+DEFAULT_SLAB_BYTES: Final = 2 << 30
+DEFAULT_INDEX_BYTES: Final = 256 * MIB
+NUMBERS: Final = ("ack_threads", "bio_threads", "bio_rotation", "cpu_threads", "hash_zone_threads", "logical_threads",
+                  "physical_threads", "block_map_era_length")  # fmt: skip
+"""Options of VDO that LVM takes, and shows, as numbers under the same name."""
+NO_INDEX: Final = ("closed", "offline")
+"""States of an index that is not used: never opened, or open and switched off (drivers/md/dm-vdo/dedupe.c)."""
+_INDEX_SPACE: Final = 10
+"""A dense index takes ten times its memory on the devices."""
+_OVERHEAD_BYTES: Final = 128 * MIB
+
+
+def arguments(spec: LvmSpec, size_bytes: int) -> dict[str, Any] | None:
+    """What VDO comes to on a volume of this size; None without it. Raises ProblemError (`lvm-too-small`)."""
+    if (vdo := spec.vdo) is None:
+        return None
+    slab = vdo.slab_size.bytes if vdo.slab_size is not None else DEFAULT_SLAB_BYTES
+    index = vdo.index_memory.bytes if vdo.index_memory is not None else DEFAULT_INDEX_BYTES
+    _refuse_too_small(vdo, size_bytes, slab, index)
+    return {
+        "name": VOLUME if spec.thin is None else THIN,
+        "virtual_bytes": whole_extents(vdo.virtual_size, size_bytes, extent_bytes(spec)),
+        "compression": vdo.compression,
+        "deduplication": vdo.deduplication,
+        "slab_bytes": slab,
+        "index_bytes": index,
+        "map_cache_bytes": vdo.block_map_cache.bytes if vdo.block_map_cache is not None else None,
+        "numbers": {name: value for name in NUMBERS if (value := getattr(vdo, name)) is not None},
+    }
+
+
+def _refuse_too_small(vdo: VdoSpec, size_bytes: int, slab: int, index: int) -> None:
+    least = index * _INDEX_SPACE + slab + _OVERHEAD_BYTES
+    if size_bytes < least:
+        raise fail("lvm-too-small", f"VDO needs {size_text(least)} for its index and one slab; there are "
+                   f"{size_text(size_bytes)}", place="lvm.vdo", exit=Exit.USAGE,
+                   remedy="Bind larger disks, or choose a smaller slab_size.")  # fmt: skip
+    if (vdo.physical_threads or 0) > (slabs := 1 + (size_bytes - least) // slab):
+        raise fail("lvm-too-small", f"VDO has a physical thread for each slab at most; there is room for {slabs} slabs",
+                   place="lvm.vdo.physical_threads", remedy="Ask for fewer threads or smaller slabs.",
+                   exit=Exit.USAGE)  # fmt: skip
+
+
+def argvs(args: Row, paths: Sequence[str]) -> tuple[Argv, ...]:
+    """Make the volume VDO's pool, and a virtual volume in it. LVM asks whether the content may be destroyed."""
+    vdo, group = args["vdo"], args["name"]
+    options = {
+        "--type": "vdo-pool", "--name": vdo["name"], "--virtualsize": f"{vdo['virtual_bytes'] >> 10}K",
+        "--compression": "y" if vdo["compression"] else "n",
+        "--deduplication": "y" if vdo["deduplication"] else "n",
+    }  # fmt: skip
+    asked = {"slab_size_mb": vdo["slab_bytes"] >> 20, "index_memory_size_mb": vdo["index_bytes"] >> 20}
+    if vdo["map_cache_bytes"] is not None:
+        asked["block_map_cache_size_mb"] = vdo["map_cache_bytes"] >> 20
+    settings = [word for name, value in (asked | vdo["numbers"]).items() for word in ("--vdosettings", f"{name}={value}")]
+    return (("lvm", "lvconvert", *flat(options), *settings, f"{group}/{POOL}", *flat(limits(paths))),)
+
+
+def differences(args: Row, volumes: dict[str, Row]) -> list[Difference]:
+    """What is not as asked of VDO's pool and its virtual volume."""
+    asked = args["vdo"]
+    name = VOLUME if args["thin"] is None else f"{THIN}_tdata"
+    wrong = compare({"segtype": "vdo", "lv_size": str(asked["virtual_bytes"]), "pool_lv": POOL},
+                    volumes.get(name, {}), name)  # fmt: skip
+    expected = {
+        "segtype": "vdo-pool", "vdo_operating_mode": "normal",
+        "vdo_compression": "enabled" if asked["compression"] else "",
+        "vdo_deduplication": "enabled" if asked["deduplication"] else "",
+        "vdo_compression_state": "online" if asked["compression"] else "offline",
+        "vdo_slab_size": str(asked["slab_bytes"]), "vdo_index_memory_size": str(asked["index_bytes"]),
+    } | {f"vdo_{name}": str(value) for name, value in asked["numbers"].items()}  # fmt: skip
+    if asked["map_cache_bytes"] is not None:
+        expected["vdo_block_map_cache_size"] = str(asked["map_cache_bytes"])
+    found = volumes.get(POOL, {})
+    index, states = found.get("vdo_index_state"), ("online",) if asked["deduplication"] else NO_INDEX
+    if index not in states:
+        wrong.append(Difference(f"{POOL} vdo_index_state", " or ".join(states), index))
+    return wrong + compare(expected, found, POOL)
