@@ -3,11 +3,13 @@
     python3 -I kill_driver.py SCENARIO BINDING.json POINTS
 
 POINTS: `count`, or `3:before,3:after,…`, or `all`; or by the first step of an action, `lvm.cache:after`, and by a command
-that it runs, `lvm.cache:lvconvert`. One JSON line per point on stdout.
+that it runs, `lvm.cache:lvconvert`. `every:2/3` is the second third of these: after every record, and before those that end
+what was done since the one before; nothing happens between others. One JSON line per point on stdout.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -25,9 +27,11 @@ from raidtui.engine.journal import Journal
 from raidtui.engine.methods import _plan
 from raidtui.engine.recover import recover
 from raidtui.engine.runner import Runner
-from raidtui.model.event import LIVE
+from raidtui.model.event import LIVE, CellStarted, StepStarted
 from raidtui.model.plan import Options
 from raidtui.model.protocol import PlanRequest
+
+STARTS = (StepStarted, CellStarted)
 
 
 def arm(where: str, when: str) -> None:
@@ -82,10 +86,20 @@ def child(work) -> int:
     return os.waitpid(pid, 0)[1]
 
 
-def records(folder) -> int:
+def events(folder) -> list:
     from raidtui.engine.journal import read_journal
 
-    return sum(not isinstance(record.event, LIVE) for record in read_journal(folder))
+    return [record.event for record in read_journal(folder) if not isinstance(record.event, LIVE)]
+
+
+def every(found: list) -> list[tuple[str, str]]:
+    """Each journal that a crash can leave, and each end of what happens between two records."""
+    points = []
+    for number, (before, _) in enumerate(itertools.pairwise([None, *found]), 1):
+        if before is None or isinstance(before, STARTS):
+            points.append((str(number), "before"))
+        points.append((str(number), "after"))
+    return points
 
 
 def arrays() -> list[str]:
@@ -98,14 +112,19 @@ def main() -> None:
     scenario, binding, points = sys.argv[1:4]
     bind = {role: tuple(ids) for role, ids in json.loads(binding).items()}
     request = PlanRequest(Path(scenario).read_text(), bind, Options(quick=True))
-    if points in ("count", "all"):
+    which, _, part = points.partition(":")
+    if which in ("count", "all", "every"):
         folder = start(request)
         status = child(lambda: Runner(folder).run())
-        total = records(folder)
-        print(json.dumps({"records": total, "exit": os.waitstatus_to_exitcode(status)}), flush=True)
-        if points == "count":
+        found = events(folder)
+        wanted = [(str(n), when) for n in range(1, len(found) + 1) for when in ("before", "after")]
+        if which == "every":
+            nth, _, of = part.partition("/")
+            wanted = every(found)[int(nth) - 1 :: int(of)]
+        exit = os.waitstatus_to_exitcode(status)
+        print(json.dumps({"records": len(found), "points": len(wanted), "exit": exit}), flush=True)
+        if which == "count":
             return
-        wanted = [(str(n), when) for n in range(1, total + 1) for when in ("before", "after")]
     else:
         wanted = [(where, when) for where, _, when in (point.partition(":") for point in points.split(","))]
     for where, when in wanted:

@@ -8,12 +8,14 @@ import pytest
 from test_planning import SCENARIO, plan
 from test_preview import one, see
 
-from raidtui.engine import verdict
 from raidtui.engine.measuring import counted_how
+from raidtui.engine.validity import marks
+from raidtui.engine.validity.evidence import Evidence
 from raidtui.load.engine import Pattern
 from raidtui.model.measure import Direction, Measured, Summary
 from raidtui.model.plan import Step
 from raidtui.model.problem import ProblemError
+from raidtui.model.result import Cell
 
 XFS = {"filesystem": {"type": "xfs", "on": {"md": {"level": "raid5", "on": "@data", "chunk": "64KiB"}}}}
 READ = {"fio": {"rw": "randread", "bs": "4KiB", "nrfiles": 4, "filesize": "16MiB", "runtime": "60s"}}
@@ -72,11 +74,12 @@ def measured(written: int) -> Measured:
      ("exactly", 1000 << 20, False)],
 )  # fmt: skip
 def test_what_a_filesystem_adds_is_no_fault_and_what_it_keeps_back_is(counted: Any, device_bytes: int, valid: bool) -> None:
-    facts = verdict.Facts(
-        measured(100 << 20), 0, device_bytes, 1.0, 1.0, 1.0, (), (), cancelled=False, has_ramp=False, out_of_space=False,
-        counted=counted,
+    evidence = Evidence(
+        Cell("x/w/1", "x", "w", 1, False, summary=measured(100 << 20).summary),
+        target_read_bytes=0, target_written_bytes=device_bytes, counted=counted,
+        monotonic_s=1.0, boottime_s=1.0, wall_s=1.0,
     )  # fmt: skip
-    assert (verdict.reasons(facts) == ()) == valid
+    assert [mark.code for mark in marks(evidence)] == ([] if valid else ["bytes-disagree"])
 
 
 def test_files_through_the_page_cache_are_not_held_against_the_devices() -> None:

@@ -325,3 +325,69 @@ def test_a_value_that_cannot_be_read_leaves_the_other_fields_their_settings() ->
     found = layer_settings("md", {"level": "raid1", "on": "@data", "bitmap_chunk": 12, "spares": "@s"}, {"on": 2})
     assert setting(found, "chunk").refused
     assert setting(found, "bitmap_chunk").given == 12
+
+
+def said_of(raw: Any, slow: Disk) -> list[str]:
+    """What is said of a device, S4, that is slower than those behind it."""
+    view = one(raw, [*DISKS[:3], slow], roles={**SCENARIO["roles"], "one": {"count": 1}, "two": {"count": 1}},
+               bind={"one": ("S1",), "two": ("S2",), "journal": ("S4",)})  # fmt: skip
+    assert view.problems == ()
+    return [text for text in view.warnings if "waits for it" in text or "at the pace" in text]
+
+
+SLOW_KIND = disk(4, transport="sata", rotational=True)
+SLOW_LINK = disk(4, link=Link(8.0, 1, 8.0, 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "writes"),
+    [
+        ({"mode": "writethrough"}, "every write that does not follow others for more than 4MiB"),
+        ({"mode": "writeback", "sequential_cutoff": "1MiB"}, "every write that does not follow others for more than 1MiB"),
+        ({"mode": "writeback", "sequential_cutoff": "0B"}, "every write that does not go past a slow cache"),
+        ({"mode": "writeback", "sequential_cutoff": "0B", "congestion": "off"}, "every write"),
+        ({"mode": "writearound"}, None),
+        ({"mode": "none"}, None),
+    ],
+)
+def test_what_waits_for_a_cache_of_bcache_depends_on_its_mode(options: dict[str, Any], writes: str | None) -> None:
+    raw = {"bcache": {"on": "@one", "cache": "@journal", **options}}
+    expected = [f"The cache is a slower kind of disk than those behind it: {writes} waits for it."] if writes else []
+    assert said_of(raw, SLOW_KIND) == expected
+    through = writes is not None and options.get("sequential_cutoff") == "0B"
+    assert any("at the pace of the cache" in text for text in said_of(raw, SLOW_LINK)) == through
+
+
+@pytest.mark.parametrize(
+    ("options", "writes", "paced"),
+    [
+        ({"cache": {"on": "@journal", "mode": "writeback"}}, "every write to a block that it holds", False),
+        ({"cache": {"on": "@journal", "mode": "writethrough"}}, "every write to a block that it holds", False),
+        ({"cache": {"on": "@journal", "mode": "passthrough"}}, None, False),
+        ({"writecache": {"on": "@journal"}}, "every write while it has room", True),
+    ],
+)
+def test_what_waits_for_a_cache_of_lvm_depends_on_its_kind_and_mode(
+    options: dict[str, Any], writes: str | None, paced: bool
+) -> None:
+    raw = {"lvm": {"on": "@one", **options}}
+    name = next(iter(options))
+    expected = [f"The {name} is a slower kind of disk than those behind it: {writes} waits for it."] if writes else []
+    assert said_of(raw, SLOW_KIND) == expected
+    assert any(f"at the pace of the {name}" in text for text in said_of(raw, SLOW_LINK)) == paced
+
+
+@pytest.mark.parametrize(
+    ("extra", "writes"),
+    [
+        ({"log": "@journal"}, "every synchronous write"),
+        ({"log": "@journal", "inherited": {"sync": "always"}}, "every write"),
+        ({"log": "@journal", "inherited": {"sync": "disabled"}}, None),
+        ({"log": "@journal", "inherited": {"logbias": "throughput"}}, None),
+        ({"cache": "@journal"}, None),
+    ],
+)
+def test_a_log_of_zfs_takes_synchronous_writes_and_an_l2arc_none(extra: dict[str, Any], writes: str | None) -> None:
+    raw = {"zpool": {"vdevs": [{"stripe": "@one"}, {"stripe": "@two"}], "volume": {"size": "50%"}, **extra}}
+    expected = [f"The log is a slower kind of disk than those behind it: {writes} waits for it."] if writes else []
+    assert said_of(raw, SLOW_KIND) == expected

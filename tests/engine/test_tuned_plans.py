@@ -163,6 +163,51 @@ def test_a_second_run_is_refused_while_another_one_has_what_it_claims(tmp_path, 
     claims.release(claims.take("second", ["the parameters of ZFS", "the CPU governor"]))
 
 
+ZFS = "the parameters of ZFS"
+
+
+def test_a_run_with_a_pool_relies_on_the_parameters_that_it_does_not_set() -> None:
+    pool = planned({"it": {"zpool": POOL}}).steps
+    assert (claims.claims_of(pool), claims.relied_on(pool)) == ((), (ZFS,))
+    assert claims.relied_on(planned({"it": md()}).steps) == ()
+
+
+def test_runs_that_rely_on_the_same_go_on_together(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(locks, "run_folder", lambda: tmp_path)
+    monkeypatch.setattr(runs, "interrupted", lambda: iter(()))
+    first, second = claims.take("first", [], [ZFS]), claims.take("second", [], [ZFS])
+    claims.release(first)
+    with pytest.raises(ProblemError) as error:
+        claims.take("third", [ZFS], [ZFS])
+    assert [(p.code, p.place, p.exit) for p in error.value.problems] == [("held", ZFS, 3)], "the second one still goes on"
+    claims.release(second)
+    claims.release(claims.take("third", [ZFS], [ZFS]))
+
+
+def test_no_run_with_a_pool_begins_while_another_one_has_changed_parameters(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(locks, "run_folder", lambda: tmp_path)
+    monkeypatch.setattr(runs, "interrupted", lambda: iter(()))
+    taken = claims.take("first", [ZFS], [ZFS])
+    with pytest.raises(ProblemError) as error:
+        claims.take("second", [], [ZFS])
+    (problem,) = error.value.problems
+    assert (problem.code, problem.place, problem.message) == ("held", ZFS, "held by run first")
+    claims.release(taken)
+    claims.release(claims.take("second", [], [ZFS]))
+    assert list((tmp_path / "locks").iterdir()) == []
+
+
+def test_no_run_with_a_pool_begins_after_one_that_died_with_changed_parameters(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(locks, "run_folder", lambda: tmp_path)
+    (step,) = [one for one in planned({"it": {"zpool": {**POOL, "arc_max": "1GiB"}}}).steps if one.action == "zpool.arc"]
+    died = runs.fold(iter([_record(1, StepStarted(step.id, "", step.action, creates=step.creates, args=step.args))]))
+    monkeypatch.setattr(runs, "interrupted", lambda: iter([("dead", died)]))
+    with pytest.raises(ProblemError) as error:
+        claims.take("second", [], [ZFS])
+    assert [problem.code for problem in error.value.problems] == ["claim-left"]
+    claims.release(claims.take("dead", [], [ZFS]))
+
+
 def test_a_run_is_refused_after_one_that_died_with_what_it_claims(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(locks, "run_folder", lambda: tmp_path)
     (step,) = tuned(planned({"it": md(governor="performance")}))

@@ -61,6 +61,17 @@ def test_output_that_was_cut_off_is_never_whole(lines: int) -> None:
     assert (pg_test_fsync._missing(tables) == []) == (len(tables) == TABLES)
 
 
+def test_what_ends_at_small_direct_writes_keeps_what_was_measured_before() -> None:
+    end = "pg_test_fsync ended with 1: pg_test_fsync: error: write failed: Invalid argument"
+    before = read_tables("\n".join(PRINTED.splitlines()[:-12]))
+    assert len(before) < TABLES
+    assert pg_test_fsync._judged([end], before)[0] == []
+    assert "sectors of 4 KiB" in pg_test_fsync._judged([end], before)[1]
+    assert pg_test_fsync._judged([end], ()) == ([end], "")
+    assert pg_test_fsync._judged(["it was stopped"], before) == (["it was stopped"], "")
+    assert pg_test_fsync._judged([], before)[0] != []
+
+
 def test_pg_test_fsync_takes_a_directory_alone() -> None:
     engine = engines()["pg_test_fsync"]
     assert engine.takes == "directory"

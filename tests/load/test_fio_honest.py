@@ -132,6 +132,13 @@ def test_honest_workloads_pass(options: dict[str, Any]) -> None:
     assert ENGINE.check_target(spec, "$", TARGET_BYTES) == []
 
 
+def test_a_region_a_little_too_large_is_said_in_bytes() -> None:
+    (problem,) = ENGINE.check_target(decode(FioSpec, {**READ, "size": "2GiB"}), "$.w", (2 << 30) - 4096)
+    assert problem.message == "the region reaches up to 2147483648 bytes, and the target has 2147479552 bytes"
+    (problem,) = ENGINE.check_target(decode(FioSpec, {**READ, "size": "2GiB"}), "$.w", 1 << 30)
+    assert problem.message == "the region reaches up to 2.0 GiB, and the target has 1.0 GiB"
+
+
 def test_every_reason_is_complete_and_every_code_is_tested() -> None:
     elsewhere = {"fio-region-larger-than-target", "fio-missing", "fio-not-started", "fio-target"}
     assert {code for code in REASONS if code.startswith("fio-")} == {code for code, _, _ in REFUSED} | elsewhere

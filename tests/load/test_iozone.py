@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from raidtui.base import proc
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.engines import iozone
 from raidtui.load.engines.iozone import ENGINE
@@ -110,6 +111,7 @@ def test_a_rehearsal_is_short_and_fits() -> None:
     assert ENGINE.check_target(quick, "w", 1 << 30, kind="directory") == []
 
 
+@pytest.mark.skipif(proc.find_tool("fio") is None, reason="fio is not installed")
 @pytest.mark.usefixtures("without")
 @pytest.mark.parametrize("test", ["write", "random-read"])
 def test_the_pattern_runs_on_files(tmp_path: Path, test: str) -> None:

@@ -14,7 +14,7 @@ from raidtui.load.catalog import engines
 from raidtui.load.fio.options import FioSpec
 from raidtui.model.convert import decode
 from raidtui.model.problem import ProblemError
-from raidtui.model.scenario import NAME_PATTERN
+from raidtui.model.scenario_words import NAME_PATTERN
 from raidtui.model.shorthand import is_shorthand, read_shorthand
 
 PRESETS = {preset.name: preset for engine in engines().values() for preset in engine.presets}

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.model.frame import Frame
-from raidtui.watch.series import SeriesFold, counters_agree, write_amplification
+from raidtui.model.frame import CacheState, Frame, MdState
+from raidtui.watch.series import FULL, Busy, SeriesFold, counters_agree, write_amplification
 
 
 def text(reads: int = 0, writes: int = 0, flushes: int = 0) -> str:
@@ -44,6 +44,24 @@ def test_columns_and_totals_of_a_cell() -> None:
     assert series.totals["sdb"].read_bytes == 0
     assert series.cores_used == [0.5, 1.0]
     assert series.cores_used_mean == pytest.approx(0.8333)
+
+
+def test_what_ran_beside_the_workload_is_told_once_with_its_second() -> None:
+    fold = SeriesFold(["sda", "md0"])
+    full = {"dm-3": CacheState(1, 1, size_bytes=100, dirty_bytes=96)}
+    fold.add(first({"sda": text()}))
+    fold.add(Frame(at_s=11, unix_s=1, span_s=1, md={"md0": MdState("clean", "idle")}))
+    fold.add(Frame(at_s=12, unix_s=2, span_s=1, md={"md0": MdState("clean", "check")}, caches=full))
+    fold.add(Frame(at_s=13, unix_s=3, span_s=1, md={"md0": MdState("clean", "check")}, caches=full))
+    assert fold.series().busy == (Busy("md0", "check", 2.0), Busy("dm-3", FULL, 2.0))
+
+
+def test_requests_that_were_merged_are_counted() -> None:
+    fold = SeriesFold(["sda"])
+    fold.add(first({"sda": text()}))
+    fold.add(Frame(at_s=11, unix_s=1, span_s=1, devices={"sda": "10 30 80 5 20 60 160 5 0 5 5 0 0 0 0 0 0"}))
+    totals = fold.series().totals["sda"]
+    assert (totals.reads, totals.reads_merged, totals.writes, totals.writes_merged) == (10, 30, 20, 60)
 
 
 def test_a_device_that_left_is_unknown_from_then_on_and_its_totals_say_so() -> None:

@@ -14,7 +14,7 @@ from raidtui.model.frame import Frame, Frames, MdState
 from raidtui.watch.md import md_state
 from raidtui.watch.sampler import Sampler, next_tick
 from raidtui.watch.table import disk_table
-from raidtui.watch.temperature import Thermometer, sensor
+from raidtui.watch.temperature import Heat, Thermometer, sensor
 
 DATA = Path(__file__).parent / "data"
 NUMBERS = st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20).map(lambda numbers: " ".join(map(str, numbers)))
@@ -224,3 +224,16 @@ def test_a_temperature_is_handed_out_once(tmp_path: Path, folder: str) -> None:
     thermometer.read()
     assert thermometer.news() == {"nvme0n1": 41.5}
     assert thermometer.news() == {}
+
+
+def test_a_disk_says_from_where_on_it_is_too_hot(tmp_path: Path) -> None:
+    folder = tmp_path / "nvme0n1" / "device" / "hwmon2"
+    folder.mkdir(parents=True)
+    for name, millidegrees in (("temp1_input", 41500), ("temp1_max", 84000)):
+        (folder / name).write_text(f"{millidegrees}\n")
+    thermometer = Thermometer(["nvme0n1"], sys_block=tmp_path, dev=tmp_path)
+    thermometer.start()
+    assert thermometer.heat(10.0) == {"nvme0n1": Heat(84.0)}
+    (folder / "temp1_max").write_text("70000\n")
+    assert thermometer.heat(10.0) == {"nvme0n1": Heat(70.0)}
+    thermometer.stop()

@@ -12,7 +12,7 @@ import pytest
 
 from raidtui.model.frame import Frame, Frames
 from raidtui.watch.sampler import Sampler
-from raidtui.watch.threads import LIST_EVERY_S, MOST_WATCHED, OTHERS, Threads, label_of
+from raidtui.watch.threads import LIST_EVERY_S, MOST_WATCHED, OTHERS, Threads, busiest, label_of, look_once
 
 KTHREAD = 0x00208040
 MS_PER_TICK = 1000 // os.sysconf("SC_CLK_TCK")
@@ -148,6 +148,22 @@ def test_the_machines_own_threads_can_be_read() -> None:
     threads.news()
     assert all(ms > 0 for ms in threads.news(whole=True).values())
     threads.close()
+
+
+def test_the_busiest_thread_of_a_name_is_found_between_two_looks(kernel: Kernel) -> None:
+    worker = "kworker/u4:2-kcryptd/1"
+    for pid, name, ticks in ((10, "z_wr_iss", 500), (11, "z_wr_iss", 100), (12, worker, 0), (13, "md0_raid1", 7)):
+        kernel.thread(pid, name, ticks)
+    kernel.thread(14, "fio", 5000, flags=0)
+    before = look_once(kernel.procfs)
+    assert set(before) == {"10", "11", "12", "13"}
+    second = 1000 // MS_PER_TICK
+    kernel.thread(10, "z_wr_iss", 500 + second)
+    kernel.thread(11, "z_wr_iss", 100 + 2 * second)
+    kernel.thread(12, worker, second // 2)
+    found = busiest(before, look_once(kernel.procfs), 2.0)
+    assert found == {"z_wr_iss": 100.0, "kworker/kcryptd/1": 25.0}
+    assert list(found) == ["z_wr_iss", "kworker/kcryptd/1"]
 
 
 def frame(at_s: float, span_s: float | None = 1.0, *, whole: bool = False, **threads: int) -> Frame:

@@ -7,13 +7,18 @@ from typing import Final, NamedTuple
 
 from raidtui.load.engine import Pattern
 from raidtui.model.disk import Disk
+from raidtui.model.links import link_bytes_per_s
 from raidtui.model.units import size_text
-from raidtui.stack.layer import Shape
-
-PASSED_BY_EVERY_WRITE: Final = frozenset({"journal", "log", "cache"})
-"""Inputs of layers that writes go through before they reach the disks that keep the data."""
+from raidtui.stack.layer import Passage, Shape
 
 _DONE: Final = {"compresses": "compressed", "deduplicates": "deduplicated"}
+
+
+class Inputs(NamedTuple):
+    """The disks in each input of a layer, and which of these inputs writes go through."""
+
+    disks: Mapping[str, tuple[Disk, ...]]
+    passages: tuple[Passage, ...] = ()
 
 
 class Shaped(NamedTuple):
@@ -30,9 +35,9 @@ def of_role(role: str, disks: Sequence[Disk]) -> Iterator[str]:
         yield f"The PCIe link of {', '.join(slow)} is below its maximum: sequential figures will be lower than they could."
 
 
-def of_layer(inputs: Mapping[str, tuple[Disk, ...]], roles: Mapping[str, tuple[Disk, ...]]) -> Iterator[str]:
+def of_layer(inputs: Inputs, roles: Mapping[str, tuple[Disk, ...]]) -> Iterator[str]:
     """Of one layer: inputs with disks of several roles that differ, and a device that slows down those behind it."""
-    for disks in inputs.values():
+    for disks in inputs.disks.values():
         ids = {disk.id for disk in disks}
         mixed = {role: found for role, found in roles.items() if found and ids & {disk.id for disk in found}}
         if len(mixed) > 1:
@@ -53,20 +58,23 @@ def _differences(what: str, disks: Sequence[Disk]) -> Iterator[str]:
         yield f"{what} differ in their logical sectors: what stands on them takes the larger ones."
 
 
-def _slowed(inputs: Mapping[str, tuple[Disk, ...]]) -> Iterator[str]:
-    """A device that every write passes, and that is slower than those behind it."""
-    behind = [disk for name, disks in inputs.items() if name not in PASSED_BY_EVERY_WRITE for disk in disks]
-    for name in sorted(PASSED_BY_EVERY_WRITE & inputs.keys()):
-        if not behind or not inputs[name]:
+def _slowed(inputs: Inputs) -> Iterator[str]:
+    """A device that writes pass, and that is slower than those behind it."""
+    for passage in inputs.passages:
+        own = inputs.disks.get(passage.through, ())
+        behind = [disk for name in passage.behind for disk in inputs.disks.get(name, ())]
+        if not own or not behind:
             continue
-        if min(map(_rank, inputs[name])) < max(map(_rank, behind)):
-            yield f"The {name} is a slower kind of disk than those behind it: every write waits for it."
+        name = passage.through.partition(".")[0]
+        if min(map(_rank, own)) < max(map(_rank, behind)):
+            yield f"The {name} is a slower kind of disk than those behind it: {passage.writes} waits for it."
             continue
-        own, theirs = link_bytes_per_s(inputs[name]), link_bytes_per_s(behind)
-        if own is not None and theirs is not None and own < theirs:
+        through, theirs = link_bytes_per_s(own), link_bytes_per_s(behind)
+        if passage.large and through is not None and theirs is not None and through < theirs:
             yield (
-                f"Every write passes the {name}, whose link carries {own / 1e9:.1f} GB/s, and those behind it "
-                f"{theirs / 1e9:.1f} GB/s: large writes will go at the pace of the {name}."
+                f"{passage.writes[0].upper()}{passage.writes[1:]} passes the {name}, whose link carries "
+                f"{through / 1e9:.1f} GB/s, and those behind it {theirs / 1e9:.1f} GB/s: large writes will go at the pace "
+                f"of the {name}."
             )
 
 
@@ -80,6 +88,22 @@ def of_data(reducing: Mapping[str, Sequence[str]], silent: Sequence[str]) -> Ite
             f"What is written to {', '.join(layouts)} is {how} there, and {_lower(workloads_named(silent))} "
             f"{'does' if len(silent) == 1 else 'do'} not say what it is like: it is random data, of which nothing becomes "
             "less (buffer_compress_percentage 0, dedupe_percentage 0)."
+        )
+
+
+def of_memory(found: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    """Of (layout, workload): memory in which a layer keeps what the workload reads, where all of it fits."""
+    workloads: dict[tuple[str, int], list[str]] = {}
+    for (layout, workload), most in found.items():
+        workloads.setdefault((layout, most), []).append(workload)
+    layouts: dict[tuple[tuple[str, ...], int], list[str]] = {}
+    for (layout, most), names in workloads.items():
+        layouts.setdefault((tuple(names), most), []).append(layout)
+    for (alike, most), where in layouts.items():
+        yield (
+            f"{workloads_named(alike)} on {', '.join(where)}: all that is read fits into the ARC, which may take "
+            f"{size_text(most)}, so that memory answers instead of the disks. A smaller arc_max, cold caches in the policy "
+            "or a larger region change that."
         )
 
 
@@ -139,19 +163,3 @@ def _lower(text: str) -> str:
 
 def _rank(disk: Disk) -> int:
     return {"hdd": 0, "ssd": 1, "nvme": 2}[disk.kind]
-
-
-def link_bytes_per_s(disks: Sequence[Disk]) -> float | None:
-    """What the PCIe links of these disks carry together in one direction; None where one of them is not known.
-
-    Lanes × GT/s × encoding: 8b/10b up to 5 GT/s, 128b/130b from 8. Only NVMe disks have a link of their own: others share
-    their controller's. Namespaces of one controller (the same serial) share its link.
-    """
-    links = {}
-    for disk in disks:
-        link = disk.link
-        if disk.transport != "nvme" or link is None or link.speed_gts is None or link.width is None:
-            return None
-        encoding = 0.8 if link.speed_gts <= 5 else 128 / 130
-        links[disk.serial or disk.id] = link.speed_gts * 1e9 * link.width * encoding / 8
-    return sum(links.values()) if links else None

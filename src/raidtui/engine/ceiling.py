@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from raidtui.base.text import plural
-from raidtui.engine.cautions import PASSED_BY_EVERY_WRITE, link_bytes_per_s
 from raidtui.engine.stack_view import Piece
 from raidtui.model.describe import Ceiling
+from raidtui.model.links import link_bytes_per_s
 
 
 def ceiling_of(piece: Piece, *, one_by_one: bool) -> Ceiling | None:
@@ -19,7 +19,7 @@ def ceiling_of(piece: Piece, *, one_by_one: bool) -> Ceiling | None:
         return Ceiling(f"the slowest of {plural(len(known), 'PCIe link')}", min(known), min(known))
     written = together
     for inputs in piece.inputs:
-        for name in PASSED_BY_EVERY_WRITE & inputs.keys():
-            through = link_bytes_per_s(inputs[name])
+        for passage in (passage for passage in inputs.passages if passage.bounds):
+            through = link_bytes_per_s(inputs.disks.get(passage.through, ()))
             written = min(written, through) if through is not None else written
     return Ceiling(plural(len(known), "PCIe link"), together, written * piece.data_share)

@@ -1,4 +1,7 @@
-"""What runs change of the whole server, such as the parameters of ZFS: one run at a time, and none after one that died."""
+"""What runs change of the whole server, such as the parameters of ZFS: one run at a time, and none after one that died.
+
+Runs whose numbers only rely on it go on together, and none of them beside one that changes it.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,18 @@ def claims_of(steps: Iterable[Step | StepStarted]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(c for s in steps if s.action in actions for c in actions[s.action].claims(s.args)))
 
 
-def take(run: str, claims: Iterable[str]) -> list[locks.Lock]:
-    """Hold all of these until they are released, or the process ends.
+def relied_on(steps: Iterable[Step | StepStarted]) -> tuple[str, ...]:
+    """Everything of the whole server that numbers measured on these steps depend on, in words."""
+    actions = all_actions()
+    return tuple(dict.fromkeys(c for s in steps if s.action in actions for c in actions[s.action].relies_on(s.args)))
+
+
+def take(run: str, claims: Iterable[str], relied: Iterable[str] = ()) -> list[locks.Lock]:
+    """Hold all of these until they are released, or the process ends; what is only relied on together with others.
 
     Raises ProblemError: `held` while another run has one of them, `claim-left` where another one died and left it changed.
     """
-    taken = locks.take(run, claims)
+    taken = locks.take(run, claims, relied)
     try:
         if taken and (left := list(_left_by_others(run, {lock.key for lock in taken}))):
             raise ProblemError(*left)

@@ -35,7 +35,7 @@ def checkup() -> Checkup:
         _tool("lvm", ("lvm", "version"), "LVM volumes", "apt install lvm2", _MIN_LVM), _vdo(), _libblockdev(),
         _bcache(),
         _tool("zpool", ("zpool", "version"), "ZFS pools", "apt install zfsutils-linux zfs-dkms", _MIN_ZFS),
-        _filesystems(), _udev(), _systemd(), _space(),
+        _filesystems(), _iozone(), _udev(), _systemd(), _space(),
     )  # fmt: skip
     return Checkup("raidtui.doctor/1", socket.gethostname(), checks)
 
@@ -119,6 +119,15 @@ def _filesystems() -> Check:
     found = [kind for kind, package in packages.items() if package not in missing]
     return Check("filesystems", bool(found), ", ".join(found) or "none", "files in directories",
                  f"apt install {' '.join(missing)}" if missing else "")  # fmt: skip
+
+
+def _iozone() -> Check:
+    """Nothing is missing without it."""
+    needed_for = "workloads of kind iozone"
+    if find_tool("iozone") is None:
+        return Check("iozone", True, "not found: fio does the same pattern instead", needed_for,
+                     "apt install iozone3 (non-free)")  # fmt: skip
+    return Check("iozone", True, tool_version(("iozone", "-v")) or "of an unknown version", needed_for)
 
 
 def _udev() -> Check:

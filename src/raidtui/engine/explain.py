@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
+from raidtui.engine.validity import MEANINGS
 from raidtui.inventory import REASONS as DISK_REASONS
 from raidtui.load.reasons import REASONS as LOAD_REASONS
 from raidtui.model.problem import fail
@@ -28,10 +29,76 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "every layout of a scenario is measured with every workload unless its policy says otherwise.",
         "Put a filesystem on top, or say in the policy which layouts meet `only` which workloads.",
     ),
+    "runner": (
+        "The run did not begin",
+        "The process that works on the disks was started and did not answer in time: the server is very busy, or the "
+        "process ended at once.",
+        "`raidtui runs` shows whether it began after all; its log, which the message names, says why it did not.",
+    ),
+    "disk-gone": (
+        "A disk is not there any more",
+        "It was there when it was planned or admitted, and the kernel does not have it now.",
+        "Look at dmesg and at the disk; when it is back, `raidtui recover`, then replay again.",
+    ),
+    "disk-changed": (
+        "Another disk in its place",
+        "Where the disk was, there is one of another identity now: it was pulled, swapped or given another name. It was "
+        "not touched.",
+        "Plan again, on the disks that are there now.",
+    ),
+    "not-blank": (
+        "A disk could not be made blank",
+        "After everything was taken down, something was still on the disk, or it could not be written or read back.",
+        "The message says what and where; look at dmesg, then `raidtui recover`.",
+    ),
+    "permit-closed": (
+        "A disk was given back too early",
+        "A step wanted a disk that the run had already given back. This is a bug; nothing was written to it.",
+        "Report it with the run's journal.",
+    ),
+    "result-not-saved": (
+        "The result could not be saved",
+        "The file system of the run's folder is full, read-only or broken; what was measured is in the journal.",
+        "Make space; `raidtui attach RUN` shows what the journal has.",
+    ),
+    "protocol": (
+        "The two sides do not understand each other",
+        "The front end asked something that the engine on that server does not know: they are of different versions.",
+        "Install the same version on both.",
+    ),
+    "no-schema": ("No such schema", "There are schemas of scenarios, results and tables.", "raidtui schema scenario"),
+    "no-device-below": (
+        "Nothing to stand on",
+        "A filesystem and a dataset of ZFS are directories with files: no other layer can be made of them.",
+        "Put a layer there that makes a block device, such as md, lvm or a zpool with a volume.",
+    ),
+    "under-sector": (
+        "Blocks smaller than a sector",
+        "Direct I/O moves whole logical sectors of the device that is measured; the kernel refuses anything else. Some "
+        "layers have larger sectors than their disks: those of VDO and of a writecache are of 4 KiB.",
+        "Raise the workload's block size, or bind disks with smaller sectors.",
+    ),
     "never-met": (
         "Nothing to measure",
         "The policy's `only` keeps some layouts for some workloads, and nothing is left for this one.",
         "Name it in `only` as well, or take it out.",
+    ),
+    "ranking-grouped": (
+        "A ranking of grouped rounds",
+        "A ranking looks at the numbers after each round and leaves out what no longer matters, but with grouped rounds "
+        "all rounds of a layout are over before the next layout is measured.",
+        'Set "order": "interleaved" in the policy, or take its ranking out.',
+    ),
+    "ranking-rounds": (
+        "Too few rounds for a ranking",
+        "How far a number can be trusted is known only from how far rounds are apart. A ranking ends by itself when it is "
+        "clear; the policy's rounds are the most that it may take.",
+        'For example: "rounds": 12.',
+    ),
+    "ranking-slice": (
+        "A slice that a workload does not fit into",
+        "With a ranking, each cell is measured for its slice instead of the workload's own runtime.",
+        "Make the slice longer.",
     ),
     "unknown-role": (
         "Unknown role",
@@ -94,6 +161,26 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "A cell is not valid",
         "Something happened while measuring that makes the numbers wrong or doubtful.",
         "Solve what the reason names and run the cell again (--layout, --workload).",
+    ),
+    "precondition": (
+        "The disks could not be preconditioned",
+        "Writing them over before the layout is built failed.",
+        "See the message of fio, `dmesg` and the disk's SMART log.",
+    ),
+    "precondition-not-zero": (
+        "Preconditioned and skipped at once",
+        "An initial sync may be skipped only where all members were proven zero, and preconditioning fills them with data.",
+        "Set the policy's `initial_sync` to `wait`, or `precondition` to `none`.",
+    ),
+    "prefill": (
+        "The region could not be written",
+        "What is read has to be written before, and that did not come to its end.",
+        "Solve what the message names and run the cell again (--layout, --workload).",
+    ),
+    "target": (
+        "The target could not be used",
+        "What was built could not be opened as what it should be, or something else holds it.",
+        "Look at dmesg, and at what else may use it (lsof, fuser); then run the cell again (--layout, --workload).",
     ),
     "disk-missing": (
         "A disk of an interrupted run is missing",
@@ -230,7 +317,8 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
 @cache
 def _all() -> dict[str, tuple[str, str, str]]:
     disks = {code: (r.title, r.meaning, r.way_out) for code, r in DISK_REASONS.items()}
-    return {**_OWN, **disks, **LOAD_REASONS, **STACK_REASONS, **TABLE_REASONS}
+    marks = {code: (one.title, one.why, one.way_out) for code, one in MEANINGS.items()}
+    return {**marks, **_OWN, **disks, **LOAD_REASONS, **STACK_REASONS, **TABLE_REASONS}
 
 
 def explain(code: str) -> Any:

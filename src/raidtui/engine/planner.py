@@ -6,22 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from raidtui.base.text import plural
+from raidtui.engine import preconditioning
 from raidtui.engine.binding import resolve
-from raidtui.engine.cautions import of_data, of_role
+from raidtui.engine.cautions import of_data, of_memory, of_role
+from raidtui.engine.ceilings import ceilings
+from raidtui.engine.expecting import data_roles, expected
+from raidtui.engine.memory import memory_for
+from raidtui.engine.ordering import Block, blocks_of, workloads_of
+from raidtui.engine.passes import MOST_PASSES, QUICK_PASSES
 from raidtui.engine.reading import chosen, kind_problems, reductions, silent, stacking
 from raidtui.load.catalog import engines
+from raidtui.load.engine import FIRST_TARGET_FD
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
 from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.scenario import Load, Node, Policy, RoleRef, Scenario
-from raidtui.model.units import size_text
+from raidtui.model.units import duration_text, size_text
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget
 from raidtui.stack.tuning.plan import with_tuning
 
-FIRST_TARGET_FD: Final = 100
-"""Targets are open in the runner under these numbers, so that a plan can show the very argv that will run."""
 QUICK_COOLDOWN_S: Final = 1.0
 ZERO_BYTES_PER_S: Final = 2e8
 """A guess for estimates only, for a disk without discard."""
@@ -38,10 +43,11 @@ def make_plan(
 ) -> Plan:
     """The plan of one run. The same arguments give the same plan. Raises ProblemError for what cannot fit these disks."""
     prints = {role: tuple(fingerprint(d, boot_id) for d in disks) for role, disks in binding.items()}
-    planner = _Planner(scenario, binding, options, token)
+    digest = plan_digest(scenario.given, prints, options)
+    planner = _Planner(scenario, binding, options, token, seed=digest)
     planner.whole()
     return Plan(
-        digest=plan_digest(scenario.given, prints, options),
+        digest=digest,
         token=token,
         scenario=dict(scenario.given),
         options=options,
@@ -52,6 +58,7 @@ def make_plan(
         seconds=sum(step.seconds for step in planner.steps),
         writes_bytes=_total(step.writes_bytes for step in planner.steps),
         warnings=tuple(planner.warnings),
+        ceilings={one.name: one.given for one in planner.bare.values()},
     )
 
 
@@ -65,76 +72,99 @@ def used_roles(scenario: Scenario, options: Options) -> dict[str, Any]:
 class _Planner:
     """Collects steps in order."""
 
-    def __init__(self, scenario: Scenario, binding: Mapping[str, tuple[Disk, ...]], options: Options, token: str) -> None:
+    def __init__(
+        self, scenario: Scenario, binding: Mapping[str, tuple[Disk, ...]], options: Options, token: str, seed: str
+    ) -> None:
         self.scenario = scenario
+        self.seed = seed
         self.policy = scenario.policy
         self.options = options
         self.parts = {role: tuple(map(disk_part, disks)) for role, disks in binding.items()}
         self.disks = {disk.id: disk for disks in binding.values() for disk in disks}
         self.names = Names(token)
         self.layouts, self.workloads = chosen(scenario, options)
+        added = ceilings(scenario, self.layouts, self.workloads, self.parts)
+        self.bare = {one.name: one for one in added.layouts}
+        """Bare disks, measured before the scenario's own layouts."""
+        self.nodes = {**{name: one.node for name, one in self.bare.items()}, **scenario.layouts}
         self.steps: list[Step] = []
         self.cells: list[CellPlan] = []
         self.warnings: list[str] = [text for role, disks in binding.items() for text in of_role(role, disks)]
         self.warnings += dict.fromkeys(text for name in self.layouts for text in stacking(scenario.layouts[name]))
-        self.warnings += self._unsaid()
+        self.warnings += [*self._unsaid(), *added.warnings]
         self._place: dict[str, Any] = {"phase": "prepare", "block": ""}
 
     def whole(self) -> None:
         """Every step, from the gate to the last disk being blank."""
         self._add(Draft("admit", f"Check and lock {plural(len(self.disks), 'disk')}", seconds=2.0))
-        blocks = list(self._blocks())
-        layouts = self.scenario.layouts
-        planned = {block: plan_layout(layouts[name], self.parts, self.names, self.policy) for block, name, _ in blocks}
-        zeroed = {disk for block, name, _ in blocks if planned[block].needs_zero for disk in self._disks_of(name)}
+        blocks = list(blocks_of([*self.bare, *self.layouts], self.policy, self.seed))
+        planned = [plan_layout(self.nodes[block.layout], self.parts, self.names, self.policy) for block in blocks]
+        needing = (block for block, plan in zip(blocks, planned, strict=True) if plan.needs_zero)
+        zeroed = {disk for block in needing for disk in self._disks_of(block.layout)}
+        made = {block.layout: plan for block, plan in zip(blocks, planned, strict=True) if block.layout in self.layouts}
+        self.warnings += self._kept_in_memory(made)
         if zeroed:
             self._blank(sorted(zeroed), "Bring {} to zeroes and read them back")
-        for block, name, rounds in blocks:
-            self._block(block, name, rounds, planned[block])
+        for block, plan in zip(blocks, planned, strict=True):
+            self._block(block, plan)
         self._at("finish")
         self._add(Draft("release", "Check that every disk is blank and free", seconds=2.0))
 
-    def _blocks(self) -> Iterator[tuple[str, str, list[int]]]:
-        """(block, layout, rounds) in the order of the policy: a block is one building of a layout."""
-        rounds = list(range(1, self.policy.rounds + 1))
-        if self.policy.order == "grouped":
-            yield from ((f"{name}#1", name, rounds) for name in self.layouts)
-        else:
-            yield from ((f"{name}#{number}", name, [number]) for number in rounds for name in self.layouts)
-
-    def _block(self, block: str, name: str, rounds: list[int], planned: Planned) -> None:
-        disks = self._disks_of(name)
-        self._at("build", block)
+    def _block(self, block: Block, planned: Planned) -> None:
+        name, disks = block.layout, self._disks_of(block.layout)
+        self._at("build", block.name)
         self._add(Draft("recheck", f"{name}: check its disks once more", {"disks": list(disks)}, seconds=1.0))
+        self._precondition(disks)
         for draft in planned.build:
             self._add(draft, erases=disks)
-        self._at("measure", block)
-        for number in rounds:
-            for workload in (one for one in self.workloads if self.policy.meets(name, one)):
+        self._at("measure", block.name)
+        met = [workload for workload in self.workloads if self._meets(name, workload)]
+        for number in block.rounds:
+            for workload in workloads_of(met, self.policy, self.seed, block, number):
                 for target in planned.targets:
-                    self._cell(name, workload, number, target, disks, planned.before_cell)
-        self._at("teardown", block)
+                    self._refuse_under_sector(workload, target, planned, disks)
+                    self._cell(block, workload, number, target, disks, planned.before_cell)
+        self._at("teardown", block.name)
         for draft in planned.teardown:
             self._add(draft)
         self._blank(disks, "Make {} blank again", if_written=True)
 
+    def _meets(self, layout: str, workload: str) -> bool:
+        return workload in self.bare[layout].workloads if layout in self.bare else self.policy.meets(layout, workload)
+
+    def _refuse_under_sector(
+        self, workload: str, target: PlannedTarget, planned: Planned, disks: tuple[str, ...]
+    ) -> None:
+        """O_DIRECT on a block device fails where an operation is not whole logical sectors."""
+        load, part = self.scenario.workloads[workload], planned.offers
+        sector = part.logical_sector_bytes if part else max(self.disks[disk].logical_sector_bytes for disk in disks)
+        pattern = engines()[load.kind].pattern(load.spec)
+        if target.kind != "block" or not pattern.whole_sectors:
+            return
+        if wrong := [size for size in pattern.block_bytes if size % sector]:
+            text = f"blocks of {wrong[0]} bytes are not whole sectors of {sector} bytes, which {target.paths[0]} has"
+            raise fail("under-sector", text, place=load.place, remedy=f"Blocks of a multiple of {sector} bytes.",
+                       exit=Exit.USAGE)  # fmt: skip
+
     def _cell(
         self,
-        layout: str,
+        block: Block,
         workload: str,
         number: int,
         target: PlannedTarget,
         disks: tuple[str, ...],
         before: tuple[Draft, ...],
     ) -> None:
+        layout = block.layout
         load = self._load(layout, workload, target)
         engine, kind, size_bytes = engines()[load.kind], target.kind, target.size_bytes
         problems = engine.check_target(load.spec, load.place, size_bytes, kind=kind)
         if problems := [*kind_problems(engine, kind, load.place, layout), *problems]:
             raise ProblemError(*problems)
         cell = CellPlan(
-            "/".join(filter(None, (layout, target.part, workload, str(number)))),
-            layout, workload, number, target.part, size_bytes,
+            "/".join(filter(None, (layout, target.part, workload, str(number), "again" if block.again else ""))),
+            layout, workload, number, target.part, size_bytes, self._data_disks(layout, target),
+            expected(self.nodes[layout], self.scenario.roles, engine.pattern(load.spec)), block.again,
         )  # fmt: skip
         self.cells.append(cell)
         paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + i}" for i in range(len(target.refs)))
@@ -161,21 +191,45 @@ class _Planner:
             self._add(Draft("cooldown", f"{cell.id}: rest", {"seconds": cooldown_s}, seconds=cooldown_s), cell=cell.id)
         estimate = engine.estimate(load.spec, size_bytes, kind=kind)
         args |= {"part": target.part, "counted": target.counted, "laid_out": fill}
+        node, given = self.nodes[layout], self.scenario.given.get("policy", {})
+        args |= {"layers": [one.kind for one in node.walk()], "reduces": list(reductions(node)),
+                 "caches": given.get("caches", ""), "region_bytes": region * len(target.refs)}  # fmt: skip
         command = engine.command(load.spec, paths, size_bytes=size_bytes, kind=kind)
+        title, most = f"{cell.id}: measure {shown}", 1
+        writes: int | None = estimate.max_written_bytes
+        if self.policy.steady:
+            most = QUICK_PASSES if self.options.quick else MOST_PASSES
+            title += f", up to {most} passes of about {duration_text(estimate.seconds)} until it is steady"
+            args["passes"] = most
         self._add(
-            Draft("measure", f"{cell.id}: measure {shown}", args, (command,),
-                  writes_bytes=estimate.max_written_bytes, seconds=estimate.seconds + 1),
+            Draft("measure", title, args, (command,), writes_bytes=None if writes is None else writes * most,
+                  seconds=estimate.seconds * most + 1),
             erases=erased, cell=cell.id,
         )  # fmt: skip
 
     def _load(self, layout: str, workload: str, target: PlannedTarget) -> Load:
         load = self.scenario.workloads[workload]
         engine, spec = engines()[load.kind], load.spec
-        if reductions(self.scenario.layouts[layout]):
+        if reductions(self.nodes[layout]):
             spec = engine.stated(spec)
+        if (ranking := self.policy.ranking) is not None:
+            spec = engine.sliced(spec, ranking.slice.seconds)
         if self.options.quick:
             spec = engine.quick(spec, target.size_bytes, kind=target.kind)
         return load._replace(spec=spec)
+
+    def _kept_in_memory(self, planned: Mapping[str, Planned]) -> Iterator[str]:
+        """Workloads whose reads a layer may answer from memory, by layout."""
+        found: dict[tuple[str, str], int] = {}
+        for layout, made in planned.items():
+            for workload in (one for one in self.workloads if self.policy.meets(layout, one)):
+                for target in made.targets:
+                    load, node = self._load(layout, workload, target), self.scenario.layouts[layout]
+                    engine = engines()[load.kind]
+                    most = memory_for(node, self.policy, engine, load.spec, target.size_bytes, target.kind)
+                    if most is not None:
+                        found[layout, workload] = most
+        return of_memory(found)
 
     def _unsaid(self) -> Iterator[str]:
         """What is written to layouts that make less of it, where the workloads do not say it."""
@@ -184,8 +238,14 @@ class _Planner:
         met = [name for name in self.workloads if any(self.policy.meets(layout, name) for layout in reducing)]
         return of_data(reducing, silent({name: loads[name] for name in met}))
 
+    def _data_disks(self, layout: str, target: PlannedTarget) -> tuple[str, ...]:
+        """Those that keep the data of what is measured: where it is one disk of a layout, that one."""
+        roles = data_roles(self.nodes[layout], self.scenario.roles)
+        disks = tuple(disk for role in roles for part in self.parts[role] for disk in part.disks)
+        return (target.part,) if target.part else disks
+
     def _disks_of(self, layout: str) -> tuple[str, ...]:
-        roles = self.scenario.layouts[layout].roles()
+        roles = self.nodes[layout].roles()
         return tuple(disk for role in roles for part in self.parts[role] for disk in part.disks)
 
     def _blank(self, disks: Sequence[str], title: str, *, if_written: bool = False) -> None:
@@ -195,6 +255,14 @@ class _Planner:
         seconds = 2.0 + max(slow, default=0) / ZERO_BYTES_PER_S
         title = title.format(plural(len(disks), "disk"))
         self._add(Draft("disks.blank", title, args, writes_bytes=sum(slow), seconds=seconds), erases=tuple(disks))
+
+    def _precondition(self, disks: tuple[str, ...]) -> None:
+        """Purge and write them, where the policy asks for it."""
+        if times := self.policy.precondition_times:
+            self._blank(disks, "Purge {}")
+            found = [self.disks[disk] for disk in disks]
+            draft = preconditioning.draft(found, self.policy.precondition, times, quick=self.options.quick)
+            self._add(draft, erases=disks)
 
     def _at(self, phase: Phase, block: str = "") -> None:
         self._place = {"phase": phase, "block": block}

@@ -11,6 +11,7 @@ import msgspec
 from raidtui.engine import cautions
 from raidtui.engine.binding import bind_partly
 from raidtui.engine.ceiling import ceiling_of
+from raidtui.engine.memory import memory_for
 from raidtui.engine.planner import disk_part, make_plan, plan_layout
 from raidtui.engine.reading import Given, catalog, layout_problems, open_document, read_whole, reductions, silent, stacking
 from raidtui.engine.stack_view import Ground, Piece, stack_of
@@ -21,7 +22,8 @@ from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewReques
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv, Names, Options, Plan
 from raidtui.model.problem import Problem, ProblemError
-from raidtui.model.scenario import ROLE_PATTERN, Sketch, read_sketch
+from raidtui.model.scenario import Sketch, read_sketch
+from raidtui.model.scenario_words import ROLE_PATTERN
 from raidtui.stack.layer import Draft, Planned
 
 PREVIEW_SCHEMA: Final = "raidtui.preview/1"
@@ -52,7 +54,10 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
     patterns = {name: pattern for name, pattern in patterns.items() if name in raw_workloads}
     meets = sketch.policy.meets
     layouts = [
-        _layout(name, raw, given, sketch, ground, {one: found for one, found in patterns.items() if meets(name, one)})
+        _layout(
+            name, raw, given, sketch, ground, {one: found for one, found in patterns.items() if meets(name, one)},
+            quick=request.options.quick,
+        )
         for name, raw in raw_layouts.items()
     ]
     planned = {made.view.name: made.planned for made in layouts if made.planned}
@@ -79,6 +84,7 @@ def preview(request: PreviewRequest, disks: Sequence[Disk]) -> Preview:
         plan.writes_bytes if plan else None,
         plan.erases if plan else tuple(sorted({disk for made in layouts for disk in made.view.erases})),
         len(plan.cells) if plan else 0,
+        plan is not None and plan.ends_early,
     )
 
 
@@ -107,7 +113,9 @@ def _mentioned(raw: Any) -> Iterator[str]:
             yield from _mentioned(entry)
 
 
-def _layout(name: str, raw: Any, given: Given, sketch: Sketch, ground: Ground, patterns: Mapping[str, Pattern]) -> _Layout:
+def _layout(
+    name: str, raw: Any, given: Given, sketch: Sketch, ground: Ground, patterns: Mapping[str, Pattern], *, quick: bool
+) -> _Layout:
     place = f"{given.place}.layouts.{name}"
     piece = stack_of(raw, place, ground)
     node = sketch.layouts.get(name)
@@ -128,7 +136,15 @@ def _layout(name: str, raw: Any, given: Given, sketch: Sketch, ground: Ground, p
         return _Layout(view, piece, None)
     view = msgspec.structs.replace(
         view,
-        warnings=tuple(dict.fromkeys((*_warnings(piece, ground, patterns), *_unsaid(name, sketch, patterns)))),
+        warnings=tuple(
+            dict.fromkeys(
+                (
+                    *_warnings(piece, ground, patterns),
+                    *_unsaid(name, sketch, patterns),
+                    *_kept_in_memory(name, sketch, patterns, planned, quick=quick),
+                )
+            )
+        ),
         may_fail=piece.may_fail,
         may_fail_words=piece.words,
         write_penalty=piece.penalty,
@@ -175,6 +191,24 @@ def _unsaid(layout: str, sketch: Sketch, patterns: Mapping[str, Pattern]) -> Ite
     loads = {name: load for name, load in sketch.workloads.items() if name in patterns}
     if how := reductions(sketch.layouts[layout]):
         yield from cautions.of_data({layout: how}, silent(loads))
+
+
+def _kept_in_memory(
+    layout: str, sketch: Sketch, patterns: Mapping[str, Pattern], planned: Planned | None, *, quick: bool
+) -> Iterator[str]:
+    found: dict[tuple[str, str], int] = {}
+    for target in planned.targets if planned is not None else ():
+        for name in patterns:
+            load = sketch.workloads[name]
+            engine = engines()[load.kind]
+            if engine.takes not in ("both", target.kind) or engine.check(load.spec, load.place):
+                continue
+            spec = engine.quick(load.spec, target.size_bytes, kind=target.kind) if quick else load.spec
+            node = sketch.layouts[layout]
+            most = memory_for(node, sketch.policy, engine, spec, target.size_bytes, target.kind)
+            if most is not None:
+                found[layout, name] = most
+    return cautions.of_memory(found)
 
 
 def _of_layouts(workload: str, pieces: Mapping[str, Piece], patterns: Mapping[str, Pattern]) -> tuple[str, ...]:

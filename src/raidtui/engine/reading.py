@@ -16,11 +16,13 @@ from raidtui.model.plan import Options, TargetKind
 from raidtui.model.problem import Problem, ProblemError, fail
 from raidtui.model.result import RESULT_SCHEMA, Result
 from raidtui.model.scenario import Catalog, Load, Node, Role, RoleRef, Scenario, read_scenario
+from raidtui.model.statistics.ranking import FIRST_LOOK
 from raidtui.stack import gone
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import cautions, reduces, target_kind
 from raidtui.stack.tuning.plan import problems_of
 
+_BELOW: Final = "Put a layer there that makes a block device, such as md, lvm or a zpool with a volume."
 _MEET: Final = "Name it in the policy's `only`, or take it out."
 
 
@@ -85,7 +87,7 @@ def _checked(scenario: Scenario) -> Scenario:
             problems.append(Problem("schema", "the name is too long", layout.place, exit=2))
     for load in scenario.workloads.values():
         problems += engines()[load.kind].check(load.spec, load.place)
-    problems += [*_alone(scenario), *_crossing_problems(scenario)]
+    problems += [*_alone(scenario), *_crossing_problems(scenario), *_ranking_problems(scenario)]
     if problems:
         raise ProblemError(*problems)
     return scenario
@@ -100,6 +102,29 @@ def _alone(scenario: Scenario) -> Iterator[Problem]:
     for name, load in scenario.workloads.items():
         if not any(meets(layout, name) for layout in scenario.layouts):
             yield Problem("never-met", f"workload {name} is run on no layout", load.place, _MEET, exit=2)
+
+
+def _ranking_problems(scenario: Scenario) -> Iterator[Problem]:
+    """A ranking looks at whole rounds, and needs several; its workloads must be honest in slices too."""
+    policy = scenario.policy
+    if policy.ranking is None:
+        return
+    place = "$.policy.ranking"
+    if policy.order == "grouped":
+        text = "a ranking compares layouts round by round, and grouped rounds measure one layout after the other"
+        yield Problem("ranking-grouped", text, place, 'Set "order": "interleaved", or take the ranking out.', exit=2)
+    if policy.rounds < FIRST_LOOK:
+        text = f"a ranking needs {FIRST_LOOK} rounds or more to look at, and the policy allows {policy.rounds}"
+        yield Problem("ranking-rounds", text, "$.policy.rounds", 'Say how many it may take at most: "rounds": 12.', exit=2)
+    for load in scenario.workloads.values():
+        engine = engines()[load.kind]
+        known = engine.check(load.spec, load.place)
+        cut = engine.check(engine.sliced(load.spec, policy.ranking.slice.seconds), load.place)
+        yield from (
+            Problem("ranking-slice", f"in a slice of {policy.ranking.slice.text}: {problem.message}", f"{place}.slice",
+                    f"Make the slice longer, or see {problem.place}.", exit=2)
+            for problem in cut if not known
+        )  # fmt: skip
 
 
 def _crossing_problems(scenario: Scenario) -> Iterator[Problem]:
@@ -152,9 +177,9 @@ def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
     """Why Linux would not build this layout."""
     problems: list[Problem] = []
     for node in layout.walk():
-        problems += all_layers()[node.kind].check(node.spec, _counts(node, roles), node.place)
+        problems += all_layers()[node.kind].check(node.spec, counts_of(node, roles), node.place)
         problems += [
-            Problem("no-device-below", f"a {source.kind} offers no block device to stand on", node.place, exit=2)
+            Problem("no-device-below", f"a {source.kind} offers no block device to stand on", node.place, _BELOW, exit=2)
             for sources in node.inputs.values()
             for source in sources
             if isinstance(source, Node) and _offers(source) != "block"
@@ -168,7 +193,7 @@ def _offers(node: Node) -> str:
     return "directory" if target_kind(layer, node.spec) == "directory" else layer.offers
 
 
-def _counts(node: Node, roles: Mapping[str, Role]) -> dict[str, int]:
+def counts_of(node: Node, roles: Mapping[str, Role]) -> dict[str, int]:
     """How many devices go into each input of a layer."""
     return {
         name: sum(roles[s.role].count if isinstance(s, RoleRef) else 1 for s in sources)

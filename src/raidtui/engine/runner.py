@@ -14,10 +14,14 @@ from pathlib import Path
 from raidtui import __version__
 from raidtui.base.files import write_atomic
 from raidtui.engine import claims, measuring, runs
+from raidtui.engine.conditioning import precondition
 from raidtui.engine.family import Family, family_of
 from raidtui.engine.journal import Journal
 from raidtui.engine.machine import describe
 from raidtui.engine.tally import Tally
+from raidtui.engine.target import reserve
+from raidtui.engine.validity.lost import LOST
+from raidtui.engine.validity.said import UNHEALTHY
 from raidtui.engine.watchdog import Watchdog
 from raidtui.gate.admit import admit, readmit
 from raidtui.gate.locks import Lock
@@ -32,6 +36,7 @@ from raidtui.model.event import (
     Noted,
     RunFinished,
     RunStarted,
+    Skipped,
     StepDone,
     StepFailed,
     StepProgressed,
@@ -39,10 +44,11 @@ from raidtui.model.event import (
     WorkloadSampled,
 )
 from raidtui.model.frame import Frame
+from raidtui.model.mark import Mark, mark_of, of_weight
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
-from raidtui.model.result import Cell
+from raidtui.model.result import Cell, marked
 from raidtui.stack import mounts
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
@@ -97,6 +103,7 @@ class Runner:
         self._done_builds: list[tuple[Action, Step]] = []
         self._step = ""
         self._last_progress_s = 0.0
+        self._memory_bytes = 0
 
     def run(self) -> Exit:
         """Execute the whole plan. Whatever happens, what was built is taken down and the journal is closed."""
@@ -136,7 +143,9 @@ class Runner:
             self._failed(Exit.LEFT_BEHIND, [problem])
 
     def _note_start(self) -> None:
-        self._emit(RunStarted(self.folder.name, self.plan, describe(), os.getpid(), __version__))
+        machine = describe()
+        self._memory_bytes = machine.memory_bytes
+        self._emit(RunStarted(self.folder.name, self.plan, machine, os.getpid(), __version__))
 
     def _save(self) -> None:
         try:
@@ -159,7 +168,8 @@ class Runner:
         prints = {p.id: p for role in self.plan.binding.values() for p in role}
         evidence: dict[str, object] = {}
         try:
-            self._claims = claims.take(self.folder.name, claims.claims_of(self.plan.steps))
+            steps = self.plan.steps
+            self._claims = claims.take(self.folder.name, claims.claims_of(steps), claims.relied_on(steps))
             permits = admit(self.folder.name, list(prints.values()), evidence.update)
         except ProblemError as error:
             self._failed(Exit.REFUSED, error.problems)
@@ -172,14 +182,16 @@ class Runner:
     def _execute(self) -> None:
         self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
         self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
+        reserve(max(1, len(self._permits)))
         names = [permit.disk.name for permit in self._permits.values()]
-        self.sampler = Sampler(self._frame, thermometer=Thermometer(names), threads=Threads(), caches=Caches())
+        self.thermometer = Thermometer(names)
+        self.sampler = Sampler(self._frame, thermometer=self.thermometer, threads=Threads(), caches=Caches())
         self.watchdog.start()
         self.sampler.start()
         try:
             for block, steps in itertools.groupby(self.plan.steps[1:], key=lambda step: step.block):
                 if block:
-                    self._block(list(steps))
+                    self._block_if_needed(block, list(steps))
                 elif not self._straight(list(steps)):
                     break
                 if self.watchdog.lost or self.cancel.is_set() or Exit.LEFT_BEHIND in self._exits:
@@ -208,6 +220,15 @@ class Runner:
                 return False
         return True
 
+    def _block_if_needed(self, block: str, steps: list[Step]) -> None:
+        """What is asked for may be known by now, or this layout's part of it."""
+        cells = tuple(dict.fromkeys(step.cell for step in steps if step.cell))
+        if why := self.tally.rankings.block_not_needed([self._cells[cell] for cell in cells]):
+            self._emit(Skipped(cells, why, block))
+            self._save()
+        else:
+            self._block(steps)
+
     def _block(self, steps: list[Step]) -> None:
         """Build one layout, measure it, and take it down however far it came."""
         phases = {phase: [s for s in steps if s.phase == phase] for phase in ("build", "measure", "teardown")}
@@ -229,27 +250,30 @@ class Runner:
         for cell, of_cell in itertools.groupby(steps, key=lambda step: step.cell):
             if self.watchdog.lost or self.cancel.is_set() or Exit.LEFT_BEHIND in self._exits:
                 return
-            self._measure(cell, list(of_cell))
+            if why := self.tally.rankings.not_needed(self._cells[cell]):
+                self._emit(Skipped((cell,), why))
+            else:
+                self._measure(cell, list(of_cell))
 
     def _measure(self, cell: str, steps: list[Step]) -> None:
         plan = self._cells[cell]
         number = self.plan.cells.index(plan) + 1
         family = self._family(steps[-1])
         self._emit(CellStarted(cell, number, len(self.plan.cells), family.devices, family.parents))
-        trouble: tuple[str, ...] = ()
         try:
             for step in steps:
                 self._do(step)
         except ProblemError as error:
-            trouble = tuple(problem.message for problem in error.problems)
-            lost = tuple(f"disk {disk} was lost" for disk in self.watchdog.lost)
-            self._cell_done(Cell(cell, plan.layout, plan.workload, plan.round, False, (*lost, *trouble), plan.part))
+            marks = [LOST.mark(f"disk {disk} was lost", about=disk) for disk in self.watchdog.lost]
+            marks += [Mark(problem.code, problem.message) for problem in error.problems]
+            empty = Cell(cell, plan.layout, plan.workload, plan.round, False, part=plan.part, again=plan.again)
+            self._cell_done(marked(empty, marks))
 
     def _cell_done(self, cell: Cell) -> None:
         if not cell.valid:
-            self._failed(
-                Exit.INVALID, [Problem("invalid-cell", reason, cell.id, exit=int(Exit.INVALID)) for reason in cell.reasons]
-            )
+            exit_code = int(Exit.INVALID)
+            wrong = of_weight(cell.marks, "invalid")
+            self._failed(Exit.INVALID, [Problem(mark.code, mark.sentence, cell.id, exit=exit_code) for mark in wrong])
         self._emit(CellDone(cell))
         self._save()
 
@@ -311,6 +335,8 @@ class Runner:
         if step.action == "prefill":
             measured = measuring.prefill(step, self._scene(step))
             return Outcome("done", {"written_bytes": measured.summary.written_bytes}, (measured.command,))
+        if step.action == "precondition":
+            return precondition(step, self._scene(step))
         if step.action == "measure":
             cell, stuck = measuring.measure(step, self._cells[step.cell], self._scene(step))
             self._cell_done(cell)
@@ -334,13 +360,18 @@ class Runner:
             context=self.context,
             sampler=self.sampler,
             listen=self._listen,
-            live=lambda sample: self._sampled(step, sample),
+            live=lambda sample, number: self._sampled(step, sample, number),
             stop=self.watchdog.stop_measuring,
             health=lambda: tuple(
-                reason for action, done in self._done_builds for reason in action.health(self.context, done.args)
+                mark_of(sentence, UNHEALTHY.code)
+                for action, done in self._done_builds
+                for sentence in action.health(self.context, done.args)
             ),
             devices=self._family(step).devices,
-            disks={permit.disk.name: id_ for id_, permit in self._permits.items()},
+            disks={permit.disk.name: permit.disk for permit in self._permits.values()},
+            heat=self.thermometer.heat,
+            earlier=self.tally.cells,
+            memory_bytes=self._memory_bytes,
             lost=self.watchdog.look,
             out_of_space=lambda: self.journal.ran_out_of_space,
         )
@@ -361,8 +392,8 @@ class Runner:
             self._last_progress_s = now
             self._emit(StepProgressed(self._step, text, fraction))
 
-    def _sampled(self, step: Step, sample: Sample) -> None:
-        self._emit(WorkloadSampled(step.cell, sample, prefill=step.action == "prefill"))
+    def _sampled(self, step: Step, sample: Sample, number: int) -> None:
+        self._emit(WorkloadSampled(step.cell, sample, prefill=step.action == "prefill", pass_number=number))
 
     def _listen(self, listener: Callable[[Frame], None] | None) -> None:
         self._listener = listener

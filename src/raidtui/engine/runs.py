@@ -24,6 +24,7 @@ from raidtui.model.event import (
     RecoverFinished,
     RunFinished,
     RunStarted,
+    Skipped,
     StepDone,
     StepStarted,
 )
@@ -114,6 +115,7 @@ class Story(NamedTuple):
     finished: RunFinished | None
     recovered: RecoverFinished | None
     cells_done: int
+    cells_skipped: int
     started_at: str
 
 
@@ -128,7 +130,7 @@ def fold(records: Iterator[Record]) -> Story:
     owed: dict[str, None] = {}
     erases: dict[str, tuple[str, ...]] = {}
     begun: dict[str, StepStarted] = {}
-    cells, first = 0, ""
+    cells, skipped, first = 0, 0, ""
     for record in records:
         event = record.event
         first = first or record.wall
@@ -152,13 +154,15 @@ def fold(records: Iterator[Record]) -> Story:
                 owed.pop(disk, None)
         elif isinstance(event, CellDone):
             cells += 1
+        elif isinstance(event, Skipped):
+            skipped += len(event.cells)
         elif isinstance(event, RunFinished):
             finished = event
         elif isinstance(event, RecoverFinished):
             recovered = event
             if event.exit == Exit.DONE:
                 left, owed = set(), {}
-    return Story(started, admitted, tuple(made), bool(left), tuple(owed), finished, recovered, cells, first)
+    return Story(started, admitted, tuple(made), bool(left), tuple(owed), finished, recovered, cells, skipped, first)
 
 
 def story_of(folder: Path) -> Story:
@@ -192,7 +196,7 @@ def info(folder: Path) -> RunInfo:
         exit=story.finished.exit if story.finished else None,
         outcome=story.finished.outcome if story.finished else "",
         cells_done=story.cells_done,
-        cells=len(plan.cells),
+        cells=len(plan.cells) - story.cells_skipped,
         rehearsal=plan.options.quick,
     )
 

@@ -8,7 +8,8 @@ from raidtui.engine.reading import catalog
 from raidtui.model.convert import schema_of
 from raidtui.model.problem import fail
 from raidtui.model.result import Result
-from raidtui.model.scenario import NAME_PATTERN, ROLE_PATTERN, SCHEMA, Policy, Role
+from raidtui.model.scenario import Policy, Role
+from raidtui.model.scenario_words import NAME_PATTERN, ROLE_PATTERN, SCHEMA
 from raidtui.model.table import Table
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

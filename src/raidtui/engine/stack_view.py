@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from raidtui.engine.cautions import Shaped
+from raidtui.engine.cautions import Inputs, Shaped
 from raidtui.engine.planner import disk_part
 from raidtui.engine.settings import layer_settings
 from raidtui.model.convert import decode
@@ -17,9 +17,10 @@ from raidtui.model.disk import Disk
 from raidtui.model.fields import fields_of
 from raidtui.model.plan import Names
 from raidtui.model.problem import Problem, ProblemError
-from raidtui.model.scenario import MAX_NESTING, ROLE_PATTERN, Policy, Role, single
+from raidtui.model.scenario import MAX_NESTING, Policy, Role, single
+from raidtui.model.scenario_words import ROLE_PATTERN
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import Layer, Part, Shape
+from raidtui.stack.layer import Layer, Part, Shape, passages
 from raidtui.stack.tuning.spec import Tuning
 
 _ANY_SIZE_BYTES: Final = 1 << 40
@@ -54,8 +55,8 @@ class Piece(NamedTuple):
     data_share: float = 1.0
     """Of what is written to its disks, how much is data: 0.5 on a mirror of two."""
     shapes: tuple[Shaped, ...] = ()
-    inputs: tuple[Mapping[str, tuple[Disk, ...]], ...] = ()
-    """Of every layer: the disks in each of its inputs."""
+    inputs: tuple[Inputs, ...] = ()
+    """Of every layer."""
     shape: Shape | None = None
     problems: tuple[Problem, ...] = ()
 
@@ -143,7 +144,10 @@ def _measured(
     disks = tuple(disk for piece in found for disk in piece.disks)
     inputs = (
         *(known for piece in found for known in piece.inputs),
-        {name: tuple(disk for piece in pieces for disk in piece.disks) for name, pieces in below.items()},
+        Inputs(
+            {name: tuple(disk for piece in pieces for disk in piece.disks) for name, pieces in below.items()},
+            passages(layer, spec) if spec is not None else (),
+        ),
     )
     known = all(piece.known for piece in found)
     bare = Piece(view, 1, None, known, disks, inputs=inputs, problems=every)

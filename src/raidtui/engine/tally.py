@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from raidtui.engine.ranking import Rankings
 from raidtui.model.convert import decode, plain
 from raidtui.model.disk import Disk
 from raidtui.model.event import (
@@ -12,11 +13,12 @@ from raidtui.model.event import (
     Record,
     RunFinished,
     RunStarted,
+    Skipped,
     StepDone,
     StepFailed,
     StepStarted,
 )
-from raidtui.model.plan import Step
+from raidtui.model.plan import Plan, Step, block_parts
 from raidtui.model.problem import Problem
 from raidtui.model.result import RESULT_SCHEMA, Built, Cell, Result, Tuned
 
@@ -31,13 +33,19 @@ class Tally:
         self._finished: RunFinished | None = None
         self._ended: str | None = None
         self._steps: dict[str, Step] = {}
+        self._rounds: dict[str, set[int]] = {}
         self._built: dict[str, Built] = {}
         self._cells: list[Cell] = []
         self._notes: list[Problem] = []
+        self._rankings: Rankings | None = None
 
     def set_disks(self, disks: tuple[Disk, ...]) -> None:
         """The run's disks as the gate saw them."""
         self._disks = disks
+
+    def cells(self) -> tuple[Cell, ...]:
+        """What was measured so far."""
+        return tuple(self._cells)
 
     def add(self, record: Record) -> None:
         """Take the next record."""
@@ -45,6 +53,8 @@ class Tally:
         if isinstance(event, RunStarted):
             self._start, self._started = event, record.wall
             self._steps = {step.id: step for step in event.plan.steps}
+            self._rounds = _rounds(event.plan)
+            self._rankings = Rankings(event.plan)
         elif isinstance(event, StepStarted):
             self._begin_block(event.block)
         elif isinstance(event, StepDone):
@@ -53,10 +63,20 @@ class Tally:
             self._step_failed(event)
         elif isinstance(event, CellDone):
             self._cells.append(event.cell)
+            self.rankings.done(event.cell)
+        elif isinstance(event, Skipped):
+            self.rankings.skip(event.cells)
         elif isinstance(event, Noted) and event.level == "warning":
             self._notes.append(Problem("note", event.text))
         elif isinstance(event, RunFinished):
             self._finished, self._ended = event, record.wall
+
+    @property
+    def rankings(self) -> Rankings:
+        """Which cells are still needed. Raises ValueError before the run began."""
+        if self._rankings is None:
+            raise ValueError("the run has not begun")
+        return self._rankings
 
     def result(self) -> Result:
         """The result so far. Raises ValueError before the run began."""
@@ -69,7 +89,7 @@ class Tally:
             run=self._start.run,
             plan_digest=plan.digest,
             rehearsal=plan.options.quick,
-            complete=finished is not None and len(self._cells) == len(plan.cells),
+            complete=finished is not None and len(self._cells) + self.rankings.skipped == len(plan.cells),
             started=self._started,
             finished=self._ended,
             exit=finished.exit if finished else None,
@@ -82,22 +102,27 @@ class Tally:
             layouts=tuple(self._built.values()),
             cells=tuple(self._cells),
             problems=(*self._notes, *(finished.problems if finished else ())),
+            ranking=self.rankings.ranked(),
         )
 
     def _begin_block(self, block: str) -> None:
         if not block or block in self._built:
             return
-        layout, _, number = block.rpartition("#")
-        asked = self._start.plan.scenario.get("layouts", {}).get(layout) if self._start else None
-        self._built[block] = Built(layout, int(number), "built", asked=asked)
+        layout, number, again = block_parts(block)
+        plan = self._start.plan if self._start else None
+        asked = {**plan.scenario.get("layouts", {}), **plan.ceilings}.get(layout) if plan else None
+        rounds = len(self._rounds.get(block, ())) or 1
+        self._built[block] = Built(layout, number, "built", asked=asked, rounds=rounds, again=again)
 
     def _step_done(self, event: StepDone) -> None:
         step = self._steps[event.step]
         if not step.block:
             return
         built = self._built[step.block]
-        facts = {name: value for name, value in event.facts.items() if name != "tuning"}
+        facts = {name: value for name, value in event.facts.items() if name not in ("tuning", "preconditioned")}
         changes: dict[str, object] = {}
+        if preconditioned := event.facts.get("preconditioned"):
+            changes["preconditioned"] = str(preconditioned)
         if tuned := event.facts.get("tuning"):
             changes["tuning"] = _with_tuning(built.tuning, tuned)
         if step.phase in ("build", "teardown"):
@@ -116,6 +141,8 @@ class Tally:
 
     def _step_failed(self, event: StepFailed) -> None:
         step = self._steps[event.step]
+        if step.block and step.phase == "build":
+            self.rankings.failed({other.cell for other in self._steps.values() if other.block == step.block and other.cell})
         if step.block and step.phase in ("build", "teardown"):
             built = self._built[step.block]
             self._built[step.block] = msgspec.structs.replace(
@@ -124,6 +151,16 @@ class Tally:
                 problem=built.problem or event.problem,
                 commands=(*built.commands, *event.commands),
             )
+
+
+def _rounds(plan: Plan) -> dict[str, set[int]]:
+    """The rounds that are measured on each building."""
+    of_cell = {cell.id: cell.round for cell in plan.cells}
+    found: dict[str, set[int]] = {}
+    for step in plan.steps:
+        if step.cell in of_cell:
+            found.setdefault(step.block, set()).add(of_cell[step.cell])
+    return found
 
 
 def _with_tuning(known: dict[str, Tuned], facts: dict[str, dict[str, str]]) -> dict[str, Tuned]:

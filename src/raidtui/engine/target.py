@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from raidtui.engine.planner import FIRST_TARGET_FD
-from raidtui.load.engine import Target, TargetDevice
+from raidtui.load.engine import FIRST_TARGET_FD, Target, TargetDevice
 from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import mounts
@@ -20,6 +19,8 @@ from raidtui.stack.context import Context
 
 CELL_FOLDER: Final = "cell"
 """Where a workload has its files, in the directory that is measured."""
+
+_reserved: Final[set[int]] = set()
 
 
 @contextmanager
@@ -51,7 +52,7 @@ def _open_devices(step: Step, context: Context) -> Iterator[Target]:
         yield Target(tuple(devices))
     finally:
         for device in devices:
-            os.close(device.fd)
+            _give_back(device.fd)
 
 
 @contextmanager
@@ -76,7 +77,7 @@ def _open_folder(step: Step, context: Context) -> Iterator[Target]:
             size_bytes = min(room.f_blocks * room.f_frsize, int(step.args["size_bytes"]))
             yield Target((TargetDevice(folder, path, size_bytes),), "directory")
         finally:
-            os.close(folder)
+            _give_back(folder)
         mounts.insist(root, path)
         # A filesystem that lost a disk may never answer again; what lies in it goes with the disks being made blank.
         if step.action == "measure" and all(permit.alive() for permit in context.permits.values()):
@@ -94,12 +95,39 @@ def _remove(root: int) -> None:
     os.fsync(root)
 
 
+def reserve(count: int) -> None:
+    """Keep the planned numbers free of everything else: who watches threads has a file open for each of them.
+
+    To be called once, before anything else of the process opens many files.
+    """
+    null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    for number in range(FIRST_TARGET_FD, FIRST_TARGET_FD + count):
+        got = fcntl.fcntl(null, fcntl.F_DUPFD_CLOEXEC, number)
+        if got == number:
+            _reserved.add(number)
+        else:
+            os.close(got)
+    os.close(null)
+
+
 def _as_number(fd: int, number: int) -> int:
-    """The descriptor under this number, or the next one that is free."""
+    """The descriptor under this number, or the next one that is free where it was not reserved."""
     try:
+        if number in _reserved:
+            return os.dup2(fd, number, inheritable=False)
         return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, number)
     finally:
         os.close(fd)
+
+
+def _give_back(number: int) -> None:
+    """Close it; a reserved number stays reserved."""
+    if number not in _reserved:
+        os.close(number)
+        return
+    null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    os.dup2(null, number, inheritable=False)
+    os.close(null)
 
 
 def _open(ref: str, context: Context) -> int:

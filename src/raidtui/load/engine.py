@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -13,6 +13,9 @@ from raidtui.model.describe import Preset
 from raidtui.model.measure import Measured, Sample
 from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Problem
+
+FIRST_TARGET_FD: Final = 100
+"""Targets are open in the runner under these numbers, so that a plan can show the very argv that will run."""
 
 
 class TargetDevice(NamedTuple):
@@ -54,6 +57,25 @@ class Pattern(NamedTuple):
     """At most at once, per device of the target."""
     whole_sectors: bool
     """True where an operation that is not whole sectors fails, as with O_DIRECT."""
+    compressible_percent: int = 0
+    """How far what it writes can be compressed."""
+    copies_percent: int = 0
+    """Share of written blocks that are copies of others."""
+    in_turns: bool = False
+    """It does one thing after the other, each at a rate of its own."""
+    wholly_random: bool = False
+    """No operation follows another one on purpose: the kernel has nothing to merge."""
+    streams: int = 1
+    """Jobs side by side on one device: what is sequential is so within each of them."""
+    syncs: bool = False
+    """Durability is asked for again and again while it writes, not only at its end."""
+    reducible: bool = True
+    """Compression or deduplication might make less of what it writes."""
+    paced: bool = False
+    """It waits between operations: less is in flight than it may have."""
+    reported_whole: bool = True
+    """What it reports is all that it writes."""
+    reads: bool = False
 
 
 class Engine(Protocol):
@@ -95,6 +117,9 @@ class Engine(Protocol):
 
     def quick(self, spec: Any, size_bytes: int, *, kind: TargetKind = "block") -> Any:
         """The same workload as a rehearsal on a target of this size: at most 3 s, reading at most 256 MiB of it."""
+
+    def sliced(self, spec: Any, seconds: float) -> Any:
+        """The same for at most so long, where it runs for as long as it is told; others stay as they are."""
 
     def reads(self, spec: Any) -> bool:
         """True when it works on what is there, so that the region has to be written before."""

@@ -204,6 +204,21 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "The system refused to start the process.",
         "The message says why; a full process table and missing memory are usual reasons.",
     ),
+    "stopped-early": (
+        "It did not run to its end",
+        "The workload was stopped, or ended by itself, before it had run as long or moved as much as it was asked to.",
+        "Look for other marks of the cell and at dmesg, and run the cell again (--layout, --workload).",
+    ),
+    "jobs-missing": (
+        "Not all jobs ran",
+        "The sum of what the jobs ran is less than it must be: one of them ended early, or never began.",
+        "Look at dmesg and at the free memory, and run the cell again (--layout, --workload).",
+    ),
+    "io-error": (
+        "The devices answered with errors",
+        "An operation failed. A disk or a member of an array is failing, or went away; or the filesystem is full.",
+        "Look at dmesg and at the disks (smartctl), and run the cell again (--layout, --workload).",
+    ),
     "stuck": (
         "The device does not answer",
         "I/O hangs in the kernel and the process that waits for it cannot be killed. Nothing that raidtui does can end it.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -29,6 +30,8 @@ class DeviceTotals(msgspec.Struct, frozen=True, omit_defaults=True):
     """Seconds that the counters cover; less than the cell when the device came, left, or began to count anew."""
     reads: int = 0
     writes: int = 0
+    reads_merged: int = 0
+    writes_merged: int = 0
     discards: int | None = None
     flushes: int | None = None
     read_bytes: int = 0
@@ -57,6 +60,22 @@ class Series(msgspec.Struct, frozen=True):
     cores_used_mean: float | None
     caches: dict[str, CacheState]
     """Those that were asked for something: hits and misses of the cell, sizes at its end."""
+    busy: tuple[Busy, ...] = ()
+    """What arrays and caches did beside serving the workload, in the order in which it was first seen."""
+
+
+class Busy(NamedTuple):
+    """Something beside the workload, as it was first seen."""
+
+    device: str
+    action: str
+    """`resync`, `recover`, `check`, … of an array, in the kernel's words; `cache full` of a cache."""
+    at_s: float
+    """Seconds since the first frame."""
+
+
+FULL: Final = "cache full"
+_FULL_SHARE: Final = 0.95
 
 
 class SeriesFold:
@@ -74,6 +93,7 @@ class SeriesFold:
         self._cores_used: list[float | None] = []
         self._caches: tuple[Mapping[str, CacheState], Mapping[str, CacheState]] = ({}, {})
         """In the first frame, and in the last."""
+        self._busy: dict[tuple[str, str], Busy] = {}
 
     def add(self, frame: Frame) -> None:
         """Take the next frame. Those before the first whole one are passed over: a tick may come before the asked one."""
@@ -85,6 +105,9 @@ class SeriesFold:
         if self._began_s is None:
             self._began_s = frame.at_s
             self._caches = (frame.caches, frame.caches)
+        for device, action in _beside(frame):
+            self._busy.setdefault((device, action), Busy(device, action, round(frame.at_s - self._began_s, 3)))
+        if self._began_s == frame.at_s:
             return
         self._caches = (self._caches[0], frame.caches)
         self._at_s.append(round(frame.at_s - self._began_s, 3))
@@ -104,6 +127,7 @@ class SeriesFold:
             cores_used=_rounded(self._cores_used, 2),
             cores_used_mean=_mean(zip(self._cores_used, self._span_s, strict=True)),
             caches=dict(self._cache_uses()),
+            busy=tuple(self._busy.values()),
         )
 
     def _cache_uses(self) -> Iterator[tuple[str, CacheState]]:
@@ -126,6 +150,8 @@ class SeriesFold:
             known_s=round(sum(span_s for _, span_s in known), 3),
             reads=_ios(reads),
             writes=_ios(writes),
+            reads_merged=_merged(reads),
+            writes_merged=_merged(writes),
             discards=_ios(discards) if discards else None,
             flushes=round(sum(count for _, count in flushes)) if flushes else None,
             read_bytes=_bytes(reads),
@@ -180,6 +206,16 @@ def counters_agree(
     return workload_bytes * (1 - tolerance) <= device_bytes <= workload_bytes * (1 + tolerance) + extra_bytes
 
 
+def _beside(frame: Frame) -> Iterator[tuple[str, str]]:
+    """Device and action of what arrays and caches do beside serving the workload."""
+    for name, state in frame.md.items():
+        if state.action not in (None, "idle", "frozen"):
+            yield name, state.action
+    for name, cache in frame.caches.items():
+        if cache.dirty_bytes and cache.size_bytes and cache.dirty_bytes >= _FULL_SHARE * cache.size_bytes:
+            yield name, FULL
+
+
 def _columns(rates: list[DeviceRates | None]) -> DeviceSeries:
     reads = [r.read if r else None for r in rates]
     writes = [r.write if r else None for r in rates]
@@ -201,6 +237,10 @@ def _rounded(column: list[float | None], digits: int) -> list[float | None]:
 
 def _ios(flows: list[tuple[Flow, float]]) -> int:
     return round(sum(flow.ios_per_s * span_s for flow, span_s in flows))
+
+
+def _merged(flows: list[tuple[Flow, float]]) -> int:
+    return round(sum(flow.merged_per_s * span_s for flow, span_s in flows))
 
 
 def _bytes(flows: list[tuple[Flow, float]]) -> int:

@@ -1,36 +1,65 @@
 """Temperatures of disks, read beside the frames and not within them.
 
 Reading one asks the disk itself (NVMe: a SMART log, SATA: by the drivetemp module), which takes a command slot from what
-is being measured, and blocks for as long as a disk that hangs does. So it happens seldom, in a thread nothing waits for.
+is being measured, and blocks for as long as a disk that hangs does. So it happens seldom, in a thread that is not waited
+for long.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from raidtui.base.files import read_int
+from raidtui.inventory import ioctl
+
+PATIENCE_S: Final = 2.0
+
+
+class Heat(NamedTuple):
+    """What a disk says of its own heat. None: it does not say."""
+
+    limit_c: float | None = None
+    """From here on it warns, and may slow down to cool: `temp1_max` of the kernel's hwmon, WCTEMP of NVMe."""
+    too_hot: bool | None = None
+    """It says that a temperature is beyond its limits now: the critical warning of an NVMe SMART log."""
+    slowed_s: int | None = None
+    """How long in its life it was slowed down, or beyond its limit, for heat: counters of an NVMe SMART log."""
 
 
 class Thermometer:
     """Reads the disks' sensors every `interval_s`; `news` hands each reading out once."""
 
-    def __init__(self, devices: Iterable[str], *, interval_s: float = 30.0, sys_block: Path = Path("/sys/block")) -> None:
+    def __init__(
+        self, devices: Iterable[str], *, interval_s: float = 30.0, sys_block: Path = Path("/sys/block"),
+        dev: Path = Path("/dev"),
+    ) -> None:  # fmt: skip
         """Devices without a sensor are left out."""
-        self._sensors = {name: path for name in devices if (path := sensor(name, sys_block)) is not None}
+        names = tuple(devices)
+        self._sensors = {name: path for name in names if (path := sensor(name, sys_block)) is not None}
+        self._nvme = [name for name in names if name.startswith("nvme")]
+        self._dev = dev
         self._interval_s = interval_s
         self._news: dict[str, float] = {}
+        self._heat: dict[str, Heat] = {}
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
+        self._wake, self._done = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+        self._stopped = False
 
     def start(self) -> None:
-        if self._sensors:
-            threading.Thread(target=self._run, name="thermometer", daemon=True).start()
+        if self._sensors or self._nvme:
+            self._thread = threading.Thread(target=self._run, name="thermometer", daemon=True)
+            self._thread.start()
 
     def stop(self) -> None:
         """No more readings. Does not wait for one that a hanging disk holds up."""
-        self._stopped.set()
+        self._stopped = True
+        self._wake.set()
 
     def read(self) -> None:
         """Read every sensor now."""
@@ -39,6 +68,10 @@ class Thermometer:
             if millidegrees is not None:
                 with self._lock:
                     self._news[name] = millidegrees / 1000
+        for name in {*self._sensors, *self._nvme}:
+            found = self._ask(name)
+            with self._lock:
+                self._heat[name] = found
 
     def news(self) -> dict[str, float]:
         """Readings in °C since the last call, by device."""
@@ -48,11 +81,35 @@ class Thermometer:
             news, self._news = self._news, {}
         return news
 
+    def heat(self, patience_s: float = PATIENCE_S) -> dict[str, Heat]:
+        """What each disk says now; what it said last where one of them does not answer within `patience_s`."""
+        if self._thread is not None:
+            self._done.clear()
+            self._wake.set()
+            self._done.wait(patience_s)
+        with self._lock:
+            return dict(self._heat)
+
     def _run(self) -> None:
-        while True:
+        while not self._stopped:
             self.read()
-            if self._stopped.wait(self._interval_s):
-                return
+            self._done.set()
+            self._wake.wait(self._interval_s)
+            self._wake.clear()
+
+    def _ask(self, name: str) -> Heat:
+        path = self._sensors.get(name)
+        limit = read_int(path.with_name("temp1_max")) if path is not None else None
+        found = Heat(limit / 1000 if limit else None)
+        if name in self._nvme:
+            with suppress(OSError):  # an emulated or old controller need not have a SMART log
+                fd = os.open(self._dev / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+                try:
+                    warning = ioctl.nvme_heat(fd)
+                finally:
+                    os.close(fd)
+                found = found._replace(too_hot=warning[0], slowed_s=warning[1]) if warning is not None else found
+        return found
 
 
 def sensor(name: str, sys_block: Path = Path("/sys/block")) -> Path | None:

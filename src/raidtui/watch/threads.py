@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -136,6 +136,43 @@ class Threads:
                 self._labels.clear()
             self._labels[name] = label_of(name)
         return self._labels[name]
+
+
+class Used(NamedTuple):
+    """CPU that one thread of the kernel used since it began."""
+
+    name: str
+    ms: float
+
+
+def look_once(procfs: Path = Path("/proc")) -> dict[str, Used]:
+    """Every thread of the kernel now, by its number. Between two looks is what each of them used, not only their sum."""
+    ms_per_tick = 1000 / os.sysconf("SC_CLK_TCK")
+    found = {}
+    for folder in procfs.iterdir():
+        if folder.name.isdigit():
+            try:
+                stat = _read(f"{folder}/stat", None)
+            except (OSError, ValueError, IndexError):
+                continue
+            if stat.flags & _KERNEL_THREAD:
+                found[folder.name] = Used(stat.name, stat.ticks * ms_per_tick)
+    return found
+
+
+def busiest(before: Mapping[str, Used], after: Mapping[str, Used], span_s: float) -> dict[str, float]:
+    """By name: the share of one core in percent that the busiest thread of that name had, the largest first.
+
+    Only what had at least 1 %. Of threads that ended in between nothing is known.
+    """
+    shares: dict[str, float] = {}
+    for pid, used in after.items():
+        ms = used.ms - before[pid].ms if pid in before else used.ms
+        if span_s > 0 and (share := round(ms / (10 * span_s), 1)) >= 1:
+            worker = _WORKER.fullmatch(used.name)
+            name = f"kworker/{worker.group(1) or ''}".rstrip("/") if worker else used.name
+            shares[name] = max(share, shares.get(name, 0.0))
+    return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
 def label_of(name: str) -> str:

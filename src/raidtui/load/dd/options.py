@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from raidtui.load.reasons import REASONS
 from raidtui.model.problem import Exit, Problem
-from raidtui.model.units import Extent, Size, size_text
+from raidtui.model.units import Extent, Size, size_text, size_texts
 
 SECTOR_BYTES: Final = 512
 MAX_BLOCK_BYTES: Final = 1 << 30
@@ -75,6 +75,7 @@ def _anywhere(spec: DdSpec) -> Found:
 def _on_target(spec: DdSpec, size_bytes: int) -> Found:
     wanted = spec.size.of(size_bytes)
     if wanted > size_bytes:
-        yield "dd-size", "size", f"{size_text(wanted)} do not fit: the target has {size_text(size_bytes)}"
+        asked, whole = size_texts(wanted, size_bytes)
+        yield "dd-size", "size", f"{asked} do not fit: the target has {whole}"
     elif spec.bs.bytes and blocks_of(spec, size_bytes) == 0:
         yield "dd-size", "size", f"not one block of {spec.bs.text} fits into {size_text(wanted)}"

@@ -62,7 +62,8 @@ class DdEngine:
 
     def pattern(self, spec: DdSpec) -> Pattern:
         size = spec.bs.bytes
-        return Pattern((size,), spec.do == "write", False, size, spec.flag == "direct")
+        durable, direct = spec.flag in ("dsync", "sync"), spec.flag == "direct"
+        return Pattern((size,), spec.do == "write", False, size, direct, syncs=durable, reads=spec.do == "read")
 
     def check_target(self, spec: DdSpec, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
         return options.check_target(spec, place, size_bytes)
@@ -82,6 +83,9 @@ class DdEngine:
         if spec.size.of(size_bytes) <= most:
             return spec
         return msgspec.structs.replace(spec, size=Extent(f"{most}B"))
+
+    def sliced(self, spec: DdSpec, seconds: float) -> DdSpec:
+        return spec
 
     def reads(self, spec: DdSpec) -> bool:
         return spec.do == "read"

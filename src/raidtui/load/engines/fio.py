@@ -19,7 +19,7 @@ from raidtui.load.fio.options import FioSpec
 from raidtui.load.fio.presets import PRESETS
 from raidtui.load.fio.process import PATIENCE_S, Bounds, Process
 from raidtui.load.fio.region import ALIGN_BYTES, files_of, region_of
-from raidtui.load.fio.report import Report, compact, summary_of
+from raidtui.load.fio.report import Report, bins_of, compact, summary_of
 from raidtui.load.fio.samples import Sampler
 from raidtui.load.fio.verdict import Asked, problems_of
 from raidtui.load.reasons import REASONS
@@ -89,6 +89,10 @@ class FioEngine:
         size = Extent(f"{min(region.size, QUICK_REGION_BYTES)}B")
         return msgspec.structs.replace(quick, size=size, offset=None, offset_increment=None)
 
+    def sliced(self, spec: FioSpec, seconds: float) -> FioSpec:
+        """Its ramp stays; what ends with its region would not be the same in less time."""
+        return msgspec.structs.replace(spec, runtime=_at_most(spec.runtime, seconds)) if spec.time_based else spec
+
     def reads(self, spec: FioSpec) -> bool:
         return spec.reads or spec.overwrite
 
@@ -144,7 +148,13 @@ class FioEngine:
     ) -> Measured:
         """Write the region once. It may take any time, as long as it gets on."""
         filling = prefill_spec(spec, target.size_bytes, kind=target.kind)
-        return self._drive(filling, target, Bounds(None, PATIENCE_S), folder, live, stop)
+        return self.fill(filling, target, folder=folder, live=live, stop=stop)
+
+    def fill(
+        self, spec: FioSpec, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
+    ) -> Measured:
+        """Write what this says to its end. It may take any time, as long as it gets on."""
+        return self._drive(spec, target, Bounds(None, PATIENCE_S), folder, live, stop)
 
     def _drive(
         self,
@@ -187,6 +197,7 @@ class FioEngine:
             problems=tuple(problems_of(_asked(spec, jobs, target), ended, last)),
             version=last.version if last else "",
             raw=compact(last) if last else None,
+            bins=bins_of(last) if last else {},
         )
 
     def _insist(self, device: TargetDevice, kind: TargetKind) -> None:
@@ -236,4 +247,5 @@ def _at_most(duration: Duration, seconds: float) -> Duration:
     return duration if duration.seconds <= seconds else Duration(f"{seconds:g}s")
 
 
-ENGINE: Engine = FioEngine()
+FILLER: Final = FioEngine()
+ENGINE: Engine = FILLER

@@ -71,7 +71,8 @@ class IozoneEngine:
 
     def pattern(self, spec: IozoneSpec) -> Pattern:
         record = spec.record.bytes
-        return Pattern((record,), not spec.reads, spec.test.startswith("random"), record, spec.direct)
+        return Pattern((record,), not spec.reads, spec.test.startswith("random"), record, spec.direct, reads=spec.reads,
+                       in_turns=True)  # fmt: skip
 
     def check_target(self, spec: IozoneSpec, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
         return options.check_target(spec, place, size_bytes)
@@ -86,6 +87,9 @@ class IozoneEngine:
     def quick(self, spec: IozoneSpec, size_bytes: int, *, kind: TargetKind = "block") -> IozoneSpec:
         most = max(QUICK_BYTES, options.SMALLEST_RECORDS * spec.record.bytes)
         return spec if file_bytes(spec, size_bytes) <= most else msgspec.structs.replace(spec, size=Extent(f"{most}B"))
+
+    def sliced(self, spec: IozoneSpec, seconds: float) -> IozoneSpec:
+        return spec
 
     def reads(self, spec: IozoneSpec) -> bool:
         """iozone writes its file itself; for fio it has to be there."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -28,6 +30,11 @@ _TESTS: Final = 18
 """Lines of all tables; one of them is never available on Linux."""
 _FILE: Final = "pg_test_fsync.out"
 _PATIENCE_S: Final = 180.0
+_REFUSED: Final = os.strerror(errno.EINVAL)
+_SECTORS: Final = (
+    "pg_test_fsync ended before its last tables, which write 1 KiB and 2 KiB with O_DIRECT: sectors of 4 KiB do not take "
+    "them (of the disks, or of a writecache with such blocks), nor does ZFS from 2.3 on without direct=disabled"
+)
 _HEADLINE: Final = "fdatasync"
 """PostgreSQL's default on Linux."""
 
@@ -58,7 +65,8 @@ class PgTestFsyncEngine:
         return {"secs_per_test": ("5", "pg_test_fsync's default")}
 
     def pattern(self, spec: PgTestFsyncSpec) -> Pattern:
-        return Pattern((WRITE_BYTES,), writes=True, random=False, in_flight_bytes=2 * WRITE_BYTES, whole_sectors=False)
+        return Pattern((WRITE_BYTES,), writes=True, random=False, in_flight_bytes=2 * WRITE_BYTES, whole_sectors=False,
+                       syncs=True, in_turns=True, reported_whole=False)  # fmt: skip
 
     def check_target(
         self, spec: PgTestFsyncSpec, place: str, size_bytes: int, *, kind: TargetKind = "block"
@@ -81,6 +89,9 @@ class PgTestFsyncEngine:
     def quick(self, spec: PgTestFsyncSpec, size_bytes: int, *, kind: TargetKind = "block") -> PgTestFsyncSpec:
         """One second per test: it knows no less."""
         return PgTestFsyncSpec(secs_per_test=1)
+
+    def sliced(self, spec: PgTestFsyncSpec, seconds: float) -> PgTestFsyncSpec:
+        return spec
 
     def reads(self, spec: PgTestFsyncSpec) -> bool:
         return False
@@ -138,14 +149,13 @@ class PgTestFsyncEngine:
         limit_s = _TESTS * spec.secs_per_test + _PATIENCE_S
         ended = follow(argv, fds, folder, limit_s=limit_s, stop=stop, on_line=on_line)
         tables = read_tables(ended.out)
-        doubts = ended.problems("pg_test_fsync")
-        if not doubts:
-            doubts += _missing(tables)
+        doubts, remark = _judged(ended.problems("pg_test_fsync"), tables)
         return Measured(
             summary=_summary(tables, spec.secs_per_test),
             command=argv,
             samples=tuple(samples),
             problems=tuple(doubts),
+            remarks=(remark,) if remark else (),
             version=_version(argv[0]),
             raw=msgspec.Raw(msgspec.json.encode({"tables": tables})),
         )
@@ -168,14 +178,25 @@ def _version(path: str) -> str:
     return match.group(1) if match else ""
 
 
+def _judged(doubts: list[str], tables: tuple[Table, ...]) -> tuple[list[str], str]:
+    """What is wrong, and what is to be known beside the figures where they stand."""
+    if any(_REFUSED in doubt for doubt in doubts) and not _no_headline(tables):
+        return [], _SECTORS
+    return doubts or _missing(tables), ""
+
+
 def _missing(tables: tuple[Table, ...]) -> list[str]:
     found = []
     if len(tables) != TABLES:
         found.append(f"pg_test_fsync printed {len(tables)} tables instead of {TABLES}")
-    row = row_of(tables, _HEADLINE)
-    if row is None or row.ops_per_s is None:
+    if _no_headline(tables):
         found.append(f"pg_test_fsync says nothing of {_HEADLINE}")
     return found
+
+
+def _no_headline(tables: tuple[Table, ...]) -> bool:
+    row = row_of(tables, _HEADLINE)
+    return row is None or row.ops_per_s is None
 
 
 def _summary(tables: tuple[Table, ...], seconds: int) -> Summary:

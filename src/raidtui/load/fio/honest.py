@@ -11,7 +11,7 @@ from raidtui.load.fio.region import ALIGN_BYTES, files_of, region_of
 from raidtui.load.reasons import REASONS
 from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Exit, Problem
-from raidtui.model.units import Duration, Extent, size_text
+from raidtui.model.units import Duration, Extent, size_text, size_texts
 
 SECTOR_BYTES: Final = 512
 MAX_BLOCK_BYTES: Final = 64 << 20
@@ -59,11 +59,13 @@ def _on_target(spec: FioSpec, size_bytes: int) -> Found:
     region = region_of(spec, size_bytes)
     block = spec.largest_block_bytes
     if region.size <= 0 or region.end > size_bytes:
-        reach = f"up to {size_text(region.end)}" if region.size > 0 else "past its end"
-        message = f"the region reaches {reach}, and the target has {size_text(size_bytes)}"
+        end, whole = size_texts(region.end, size_bytes)
+        reach = f"up to {end}" if region.size > 0 else "past its end"
+        message = f"the region reaches {reach}, and the target has {whole}"
         yield "fio-region-larger-than-target", "size" if spec.size or not spec.offset else "offset", message
     elif block > region.size:
-        message = f"blocks of {size_text(block)} do not fit into a region of {size_text(region.size)}"
+        one, room = size_texts(block, region.size)
+        message = f"blocks of {one} do not fit into a region of {room}"
         yield "fio-block-larger-than-region", _block_option(spec), message
 
 
@@ -74,10 +76,12 @@ def _in_directory(spec: FioSpec, size_bytes: int) -> Found:
     files, block = files_of(spec, size_bytes), spec.largest_block_bytes
     option = "filesize" if spec.filesize is not None else "size"
     if files.total > size_bytes:
-        message = f"the files of all jobs hold {size_text(files.total)}, and the directory has {size_text(size_bytes)}"
+        held, whole = size_texts(files.total, size_bytes)
+        message = f"the files of all jobs hold {held}, and the directory has {whole}"
         yield "fio-region-larger-than-target", option, message
     elif files.each < max(block, ALIGN_BYTES):
-        message = f"blocks of {size_text(block)} do not fit into files of {size_text(files.each)}"
+        one, room = size_texts(block, files.each)
+        message = f"blocks of {one} do not fit into files of {room}"
         yield "fio-block-larger-than-region", _block_option(spec), message
     if spec.numjobs * spec.nrfiles > MOST:
         yield (

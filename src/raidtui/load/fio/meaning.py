@@ -51,6 +51,14 @@ def pattern(spec: FioSpec) -> Pattern:
         random=spec.random,
         in_flight_bytes=spec.largest_block_bytes * spec.iodepth * spec.numjobs,
         whole_sectors=spec.direct,
+        compressible_percent=spec.buffer_compress_percentage or 0,
+        copies_percent=spec.dedupe_percentage or 0,
+        wholly_random=spec.random and spec.percentage_random in (None, 100),
+        streams=spec.numjobs,
+        paced=bool(spec.rate or spec.rate_iops or spec.thinktime),
+        syncs=bool(spec.fsync or spec.fdatasync or spec.sync != "none"),
+        reducible=not (spec.refill_buffers or (spec.buffer_compress_percentage == 0 and spec.dedupe_percentage == 0)),
+        reads=spec.reads,
     )
 
 

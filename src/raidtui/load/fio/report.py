@@ -50,6 +50,8 @@ class Group(msgspec.Struct, frozen=True):
     sys_cpu: float
     sync: Syncs | None = None
     latency_target: int = 0
+    """In ns."""
+    latency_percentile: float = 100.0
     latency_depth: int = 0
     """What the search for a latency ended at; means nothing without a target."""
 
@@ -99,7 +101,25 @@ def summary_of(report: Report, jobs: int) -> Summary:
         runtime_s=group.runtime_s,
         jobs=jobs,
         queue_depth=group.latency_depth if group.latency_target else None,
+        latency_target_us=group.latency_target / 1000 if group.latency_target else None,
+        latency_percentile=group.latency_percentile if group.latency_target else None,
+        within_target_percent=_within(group) if group.latency_target else None,
     )
+
+
+def _within(group: Group) -> float | None:
+    """Share of the operations of both directions that took at most the target; bins are known by their middle."""
+    bins = [bin_ for flow in (group.read, group.write) for bin_ in flow.clat_ns.bins.items()]
+    done = sum(count for _, count in bins)
+    return 100 * sum(count for ns, count in bins if ns <= group.latency_target) / done if done else None
+
+
+def bins_of(report: Report) -> dict[str, dict[int, int]]:
+    """Histograms of latency by direction, in ns, as fio counted them."""
+    group = report.group
+    sync = group.sync.lat_ns.bins if group.sync is not None else {}
+    found = {"read": group.read.clat_ns.bins, "write": group.write.clat_ns.bins, "sync": sync}
+    return {name: bins for name, bins in found.items() if bins}
 
 
 def compact(report: Report) -> msgspec.Raw:

@@ -10,9 +10,12 @@ from typing import Final, NamedTuple
 
 from raidtui.base.text import clean
 from raidtui.load.fio.report import Report
+from raidtui.model.mark import Coded
 from raidtui.model.plan import TargetKind
 
 STOPPED_BY_SIGNAL: Final = 128
+_LEAST_ASLEEP_S: Final = 0.5
+"""Two clocks are read one after the other, and a busy machine takes its time in between; no suspend is this short."""
 _SHORT: Final = 0.98
 _LONG: Final = 1.02
 _LATE_S: Final = 0.25
@@ -65,7 +68,7 @@ class Ended(NamedTuple):
 def problems_of(asked: Asked, ended: Ended, report: Report | None) -> Iterator[str]:
     """Reasons, as sentences; none when everything is as it should be."""
     if ended.stopped:
-        yield "it was stopped before its end"
+        yield Coded("stopped-early", "it was stopped before its end")
     if ended.overdue:
         yield "fio did not end by itself and was ended: a device probably hangs"
     if ended.cut:
@@ -75,8 +78,8 @@ def problems_of(asked: Asked, ended: Ended, report: Report | None) -> Iterator[s
     asked_to_end = ended.stopped or ended.overdue
     if ended.code != 0 and not (asked_to_end and ended.code == STOPPED_BY_SIGNAL):
         yield _bad_end(ended)
-    if ended.asleep_s > 0.1:
-        yield f"the machine was suspended for {ended.asleep_s:.1f} s"
+    if ended.asleep_s > _LEAST_ASLEEP_S:
+        yield Coded("suspended", f"the machine was suspended for {ended.asleep_s:.1f} s")
     if report is None:
         yield "fio ended without a report"
     else:
@@ -100,9 +103,9 @@ def _doubts(asked: Asked, report: Report, ended: Ended, *, whole: bool) -> Itera
         meaning = _MEANINGS.get(group.error, os.strerror(group.error))
         if asked.kind == "directory" and group.error == errno.ENOSPC:
             meaning = "the filesystem is full"
-        yield f"fio met error {group.error}: {meaning}"
+        yield Coded("io-error", f"fio met error {group.error}: {meaning}")
     if not group.ios:
-        yield "not one operation was done"
+        yield Coded("nothing-measured", "not one operation was done")
         return
     # Reads of a device that went away end at once, without an error, with nothing: fio counts them as done.
     moved, least = group.read.bytes + group.write.bytes, _least_bytes(asked.blocks, group.ios)
@@ -113,7 +116,8 @@ def _doubts(asked: Asked, report: Report, ended: Ended, *, whole: bool) -> Itera
     if dropped := group.read.drop_ios + group.write.drop_ios:
         yield f"{dropped} operations were dropped"
     if group.runtime_s > ended.span_s * _LONG + 0.1:
-        yield f"fio measured {group.runtime_s:.1f} s, and only {ended.span_s:.1f} s passed: a clock jumped"
+        passed = f"fio measured {group.runtime_s:.1f} s, and only {ended.span_s:.1f} s passed"
+        yield Coded("clock-jumped", f"{passed}: a clock jumped")
     if whole and not group.error:
         yield from _missing(asked, report)
 
@@ -134,13 +138,16 @@ def _missing(asked: Asked, report: Report) -> Iterator[str]:
     if not asked.time_based and runtime_s < asked.runtime_s * _SHORT:
         moved = group.read.bytes + group.write.bytes
         if moved < asked.min_bytes:
-            yield f"it ended after {moved} of {asked.min_bytes} bytes"
+            yield Coded("stopped-early", f"it ended after {moved} of {asked.min_bytes} bytes")
         return
     if runtime_s < asked.runtime_s * _SHORT:
-        yield f"it ran {runtime_s:.2f} s instead of {asked.runtime_s:g} s"
-    # group_reporting does not say how many jobs ran, but job_runtime is the sum of all their runtimes.
-    ran = group.job_runtime / 1000 / runtime_s if runtime_s else 0.0
-    if asked.time_based and asked.jobs - ran > max(
-        0.5, asked.jobs * max(1 - _SHORT, _LATE_S / runtime_s if runtime_s else 0)
-    ):
-        yield f"only {ran:.1f} of {asked.jobs} jobs ran"
+        yield Coded("stopped-early", f"it ran {runtime_s:.2f} s instead of {asked.runtime_s:g} s")
+    if not asked.time_based:
+        return
+    # group_reporting does not say how many jobs ran, but job_runtime is the sum of all their runtimes, and each runs for as
+    # long as it was told to; longer where its last operation takes long, so the longest says nothing of the others.
+    each_s = min(runtime_s, asked.runtime_s)
+    ran = group.job_runtime / 1000 / each_s if each_s else 0.0
+    late = _LATE_S / each_s if each_s else 0.0
+    if asked.jobs - ran > max(0.5, asked.jobs * max(1 - _SHORT, late)):
+        yield Coded("jobs-missing", f"only {ran:.1f} of {asked.jobs} jobs ran")

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from raidtui.load.reasons import REASONS
 from raidtui.model.problem import Exit, Problem
-from raidtui.model.units import Extent, Size, size_text
+from raidtui.model.units import Extent, Size, size_text, size_texts
 
 KIB: Final = 1 << 10
 SMALLEST_RECORD: Final = 4 * KIB
@@ -72,10 +72,7 @@ def _anywhere(spec: IozoneSpec) -> Iterator[tuple[str, str, str]]:
 def _in_directory(spec: IozoneSpec, size_bytes: int) -> Iterator[tuple[str, str, str]]:
     wanted = file_bytes(spec, size_bytes)
     if wanted > size_bytes:
-        yield (
-            "iozone-size",
-            "size",
-            f"a file of {size_text(wanted)} does not fit: there is room for {size_text(size_bytes)}",
-        )
+        asked, room = size_texts(wanted, size_bytes)
+        yield "iozone-size", "size", f"a file of {asked} does not fit: there is room for {room}"
     elif wanted < SMALLEST_RECORDS * spec.record.bytes:
         yield "iozone-size", "size", f"a file of {size_text(wanted)} has less than {SMALLEST_RECORDS} records"

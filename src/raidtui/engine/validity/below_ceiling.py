@@ -1,0 +1,96 @@
+"""Nothing is faster than what it stands on: the disks' PCIe links, and the disks measured by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from raidtui.base.text import plural
+from raidtui.engine.validity.check import Check, Meaning
+from raidtui.engine.validity.evidence import Evidence
+from raidtui.model.links import link_bytes_per_s
+from raidtui.model.mark import Mark
+from raidtui.model.measure import Direction, Summary
+
+LINK_SLACK: Final = 1.02
+BASELINE_SLACK: Final = 1.15
+"""Disks of their own vary by this much from one cell to the next."""
+BULK_BYTES: Final = 256 << 10
+
+LINK = Meaning(
+    "above-link",
+    "caution",
+    "Faster than the disks' links",
+    "More bytes were moved than the PCIe links of all the disks carry together: part of it never reached a disk.",
+    "Look for a cache in front of the disks: memory (buffered I/O, the ARC), or data that becomes less on its way.",
+)
+BASELINE = Meaning(
+    "above-disks",
+    "caution",
+    "Faster than its disks together",
+    "The same disks, measured by themselves in this run, are slower than this together: either something answered in their "
+    "place (memory, a cache, data that becomes less), or they were slower than they can be when they were alone.",
+    "Look for a cache in front of the disks, and measure the disks again by themselves.",
+)
+
+
+def find(evidence: Evidence) -> Iterator[Mark]:
+    """By direction. An answer from memory is said by the checks that look for it; this one needs no cause."""
+    summary, members = evidence.summary, evidence.members
+    if summary is None or not members:
+        return
+    disks = [evidence.disks[use.disk] for use in members.values()]
+    carried = link_bytes_per_s(disks)
+    for word, flow in (("read", summary.read), ("written", summary.write)):
+        if flow is None or not flow.ios:
+            continue
+        rate = flow.bytes_per_s
+        if carried is not None and rate > LINK_SLACK * carried and _is_wire(evidence, carried):
+            yield LINK.mark(f"{rate / 1e9:.2f} GB/s were {word}, and the links of {plural(len(disks), 'disk')} "
+                            f"carry {carried / 1e9:.2f} GB/s")  # fmt: skip
+            continue
+        alone = _alone(evidence, word)
+        if alone is not None and rate > BASELINE_SLACK * alone:
+            yield BASELINE.mark(f"{rate / 1e6:.0f} MB/s were {word}, and the same {plural(len(disks), 'disk')}, each by "
+                                f"itself, come to {alone / 1e6:.0f} MB/s")  # fmt: skip
+
+
+def _is_wire(evidence: Evidence, carried: float) -> bool:
+    """Whether the link is what it says: no disk counted more than goes through it. One of a virtual machine need not be."""
+    disks = len(evidence.members)
+    for cell in (evidence.cell, *evidence.earlier):
+        if cell.summary is None:
+            continue
+        users = [use for use in cell.devices.values() if use.disk]
+        moved = max((max(use.read_bytes, use.written_bytes) for use in users), default=0)
+        # The disks of one layout are alike as a rule; a ramp makes the counters cover more than the runtime.
+        if moved > LINK_SLACK * carried / disks * max(cell.seconds, cell.summary.runtime_s):
+            return False
+    return True
+
+
+def _alone(evidence: Evidence, word: str) -> float | None:
+    """What these disks moved in bytes per second, each by itself, at their best; None where one of them was not measured.
+
+    At their best in large blocks: small ones may be gathered on their way.
+    """
+    if evidence.on_disks:
+        return None
+    best: dict[str, float] = {}
+    for cell in evidence.earlier:
+        found = _direction(cell.summary, word) if cell.valid and cell.summary is not None else None
+        users = [use for use in cell.devices.values() if use.disk]
+        if found is None or len(users) != 1 or users[0].role != "target":
+            continue
+        if found.bytes / found.ios >= BULK_BYTES:
+            best[users[0].disk] = max(found.bytes_per_s, best.get(users[0].disk, 0.0))
+    wanted = {use.disk for use in evidence.members.values()}
+    return sum(best[disk] for disk in wanted) if wanted <= best.keys() else None
+
+
+def _direction(summary: Summary, word: str) -> Direction | None:
+    found = summary.read if word == "read" else summary.write
+    return found if found is not None and found.ios else None
+
+
+CHECK = Check(find, (LINK, BASELINE))

@@ -1,0 +1,45 @@
+"""What layers and tools themselves say is wrong: each with a code of its own, explained where it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from raidtui.engine.validity.check import Check, Meaning
+from raidtui.engine.validity.evidence import Evidence
+from raidtui.model.mark import Mark
+
+UNHEALTHY = Meaning(
+    "unhealthy",
+    "invalid",
+    "A layer is not well",
+    "What was measured was not what was built: a layer of the layout said before or after that something is wrong with it.",
+    "Solve what the sentence names, and run the cell again (--layout, --workload).",
+)
+DEGRADED = Meaning(
+    "degraded",
+    "invalid",
+    "An array or pool lacks members",
+    "With members missing it reads more and writes less than when it is whole, and data is computed from parity.",
+    "Look at the disk that is missing (`raidtui disks`, dmesg), and run the cell again (--layout, --workload).",
+)
+TOOL = Meaning(
+    "tool-problem",
+    "invalid",
+    "The measuring tool met a problem",
+    "The workload did not do what it was asked to do, or says so of itself: its numbers are of something else.",
+    "Solve what the sentence names, and run the cell again (--layout, --workload).",
+)
+REMARK = Meaning(
+    "tool-remark",
+    "caution",
+    "The measuring tool did less than it does elsewhere",
+    "A part of its report is not there. What is there was measured as always.",
+    "The sentence names what is missing, and what would have to be different.",
+)
+
+
+def find(evidence: Evidence) -> Iterator[Mark]:
+    yield from evidence.said
+
+
+CHECK = Check(find, (UNHEALTHY, DEGRADED, TOOL, REMARK), rank=2)

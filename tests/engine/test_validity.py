@@ -1,0 +1,103 @@
+"""Checks of a cell: each finds its own fault in what was seen, and nothing in what is as it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from raidtui.engine.explain import explain
+from raidtui.engine.validity import CHECKS, MEANINGS, marks
+from raidtui.engine.validity.evidence import Evidence
+from raidtui.model.mark import WEIGHTS, Mark
+from raidtui.model.measure import Direction, Summary
+from raidtui.model.result import Cell, DeviceUse, marked, marks_of
+
+MIB = 1 << 20
+WRITES = Summary(write=Direction(100, 100 * MIB, 100.0, 1e8, 1.0), runtime_s=1.0, jobs=1)
+CELL = Cell("a/w/1", "a", "w", 1, False, summary=WRITES)
+CLEAN = Evidence(
+    CELL, target_read_bytes=0, target_written_bytes=100 * MIB, monotonic_s=10.0, boottime_s=10.0, wall_s=10.0
+)
+
+
+def codes(evidence: Evidence) -> list[str]:
+    return [mark.code for mark in marks(evidence)]
+
+
+def test_a_cell_with_nothing_wrong_has_no_marks() -> None:
+    assert marks(CLEAN) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"lost": ("SER1",)}, "disk-lost"),
+        ({"said": (Mark("unhealthy", "the array is degraded: 1 of 4 members missing"),)}, "unhealthy"),
+        ({"cancelled": True}, "cancelled"),
+        ({"cell": Cell("a/w/1", "a", "w", 1, False)}, "nothing-measured"),
+        ({"target_written_bytes": 90 * MIB}, "bytes-disagree"),
+        ({"target_written_bytes": 110 * MIB}, "bytes-disagree"),
+        ({"target_read_bytes": 100 * MIB}, "bytes-disagree"),
+        ({"target_written_bytes": None}, "bytes-unknown"),
+        ({"boottime_s": 300.0, "wall_s": 300.0}, "suspended"),
+        ({"wall_s": 0.0}, "clock-jumped"),
+        ({"out_of_space": True}, "samples-missing"),
+    ],
+)
+def test_every_fault_has_a_code_of_its_own(changes: dict[str, object], code: str) -> None:
+    assert codes(CLEAN._replace(**changes)) == [code]
+
+
+def test_the_cause_comes_before_what_follows_from_it() -> None:
+    found = marks(CLEAN._replace(lost=("SER1",), out_of_space=True, said=(Mark("unhealthy", "the array is broken"),)))
+    assert [mark.code for mark in found] == ["disk-lost", "unhealthy", "samples-missing"]
+    assert found[0].about == "SER1"
+
+
+def test_every_code_is_explained() -> None:
+    assert len(MEANINGS) == 1 + sum(len(check.meanings) for check in CHECKS.values())
+    for code, meaning in MEANINGS.items():
+        assert explain(code)["code"] == code
+        assert meaning.weight in WEIGHTS
+
+
+def test_a_check_that_stumbles_costs_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(evidence: Evidence) -> Iterator[Mark]:
+        yield from marks(evidence._replace(region_bytes=1 // 0))
+
+    monkeypatch.setitem(CHECKS, "cool", CHECKS["cool"]._replace(find=stumble))
+    (mark,) = marks(CLEAN)
+    assert (mark.code, mark.weight, mark.about) == ("unchecked", "caution", "cool")
+
+
+def test_a_cell_is_valid_as_long_as_no_mark_says_that_it_is_not() -> None:
+    limit, caution, invalid = Mark("c", "third", "limit"), Mark("b", "second", "caution"), Mark("a", "first")
+    good = marked(CELL, (limit, caution))
+    assert (good.valid, good.reasons, good.marks) == (True, (), (caution, limit))
+    bad = marked(CELL, (limit, invalid, caution, invalid))
+    assert (bad.valid, bad.reasons, bad.marks) == (False, ("first",), (invalid, caution, limit))
+
+
+def test_reasons_of_files_that_are_older_than_marks_are_marks() -> None:
+    old = Cell("a/w/1", "a", "w", 1, False, ("the array resynced",))
+    assert marks_of(old) == (Mark("invalid-cell", "the array resynced"),)
+    assert marks_of(marked(old, (Mark("b", "x", "caution"),))) == (Mark("b", "x", "caution"),)
+
+
+def on_bcache(counted: int, backing: int, cache: int, name: str = "bcache0") -> Evidence:
+    devices = {
+        name: DeviceUse("target", written_bytes=counted),
+        "sda": DeviceUse("backing", written_bytes=backing),
+        "nvme0n1": DeviceUse("cache", written_bytes=cache),
+    }
+    cell = msgspec.structs.replace(CLEAN.cell, devices=devices)
+    return CLEAN._replace(cell=cell, target_written_bytes=counted, counted="at least")
+
+
+def test_what_is_written_past_a_cache_of_bcache_is_counted_below_it() -> None:
+    assert "bytes-disagree" not in codes(on_bcache(0, 100 * MIB, 0))
+    assert "bytes-disagree" not in codes(on_bcache(30 * MIB, 70 * MIB, 30 * MIB))
+    assert "bytes-disagree" in codes(on_bcache(30 * MIB, 40 * MIB, 30 * MIB)), "the rest is nowhere"
+    assert "bytes-disagree" in codes(on_bcache(0, 100 * MIB, 0, "dm-4")), "others count what goes through them"
