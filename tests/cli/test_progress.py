@@ -1,16 +1,26 @@
 """The fold over a run's records, and the lines made from it."""
 
+import io
+
 import made
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made import HOSTILE
+from rich.console import Console
 
+from raidtui.cli import report
+from raidtui.cli.report import _cells
 from raidtui.cli.screen import console
 from raidtui.front.phrases import sample_line, verdict_line
 from raidtui.front.progress import RunView, advance, fraction, left_s
 from raidtui.model.event import CellStarted, Noted, Record, RunStarted, StepProgressed, StepStarted
+from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency, Sample
+from raidtui.model.result import marked
+from raidtui.results.compare import compare
+from raidtui.results.extract import point
 
 
 def view_after(count, records=None):
@@ -84,6 +94,23 @@ def test_an_invalid_cell_never_shows_a_number():
     assert words == "✗ raid1/seq-1m#1: INVALID: a member was lost"
 
 
+def test_marks_are_told_by_their_codes():
+    hot, lost = Mark("hot-disk", "disk S1 reached 90 °C", "caution"), Mark("disk-lost", "disk S2 was lost")
+    good = marked(made.cell("raid1", "sync-4k", 6000.0), (hot,))
+    assert verdict_line(good).endswith(" ⚠ hot-disk")
+    bad = marked(good, (hot, lost))
+    assert verdict_line(bad) == "✗ raid1/sync-4k#1: INVALID: disk S2 was lost [disk-lost]"
+
+
+def test_show_says_what_must_be_known_of_a_cell():
+    hot = Mark("hot-disk", "disk S1 reached 90 °C", "caution")
+    result = made.result(marked(made.cell("raid1", "sync-4k", 6000.0), (hot,)))
+    out = Console(file=io.StringIO(), width=100)
+    report.show(result, compare(result), out)
+    (line,) = (line for line in out.file.getvalue().splitlines() if "[hot-disk]" in line and "#1" in line)
+    assert line.strip() == "⚠ raid1/sync-4k#1: disk S1 reached 90 °C [hot-disk]"
+
+
 def hostile_records():
     plan = made.plan(scenario={**made.SCENARIO, "title": HOSTILE, "name": HOSTILE})
     return [
@@ -122,3 +149,19 @@ def test_the_drawing_fits_80_columns_and_shows_cell_numbers_and_time(capsys):
         "━━━━━━━━━━                                    23 %  0 of 2 cells  6 s, 23 s left",
         "6,000 IOPS, 24.6 MB/s, mean 160 µs, p99 480 µs",
     ]
+
+
+def searched(*reasons: str):
+    cell = made.cell("raid1", "seq-1m", 2600.0, reasons=reasons)
+    return msgspec.structs.replace(cell, summary=msgspec.structs.replace(cell.summary, queue_depth=12))
+
+
+def test_the_queue_depth_that_a_search_found_is_said():
+    assert verdict_line(searched()).endswith(", queue depth 12")
+    assert "queue depth" not in verdict_line(searched("a member was lost"))
+    assert "queue depth" not in verdict_line(made.cell("raid1", "seq-1m", 2600.0))
+    out = Console(record=True, width=100)
+    _cells(made.result(searched(), searched("a member was lost")), out)
+    shown = out.export_text()
+    assert shown.count("the search for the latency ended at queue depth 12 of each job") == 1
+    assert point(searched()).queue_depth == 12

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,9 @@ from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import Place
 from raidtui.model.convert import plain
 from raidtui.tui.app import RaidtuiApp
+
+if TYPE_CHECKING:
+    from made_compose import Workshop
 
 FAKE = Path(__file__).parent.parent / "cli" / "fake_engine.py"
 
@@ -51,9 +54,18 @@ class Stage:
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("LANG", "C.UTF-8")
     for name in ("NO_COLOR", "TEXTUAL", "TEXTUAL_THEME", "COLORTERM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     return Stage(tmp_path)
+
+
+@pytest.fixture
+def shop(stage: Stage, tmp_path: Path) -> Workshop:
+    """An engine that describes and previews as the real one does."""
+    from made_compose import Workshop
+
+    return Workshop(tmp_path)

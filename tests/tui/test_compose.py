@@ -6,63 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from made_compose import BOUND, DISKS, DOCUMENT, HOSTILE, IDS, Workshop
+from compose_pilot import at_line, at_option, drawn, lines, opened, previewed, typed
+from made_compose import BOUND, DISKS, DOCUMENT, HOSTILE, IDS
 from pilot import LARGE, SMALL, drive, until
 
 from raidtui.engine.reading import read_document
 from raidtui.tui.draft import Draft
-from raidtui.tui.screens.compose import ComposeScreen
-
-
-@pytest.fixture
-def shop(stage, tmp_path):
-    return Workshop(tmp_path)
-
-
-async def opened(pilot) -> ComposeScreen:
-    """The screen, once the engine has described itself and previewed the draft."""
-    await pilot.press("2")
-    screen = pilot.app.screen
-    await until(pilot, lambda: screen.kinds is not None and screen.preview is not None)
-    return screen
-
-
-async def previewed(pilot, screen) -> None:
-    """Wait until what is shown is what the draft comes to."""
-    await pilot.pause()
-    await until(pilot, lambda: not screen._previewer.working)
-
-
-async def typed(pilot, text) -> None:
-    for character in text:
-        await pilot.press(
-            {" ": "space", "-": "minus", ".": "full_stop", "/": "slash", "_": "underscore"}.get(character, character)
-        )
-
-
-async def at_line(pilot, screen, *path) -> None:
-    """Put the outline's cursor on a line."""
-    screen.focus_pane("outline")
-    screen.go(path)
-    await pilot.pause()
-    assert screen.query_one("#outline").key == path
-
-
-async def at_option(pilot, screen, name) -> None:
-    """Put the form's cursor on an option."""
-    screen.focus_pane("form")
-    form = screen.query_one("#form")
-    form.go(next(key for key in form.keys if key[0][-1] == name and not key[1]))
-    await pilot.pause()
-    assert form.row.field.name == name
-
-
-def lines(screen, list_id) -> list[str]:
-    return [option.prompt.plain.rstrip() for option in screen.query_one(list_id).options]
-
-
-def drawn(screen) -> str:
-    return screen.query_one("#stack").render().plain
 
 
 def test_from_an_empty_start_by_keys_alone_to_a_file_that_is_a_valid_scenario(shop, tmp_path):

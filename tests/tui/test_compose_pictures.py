@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from made_compose import BOUND, DISKS, DOCUMENT, Workshop
+from compose_pilot import at_line, at_option, opened, previewed
+from made_compose import BOUND, DISKS, DOCUMENT
 from pictures import same_picture
 from pilot import LARGE, SMALL, drive, until
-from test_compose import at_line, at_option, opened, previewed
 
 from raidtui.tui.draft import Draft
 
 SIZES = pytest.mark.parametrize(("size", "name"), [(SMALL, "80"), (LARGE, "200")])
-
-
-@pytest.fixture
-def shop(stage, tmp_path):
-    return Workshop(tmp_path)
 
 
 async def settled(pilot, screen) -> None:

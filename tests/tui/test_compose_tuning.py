@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-from made_compose import BOUND, Workshop
+from compose_pilot import at_line, at_option, drawn, lines, opened, previewed, typed
+from made_compose import BOUND
 from pilot import LARGE, drive, until
-from test_compose import at_line, at_option, drawn, lines, opened, previewed, typed
 
 TUNING = ("layouts", "raid5", "md", "tuning")
-
-
-@pytest.fixture
-def shop(stage, tmp_path):
-    return Workshop(tmp_path)
 
 
 async def go_to(pilot, screen, *path) -> None:

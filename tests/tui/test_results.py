@@ -7,6 +7,7 @@ import gzip
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,12 +15,16 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from made import HOSTILE, RUN, cell, result
 from pictures import same_picture
 from pilot import LARGE, SMALL, drive, until
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
+from raidtui.front.results_files import results_folder
 from raidtui.model.convert import encode
+from raidtui.model.mark import Mark
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import RunInfo, RunList
+from raidtui.model.result import marked
 from raidtui.results.formats import FORMATS
+from raidtui.results.library import index
 from raidtui.tui.results import library
 from raidtui.tui.results.compare_view import CompareView
 from raidtui.tui.results.library_pane import LibraryPane
@@ -205,20 +210,83 @@ def test_a_new_file_is_there_after_a_reload(stage, shelf):
     scene(stage, act)
 
 
-def test_thousands_of_files_come_in_batches_and_are_read_once(tmp_path, monkeypatch):
+def many(folder, number):
     data = encode(result())
-    paths = [tmp_path / f"r-{number:05}.result.json" for number in range(2500)]
+    paths = [folder / f"r-{number:05}.result.json" for number in range(number)]
     for path in paths:
         path.write_bytes(data)
-    shelf, reads = library.Shelf(), []
-    honest = library._read
-    monkeypatch.setattr(library, "_read", lambda path, info: reads.append(path) or honest(path, info))
-    batches = list(shelf.read(paths))
-    assert max(map(len, batches)) == library.BATCH
-    assert sum(map(len, batches)) == len(reads) == 2500
-    paths[7].write_bytes(data + b"\n")
-    assert sum(map(len, shelf.read(paths))) == 2500
-    assert len(reads) == 2501
+    return paths
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Where the index is, and results beside it; `cache.reads` are the files that were read for it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    reads, honest = [], index._read
+    monkeypatch.setattr(index, "_read", lambda path, size: reads.append(path) or honest(path, size))
+    return SimpleNamespace(folder=results_folder(), reads=reads, home=tmp_path / "cache" / "raidtui")
+
+
+def test_thousands_of_files_come_in_batches_and_are_read_once(cache):
+    paths = many(cache.folder, 1200)
+    batches = list(library.Shelf().all())
+    assert len(batches) > 3
+    assert sum(map(len, batches)) == len(cache.reads) == 1200
+    paths[7].write_bytes(paths[7].read_bytes() + b"\n")
+    again = list(library.Shelf().all())
+    assert sum(map(len, again)) == 1200
+    assert len(again[1]) == 1199, "what the index knows comes first, in one piece"
+    assert len(cache.reads) == 1201
+
+
+def test_files_that_were_named_are_read_once_too(tmp_path, cache):
+    paths = many(tmp_path, 3)
+    shelf = library.Shelf()
+    (first, *_), (again, *_) = list(shelf.all(paths)), list(shelf.all(paths))
+    assert [entry.path for entry in first] == paths
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    assert cache.reads == []
+
+
+@pytest.mark.parametrize("broken", ["no database", "inside", "nothing", "a folder"])
+def test_without_an_index_that_can_be_used_the_files_are_read(cache, broken):
+    many(cache.folder, 60)
+    assert sum(map(len, library.Shelf().all())) == 60
+    (kept,) = cache.home.glob("*.sqlite")
+    whole = kept.read_bytes()
+    kept.unlink()
+    if broken == "a folder":
+        kept.mkdir()
+    elif broken != "nothing":
+        kept.write_bytes(b"no database" * 999 if broken == "no database" else whole[:4096] + bytes(len(whole) - 4096))
+    found = {entry.key: entry for batch in library.Shelf().all() for entry in batch}
+    assert len(found) == 60
+    assert {entry.state for entry in found.values()} == {"done"}
+    assert kept.is_dir() == (broken == "a folder")
+
+
+def test_an_index_that_can_be_kept_nowhere_is_done_without(cache, monkeypatch):
+    many(cache.folder, 3)
+    cache.home.parent.write_text("no folder")
+    assert sum(map(len, library.Shelf().all())) == 3
+
+
+def test_what_the_index_knows_is_what_the_file_says(cache):
+    (path,) = many(cache.folder, 1)
+    (cache.folder / "broken.json").write_bytes(b"{")
+    entries = {entry.path.name: entry for batch in library.Shelf().all() for entry in batch}
+    for name in (path.name, "broken.json"):
+        ((read,),) = library.Shelf().read([cache.folder / name])
+        assert entries[name]._replace(problem="") == read._replace(problem="")
+        assert bool(entries[name].problem) == bool(read.problem)
+
+
+def test_what_no_index_can_hold_is_a_row_too(cache):
+    os.mkfifo(cache.folder / "pipe.json")
+    Path(os.fsdecode(os.fsencode(cache.folder) + b"/\xff.json")).write_text("{")
+    found = [entry for batch in library.Shelf().all() for entry in batch]
+    assert sorted(entry.state for entry in found) == ["unreadable", "unreadable"]
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"schema": 1}', b'{"schema":"other/1"}', b"\xff", b'{"a":' * 5000])
@@ -279,6 +347,20 @@ def test_the_cell_chosen_is_the_one_that_is_charted(stage, shelf):
         assert view.cell is view.result.cells[0]
         await pilot.press("right_square_bracket", "down")
         assert view.page == "devices"
+
+    scene(stage, act)
+
+
+def test_the_cell_reached_says_where_the_rest_went(stage, shelf):
+    async def act(pilot, app, screen):
+        view = await opened(pilot, screen, "quick")
+        await pilot.press("right_square_bracket", "end")
+        assert view.cell.layout == "raid5"
+        said = view.query_one("#cell-reasons")
+        assert "wrote 1.34×; what limited it is not known" in str(said.render())
+        await pilot.press("home")
+        assert view.cell.layout == "disk"
+        assert "limited" not in str(said.render())
 
     scene(stage, act)
 
@@ -518,6 +600,23 @@ def test_hostile_names_are_text(stage, shelf):
         await pilot.press("escape", "c")
         await until(pilot, lambda: screen.has_class("-comparing"))
         assert not set("\x1b\x9b\u202e") & set(app.export_screenshot())
+
+    scene(stage, act)
+
+
+def test_a_cells_marks_are_shown_with_their_codes(stage, shelf):
+    hot = Mark("hot-disk", "disk S1 reached 90 °C", "caution")
+    marked_cell = marked(cell("raid1", "w", 5.0), (hot,))
+    made = result(marked_cell, scenario={"name": "hot", "layouts": {}, "workloads": {}},
+                  started="2027-01-01T12:00:00Z", run="20270101-120000-ffff1234")  # fmt: skip
+    (shelf / "hot-20270101-120000-ffff1234.result.json").write_bytes(encode(made))
+
+    async def act(pilot, app, screen):
+        await until(pilot, lambda: len(names(screen)) == 6)
+        await pilot.press("home", "enter")
+        await until(pilot, lambda: screen.has_class("-opened"))
+        shown = screen.query_one("#cell-reasons", Static)
+        assert str(shown.render()) == "⚠ disk S1 reached 90 °C [hot-disk]"
 
     scene(stage, act)
 

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from recorded import records, until
 
 from raidtui.engine.tally import Tally
-from raidtui.model.event import CellDone, CellStarted, FrameTaken, Noted, Record, StepProgressed, WorkloadSampled
+from raidtui.model.event import (
+    CellDone,
+    CellStarted,
+    FrameTaken,
+    Noted,
+    Record,
+    Skipped,
+    StepProgressed,
+    WorkloadSampled,
+)
 from raidtui.model.frame import Frame, Frames
 from raidtui.model.measure import Direction, Latency, Sample
 from raidtui.tui.run.device_rows import DeviceRows
@@ -225,3 +234,19 @@ def test_frames_of_a_device_that_went_are_gaps():
     track.take(3.0, 4, Frame(3, 3, 1.0, gone=("a",)))
     assert track.history("a", 10) == [None, Use(50.0, 4096.0), Use(0.0, 0.0), None]
     assert any(isinstance(record.event, FrameTaken) for record in records())
+
+
+def test_cells_that_are_left_out_have_a_sign_and_a_line_of_their_own():
+    first = next(index for index, record in enumerate(records()) if isinstance(record.event, CellDone))
+    story = told(records()[: first + 1])
+    planned = story.view.plan.cells
+    left = tuple(cell.id for cell in planned if cell.id not in {cell.id for cell in story.view.cells})
+    last = records()[first]
+    story.take([Record(last.seq + 1, last.at_s, last.wall, Skipped(left, "what was asked of it is known at 95 %"))])
+    now = story.now()
+    found = [sign for square in squares(now.view).values() for sign in square.signs]
+    assert found.count("skipped") == len(left) == len(planned) - 1
+    lines = [line.plain for line in matrix_lines(squares(now.view), 60)]
+    assert any("–" in line for line in lines)
+    assert "not needed: what was asked of it is known at 95 %" in story.log_at(now)[-1].text
+    assert squares(story.at(last.at_s - 0.5).view) != squares(now.view)

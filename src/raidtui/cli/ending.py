@@ -9,6 +9,7 @@ import msgspec
 
 from raidtui.base.text import clean
 from raidtui.cli.comparison import show_comparison
+from raidtui.cli.ranking import show_rankings
 from raidtui.cli.screen import console
 from raidtui.cli.session import connect
 from raidtui.front.progress import RunView
@@ -40,6 +41,7 @@ def finish(args: Namespace, view: RunView) -> int:
         if result.cells or any(built.status == "failed" for built in result.layouts):
             out.print()
             show_comparison(compare(result), out)
+            show_rankings(result.ranking, out)
         print(f"\nResult: {clean(path, 4096)}")
     else:
         print(f"result: {clean(path, 4096)}", file=sys.stderr)

@@ -17,7 +17,7 @@ from raidtui.cli.printers import line_of
 from raidtui.cli.screen import console
 from raidtui.front.phrases import ending_line, sample_line, step_line, verdict_line
 from raidtui.front.progress import RunView, fraction, left_s
-from raidtui.model.event import CellDone, Noted, Record, RunFinished, StepFailed
+from raidtui.model.event import CellDone, Noted, Record, RunFinished, Skipped, StepFailed
 from raidtui.model.units import duration_text
 
 _REFRESH_PER_S = 4
@@ -44,7 +44,7 @@ class LivePrinter:
         match record.event:
             case CellDone(cell=cell):
                 self._keep(Text(verdict_line(cell), style="" if cell.valid else "bold red"))
-            case StepFailed() | Noted():
+            case StepFailed() | Noted() | Skipped():
                 self._keep(Text(line_of(view, record) or ""))
             case RunFinished() as finished:
                 self._keep(Text(ending_line(view, finished), style="bold"))
@@ -66,7 +66,7 @@ class LivePrinter:
 def drawn(view: RunView, at_s: float) -> Group:
     """The changing lines of a run at the moment `at_s` of it. Pure."""
     left = left_s(view, at_s)
-    cells = f"{len(view.cells)} of {view.cells_planned} cells"
+    cells = f"{len(view.cells)} of {view.cells_planned - len(view.skipped)} cells"
     bar = Table.grid(padding=(0, 1), expand=True)
     bar.add_column(ratio=1)
     bar.add_column(no_wrap=True)
@@ -80,7 +80,8 @@ def _numbers(view: RunView) -> str:
     if view.cancel_asked:
         return "cancelling: everything that was built is taken down"
     if view.sample is not None:
-        return f"{'filling: ' if view.prefill else ''}{sample_line(view.sample)}"
+        about = "filling: " if view.prefill else f"{clean(view.step_text)} · " if view.step_text else ""
+        return f"{about}{sample_line(view.sample)}"
     share = "" if view.step_fraction is None else f" ({view.step_fraction * 100:.0f} %)"
     return f"{clean(view.step_text)}{share}" if view.step_text else ""
 

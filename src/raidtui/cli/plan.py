@@ -56,8 +56,11 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield from _disk_lines(plan)
     yield ""
     rounds = len({cell.round for cell in plan.cells})
-    yield f"Cells    {len(plan.cells)}, in {plural(rounds, 'round')}"
-    yield f"Time     about {duration_text(plan.seconds)}"
+    most = " at most: what the ranking no longer needs is left out" if plan.ends_early else ""
+    yield f"Cells    {len(plan.cells)}, in {plural(rounds, 'round')}{most}"
+    if plan.ceilings:
+        yield f"Ceilings {len(plan.ceilings)} of bare disks: {', '.join(map(clean, plan.ceilings))}"
+    yield f"Time     {'at most ' if most else ''}about {duration_text(plan.seconds)}"
     yield f"Writes   {writes_text(plan.writes_bytes)}"
     for warning in plan.warnings:
         yield f"Warning  {clean(warning)}"

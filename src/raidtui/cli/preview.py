@@ -43,7 +43,8 @@ def preview_lines(found: Preview) -> Iterator[str]:
         yield from _workload_lines(workload)
         yield ""
     if found.seconds is not None:
-        yield f"Whole run: {plural(found.cells, 'cell')}, about {duration_text(found.seconds)}"
+        most = "at most " if found.ends_early else ""
+        yield f"Whole run: {plural(found.cells, 'cell')}, {most}about {duration_text(found.seconds)}"
         yield f"Writes {writes_text(found.writes_bytes)}; erases {plural(len(found.erases), 'disk')}."
         return
     shown = {problem for layout in found.layouts for problem in layout.problems}

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from raidtui.base.text import clean
 from raidtui.cli.screen import json_text
-from raidtui.front.phrases import cell_count, ending_line, sample_line, step_line, verdict_line
+from raidtui.front.phrases import cell_count, ending_line, sample_line, skipped_line, step_line, verdict_line
 from raidtui.front.progress import RunView
 from raidtui.model.convert import plain
 from raidtui.model.event import (
@@ -20,6 +20,7 @@ from raidtui.model.event import (
     RecoverStarted,
     RunFinished,
     RunStarted,
+    Skipped,
     StepFailed,
     StepProgressed,
     StepStarted,
@@ -104,12 +105,15 @@ def line_of(view: RunView, record: Record) -> str | None:
         case StepProgressed(text=words, fraction=part):
             share = "" if part is None else f" ({part * 100:.0f} %)"
             return f"  … {clean(words)}{share}"
-        case WorkloadSampled(sample=sample, prefill=prefill):
-            return f"  … {cell_count(view)}{'filling: ' if prefill else ''}{sample_line(sample)}"
+        case WorkloadSampled(sample=sample, prefill=prefill, pass_number=number):
+            about = "filling: " if prefill else f"pass {number}: " if number else ""
+            return f"  … {cell_count(view)}{about}{sample_line(sample)}"
         case StepFailed(problem=problem):
             return f"✗ failed: {clean(problem.message)} [{clean(problem.code)}]"
         case CellDone(cell=cell):
             return verdict_line(cell)
+        case Skipped() as skipped:
+            return skipped_line(skipped)
         case Noted(text=words, level=level):
             return clean(words) if level == "info" else f"{clean(level)}: {clean(words)}"
         case CancelAsked():

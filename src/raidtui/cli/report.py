@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.comparison import show_comparison
+from raidtui.cli.ranking import show_rankings
 from raidtui.cli.screen import indented, table, text
-from raidtui.model.result import Built, Cell, Machine, Result
+from raidtui.front.phrases import mark_words
+from raidtui.model.result import Built, Cell, Machine, Result, marks_of
 from raidtui.model.units import duration_text, size_text
+from raidtui.results.buildings import building_words
 from raidtui.results.compare import Comparison, directions, label_of, rate, unit_of
+from raidtui.results.convergence import convergence_lines
+from raidtui.results.lines import Footnotes
 from raidtui.results.numbers import latency_text, rate_text, ratio_text
 from raidtui.results.tuning import tuning_lines
+from raidtui.results.where import ABOUT, HEADS, TEXTS, TITLE, Line, where_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,8 +36,14 @@ def show(result: Result, comparison: Comparison, out: Console) -> None:
     _heading("Layouts", out)
     for built in result.layouts:
         _layout(built, out)
+    if result.ranking:
+        _heading("Ranking", out)
+        show_rankings(result.ranking, out)
     _heading("Comparison", out)
     show_comparison(comparison, out)
+    if lines := where_lines(comparison):
+        _heading(TITLE, out)
+        _where(lines, out)
     _heading("Cells", out)
     _cells(result, out)
 
@@ -85,8 +97,10 @@ def _layout(built: Built, out: Console) -> None:
     mark = "✓" if built.status == "built" else "✗"
     size = f", {size_text(built.size_bytes)}" if built.size_bytes else ""
     down = "" if built.taken_down or built.status == "failed" else ", NOT taken down"
-    words = f"{built.layout}, round {built.round}: {built.status} in {duration_text(built.seconds)}{size}{down}"
+    words = f"{building_words(built)}: {built.status} in {duration_text(built.seconds)}{size}{down}"
     out.print(indented(words, 2, mark, "" if built.status == "built" else "bold red"))
+    if built.status == "built":
+        out.print(indented(f"disks {built.preconditioned}", 6))
     if built.initial_sync:
         out.print(indented(f"initial sync {built.initial_sync}", 6))
     for facts in built.read_back.values():
@@ -106,16 +120,44 @@ def _facts(facts: Any) -> str:
     return ", ".join(f"{clean(key, 40)} {clean(value, 60)}" for key, value in plain.items())
 
 
+def _where(lines: list[Line], out: Console) -> None:
+    """A row for each layout and workload, and below them the sentences."""
+    heads = [head.upper() for head in HEADS]
+    listing = table(*heads, right=tuple(head.upper() for head in HEADS if head not in TEXTS))
+    notes = Footnotes()
+    for line in lines:
+        *cells, limiter = line.cells
+        listing.add_row(*map(text, cells), text(f"{limiter}{notes.mark(line.why)}"))
+    out.print(listing)
+    out.print(indented(ABOUT, 2))
+    for sentence, number in notes.numbers.items():
+        out.print(indented(sentence, 2, f"[{number}]"))
+
+
 def _cells(result: Result, out: Console) -> None:
     columns = ("", "LAYOUT", "WORKLOAD", "ROUND", "RATE", "MEAN", "P99", "W.AMP", "CORES")
     listing = table(*columns, right=columns[3:])
     listing.columns[4].no_wrap = True
     for cell in result.cells:
-        listing.add_row(text("✓" if cell.valid else "✗"), *_cell_row(cell))
+        listing.add_row(_sign(cell), *_cell_row(cell))
     out.print(listing)
     for cell in result.cells:
-        for reason in cell.reasons:
-            out.print(indented(f"{clean(cell.id)}: {reason}", 2, "✗"))
+        if cell.valid and cell.summary is not None and cell.summary.queue_depth is not None:
+            kept = f"the search for the latency ended at queue depth {cell.summary.queue_depth} of each job"
+            out.print(indented(f"{clean(cell.id)}: {kept}", 2))
+        for mark in marks_of(cell):
+            invalid = mark.weight == "invalid"
+            words = f"{clean(cell.id)}: {mark_words(mark)}"
+            out.print(indented(words, 2, "✗" if invalid else "⚠", "" if invalid else "yellow"))
+    for cell in result.cells:
+        for number, line in enumerate(convergence_lines(cell, unit_of([cell]))):
+            out.print(indented(line if number else f"{clean(cell.id)}: {line}", 4 if number else 2))
+
+
+def _sign(cell: Cell) -> Any:
+    if not cell.valid:
+        return text("✗")
+    return text("⚠", "yellow") if cell.marks else text("✓")
 
 
 def _cell_row(cell: Cell) -> list[Any]:

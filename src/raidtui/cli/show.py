@@ -24,7 +24,8 @@ def run(args: Namespace) -> int:
     comparison = compare(result, args.baseline)
     check_baseline(comparison, args.baseline)
     if args.json:
-        print_json({"schema": "raidtui.comparison/1", "run": result.run, **plain(without_cells(comparison))})
+        ranking = {"ranking": plain(result.ranking)} if result.ranking else {}
+        print_json({"schema": "raidtui.comparison/1", "run": result.run, **plain(without_cells(comparison)), **ranking})
     else:
         show(result, comparison, console(args))
     return 0

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from raidtui.base.proc import CLEAN_ENV
-from raidtui.model.problem import fail
+from raidtui.base.proc import CLEAN_ENV, ToolError
+from raidtui.model.problem import Exit, fail
 
 
 class Place(NamedTuple):
@@ -32,7 +32,12 @@ def place(on: str) -> Place:
         from raidtui.lab import address as lab_address
 
         name = on.partition(":")[2] or "default"
-        return Place(f"lab {name}", (*lab_address.engine_argv(name), "raidtui", "engine"), _ssh_env())
+        try:
+            ssh_argv = lab_address.engine_argv(name)
+        except ToolError as error:
+            # A lab that is up and does not answer: worth another try, as with any other server.
+            raise fail("engine-start", str(error), place=f"lab {name}", exit=Exit.BUG) from None
+        return Place(f"lab {name}", (*ssh_argv, "raidtui", "engine"), _ssh_env())
     if not re.fullmatch(r"[A-Za-z0-9_.@:%\[\]-]{1,200}", on) or on.startswith("-"):
         raise fail("place", f"{on[:80]!r} is not an ssh destination", remedy="Write user@host, or lab, or lab:NAME.")
     return Place(on, ("ssh", "-T", "-o", "ServerAliveInterval=15", "--", on, "raidtui", "engine"), _ssh_env())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from raidtui.client.engine_client import EngineClient
 from raidtui.model.event import Record
-from raidtui.model.problem import ProblemError
+from raidtui.model.problem import Problem, ProblemError
 
 PATIENCE_S = 60.0
 """How long a broken connection is tried again before it is given up."""
@@ -70,8 +71,11 @@ class Follower:
         try:
             self._items.put(Ended(self._until_ended()))
         except Exception as error:  # a thread's boundary: what went wrong is raised where it is shown
-            self._items.put(Ended(error if isinstance(error, ProblemError) else None))
-            raise
+            if isinstance(error, ProblemError):
+                self._items.put(Ended(error))
+                return
+            text = "".join(traceback.format_exception(error))[-4000:]
+            self._items.put(Ended(ProblemError(Problem("bug", f"{type(error).__name__}: {error}", self._run, text))))
 
     def _until_ended(self) -> ProblemError | None:
         pause_s, lost_at = _FIRST_PAUSE_S, 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 from raidtui.base.paths import cache_folder
@@ -25,14 +26,57 @@ _MOST_READ = 40
 @contextmanager
 def library(folder: Path | None = None) -> Iterator[Library]:
     """The library of `folder`, or of where results are kept, as its files are now. Raises ProblemError (`file`)."""
-    index = cache_folder() / "results.sqlite" if folder is None else _index_of(folder)
     try:
-        with closing(Library(folder or results_folder(), index)) as made:
-            made.refresh()
+        of, index = folder or results_folder(), _index_of(folder)
+    except OSError as error:
+        raise fail("file", f"the results folder cannot be used: {error}") from None
+    with closing(_refreshed(of, index)) as made:
+        try:
             yield made
-    except sqlite3.OperationalError as error:
-        raise fail("file", f"the index of results cannot be used: {error}", place=str(index),
-                   remedy="It may be deleted: it is made anew from the results.") from None  # fmt: skip
+        except sqlite3.DatabaseError as error:
+            raise fail("file", f"the index of results cannot be used: {error}", place=str(index),
+                       remedy="It may be deleted: it is made anew from the results.") from None  # fmt: skip
+
+
+def growing() -> Iterator[list[Known]]:
+    """What is in the results folder, step by step: first what the index knows, then what had to be read.
+
+    An index that cannot be used is done without: all files are read, and nothing is kept. What came before comes again.
+    Raises OSError where the folder cannot be used.
+    """
+    for index in (_index_of(None), None):
+        try:
+            with closing(Library(results_folder(), index)) as made:
+                for paths in made.refreshing():
+                    yield made.known(paths)
+                return
+        except sqlite3.Error:
+            if index is None:
+                raise
+
+
+def _index_of(folder: Path | None) -> Path | None:
+    """Where the index of `folder` is, or that of the results folder; None where it can be kept nowhere."""
+    name = "results" if folder is None else f"results-{sha256(str(folder.resolve()).encode()).hexdigest()[:16]}"
+    try:
+        return cache_folder() / f"{name}.sqlite"
+    except OSError:
+        return None
+
+
+def _refreshed(folder: Path, kept: Path | None) -> Library:
+    for index in (kept, None):
+        made = None
+        try:
+            made = Library(folder, index)
+            made.refresh()
+            return made
+        except sqlite3.Error:
+            if made is not None:
+                made.close()
+            if index is None:
+                raise
+    raise AssertionError("an index in memory can always be used")
 
 
 def found_results(words: str) -> tuple[list[Result | Extract], list[Known]]:
@@ -42,12 +86,5 @@ def found_results(words: str) -> tuple[list[Result | Extract], list[Known]]:
         if not found:
             raise fail("no-kept-result", f"no kept result has the words {words!r}", remedy="`raidtui results` lists them.")
         if len(found) > _MOST_READ:
-            return list(known.extracts([one.path for one in found[:MOST_COMPARED]])), found
+            return [*known.extracts([one.path for one in found[:MOST_COMPARED]])], found
     return [read_result(read_bytes(str(one.path)), one.path.name) for one in found], found
-
-
-def _index_of(folder: Path) -> Path:
-    """An index of its own for every other folder."""
-    import hashlib
-
-    return cache_folder() / f"results-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]}.sqlite"

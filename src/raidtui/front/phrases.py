@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from raidtui.base.text import clean, plural
 from raidtui.front.progress import RunView
-from raidtui.model.event import RunFinished
+from raidtui.model.event import RunFinished, Skipped
+from raidtui.model.mark import Mark, of_weight
 from raidtui.model.measure import Direction, Sample
 from raidtui.model.problem import Exit
-from raidtui.model.result import Cell
+from raidtui.model.result import Cell, Ranked, marks_of
+from raidtui.model.units import duration_text
 from raidtui.results.compare import directions, rate, unit_of
 from raidtui.results.numbers import iops_text, latency_text, mb_s_text, rate_text
 
@@ -46,7 +48,8 @@ def verdict_line(cell: Cell) -> str:
     """One finished cell: its number where it is valid, the reasons where it is not."""
     head = f"{'✓' if cell.valid else '✗'} {clean(cell.id)}: "
     if not cell.valid:
-        return head + "INVALID: " + "; ".join(clean(reason) for reason in cell.reasons or ("no reason was given",))
+        reasons = map(mark_words, of_weight(marks_of(cell), "invalid"))
+        return head + "INVALID: " + ("; ".join(reasons) or "no reason was given")
     unit = unit_of([cell])
     parts = [f"{rate_text(rate(cell, unit), unit)} {unit}"]
     means = [d.latency.mean_us for d in directions(cell.summary) if d.latency.mean_us is not None]
@@ -57,7 +60,39 @@ def verdict_line(cell: Cell) -> str:
         parts.append(f"p99 {latency_text(max(tails))}")
     if cell.summary and cell.summary.sync and cell.summary.sync.latency.mean_us is not None:
         parts.append(f"sync {latency_text(cell.summary.sync.latency.mean_us)}")
-    return head + ", ".join(parts)
+    if cell.summary and cell.summary.queue_depth is not None:
+        parts.append(f"queue depth {cell.summary.queue_depth}")
+    codes = dict.fromkeys(mark.code for mark in cell.marks)
+    return head + ", ".join(parts) + (f" ⚠ {', '.join(map(clean, codes))}" if codes else "")
+
+
+def mark_words(mark: Mark) -> str:
+    """`the array is degraded [unhealthy]`; of files that are older than codes the sentence alone."""
+    return clean(mark.sentence) if mark.code == "invalid-cell" else f"{clean(mark.sentence)} [{clean(mark.code)}]"
+
+
+def skipped_line(skipped: Skipped) -> str:
+    """What is left out, and why."""
+    what = skipped.block or ", ".join(skipped.cells)
+    return f"{clean(what)}: not needed: {clean(skipped.why)}"
+
+
+def ranking_line(ranked: Ranked) -> str:
+    """`rand-write-4k: raid0 is best, at 95 %; after 3 of 12 rounds and 1 min 10 s of 5 min 36 s`."""
+    cost = f"{duration_text(ranked.spent_s)} of {duration_text(ranked.most_s)}"
+    after = f"after {ranked.rounds} of {plural(ranked.most_rounds, 'round')} and {cost} of measuring"
+    return f"{clean(ranked.workload)}: {_answer(ranked)}, {after}"
+
+
+def _answer(ranked: Ranked) -> str:
+    sure = f"at {ranked.confidence_percent:g} %"
+    if not ranked.answered:
+        last = ", nor would they be in the rounds that were left" if ranked.beyond else ""
+        return f"not all told apart {sure}{last}"
+    first = [clean(one.layout) for one in ranked.layouts if one.place == 1]
+    close = f" (within {ranked.close_enough_percent:g} %)"
+    best = f"{first[0]} is best" if len(first) == 1 else f"{', '.join(first)} share the first place{close}"
+    return f"{best} {sure}" if ranked.question == "best" else f"the order is known {sure}, and {best}"
 
 
 _ENDINGS = {
@@ -76,4 +111,5 @@ def ending_line(view: RunView, finished: RunFinished) -> str:
     words = _ENDINGS.get(Exit(finished.exit)) if known else None
     invalid = sum(not cell.valid for cell in view.cells)
     cells = plural(len(view.cells), "cell") + (f", {invalid} invalid" if invalid else "")
+    cells += f", {len(view.skipped)} not needed" if view.skipped else ""
     return f"run {clean(view.run)} {words or 'ended: ' + clean(finished.outcome)} ({cells})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from raidtui.model.event import (
     RecoverFinished,
     RunFinished,
     RunStarted,
+    Skipped,
     StepDone,
     StepFailed,
     StepProgressed,
@@ -53,6 +54,8 @@ class RunView(msgspec.Struct, frozen=True):
     sample: Sample | None = None
     prefill: bool = False
     cells: tuple[Cell, ...] = ()
+    skipped: frozenset[str] = frozenset()
+    """Ids of cells that turned out not to be needed."""
     failures: tuple[Problem, ...] = ()
     notes: tuple[Noted, ...] = ()
     cancel_asked: bool = False
@@ -105,6 +108,9 @@ def _after(view: RunView, record: Record) -> RunView:
             return replace(view, sample=sample, prefill=prefill)
         case CellDone(cell=cell):
             return replace(view, cells=(*view.cells, cell), cell=None, sample=None)
+        case Skipped(cells=cells, block=block):
+            before_s = _without(view, frozenset(cells), block)
+            return replace(view, skipped=view.skipped | set(cells), before_s=before_s, cell=None, sample=None)
         case Noted() as note:
             return replace(view, notes=(*view.notes, note))
         case CancelAsked():
@@ -115,6 +121,15 @@ def _after(view: RunView, record: Record) -> RunView:
             return replace(view, recovered=recovered)
         case _:
             return view
+
+
+def _without(view: RunView, cells: frozenset[str], block: str) -> tuple[float, ...]:
+    """The planned seconds before each step once these cells, or the whole block, take none."""
+    found = [0.0]
+    for step, (before, after) in zip(view.plan.steps if view.plan else (), pairwise(view.before_s), strict=False):
+        left_out = step.cell in cells or (block and step.block == block)
+        found.append(found[-1] + (0.0 if left_out else after - before))
+    return tuple(found)
 
 
 def done_s(view: RunView, at_s: float) -> float:

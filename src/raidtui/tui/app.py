@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     from raidtui.model.protocol import DiskList
     from raidtui.tui.run.desk import RunDesk
     from raidtui.tui.run.feed import RunSaid
+    from raidtui.tui.screens.base import ModeScreen
 
 
 def _screen(mode: str) -> Screen[Any]:
     """A screen by its mode; its module is imported only when it is shown, as the first frame does without the others."""
-    made: Callable[[], Screen[Any]] = getattr(import_module(f"raidtui.tui.screens.{mode}"), f"{mode.capitalize()}Screen")
-    return made()
+    kind: Callable[[], ModeScreen] = getattr(import_module(f"raidtui.tui.screens.{mode}"), f"{mode.capitalize()}Screen")
+    made = kind()
+    made.fit()
+    return made
 
 
 def _commands() -> type[Provider]:
@@ -125,6 +128,8 @@ class RaidtuiApp(App[int]):
         self._config = Config()
         self._notices: list[str] = []
         self._themes_read = False
+        self._drawn = False
+        """The first frame is there."""
         self._begin = begin
         self._ask = ask
 
@@ -144,6 +149,12 @@ class RaidtuiApp(App[int]):
             self.theme = first.name
         else:
             self.theme = choose(self._config.theme, self._read_themes())
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Style everything anew, for another theme. The first one was there before anything was styled."""
+        if self._drawn:
+            super().refresh_css(animate)
 
     def on_mount(self) -> None:
         self.set_keymap(self._config.keys)
@@ -153,6 +164,7 @@ class RaidtuiApp(App[int]):
         """All that the first frame does not wait for."""
         if not self.is_running:
             return  # left before it was drawn
+        self._drawn = True
         self.link.start()
         if not self._themes_read:
             self._read_themes()

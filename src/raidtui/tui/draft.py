@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from raidtui.model.scenario import ROLE_PATTERN, SCHEMA
+from raidtui.model.scenario_words import ROLE_PATTERN, SCHEMA
 
 MAX_UNDO: Final = 200
 USUAL_ROLES: Final = ("data", "journal", "spare", "cache", "log", "special")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from raidtui.model.describe import Field, Kind, Kinds, Preset
-from raidtui.model.scenario import NAME_PATTERN
+from raidtui.model.scenario_words import NAME_PATTERN
 from raidtui.tui.compose.layers import Layer, layer_at, main_input
 from raidtui.tui.compose.paths import MISSING, Path, at, drop, put, rekey, shift
 from raidtui.tui.draft import Draft, without_disks, without_role, wrong_role_name

@@ -14,7 +14,7 @@ from raidtui.front.results_files import results_folder
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
 from raidtui.model.problem import fail
 from raidtui.model.result import RESULT_SCHEMA
-from raidtui.model.scenario import SCHEMA
+from raidtui.model.scenario_words import SCHEMA
 from raidtui.tui.draft import EMPTY, Draft
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from raidtui.base.text import clean
 from raidtui.model.describe import Field, Kinds, Preview, Setting
-from raidtui.model.scenario import NAME_PATTERN
+from raidtui.model.scenario_words import NAME_PATTERN
 from raidtui.tui.compose.fields import as_text
 from raidtui.tui.compose.layers import kind_of, layer_at
 from raidtui.tui.compose.outline import views

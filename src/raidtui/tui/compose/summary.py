@@ -69,7 +69,8 @@ def overview(preview: Preview, width: int, signs: Glyphs) -> list[Content]:
     cells = plural(preview.cells, "cell") if preview.cells else signs.absent
     lines += _fact("to measure", Content(cells), width)
     if preview.seconds is not None:
-        lines += _fact("takes about", Content(duration_text(preview.seconds)), width)
+        takes = "at most about" if preview.ends_early else "takes about"
+        lines += _fact(takes, Content(duration_text(preview.seconds)), width)
         writes = size_text(preview.writes_bytes) if preview.writes_bytes is not None else "as much as the disks take"
         lines += _fact("writes", Content(f"at most {writes}" if preview.writes_bytes is not None else writes), width)
     if preview.erases:

@@ -68,9 +68,13 @@ def _costs(plan: Plan, signs: Signs) -> Iterator[tuple[str, str]]:
     rounds = len({cell.round for cell in plan.cells})
     layouts = len({cell.layout for cell in plan.cells})
     workloads = len({cell.workload for cell in plan.cells})
-    yield "Time", f"about {duration_text(plan.seconds)}"
+    most = plan.ends_early
+    yield "Time", f"{'at most ' if most else ''}about {duration_text(plan.seconds)}"
     matrix = f"{plural(layouts, 'layout')}, {plural(workloads, 'workload')}, {plural(rounds, 'round')}"
+    matrix += " at most: what the ranking no longer needs is left out" if most else ""
     yield "Cells", f"{len(plan.cells)} {signs.dot} {matrix}"
+    if plan.ceilings:
+        yield "Ceilings", f"bare disks: {', '.join(clean(name, 70) for name in plan.ceilings)}"
     if plan.writes_bytes is None:
         yield "Writes", "as much as the disks take in that time: some workloads are bounded by time alone"
     else:

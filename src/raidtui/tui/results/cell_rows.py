@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from raidtui.model.result import Cell, DeviceUse, Result
-from raidtui.results.compare import directions, rate, unit_of
+from raidtui.results.compare import directions, label_of, rate, unit_of
 from raidtui.results.numbers import latency_text, mb_s_text, rate_text, ratio_text
 from raidtui.tui.results.sheet import signs
 from raidtui.tui.widgets.cells import spark
@@ -15,7 +15,7 @@ from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
 
 CELL_COLUMNS = (
-    Column("mark", "", 1, help="Whether the cell is valid"),
+    Column("mark", "", 1, help="Whether the cell is valid; ⚠: valid, with something to be known beside it"),
     Column("layout", "Layout", 10, help="Layout, and the disk where it is measured disk by disk", flexible=True),
     Column("workload", "Workload", 10, flexible=True),
     Column("round", "Rnd", 3, "right", "Round"),
@@ -53,9 +53,10 @@ class CellRows:
         moved = directions(cell.summary)
         tails = [d.latency.p99_us for d in moved if d.latency.p99_us is not None]
         mean = moved[0].latency.mean_us if len(moved) == 1 else None
-        name = f"{cell.layout} {cell.part}" if cell.part else cell.layout
-        mark = Text(signs("✓"), "good") if cell.valid else Text(signs("✗"), "alert")
-        head: list[str | Text] = [mark, name, cell.workload, str(cell.round)]
+        mark = Text(signs("✗"), "alert")
+        if cell.valid:
+            mark = Text(signs("⚠"), "warn") if cell.marks else Text(signs("✓"), "good")
+        head: list[str | Text] = [mark, label_of(cell), cell.workload, str(cell.round)]
         if not cell.valid:
             return [*head, Text("invalid", "alert"), "", "", "", ""]
         return [

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from raidtui.base.text import clean
 from raidtui.model.result import Result
 from raidtui.results.compare import Comparison, compare_many
-from raidtui.results.lines import MARKS, confounder_lines, legend_lines, state_of, why
+from raidtui.results.lines import MARKS, beside, confounder_lines, legend_lines, state_of, why
 from raidtui.tui.results.grid import Grid, View
 from raidtui.tui.results.sheet import BAD, MUTED, WARN, Sheet
 from raidtui.tui.widgets.live_table import Column, LiveTable
@@ -125,6 +125,8 @@ class CompareView(Vertical):
                 state = state_of(row, load)
                 sheet.para(f"{row.label}, {comparison.workloads[load]}: {state}: {reason}", mark=MARKS[state],
                            style=BAD if MARKS[state] == "✗" else WARN)  # fmt: skip
+            if words := beside(row, load):
+                sheet.para(f"{row.label}, {comparison.workloads[load]}: {words}", mark="⚠", style=WARN)
         for line in legend_lines(comparison):
             sheet.para(line, style=MUTED)
         for note in [*comparison.notes, *confounder_lines(comparison)]:

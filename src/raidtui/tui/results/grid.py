@@ -86,7 +86,7 @@ class Grid:
             return glyphs().absent if state == NOT_MEASURED else signs(f"{MARKS[state]} {state}")
         spread = f" {spread_text(entry)}" if spread_text(entry) else ""
         share = f" {share_text(entry):>7}" if entry.of_baseline is not None else " " * 8
-        mark = signs(f"{MARKS[PARTLY]} ") if state == PARTLY else ""
+        mark = signs(f"{MARKS[PARTLY]} ") if state == PARTLY or entry.marks else ""
         return f"{mark}{rate_text(entry.median, self._comparison.units[load])}{spread}{share}"
 
     def _cell(self, row: int, column: int) -> Text:

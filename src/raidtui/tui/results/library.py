@@ -1,4 +1,4 @@
-"""Runs of the server and result files as one list: read quickly, a header at a time, and never failing over a bad file."""
+"""Runs of the server and result files as one list: from the index where it knows them, never failing over a bad file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from raidtui.base.text import clean
+from raidtui.front.library import growing
+from raidtui.front.results_files import results_folder
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.problem import Exit
 from raidtui.model.protocol import RunInfo
 from raidtui.model.result import RESULT_SCHEMA
+from raidtui.results.library.index import Known
 
 BATCH = 100
 """Files that are read before they are shown."""
@@ -104,22 +107,33 @@ def state_word(exit_code: int | None) -> str:
     return _BY_EXIT.get(Exit(exit_code), "ended") if exit_code in set(Exit) else "ended"
 
 
-def files_in(folder: Path, given: Iterable[Path] = ()) -> list[Path]:
-    """Result files of the folder, the newest first, after those that were named."""
+def files_in(folder: Path) -> list[Path]:
+    """Whatever is called a result file in the folder."""
     try:
         with os.scandir(folder) as found:
-            names = [entry.name for entry in found if entry.name.endswith(".json")]
+            return [folder / entry.name for entry in found if entry.name.endswith(".json")]
     except OSError:
-        names = []
-    kept = sorted((folder / name for name in names), key=lambda path: path.name.rpartition("-")[0][-15:], reverse=True)
-    return list(dict.fromkeys([*(path.absolute() for path in given), *kept]))
+        return []
 
 
 class Shelf:
-    """Heads of files, each read once for as long as the file stays as it is."""
+    """The results folder as the index knows it, and heads of other files, each read once while it stays as it is."""
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[tuple[int, int], Entry]] = {}
+
+    def all(self, given: Iterable[Path] = ()) -> Iterator[list[Entry]]:
+        """Files that were named, and those of the results folder, in batches: first what need not be read.
+
+        What an index passes over (a pipe, a name that is no text) is there too, and says why it cannot be opened. Raises
+        OSError where the folder cannot be used.
+        """
+        yield from self.read([path.absolute() for path in given])
+        seen: set[Path] = set()
+        for batch in growing():
+            seen.update(known.path for known in batch)
+            yield [entry_of_known(known) for known in batch]
+        yield from self.read([path for path in files_in(results_folder()) if path not in seen])
 
     def read(self, paths: Sequence[Path]) -> Iterator[list[Entry]]:
         """Entries in batches, so that the first ones are seen before the last ones are read."""
@@ -168,9 +182,19 @@ def entry_of(path: Path, data: bytes) -> Entry:
 _DECODER = msgspec.json.Decoder(Head)
 
 
-def unreadable(path: Path, error: Exception) -> Entry:
+def entry_of_known(known: Known) -> Entry:
+    """The entry of a file that the index knows."""
+    if known.problem:
+        return unreadable(known.path, known.problem)
+    return Entry(
+        str(known.path), known.run, known.path, known.scenario, known.title, known.host, known.started, known.cells, None,
+        known.valid, known.exit, bool(known.rehearsal), bool(known.complete), state_word(known.exit),
+    )  # fmt: skip
+
+
+def unreadable(path: Path, reason: object) -> Entry:
     """A file that says why it is not shown."""
-    reason = getattr(error, "strerror", None) or error
+    reason = getattr(reason, "strerror", None) or reason
     try:
         started = _stamp(path.stat().st_mtime)
     except OSError:

@@ -18,7 +18,7 @@ from raidtui.front.results_files import results_folder
 from raidtui.front.words import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import RunList
-from raidtui.tui.results.library import Entry, Shelf, entry_of_run, files_in, matching, together
+from raidtui.tui.results.library import Entry, Shelf, entry_of_run, matching, together
 from raidtui.tui.results.list_table import LibraryTable
 from raidtui.tui.results.rows import SORTS
 from raidtui.tui.widgets.live_table import LiveTable
@@ -114,11 +114,11 @@ class LibraryPane(Vertical):
 
     @work(thread=True, exclusive=True, group="files")
     def _read_files(self) -> None:
-        """Read heads of files, and tell of them in batches."""
+        """Find the files, and tell of them in batches."""
         worker, found, problem = get_current_worker(), [], ""
         try:
             self.folder = results_folder()
-            for batch in self._shelf.read(files_in(self.folder, self._app.result_files)):
+            for batch in self._shelf.all(self._app.result_files):
                 found += batch
                 if worker.is_cancelled:
                     return

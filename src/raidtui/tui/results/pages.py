@@ -10,15 +10,19 @@ from textual.content import Content
 from raidtui.base.text import clean, plural
 from raidtui.model.result import Built, Result
 from raidtui.model.units import duration_text, size_text
+from raidtui.results.buildings import building_words, measured_on
 from raidtui.results.compare import Comparison, Row, compare
-from raidtui.results.lines import INVALID, MARKS, NOT_BUILT, PARTLY, VALID, Footnotes, spread_text, state_of, why
-from raidtui.results.numbers import percent_text, rate_text
+from raidtui.results.lines import INVALID, MARKS, NOT_BUILT, PARTLY, VALID, Footnotes, spread_text, state_of
+from raidtui.results.numbers import NOTHING, percent_text, rate_text
 from raidtui.results.tuning import tuning_lines
+from raidtui.results.where import TITLE, where_lines
 from raidtui.tui.results.library import state_word
 from raidtui.tui.results.sheet import BAD, GOOD, MUTED, WARN, Sheet, cut
 from raidtui.tui.widgets.cells import bar
 
 _LOOK = {VALID: GOOD, PARTLY: WARN, INVALID: BAD, NOT_BUILT: BAD}
+_LIMITER = 20
+"""Cells for the longest name of a limit."""
 _NOT_SHOWN = ("initial_sync", "path", "size_bytes", "sync_seconds", "kernel_name")
 
 
@@ -44,7 +48,27 @@ def summary(result: Result, width: int) -> Content:
     for problem in result.problems:
         sheet.para(f"{problem.message} [{problem.code}]", mark="✗", style=BAD)
     _matrix(sheet, comparison)
+    _where(sheet, comparison)
     return sheet.content()
+
+
+def _where(sheet: Sheet, comparison: Comparison) -> None:
+    """A line for each layout under each workload: share of the bare disks' ceiling, and what limited it."""
+    lines = where_lines(comparison)
+    if not lines:
+        return
+    sheet.head(TITLE, "share of what the bare disks allow")
+    label = max(8, min(max(len(clean(line.layout)) for line in lines), sheet.width // 4))
+    load = max(8, min(max(len(clean(line.workload)) for line in lines), sheet.width // 4))
+    for line in lines:
+        *_, share, observed, expected = line.numbers
+        written = observed if expected == NOTHING else f"{observed} of {expected}"
+        room = sheet.width - label - load - 12
+        words = f"{share:>6}  "
+        if room >= _LIMITER + 21:
+            words, room = f"{words}{written:<20} ", room - 21
+        sheet.row((f" {cut(line.layout, label)} ", ""), (f"{cut(line.workload, load)} ", MUTED), words,
+                  (cut(line.limiter, max(0, room)), ""))  # fmt: skip
 
 
 def _matrix(sheet: Sheet, comparison: Comparison) -> None:
@@ -73,7 +97,7 @@ def _entry_line(
     state, entry = state_of(row, index), row.entries[index]
     name = (f" {cut(row.label, label)} ", "bold" if row.label == comparison.baseline else "")
     mark = (MARKS[state], _LOOK.get(state, MUTED))
-    note = notes.mark(why(row, index))
+    note = notes.marks(row, index)
     if entry is None or entry.median is None:
         sheet.row(mark, name, (f"{state}{note}", _LOOK.get(state, MUTED)))
         return
@@ -97,12 +121,14 @@ def built(result: Result, width: int) -> Content:
 
 def _built(sheet: Sheet, one: Built) -> None:
     ok = one.status == "built"
-    sheet.head(f"{one.layout}, round {one.round}", "" if ok else "not built")
+    sheet.head(building_words(one), "" if ok else "not built")
     sheet.fact("Built", f"in {duration_text(one.seconds)}" if ok else "no", style="" if ok else BAD)
     if one.problem:
         sheet.para(f"{one.problem.message} [{one.problem.code}]", mark="✗", style=BAD)
     if one.size_bytes:
         sheet.fact("Size", size_text(one.size_bytes))
+    if ok:
+        sheet.fact("Disks", one.preconditioned)
     if one.initial_sync:
         sheet.fact("Initial sync", one.initial_sync)
     if ok:
@@ -169,11 +195,11 @@ def commands(result: Result, width: int) -> Content:
     """Everything that was executed, in order."""
     sheet = Sheet(width)
     for one in result.layouts:
-        sheet.head(f"{one.layout}, round {one.round}", "build and teardown")
+        sheet.head(building_words(one), "build and teardown")
         for argv in one.commands:
             sheet.para(shlex.join(argv), mark="$", limit=20000)
         for cell in result.cells:
-            if (cell.layout, cell.round) == (one.layout, one.round) and cell.command:
+            if measured_on(cell, one) and cell.command:
                 sheet.para(f"{cell.workload}{' ' + cell.part if cell.part else ''}", style=MUTED, indent=2)
                 sheet.para(shlex.join(cell.command), mark="$", limit=20000)
     if not result.layouts:

@@ -16,8 +16,11 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static
 
 from raidtui.base.text import clean
-from raidtui.model.result import Cell, Result
+from raidtui.front.phrases import mark_words
+from raidtui.model.mark import Mark
+from raidtui.model.result import Cell, Result, marks_of
 from raidtui.tui.results import cell_charts, pages
+from raidtui.tui.results.cell_account import account_words
 from raidtui.tui.results.cell_rows import CELL_COLUMNS, DEVICE_COLUMNS, CellRows, DeviceRows
 from raidtui.tui.results.sheet import signs
 from raidtui.tui.widgets.chart import Chart, SharedTime
@@ -129,6 +132,7 @@ class ResultView(Vertical):
     ResultView LiveTable { background: $background; }
     ResultView .cell-name { height: 1; color: $foreground; text-style: bold; }
     ResultView #cell-reasons { height: auto; max-height: 5; margin: 1 0 0 0; color: $text-warning; }
+    ResultView #cell-reasons.-account { color: $text-muted; }
     ResultView #device-table { height: 2fr; }
     ResultView #device-chart { height: 1fr; margin: 1 0 0 0; background: $background; }
     ResultView SharedTime Chart { background: $background; }
@@ -138,6 +142,8 @@ class ResultView(Vertical):
         super().__init__(id=id, classes="pane")
         self.result: Result | None = None
         self._cell_id: str | None = None
+        self._accounts: dict[str, str] = {}
+        """By cell: where the rest went."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="page-bar"):
@@ -203,6 +209,7 @@ class ResultView(Vertical):
         for page in self.query(Page):
             page.show(result)
         self.query_one("#cell-table", LiveTable).show(CellRows(result))
+        self._accounts = account_words(result) if result else {}
         first = result.cells[0].id if result and result.cells else None
         self._show_cell(first)
 
@@ -225,8 +232,9 @@ class ResultView(Vertical):
             self.query_one("#cell-table", LiveTable).cursor_key = id_
         for line in self.query(".cell-name").results(Static):
             line.update(self._cell_words(cell))
-        reasons = "; ".join(map(clean, cell.reasons)) if cell else ""
-        self.query_one("#cell-reasons", Static).update(Text(signs(f"✗ {reasons}") if reasons else ""))
+        said = [*map(_mark_line, marks_of(cell) if cell else ()), self._accounts.get(id_ or "", "")]
+        self.query_one("#cell-reasons", Static).update(Text("\n".join(filter(None, said))))
+        self.query_one("#cell-reasons").set_class(not said[:-1], "-account")
         for name, series in (("rate", cell_charts.throughput_series), ("iops", cell_charts.iops_series),
                              ("latency", cell_charts.latency_series)):  # fmt: skip
             self.query_one(f"#chart-{name}", Chart).show(series(cell) if cell else [], begin_s=0.0, ended=True)
@@ -239,9 +247,13 @@ class ResultView(Vertical):
         if cell is None or self.result is None:
             return words.append("no cell was measured")
         number = next(i for i, one in enumerate(self.result.cells, 1) if one is cell)
-        words.append(signs("✓ " if cell.valid else "✗ INVALID "))
+        words.append(signs(("⚠ " if cell.marks else "✓ ") if cell.valid else "✗ INVALID "))
         words.append(" ".join(filter(None, (clean(cell.layout), clean(cell.part), clean(cell.workload)))))
-        return words.append(f"  round {cell.round} · {number} of {len(self.result.cells)}", "dim")
+        turn = f"round {cell.round}{' again' if cell.again else ''}"
+        words.append(f"  {turn} · {number} of {len(self.result.cells)}", "dim")
+        if cell.valid and cell.summary is not None and cell.summary.queue_depth is not None:
+            words.append(f" · queue depth {cell.summary.queue_depth}", "dim")
+        return words
 
     def _show_device(self, name: str | None) -> None:
         chart, cell = self.query_one("#device-chart", Chart), self.cell
@@ -275,3 +287,7 @@ class ResultView(Vertical):
     def _device_reached(self, event: LiveTable.Highlighted) -> None:
         event.stop()
         self._show_device(event.key)
+
+
+def _mark_line(mark: Mark) -> str:
+    return f"{signs('✗' if mark.weight == 'invalid' else '⚠')} {mark_words(mark)}"

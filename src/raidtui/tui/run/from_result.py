@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import pairwise
 
+from raidtui.front.phrases import ranking_line
 from raidtui.model.event import (
     AnyEvent,
     CellDone,
@@ -21,7 +22,7 @@ from raidtui.model.event import (
     WorkloadSampled,
 )
 from raidtui.model.frame import SECTOR_BYTES, Frame
-from raidtui.model.plan import CellPlan, Plan, Step
+from raidtui.model.plan import CellPlan, Plan, Step, block_name
 from raidtui.model.result import Cell, DeviceUse, Result
 
 _GAP_S = 1.0
@@ -39,12 +40,14 @@ def _events(result: Result) -> Iterator[tuple[float, AnyEvent]]:
     yield 0.0, RunStarted(result.run, _plan(result), result.machine, 0, result.version)
     for problem in result.problems:
         yield 0.0, Noted(problem.message, "warning")
+    for ranked in result.ranking:
+        yield 0.0, Noted(ranking_line(ranked))
     for number, (cell, begin_s) in enumerate(zip(result.cells, begins, strict=True), 1):
         yield from _cell(cell, number, len(result.cells), begin_s)
     end_s = max((begin_s + cell.seconds for cell, begin_s in zip(result.cells, begins, strict=True)), default=0.0)
     for built in result.layouts:
         if built.problem is not None:
-            step = f"build {built.layout}#{built.round}"
+            step = f"build {block_name(built.layout, built.round, again=built.again)}"
             yield end_s, StepStarted(step, f"build {built.layout}, round {built.round}", "build")
             yield end_s, StepFailed(step, built.problem, built.seconds, built.commands)
     if result.exit is not None:
@@ -56,7 +59,9 @@ def _plan(result: Result) -> Plan:
         Step(cell.id, "measure", f"{cell.id}: measure", "measure", cell=cell.id, seconds=cell.seconds)
         for cell in result.cells
     )
-    cells = tuple(CellPlan(cell.id, cell.layout, cell.workload, cell.round, cell.part) for cell in result.cells)
+    cells = tuple(
+        CellPlan(cell.id, cell.layout, cell.workload, cell.round, cell.part, again=cell.again) for cell in result.cells
+    )
     seconds = sum(cell.seconds for cell in result.cells)
     return Plan(result.plan_digest, "", result.scenario, result.options, result.binding, steps, cells, (), seconds, None)
 

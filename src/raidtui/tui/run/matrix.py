@@ -21,7 +21,7 @@ _NAME_MOST = 24
 _MOST_SIGNS = 12
 """Above that, signs are counted."""
 
-STATES = ("valid", "invalid", "running", "planned")
+STATES = ("valid", "invalid", "running", "skipped", "planned")
 
 
 class Square(NamedTuple):
@@ -40,7 +40,8 @@ def squares(view: RunView) -> dict[tuple[str, str], Square]:
     for planned in view.plan.cells if view.plan else ():
         cell = done.get((planned.id, planned.part))
         running = view.cell is not None and view.cell.cell == planned.id
-        sign = ("valid" if cell.valid else "invalid") if cell else "running" if running else "planned"
+        waiting = "running" if running else "skipped" if planned.id in view.skipped else "planned"
+        sign = ("valid" if cell.valid else "invalid") if cell else waiting
         found.setdefault((planned.layout, planned.workload), []).append((sign, cell))
     return {key: Square(tuple(sign for sign, _ in cells), _value(cells)) for key, cells in found.items()}
 
@@ -123,7 +124,8 @@ def _signs(square: Square) -> Text:
 def _known_signs() -> dict[str, tuple[str, str]]:
     """Sign and style by state."""
     known = signs()
-    looks = ((known.good, "good"), (known.bad, "alert"), (known.now, "accent"), (known.later, "dim"))
+    waiting = ((known.skipped, "dim"), (known.later, "dim"))
+    looks = ((known.good, "good"), (known.bad, "alert"), (known.now, "accent"), *waiting)
     return dict(zip(STATES, looks, strict=True))
 
 

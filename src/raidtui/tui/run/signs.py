@@ -14,6 +14,7 @@ class Signs(NamedTuple):
     bad: str
     now: str
     later: str
+    skipped: str
     note: str
     end: str
     odd: str
@@ -22,8 +23,8 @@ class Signs(NamedTuple):
     degree: str
 
 
-_UNICODE = Signs("✓", "✗", "▶", "·", "·", "■", "≠", "├ ", "└ ", "°C")
-_ASCII = Signs("+", "x", ">", ".", "-", "=", "!=", "|-", "`-", "C")
+_UNICODE = Signs("✓", "✗", "▶", "·", "–", "·", "■", "≠", "├ ", "└ ", "°C")
+_ASCII = Signs("+", "x", ">", ".", "/", "-", "=", "!=", "|-", "`-", "C")
 
 
 def signs() -> Signs:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import Literal
 
 from raidtui.base.text import clean
-from raidtui.front.phrases import ending_line, verdict_line
+from raidtui.front.phrases import ending_line, skipped_line, verdict_line
 from raidtui.front.progress import RunView
 from raidtui.front.words import sentence
 from raidtui.model.event import (
@@ -17,6 +17,7 @@ from raidtui.model.event import (
     RecoverFinished,
     RecoverStarted,
     RunFinished,
+    Skipped,
     StepDone,
     StepFailed,
     StepStarted,
@@ -67,6 +68,8 @@ class StepLog:
                 self._problems(at_s, (problem,))
             case CellDone(cell=cell):
                 self._add(at_s, "valid" if cell.valid else "invalid", verdict_line(cell).partition(" ")[2])
+            case Skipped() as skipped:
+                self._add(at_s, "note", skipped_line(skipped))
             case Noted(text=text, level=level):
                 self._add(at_s, "note" if level == "info" else "warning", clean(text))
             case CancelAsked():

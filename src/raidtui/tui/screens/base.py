@@ -30,6 +30,17 @@ class ModeScreen(Screen[None], KeptLines):
         """The application, by its own type."""
         return cast("RaidtuiApp", self.app)
 
+    def fit(self) -> None:
+        """Know what there is room for before anything is styled; from then on Textual sees to it."""
+        app, size = self.raidtui, self.app.size
+        for limits, room in ((app.HORIZONTAL_BREAKPOINTS, size.width), (app.VERTICAL_BREAKPOINTS, size.height)):
+            self.add_class(max((limit, name) for limit, name in limits if limit <= room)[1])
+
+    def _compositor_refresh(self) -> None:
+        # What is drawn while the application holds its updates together is thrown away.
+        if not self.app._batch_count:
+            super()._compositor_refresh()
+
     def compose(self) -> ComposeResult:
         yield Head()
         yield Banner()

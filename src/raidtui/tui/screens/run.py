@@ -215,7 +215,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
             self.query_one(DevicePane).take(desk.story.frames, moment)
         if self._news("machine", (moment.frames.at_s, moment.cell, past)):
             self.query_one("#machine", Lines).show(lambda width: machine_lines(moment, width))
-        if self._news("cells", (view.plan, view.cells, view.cell)):
+        if self._news("cells", (view.plan, view.cells, view.cell, view.skipped)):
             found = squares(view)
             self.query_one("#cells", Lines).show(lambda width: matrix_lines(found, width))
         if self._news("steps", (desk.story.log.version, past)):

@@ -2,74 +2,78 @@
 
 from __future__ import annotations
 
-from rich.text import Text
-from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding
-from textual.containers import Horizontal
-from textual.widgets import Footer, Static
+from typing import Any
 
-from raidtui.tui.widgets.kept_lines import KeptLines
+from textual.screen import Screen
+
+from raidtui.tui.widgets.key_line import KeyLine, LineKey
 
 _MODES = (("1", "disks", "Disks"), ("2", "compose", "Compose"), ("3", "plan", "Plan"), ("4", "run", "Run"),
           ("5", "results", "Results"))  # fmt: skip
+_ALWAYS = (LineKey("F1", "Help", "toggle_help"), LineKey("?", "Keys", "cheat_sheet"),
+           LineKey("^p", "All", "command_palette"), LineKey("q", "Quit", "leave"))  # fmt: skip
 
 
-class Foot(Footer, KeptLines):
+class Foot(KeyLine):
     """Keys of the screen and of what has the focus; those of the application are in the line below."""
 
     DEFAULT_CSS = """
-    Foot { dock: bottom; height: 1; margin-bottom: 1; background: $surface; }
+    Foot {
+        dock: bottom; height: 1; margin-bottom: 1; background: $surface; color: $footer-foreground;
+        & > .key-line--key {
+            color: $footer-key-foreground; background: $footer-key-background; text-style: bold;
+        }
+        & > .key-line--words { color: $footer-description-foreground; background: $footer-description-background; }
+        & > .key-line--hover { color: $footer-key-foreground; background: $block-hover-background; }
+    }
     """
+    PADDING = (0, 0)
+    BETWEEN = 1
 
-    def __init__(self) -> None:
-        super().__init__(show_command_palette=False, compact=True)
-        self._keys: list[tuple[Binding, bool, str]] = []
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._changed)
 
-    async def recompose(self) -> None:
-        """Only where other keys are to be shown: the focus moves often, and this is dearer than the rest."""
-        active = self.screen.active_bindings.values()
-        keys = [(known.binding, known.enabled, known.tooltip) for known in active if known.binding.show]
-        if keys != self._keys:
-            self._keys = keys
-            await super().recompose()
+    def _changed(self, screen: Screen[Any]) -> None:
+        # While another application has the terminal's focus, nobody has it here, and its keys are to stay.
+        if self.app.app_focus and screen is self.screen:
+            self.call_after_refresh(self._show_keys)
 
+    def _show_keys(self) -> None:
+        """Each action once, by its first key."""
+        if not self.is_attached:
+            return
+        keys: dict[str, LineKey] = {}
+        for known in self.screen.active_bindings.values():
+            one = known.binding
+            if one.show and one.action not in keys:
+                shown = self.app.get_key_display(one)
+                keys[one.action] = LineKey(shown, one.description, one.key, off=not known.enabled, tooltip=known.tooltip)
+        self.present(tuple(keys.values()))
 
-class ModeTab(Static):
-    """One screen's key and name. A click goes there."""
-
-    DEFAULT_CSS = """
-    ModeTab { width: auto; padding: 0 1; background: $panel; color: $foreground; }
-    ModeTab:hover { background: $surface; }
-    ModeTab.-here { background: $primary; color: $background; text-style: bold; }
-    """
-
-    def __init__(self, key: str, words: str, action: str, *, here: bool = False) -> None:
-        super().__init__(Text.assemble((key, "bold"), " ", words), classes="-here" if here else "")
-        self._action = action
-
-    async def on_click(self, event: events.Click) -> None:
-        event.stop()
-        await self.app.run_action(self._action, self.app)
+    async def pressed(self, key: LineKey) -> None:
+        """As if it were typed."""
+        if key.off:
+            self.app.bell()
+        else:
+            self.app.simulate_key(key.does)
 
 
-class ModeBar(Horizontal, KeptLines):
+class ModeBar(KeyLine):
     """The five screens, and where help and the exit are."""
 
     DEFAULT_CSS = """
-    ModeBar { dock: bottom; height: 1; background: $panel; }
-    ModeBar > .gap { width: 1fr; }
+    ModeBar {
+        dock: bottom; height: 1; background: $panel; color: $foreground;
+        & > .key-line--key { text-style: bold; }
+        & > .key-line--hover { background: $surface; }
+        & > .key-line--here { background: $primary; color: $background; text-style: bold; }
+    }
     """
 
     def __init__(self, mode: str) -> None:
-        super().__init__()
-        self._mode = mode
+        modes = [LineKey(key, words, f"mode('{name}')", here=name == mode) for key, name, words in _MODES]
+        super().__init__(modes, _ALWAYS)
 
-    def compose(self) -> ComposeResult:
-        for key, mode, words in _MODES:
-            yield ModeTab(key, words, f"mode('{mode}')", here=mode == self._mode)
-        yield Static(classes="gap")
-        yield ModeTab("F1", "Help", "toggle_help")
-        yield ModeTab("?", "Keys", "cheat_sheet")
-        yield ModeTab("^p", "All", "command_palette")
-        yield ModeTab("q", "Quit", "leave")
+    async def pressed(self, key: LineKey) -> None:
+        """There."""
+        await self.app.run_action(key.does, self.app)
