@@ -128,6 +128,7 @@ def test_a_parameter_of_zfs_is_put_back_after_a_kill_and_nobody_sets_it_before(s
     parameter = "/sys/module/zfs/parameters/zfs_txg_timeout"
     assert (case["before"][parameter], case["while_dead"][parameter]) == ("5", "11")
     assert case["another"] == [["claim-left", f"raidtui recover {case['run']}"]]
+    assert case["relying"] == case["another"], "a pool that sets nothing would be measured with what is left"
 
 
 @pytest.mark.slow
