@@ -8,7 +8,7 @@ STAMP := $(VENV)/.made
 # One waits for its lab while the other computes; what shares a lab stays together.
 TWO_AT_ONCE := -n 2 --dist loadfile
 
-.PHONY: help setup demo test check unit lab-all bench lock clean
+.PHONY: help setup demo test test-tools check unit lab-all bench lock clean
 
 help:
 	@echo 'make demo    raidtui on a virtual storage server: the screens on a terminal, else a replay (first time: builds its image)'
@@ -36,10 +36,15 @@ check: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Some tests run fio on files of this machine; without root they are left out.
+test-tools:
+	@command -v fio >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	    { apt-get -q update; apt-get -q install -y --no-install-recommends fio; } >/dev/null
+
 unit: $(STAMP)
 	$(BIN)/pytest -m 'not lab' -q $(TWO_AT_ONCE)
 
-test: setup check
+test: setup check test-tools
 	$(BIN)/pytest -m 'not slow' $(TWO_AT_ONCE)
 
 lab-all: setup
@@ -52,6 +57,8 @@ bench: setup
 	$(BIN)/python benchmarks/tui_table.py
 	$(BIN)/python benchmarks/tui_run.py
 	$(BIN)/python benchmarks/library.py
+	$(BIN)/python benchmarks/ranking.py
+	$(BIN)/python benchmarks/ranking.py --simulate
 	$(BIN)/python benchmarks/lab_start.py
 	$(BIN)/python benchmarks/fio_overhead.py
 	$(BIN)/python benchmarks/fio_overhead.py --lab

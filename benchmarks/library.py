@@ -58,7 +58,7 @@ def part(name: str, folder: str, index: str) -> None:
             library.refresh()
             words = "stor7 campaign" if name == "compare found" else ""
             paths = [known.path for known in library.search(words)]
-            found = compare_many(list(library.extracts(paths)))
+            found = compare_many(library.extracts(paths))
             said = f"{len(paths)} results, {len(found.rows)} rows"
         library.close()
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -63,6 +65,12 @@ class Bench:
         passed, wrong = looks(of_result(kept, layout), of_journal(events), self._outside())
         if done.code:
             wrong.append(f"raidtui ended with {done.code}: {done.error_text.strip()[-600:]}")
+        if wrong:
+            # The lab is taken down after this: what its kernel said would be lost.
+            shutil.copyfile(self.lab.files.serial_log, folder / f"{layout}.console")
+            with contextlib.suppress(proc.ToolError):
+                told = self.lab.run("journalctl -b --no-pager -n 400", check=False)
+                (folder / f"{layout}.journal").write_bytes(told.out)
         return Row(self.wanted.name, layout, passed, time.monotonic() - began, tuple(wrong))
 
     def _binding(self, layout: str) -> list[str]:
