@@ -28,7 +28,7 @@ def test_empty(shop, size, name):
     async def talk(pilot):
         screen = await opened(pilot)
         await settled(pilot, screen)
-        same_picture(pilot.app, f"compose-empty-{name}")
+        await same_picture(pilot, f"compose-empty-{name}")
 
     drive(shop.app(), talk, size)
 
@@ -41,7 +41,7 @@ def test_a_journal_is_chosen(shop, size, name):
         await at_option(pilot, screen, "journal")
         await pilot.press("enter")
         await settled(pilot, screen)
-        same_picture(pilot.app, f"compose-journal-{name}")
+        await same_picture(pilot, f"compose-journal-{name}")
 
     drive(shop.app(BOUND), talk, size)
 
@@ -57,6 +57,6 @@ def test_something_is_wrong(shop, size, name):
         await at_line(pilot, screen, "layouts", "raid5-journal")
         screen.focus_pane("preview")
         await settled(pilot, screen)
-        same_picture(pilot.app, f"compose-wrong-{name}")
+        await same_picture(pilot, f"compose-wrong-{name}")
 
     drive(shop.app(Draft(wrong, BOUND.bind)), talk, size)

@@ -398,10 +398,10 @@ def test_disks_on_a_small_terminal_look_like_this(show):
     async def talk(pilot, app):
         await pilot.press("down", "down", "down", "space")
         await pilot.pause()
-        same_picture(app, "disks-80")
+        await same_picture(pilot, "disks-80")
         await pilot.press("up", "up", "up", "enter")
         await pilot.pause()
-        same_picture(app, "disks-80-details")
+        await same_picture(pilot, "disks-80-details")
 
     show(talk, draft=CHOSEN)
 
@@ -412,6 +412,6 @@ def test_disks_on_a_large_terminal_look_like_this(show):
         app.screen.query_one(Input).cursor_blink = False
         await pilot.press("home", "end")
         await pilot.pause()
-        same_picture(app, "disks-200-role")
+        await same_picture(pilot, "disks-200-role")
 
     show(talk, size=LARGE, draft=CHOSEN)

@@ -388,14 +388,14 @@ def test_hostile_names_neither_colour_nor_break_the_screen(show):
 
 def test_a_plan_on_a_small_terminal_looks_like_this(show):
     async def talk(pilot, app):
-        same_picture(app, "plan-80")
+        await same_picture(pilot, "plan-80")
         await pilot.press("s")
         await until(pilot, lambda: len(app.screen.query(Input)) == 2)
         for line in app.screen.query(Input):
             line.cursor_blink = False
         await pilot.press(*"0001", "enter", *"00")
         await pilot.pause()
-        same_picture(app, "plan-80-consent")
+        await same_picture(pilot, "plan-80-consent")
 
     show(talk)
 
@@ -404,13 +404,13 @@ def test_a_plan_on_a_large_terminal_looks_like_this(show):
     async def talk(pilot, app):
         await pilot.press("tab", "down", "down", "down", "enter")
         await pilot.pause()
-        same_picture(app, "plan-200")
+        await same_picture(pilot, "plan-200")
 
     show(talk, size=LARGE)
 
 
 def test_problems_look_like_this(show):
     async def talk(pilot, app):
-        same_picture(app, "plan-80-refused")
+        await same_picture(pilot, "plan-80-refused")
 
     show(talk, plan={"failure": [BUSY, WRONG]})

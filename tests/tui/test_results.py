@@ -140,7 +140,7 @@ def test_an_empty_library_says_what_to_do(stage):
         await pilot.press("5")
         table = app.screen.query_one("#results-table", LiveTable)
         await until(pilot, lambda: "compose layouts" in table.empty)
-        same_picture(app, "results-empty-80")
+        await same_picture(pilot, "results-empty-80")
 
     drive(app, talk)
 
@@ -634,7 +634,7 @@ def test_the_library_looks_as_it_did(stage, shelf, size, name):
             await until(pilot, lambda: screen.query_one(ResultView).result is not None)
             await until(pilot, lambda: screen.query_one(ResultView).result.scenario["name"] == "quick")
         await pilot.pause(0.3)
-        same_picture(app, f"results-{name}")
+        await same_picture(pilot, f"results-{name}")
 
     scene(stage, act, size)
 
@@ -645,7 +645,7 @@ def test_a_comparison_looks_as_it_did(stage, shelf, size, name):
         await compared(pilot, screen, "tiny", "quick")
         await pilot.press("down", "down", "down")
         await pilot.pause(0.3)
-        same_picture(app, f"compare-{name}")
+        await same_picture(pilot, f"compare-{name}")
 
     scene(stage, act, size)
 
@@ -655,6 +655,6 @@ def test_the_charts_of_a_cell_look_as_they_did(stage, shelf):
         await opened(pilot, screen, "quick")
         await pilot.press("right_square_bracket", "end", "enter")
         await pilot.pause(0.3)
-        same_picture(app, "result-charts-80")
+        await same_picture(pilot, "result-charts-80")
 
     scene(stage, act)

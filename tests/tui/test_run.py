@@ -106,7 +106,7 @@ def test_without_a_run_the_screen_says_how_to_get_one(stage):
         assert app.screen.check_action("save", ()) is None
         assert app.screen.check_action("recover", ()) is False
         await until(pilot, lambda: app.link_state.up)
-        same_picture(app, "run-empty-80")
+        await same_picture(pilot, "run-empty-80")
 
     drive(app, talk)
 
@@ -498,7 +498,7 @@ def test_looks_while_it_runs(stage, size, name, monkeypatch):
         if size == SMALL:
             await pilot.click("#tab-devices")
         await drawn(pilot, app)
-        same_picture(app, f"run-{name}")
+        await same_picture(pilot, f"run-{name}")
 
     drive(app, talk, size)
 
@@ -508,7 +508,7 @@ def test_looks_when_it_has_ended(stage):
 
     async def talk(pilot):
         await caught_up(pilot, app, seq, how="open_run")
-        same_picture(app, "run-finished-200")
+        await same_picture(pilot, "run-finished-200")
 
     drive(app, talk, LARGE)
 

@@ -172,7 +172,7 @@ def test_a_screen_in_each_theme_looks_as_it_did(stage, name):
         await pilot.press("enter")
         await until(pilot, lambda: app.screen.query_one(ResultView).result and app.screen.has_class("-opened"))
         await pilot.pause(0.2)
-        same_picture(app, f"theme-{name}")
+        await same_picture(pilot, f"theme-{name}")
 
     drive(app, talk)
 
