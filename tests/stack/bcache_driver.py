@@ -118,9 +118,7 @@ def dirty(bench: Bench, path: str, mib: int = 24) -> None:
 
 
 def of_path(create: Draft) -> str:
-    """Where the device is: where the plan says that udev shows it, or at its node, as udev has no name for every one."""
-    if create.args["data_offset_bytes"] is not None:
-        return f"/dev/{kernel.read_back(create.args)['device']}"
+    """Where the plan says that the device is."""
     return node_path(create.args["devices"][0]["uuid"])
 
 

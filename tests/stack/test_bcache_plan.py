@@ -77,6 +77,10 @@ def test_options_become_these_lines(options: dict[str, Any], line: tuple[str, ..
 
 def test_data_begins_where_it_was_asked_to() -> None:
     assert plan(data_offset="1MiB").build[0].commands[2][5:7] == ("--data-offset", "2048")
+    offers = plan(data_offset="1MiB").offers
+    assert offers is not None
+    assert plan(data_offset="1MiB").build[0].commands[-1][2].endswith(f" {offers.path}")
+    assert len(plan().build[0].commands) == len(plan(data_offset="1MiB").build[0].commands) - 1
     assert plan(data_offset="1MiB").targets[0].size_bytes == 8 * GIB - (1 << 20)
     assert plan().targets[0].size_bytes == 8 * GIB - 8192
 

@@ -18,6 +18,7 @@ from raidtui.stack.bcache.command import (
     LOAD,
     REGISTER,
     make_argv,
+    name_argv,
     node_path,
     set_path,
     settings,
@@ -55,6 +56,8 @@ def create(context: Context, args: dict[str, Any]) -> Outcome:
         for role in ("cache", "backing"):
             commands.append(_register(devices[role]))
         _wait_until_attached(args)
+        if args["data_offset_bytes"] is not None:
+            commands.append(tool.run(name_argv(args, devices["backing"].uuid)))
         facts = _take(context, args, devices)
     except (ProblemError, OSError) as error:
         # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
@@ -178,9 +181,6 @@ def _take(context: Context, args: dict[str, Any], devices: dict[str, Device]) ->
 def _path(args: dict[str, Any], kernel_name: str) -> str:
     """udev's name for it, once that is there: without udev there are no names, but there is a node."""
     path, node = node_path(kernel.uuid_of(args, "backing")), f"/dev/{kernel_name}"
-    if args["data_offset_bytes"] is not None:
-        # bcache-tools' rules give a name to version 1 of the superblock alone: this one loses it with the next event.
-        return node
     until = time.monotonic() + NODE_TIMEOUT_S
     while os.path.realpath(path) != node and time.monotonic() < until:
         time.sleep(_PAUSE_S)

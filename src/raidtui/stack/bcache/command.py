@@ -51,13 +51,26 @@ def make_argv(args: dict[str, Any], role: str, path: str) -> Argv:
     return (*argv, "--cache", path)
 
 
+def name_argv(args: dict[str, Any], backing_uuid: str) -> Argv:
+    """Name the device as udev would: bcache-tools' rules keep a name for version 1 of the superblock alone.
+
+    Version 4, with the data at an offset, has its name until the next event: that one is made to come first.
+    """
+    link = node_path(backing_uuid)
+    node = f"/dev/$(basename $(readlink -f {set_path(args, 'bdev0/dev')}))"
+    return ("sh", "-c", f"udevadm trigger --settle {node} && mkdir -p /dev/bcache/by-uuid && ln -sfn {node} {link}")
+
+
 def create_argvs(args: dict[str, Any], backing: str, cache: str) -> tuple[Argv, ...]:
+    (backing_uuid,) = [entry["uuid"] for entry in args["devices"] if entry["role"] == "backing"]
+    naming = (name_argv(args, backing_uuid),) if args["data_offset_bytes"] is not None else ()
     return (
         LOAD,
         make_argv(args, "cache", cache),
         make_argv(args, "backing", backing),
         write_argv(REGISTER, cache),
         write_argv(REGISTER, backing),
+        *naming,
     )
 
 

@@ -49,16 +49,16 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
         return trouble or ("the kernel does not let go of it" if left else "")
 
     until_gone(attempt, "the cached device", args["name"])
-    if stopped:
-        _await_link(Path(node_path(kernel.uuid_of(args, "backing"))))
+    by_udev = stopped and args["data_offset_bytes"] is None
+    _await_link(Path(node_path(kernel.uuid_of(args, "backing"))), NODE_PATIENCE_S if by_udev else 0)
     context.built.pop(args["ref"], None)
     facts = {"stopped": list(dict.fromkeys(stopped)), "erased": erased, "missing": missing}
     return Outcome("undone" if stopped or erased else "nothing to do", facts, tuple(dict.fromkeys(commands)))
 
 
-def _await_link(link: Path) -> None:
-    """Until udev has taken the name away. One that it forgot, and that leads nowhere, goes without it."""
-    until = time.monotonic() + NODE_PATIENCE_S
+def _await_link(link: Path, patience_s: float) -> None:
+    """Until udev has taken the name away. One that it forgot, or never knew, and that leads nowhere, goes without it."""
+    until = time.monotonic() + patience_s
     while link.is_symlink() and time.monotonic() < until:
         time.sleep(0.05)
     if link.is_symlink() and not link.exists():

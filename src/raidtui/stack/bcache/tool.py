@@ -12,7 +12,7 @@ from raidtui.model.problem import Exit, Problem, fail
 from raidtui.stack.blockdev import CallFailed, bounded
 
 TIMEOUT_S: Final = 60.0
-_PACKAGES: Final = {"make-bcache": "bcache-tools", "modprobe": "kmod", "wipefs": "util-linux"}
+_PACKAGES: Final = {"make-bcache": "bcache-tools", "modprobe": "kmod", "wipefs": "util-linux", "sh": "dash"}
 
 
 def run(argv: Argv) -> Argv:
