@@ -25,9 +25,9 @@ from raidtui.stack.lvm.verify import differences
 
 CREATE_TIMEOUT_S: Final = 120.0
 NODE_TIMEOUT_S: Final = 20.0
-INDEX_TIMEOUT_S: Final = 120.0
-_NOT_YET: Final = {"closed", "opening"}
-"""States of VDO's index on its way to be used."""
+VDO_TIMEOUT_S: Final = 120.0
+_NOT_YET: Final = {"deduplication": {"closed", "opening"}, "compression": {"offline"}}
+"""What the kernel says of each that was asked for and is not there yet: of the index, and of the compressor."""
 
 
 def create_group(context: Context, args: dict[str, Any]) -> Outcome:
@@ -150,8 +150,8 @@ def _make(
                 if argv[1] == "lvconvert":
                     tool.settle()
                 commands.append(tool.run(argv, answer=answer))
-        if args["vdo"] is not None and args["vdo"]["deduplication"]:
-            _await_index(args["name"])
+        if args["vdo"] is not None:
+            _await_vdo(args["name"], args["vdo"])
         volumes = read_volumes(args, paths)
         if not is_made(volumes):
             found = ", ".join(sorted(volumes)) or "none"
@@ -165,11 +165,12 @@ def _make(
     return Outcome("created" if commands else "already there", facts, tuple(commands))
 
 
-def _await_index(group: str) -> None:
-    """VDO begins to open its index after the volume is there; what it came to in the end is read back."""
-    until = time.monotonic() + INDEX_TIMEOUT_S
+def _await_vdo(group: str, asked: dict[str, Any]) -> None:
+    """VDO opens its index, and begins to compress, after the volume is there; what it came to in the end is read back."""
+    until = time.monotonic() + VDO_TIMEOUT_S
+    not_yet = {word for part, words in _NOT_YET.items() if asked[part] for word in words}
     with suppress(proc.ToolError):
-        while any(one.target == "vdo" and _NOT_YET & set(one.words) for one in kernel.status(group)):
+        while any(one.target == "vdo" and not_yet & set(one.words) for one in kernel.status(group)):
             if time.monotonic() > until:
                 return
             time.sleep(0.2)
