@@ -39,6 +39,11 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
     write: Direction | None = None
     trim: Direction | None = None
 
+    @property
+    def moved(self) -> tuple[Direction, ...]:
+        """The directions in which something happened."""
+        return tuple(one for one in (self.read, self.write, self.trim) if one is not None)
+
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one workload did on one target, whole."""

@@ -65,14 +65,14 @@ def _whole(samples: tuple[Sample, ...]) -> list[Sample]:
 
 
 def _iops(sample: Sample) -> float:
-    return sum(flow.iops for flow in (sample.read, sample.write, sample.trim) if flow is not None)
+    return sum(flow.iops for flow in sample.moved)
 
 
 def _words(samples: list[Sample]) -> str:
-    flows = [flow for one in samples for flow in (one.read, one.write, one.trim) if flow is not None]
+    flows = [flow for one in samples for flow in one.moved]
     moved, done = sum(flow.bytes for flow in flows), sum(flow.ios for flow in flows)
     if done and moved / done >= BULK_BYTES:
-        rates = [sum(f.bytes_per_s for f in (one.read, one.write, one.trim) if f is not None) for one in samples]
+        rates = [sum(f.bytes_per_s for f in one.moved) for one in samples]
         return f"{median(rates) / 1e6:,.0f} MB/s"
     return f"{median(map(_iops, samples)):,.0f} IOPS"
 

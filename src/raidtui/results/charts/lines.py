@@ -57,8 +57,7 @@ class _Lines:
 def _points(samples: tuple[Sample, ...], unit: Unit) -> Points:
     found = []
     for sample in samples:
-        moved = [one for one in (sample.read, sample.write, sample.trim) if one is not None]
-        found.append((sample.at_s, sum(d.iops if unit == "IOPS" else d.bytes_per_s / 1e6 for d in moved)))
+        found.append((sample.at_s, sum(d.iops if unit == "IOPS" else d.bytes_per_s / 1e6 for d in sample.moved)))
     return found
 
 

@@ -56,7 +56,7 @@ def _by_direction(cell: Cell, value: Callable[[Direction], float]) -> list[Serie
 def _slowest(sample: Sample, field: str) -> float | None:
     values = [
         us / 1000
-        for direction in (sample.read, sample.write, sample.trim)
-        if direction is not None and (us := getattr(direction.latency, field)) is not None
+        for direction in sample.moved
+        if (us := getattr(direction.latency, field)) is not None
     ]
     return max(values, default=None)

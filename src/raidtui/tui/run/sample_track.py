@@ -90,9 +90,8 @@ def _at_s(point: Point) -> float:
 
 def _point(at_s: float, seq: int, event: WorkloadSampled) -> Point:
     sample = event.sample
-    moved = [direction for direction in (sample.read, sample.write, sample.trim) if direction is not None]
     written = [direction for direction in (sample.write, sample.trim) if direction is not None]
-    means = [(d.latency.mean_us, d.iops) for d in moved if d.latency.mean_us is not None]
+    means = [(d.latency.mean_us, d.iops) for d in sample.moved if d.latency.mean_us is not None]
     weight = sum(iops for _, iops in means)
     return Point(
         at_s,
@@ -104,8 +103,8 @@ def _point(at_s: float, seq: int, event: WorkloadSampled) -> Point:
         sample.read.bytes_per_s if sample.read else None,
         sum(d.bytes_per_s for d in written) if written else None,
         sum(mean * iops for mean, iops in means) / weight if weight else None,
-        _worst(d.latency.p99_us for d in moved),
-        _worst(_slowest(d) for d in moved),
+        _worst(d.latency.p99_us for d in sample.moved),
+        _worst(_slowest(d) for d in sample.moved),
         event.prefill,
         sample,
     )
