@@ -168,6 +168,23 @@ def test_servers_kernels_tools_and_schedulers_are_confounders_counted_and_listed
     assert facts(compare_many([one, other], meant=frozenset({"kernel"})), "b") == ["tool fio", "scheduler"]
 
 
+def test_one_disk_more_of_the_same_is_one_confounder():
+    one, other = result(*rounds("a", 1)), result(*rounds("b", 2))
+    one, other = changed(one, disks=(disk("none"),) * 2), changed(other, disks=(disk("none"),) * 3)
+    assert facts(compare_many([one, other]), "b") == ["disks"]
+    one, other = changed(one, disks=(disk("none"), disk("bfq"))), changed(other, disks=(disk("none"),) * 2)
+    assert facts(compare_many([one, other]), "b") == ["scheduler"]
+
+
+def test_what_holds_of_several_results_is_said_once():
+    some = [changed(result(*rounds(name, 1)), rehearsal=name != "c") for name in "abcd"]
+    some[3] = changed(some[3], complete=False)
+    assert compare_many(some).notes == (
+        "results 1-2, 4 are rehearsals (--quick): good for trying, not for comparing",
+        "result 4 is not complete: not every planned cell was measured",
+    )
+
+
 def test_how_the_regions_were_filled_and_what_fio_says_it_did_are_confounders():
     one, other = result(*rounds("a", 1)), result(*rounds("b", 2))
     one.scenario["policy"], other.scenario["policy"] = {"prefill": True}, {"prefill": False}

@@ -21,7 +21,8 @@ from raidtui.results.confounders import Confounder, Differences, Side, given_opt
 from raidtui.results.extract import Extract, Point, extract
 from raidtui.results.extract import directions as directions
 from raidtui.results.latency import merged_latency
-from raidtui.results.naming import layout_names, notes_on, workload_names
+from raidtui.results.naming import layout_names, workload_names
+from raidtui.results.notes import notes_on
 from raidtui.results.numbers import Unit
 
 BULK_BYTES = 256 << 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raidtui.model.result import Cell, Machine, Result, Tuned
@@ -96,10 +96,10 @@ def machine_facts(result: Result | LeanResult, server: Server, given: Given) -> 
         facts[PRECONDITIONING] = "; ".join(states)
     if disks := result.disks:
         facts["disks"] = _counted([disk.model or "unknown model" for disk in disks])
-        facts["firmware"] = _counted([disk.firmware for disk in disks if disk.firmware])
-        facts["scheduler"] = _counted([disk.scheduler for disk in disks if disk.scheduler])
-        facts["write cache"] = _counted([disk.write_cache for disk in disks if disk.write_cache])
-        facts["link"] = _counted([f"{link.speed_gts} GT/s x{link.width}" for disk in disks if (link := disk.link)])
+        facts["firmware"] = _alike([disk.firmware for disk in disks if disk.firmware])
+        facts["scheduler"] = _alike([disk.scheduler for disk in disks if disk.scheduler])
+        facts["write cache"] = _alike([disk.write_cache for disk in disks if disk.write_cache])
+        facts["link"] = _alike([f"{link.speed_gts} GT/s x{link.width}" for disk in disks if (link := disk.link)])
     else:
         facts["disks"] = _counted(disk.model or "unknown model" for disks in result.binding.values() for disk in disks)
     return {name: value for name, value in facts.items() if value}
@@ -180,6 +180,11 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def _alike(names: Sequence[str]) -> str:
+    """One value for disks that have the same, however many they are."""
+    return names[0] if len(set(names)) == 1 else _counted(names)
 
 
 def _counted(names: Iterable[str]) -> str:
