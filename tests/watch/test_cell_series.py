@@ -56,6 +56,15 @@ def test_what_ran_beside_the_workload_is_told_once_with_its_second() -> None:
     assert fold.series().busy == (Busy("md0", "check", 2.0), Busy("dm-3", FULL, 2.0))
 
 
+def test_a_cache_is_full_when_there_is_no_room_left_and_not_when_all_that_it_holds_is_dirty() -> None:
+    fold = SeriesFold(["dm-3"])
+    fold.add(first({"dm-3": text()}))
+    for at_s, held in ((11, 10), (12, 60), (13, 96)):
+        state = CacheState(1, 1, size_bytes=held, target_bytes=100, dirty_bytes=held)
+        fold.add(Frame(at_s=at_s, unix_s=1, span_s=1, caches={"dm-3": state}))
+    assert fold.series().busy == (Busy("dm-3", FULL, 3.0),)
+
+
 def test_requests_that_were_merged_are_counted() -> None:
     fold = SeriesFold(["sda"])
     fold.add(first({"sda": text()}))

@@ -95,6 +95,11 @@ class CacheState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
         return self if anew else msgspec.structs.replace(self, **counts)
 
     @property
+    def room_bytes(self) -> int | None:
+        """What there is room for: what it may hold, not what happens to be in it; None for a cache that does not say."""
+        return self.target_bytes if self.target_bytes is not None else self.size_bytes
+
+    @property
     def hit_percent(self) -> float | None:
         """Of its reads; None where there were none."""
         return 100 * self.hits / (self.hits + self.misses) if self.hits + self.misses else None

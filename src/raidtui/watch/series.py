@@ -212,7 +212,7 @@ def _beside(frame: Frame) -> Iterator[tuple[str, str]]:
         if state.action not in (None, "idle", "frozen"):
             yield name, state.action
     for name, cache in frame.caches.items():
-        if cache.dirty_bytes and cache.size_bytes and cache.dirty_bytes >= _FULL_SHARE * cache.size_bytes:
+        if cache.dirty_bytes and cache.room_bytes and cache.dirty_bytes >= _FULL_SHARE * cache.room_bytes:
             yield name, FULL
 
 
