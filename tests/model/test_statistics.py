@@ -142,6 +142,13 @@ def test_a_robust_z_score_is_not_fooled_by_the_outlier_itself():
     assert robust_z([]) == []
 
 
+def test_one_of_a_few_can_be_an_outlier_where_the_others_are_equal():
+    assert robust_z([3.0, 3.0, 3.0, 1.0]) == [0.0, 0.0, 0.0, -math.inf]
+    assert robust_z([3.0, 3.0, 5.0])[2] == math.inf
+    assert abs(robust_z([3.0, 3.0, 3.0, 1.0, 1.0])[4]) < 3.5
+    assert robust_z([3.0]) == [0.0]
+
+
 def test_steady_state_of_the_specifications_own_example():
     """SNIA PTS 2.0.2: rounds as printed there, rounded; it works with more digits and finds 11.82 and 9.66."""
     window = window_of([228.90, 240.21, 240.60, 240.71, 240.71])

@@ -18,11 +18,15 @@ def robust_z(values: Sequence[float]) -> list[float]:
     """How far each value is from the median, in standard deviations as the median of the distances tells them.
 
     Above 3.5 is an outlier (B. Iglewicz, D. C. Hoaglin, How to Detect and Handle Outliers, 1993). Where more than half of
-    the values are equal, the mean of the distances stands in for their median.
+    the values are equal, the mean of the distances but the largest stands in for their median: with the largest, no one of
+    four could ever be an outlier. Infinite where all but one are equal.
     """
     if not values:
         return []
     middle = median(values)
     distances = [abs(value - middle) for value in values]
-    scale = median(distances) / 0.6745 or fmean(distances) * 1.253314
-    return [(value - middle) / scale if scale else 0.0 for value in values]
+    scale = median(distances) / 0.6745
+    if not scale and len(distances) > 1:
+        scale = fmean(sorted(distances)[:-1]) * 1.253314
+    return [(value - middle) / scale if scale else math.copysign(math.inf, value - middle) if value != middle else 0.0
+            for value in values]  # fmt: skip
