@@ -78,6 +78,23 @@ def test_a_cache_that_fetches_more_than_was_asked_for_is_judged_by_how_often_it_
     assert codes(evidence(replace(quiet(0.6), caches=HOT_ARC), **ZVOL)) == []
 
 
+def test_a_block_that_lies_on_several_disks_is_read_once() -> None:
+    """The ARC answers 80 %, and what it does not have are four requests each."""
+    missed = int(IOPS * SECONDS * 0.2)
+    spread = with_devices(cell(), {name: {"reads": missed, "read_bytes": missed * 1024} for name in NAMES})
+    found = evidence(replace(spread, caches=HOT_ARC), **ZVOL, region_bytes=256 * MIB)
+    (mark,) = marks(found)
+    assert (mark.code, mark.sentence.partition(" answered ")[2][:4]) == ("cached-reads", "80 %")
+
+
+def test_fewer_bytes_of_compressed_blocks_are_no_cache() -> None:
+    packed = with_devices(cell(), {name: {"read_bytes": int(IOPS * SECONDS * 0.25) * 1024} for name in NAMES})
+    whole = READS._replace(compressible_percent=75)
+    assert codes(evidence(packed, **ZVOL, pattern=whole, reduces=("compresses",))) == []
+    assert codes(evidence(packed, **ZVOL, pattern=whole._replace(random=False), reduces=("compresses",))) == []
+    assert codes(evidence(packed, **ZVOL)) == ["cached-reads"]
+
+
 def test_a_cache_of_flash_that_holds_everything() -> None:
     cache = {"dm-3": CacheState(9_900, 100, 5_000, 0, size_bytes=4 << 30)}
     small = replace(cell(), caches=cache, devices={**cell().devices, "dm-3": use("target")})
@@ -85,6 +102,35 @@ def test_a_cache_of_flash_that_holds_everything() -> None:
     assert codes(seen) == ["fits-cache"]
     assert codes(seen._replace(region_bytes=16 << 30)) == []
     assert codes(seen._replace(caches="warm")) == []
+
+
+def test_a_cache_that_holds_the_region_and_nothing_else_has_room_for_more() -> None:
+    held = CacheState(9_900, 100, size_bytes=1 << 30, target_bytes=4 << 30)
+    warm = replace(cell(), caches={"dm-3": held}, devices={**cell().devices, "dm-3": use("target")})
+    (mark,) = marks(evidence(warm, region_bytes=1 << 30))
+    assert mark.sentence == "the cache answered 99 % of the operations: the region of 1.0 GiB fits into its 4.0 GiB"
+    assert codes(evidence(warm, region_bytes=4 << 30)) == []
+
+
+def in_front(share: float) -> Cell:
+    """A bcache, which does not say how large it is; this share of the reads was answered by its cache."""
+    devices = {
+        "bcache0": use("target"), "nvme1n1": use("cache", "S1", share), "nvme2n1": use("backing", "S2", 1 - share),
+    }  # fmt: skip
+    return replace(cell(), devices=devices, caches={"bcache0": CacheState(200_000, 0)})
+
+
+def test_a_cache_that_does_not_say_how_large_it_is_is_judged_by_what_moved_behind_it() -> None:
+    (mark,) = marks(evidence(in_front(0.99), region_bytes=1 << 30))
+    assert (mark.code, mark.about) == ("fits-cache", "S1")
+    assert mark.sentence == "99 % of what the disks moved was on the cache: the region of 1.0 GiB fits into its 1.0 TiB"
+    assert codes(evidence(in_front(0.99), region_bytes=1 << 30, caches="warm")) == []
+    assert codes(evidence(in_front(0.99), region_bytes=2 << 40)) == []
+    assert codes(evidence(in_front(0.80), region_bytes=1 << 30)) == []
+    assert codes(evidence(in_front(0.0), region_bytes=1 << 30)) == []
+    # Memory in front of both: the cache was hardly asked.
+    few = with_devices(in_front(0.99), {"nvme1n1": {"read_bytes": 10**6}, "nvme2n1": {"read_bytes": 0}})
+    assert "fits-cache" not in codes(evidence(few, region_bytes=1 << 30))
 
 
 def written(share: float, **changes: Any) -> Cell:
@@ -149,6 +195,18 @@ def test_an_array_is_not_faster_than_its_disks_together() -> None:
     assert codes(evidence(fast, earlier=tuple(alone(disk, 1e9, 4096) for disk in DISKS))) == []  # small blocks are no bound
 
 
+def test_what_disks_give_of_a_mix_or_in_other_blocks_bounds_nothing() -> None:
+    fast = replace(cell(), summary=Summary(read=replace(direction(), bytes_per_s=5e9)))
+    half = replace(direction(1000, MIB), bytes_per_s=1e9)
+    mixed = tuple(replace(alone(disk, 1e9), summary=Summary(read=half, write=half)) for disk in DISKS)
+    assert codes(evidence(fast, earlier=mixed)) == []
+    bulk = tuple(alone(disk, 1e9) for disk in DISKS)
+    assert codes(evidence(fast, earlier=(*bulk, *mixed))) == ["above-disks"]
+    # In the very workload of the cell each of them gave more, if in small blocks.
+    same = tuple(replace(alone(disk, 1.3e9, 4096), workload="read") for disk in DISKS)
+    assert codes(evidence(fast, earlier=(*bulk, *same))) == []
+
+
 @pytest.mark.parametrize(
     ("hottest_c", "before", "after", "found"),
     [
@@ -169,6 +227,15 @@ def test_a_thread_that_has_a_core_to_itself_is_the_limit() -> None:
     assert (mark.code, mark.weight, mark.about) == ("cpu-bound", "limit", "md127_raid5")
 
 
+def test_a_thread_is_held_against_the_time_in_which_the_workload_ran() -> None:
+    started = replace(cell(), seconds=21.0, threads={"md127_raid5": 93.5})  # of 20 s in 21
+    (mark,) = marks(evidence(started))
+    assert mark.sentence == "the kernel's thread md127_raid5 used 98 % of a core"
+    half = replace(cell(), seconds=40.0, threads={"md127_raid5": 80.0})
+    assert codes(evidence(half)) == []  # what it did may have been before or after
+    assert codes(evidence(replace(cell(), seconds=21.0, threads={"md127_raid5": 89.0}))) == []
+
+
 def slowed(ms: float, seconds: list[float | None] | None = None, **changes: Any) -> dict[str, Any]:
     return {"mean_read_await_ms": ms, "series": {"read_await_ms": seconds or [ms] * SECONDS}, **changes}
 
@@ -179,6 +246,14 @@ def test_a_member_that_takes_longer_than_the_others_is_named() -> None:
     assert codes(evidence(with_devices(cell(), {"nvme3n1": slowed(0.50)}))) == ["slow-member"]
     assert codes(evidence(with_devices(cell(), {"nvme3n1": slowed(0.40)}))) == []
     assert codes(evidence(with_devices(cell(), {"nvme3n1": slowed(0.50, mean_utilisation_percent=20.0)}))) == []
+
+
+def test_one_slow_member_of_four_is_named_though_the_others_are_equal() -> None:
+    same = {name: slowed(0.30) for name in NAMES}
+    (mark,) = marks(evidence(with_devices(cell(), {**same, "nvme3n1": slowed(0.75)})))
+    assert (mark.code, mark.about) == ("slow-member", "S3")
+    assert "z = over 1000" in mark.sentence
+    assert codes(evidence(with_devices(cell(), same))) == []
 
 
 def test_a_member_that_was_slow_once_is_not_sick() -> None:

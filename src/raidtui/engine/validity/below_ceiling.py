@@ -72,20 +72,27 @@ def _is_wire(evidence: Evidence, carried: float) -> bool:
 def _alone(evidence: Evidence, word: str) -> float | None:
     """What these disks moved in bytes per second, each by itself, at their best; None where one of them was not measured.
 
-    At their best in large blocks: small ones may be gathered on their way.
+    At their best in large blocks: small ones may be gathered on their way. A mix of reads and writes is nobody's best in
+    either; under the same workload a disk may be faster still.
     """
     if evidence.on_disks:
         return None
     best: dict[str, float] = {}
+    alike: dict[str, float] = {}
     for cell in evidence.earlier:
         found = _direction(cell.summary, word) if cell.valid and cell.summary is not None else None
         users = [use for use in cell.devices.values() if use.disk]
         if found is None or len(users) != 1 or users[0].role != "target":
             continue
-        if found.bytes / found.ios >= BULK_BYTES:
-            best[users[0].disk] = max(found.bytes_per_s, best.get(users[0].disk, 0.0))
+        disk = users[0].disk
+        if cell.workload == evidence.cell.workload:
+            alike[disk] = max(found.bytes_per_s, alike.get(disk, 0.0))
+        if found.bytes / found.ios >= BULK_BYTES and cell.summary is not None and len(cell.summary.moved) == 1:
+            best[disk] = max(found.bytes_per_s, best.get(disk, 0.0))
     wanted = {use.disk for use in evidence.members.values()}
-    return sum(best[disk] for disk in wanted) if wanted <= best.keys() else None
+    if not wanted <= best.keys():
+        return None
+    return sum(max(best[disk], alike.get(disk, 0.0)) for disk in wanted)
 
 
 def _direction(summary: Summary, word: str) -> Direction | None:

@@ -65,9 +65,14 @@ def find(evidence: Evidence) -> Iterator[Mark]:
                 said.add(work.disk)
                 yield SLOW.mark(
                     f"disk {work.disk} took {work.await_ms:.2f} ms for a {direction}, the {len(works) - 1} others "
-                    f"{others:.2f} ms (z = {z:.0f}; it was busy {work.util_percent:.0f} % of the time)",
+                    f"{others:.2f} ms (z = {_z_text(z)}; it was busy {work.util_percent:.0f} % of the time)",
                     about=work.disk,
                 )
+
+
+def _z_text(z: float) -> str:
+    """Infinite where the others do not differ at all."""
+    return f"{z:.0f}" if z < 1000 else "over 1000"
 
 
 def _always(slow: Work, works: Sequence[Work]) -> bool:

@@ -54,10 +54,11 @@ def find(evidence: Evidence) -> Iterator[Mark]:
     if not evidence.prefilled and not _written_before(evidence):
         yield NOT_FILLED.mark("the region was not written before it was read")
     reached_bytes = sum(use.read_bytes for use in evidence.members.values())
-    reached = reached_bytes / read.bytes
+    reached = reached_bytes / read.bytes / _left(evidence)
     if pattern.random:
-        # A cache of large blocks fetches more than was asked for: what counts is how often it had to.
-        reached = sum(use.reads for use in evidence.members.values()) / read.ios
+        # A cache of large blocks fetches more than was asked for, and a block that lies on several disks takes several
+        # requests: what is less of the two cannot have been more often than that.
+        reached = min(reached, sum(use.reads for use in evidence.members.values()) / read.ios)
     if evidence.on_disks or reached >= 1 - MOST_MISSING:
         return
     if _from_memory(evidence):
@@ -68,6 +69,12 @@ def find(evidence: Evidence) -> Iterator[Mark]:
             f"the workload read {size_text(read.bytes)}, the disks only {size_text(reached_bytes)}: "
             "most of it was never written"
         )
+
+
+def _left(evidence: Evidence) -> float:
+    """What compression leaves of a byte that is read."""
+    percent = evidence.pattern.compressible_percent if evidence.pattern and "compresses" in evidence.reduces else 0
+    return max(0.01, 1 - percent / 100)
 
 
 def _from_memory(evidence: Evidence) -> bool:

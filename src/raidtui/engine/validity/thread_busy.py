@@ -10,6 +10,9 @@ from raidtui.engine.validity.evidence import Evidence
 from raidtui.model.mark import Mark
 
 LEAST_PERCENT: Final = 95.0
+MOST_BESIDE: Final = 0.1
+"""Share of a cell in which the workload does not run as yet or any more, and a thread of the kernel may rest: a tool that
+starts and ends takes longer than a twentieth of a short cell."""
 
 BOUND = Meaning(
     "cpu-bound",
@@ -23,9 +26,16 @@ BOUND = Meaning(
 
 
 def find(evidence: Evidence) -> Iterator[Mark]:
-    for name, percent in evidence.cell.threads.items():
-        if percent >= LEAST_PERCENT:
+    spread = _spread(evidence)
+    for name, of_cell in evidence.cell.threads.items():
+        if (percent := spread * of_cell) >= LEAST_PERCENT:
             yield BOUND.mark(f"the kernel's thread {name} used {min(percent, 100):.0f} % of a core", about=name)
+
+
+def _spread(evidence: Evidence) -> float:
+    """How much longer the cell was than its workload: what a thread did, it did while that ran."""
+    cell_s, ran_s = evidence.cell.seconds, evidence.summary.runtime_s if evidence.summary is not None else 0.0
+    return cell_s / max(ran_s, (1 - MOST_BESIDE) * cell_s) if 0 < ran_s < cell_s else 1.0
 
 
 CHECK = Check(find, (BOUND,))
