@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from test_planning import SCENARIO, disk
 
@@ -20,8 +21,10 @@ from raidtui.engine.reading import read_document
 from raidtui.engine.runner import Runner
 from raidtui.engine.runs import fold
 from raidtui.engine.tally import Tally
+from raidtui.front.phrases import ranking_line
 from raidtui.model.convert import encode
 from raidtui.model.event import AnyEvent, CellDone, Record, RunFinished, RunStarted, Skipped, StepFailed, StepStarted
+from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency, Summary
 from raidtui.model.plan import CellPlan, Options, Plan, Step
 from raidtui.model.problem import Problem, ProblemError
@@ -196,6 +199,29 @@ def test_cells_that_are_not_valid_are_no_numbers():
     (ranked,) = result_of(events).ranking
     assert ranked.layouts[-1].layout == "raid5"
     assert ranked.layouts[-1].place is None
+
+
+def test_where_no_layout_has_valid_cells_nothing_is_known():
+    events = replayed(planned(), lambda cell: measured(cell, 9e9, valid=False))
+    (ranked,) = result_of(events).ranking
+    assert not ranked.answered
+    assert [one.place for one in ranked.layouts] == [None, None, None]
+    assert ranking_line(ranked).startswith("w: nothing can be ranked, since too few cells of every layout are valid, after")
+    reasons = {event.why for event in events if isinstance(event, Skipped)}
+    assert reasons == {"too few cells of any layout are valid for w"}
+
+
+def test_a_cell_that_was_cancelled_says_nothing_of_its_layout():
+    made = planned(policy=with_ranking(question="order"))
+    rankings = Rankings(made)
+    first = [cell for cell in made.cells if cell.round <= 2]
+    for cell in first[:-1]:
+        rankings.done(measured(cell, 100.0, valid=cell.layout != first[-1].layout))
+    ended = measured(first[-1], 100.0, valid=False)
+    rankings.done(msgspec.structs.replace(ended, marks=(Mark("cancelled", "the run was cancelled"),)))
+    (ranked,) = rankings.ranked()
+    assert (ranked.rounds, ranked.answered) == (1, False)
+    assert all(one.place is not None for one in ranked.layouts)
 
 
 def test_without_a_question_every_cell_is_needed_and_nothing_is_ranked():

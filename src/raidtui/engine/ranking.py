@@ -10,6 +10,7 @@ from math import exp, log
 from statistics import fmean
 from typing import Final, Literal
 
+from raidtui.engine.validity.ended_early import CANCELLED
 from raidtui.model.convert import decode
 from raidtui.model.measure import Summary
 from raidtui.model.plan import CellPlan, Plan
@@ -46,8 +47,9 @@ class Rankings:
         return len(self._skipped)
 
     def done(self, cell: Cell) -> None:
-        """A cell was measured, validly or not."""
-        self._done[cell.id] = cell
+        """A cell was measured, validly or not. One that the operator ended says nothing of its layout."""
+        if not any(mark.code == CANCELLED.code for mark in cell.marks):
+            self._done[cell.id] = cell
 
     def failed(self, cells: Iterable[str]) -> None:
         """The layout of these cells could not be built."""
@@ -68,6 +70,8 @@ class Rankings:
         sure = f"at {self._asked.confidence:g} %"
         if known.answered:
             return f"what was asked of {cell.workload} is known {sure}"
+        if not known.places:
+            return f"too few cells of any layout are valid for {cell.workload}"
         if not known.open:
             return f"the rounds that are left would tell nothing more of {cell.workload} {sure}"
         if cell.layout in self._plan.ceilings:

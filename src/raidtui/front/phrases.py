@@ -86,6 +86,8 @@ def ranking_line(ranked: Ranked) -> str:
 
 def _answer(ranked: Ranked) -> str:
     sure = f"at {ranked.confidence_percent:g} %"
+    if all(one.place is None for one in ranked.layouts):
+        return "nothing can be ranked, since too few cells of every layout are valid"
     if not ranked.answered:
         last = ", nor would they be in the rounds that were left" if ranked.beyond else ""
         return f"not all told apart {sure}{last}"

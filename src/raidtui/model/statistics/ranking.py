@@ -78,7 +78,7 @@ class Standing(NamedTuple):
 
     @property
     def answered(self) -> bool:
-        return not self.open and not self.beyond
+        return bool(self.places) and not self.open and not self.beyond
 
 
 def spent_at(look: int) -> float:
