@@ -205,6 +205,38 @@ def test_raidz_writes_parity_for_every_row_of_a_block_and_pads_it() -> None:
     assert both(pool("mirror", {**off, "copies": 2}), S4M, data=2) == (4, 4)
 
 
+def test_a_part_of_a_block_of_zfs_needs_the_rest_of_it_unless_that_is_in_memory() -> None:
+    off = {"volblocksize": "16K", "compression": "off"}
+
+    def read(load: dict[str, Any]) -> tuple[float, float | None]:
+        found = of(pool("mirror", off), load, data=2)
+        assert found is not None
+        return found.read_low, found.read_high
+
+    assert read(R4K) == (0, 4)
+    assert read({**R4K, "bs": "16KiB"}) == (0, 0)
+    # Of a stream only the first write to a block finds it missing.
+    assert read({**S4M, "bs": "4KiB"}) == (0, 1)
+
+
+def test_what_goes_to_other_disks_than_those_of_the_data_is_told_apart() -> None:
+    def beside(layout: dict[str, Any], load: dict[str, Any], **roles: int) -> tuple[float | None, float]:
+        found = of(layout, load, **roles)
+        assert found is not None
+        return found.low, found.low_beside
+
+    assert beside(md("raid5", chunk="64KiB"), R4K, data=4) == (2, 0)
+    assert beside(md("raid5", chunk="64KiB", journal="@journal"), R4K, data=4, journal=1) == (4, 2)
+    cached = {"bcache": {"on": md("raid1"), "cache": "@fast", "congestion": "off"}}
+    assert beside(cached, R4K, data=2, fast=1) == (3, 1)
+    # The volume keeps its data on what has a journal of its own.
+    volume = {"lvm": {"on": md("raid5", chunk="64KiB", journal="@journal")}}
+    assert beside(volume, R4K, data=4, journal=1) == (4, 2)
+    off = {"volblocksize": "4K", "compression": "off"}
+    assert beside(pool("stripe", off), FSYNC, data=1) == (2, 0)
+    assert beside(pool("stripe", off, log="@log"), FSYNC, data=1, log=1) == (2, 1)
+
+
 def test_what_zfs_has_to_keep_at_once_goes_to_its_log_as_well() -> None:
     off = {"volblocksize": "4K", "compression": "off"}
     # The data, and a log block: 4 KiB of it at least, 8 KiB where the record's head needs a page of its own.

@@ -146,6 +146,19 @@ def test_data_disks_are_those_that_the_plan_names_and_a_journal_is_none() -> Non
     assert one.share == pytest.approx(350 / 800)
 
 
+def test_what_a_journal_takes_costs_the_disks_of_the_data_nothing() -> None:
+    uses = [use("a", 700), use("b", 700), use("j", 1400, role="journal")]
+    logged = Amplification("2 copies, all of it through the journal as well", 4.0, 4.0, low_beside=2.0)
+    one = account(*bare("a", "b", alone=1000, together=1600),
+                  cell("array", 700, uses, data_disks=("a", "b"), expected_write_amplification=logged))  # fmt: skip
+    assert one.share == pytest.approx(700 / 800)
+    # What a cache has taken has yet to be written once.
+    back = Amplification("into the cache, and written back later", 1.0, 2.0, low_beside=1.0)
+    one = account(*bare("a", "b", alone=1000, together=1600),
+                  cell("array", 800, uses, data_disks=("a", "b"), expected_write_amplification=back))  # fmt: skip
+    assert one.share == pytest.approx(0.5)
+
+
 LIMITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # In the order in which they are looked for: each case has everything that the later ones show as well.
     "kernel thread": ({"threads": {"md127_raid5": 98.5}, "cpu_cores_used": 8.0}, {}),

@@ -25,9 +25,11 @@ class _Sum(NamedTuple):
     high: float | None
     read_low: float
     read_high: float | None
+    beside: float
+    """Of `low`, what goes to disks that do not keep the data."""
 
 
-_DISK = _Sum(1.0, 1.0, 0.0, 0.0)
+_DISK = _Sum(1.0, 1.0, 0.0, 0.0, 0.0)
 
 
 def expected(layout: Node, roles: Mapping[str, Role], pattern: Pattern) -> Amplification | None:
@@ -45,12 +47,14 @@ def expected(layout: Node, roles: Mapping[str, Role], pattern: Pattern) -> Ampli
     if len(lows) < len(sums):
         return Amplification(words)
     reads = [one.read_high for one in sums if one.read_high is not None]
+    least = min(sums, key=lambda one: one.low or 0.0)
     return Amplification(
         words,
         round(min(lows), 4),
         round(max(highs), 4) if len(highs) == len(sums) else None,
         round(min(one.read_low for one in sums), 4),
         round(max(reads), 4) if len(reads) == len(sums) else None,
+        round(least.beside, 4),
     )
 
 
@@ -75,7 +79,7 @@ def _writes(pattern: Pattern, block_bytes: int) -> Writes:
 def _of(node: Node, roles: Mapping[str, Role], writes: Writes, why: list[str]) -> _Sum:
     spread = amplifies(all_layers()[node.kind], node.spec, counts_of(node, roles), writes)
     why.append(spread.why)
-    total = _Sum(0.0, 0.0, 0.0, 0.0)
+    total = _Sum(0.0, 0.0, 0.0, 0.0, 0.0)
     for name, share in spread.inputs.items():
         below = _mean(node, name, roles, share.writes, why)
         total = _added(total, share, below)
@@ -91,7 +95,7 @@ def _mean(node: Node, name: str, roles: Mapping[str, Role], writes: Writes, why:
     devices = sum(count for _, count in found)
     columns = zip(*([(None if value is None else value * count) for value in one] for one, count in found), strict=True)
     means = [None if None in column else sum(v for v in column if v is not None) / devices for column in columns]
-    return _Sum(means[0], means[1], means[2] or 0.0, means[3])
+    return _Sum(means[0], means[1], means[2] or 0.0, means[3], means[4] or 0.0)
 
 
 def _added(total: _Sum, share: Share, below: _Sum) -> _Sum:
@@ -104,6 +108,7 @@ def _added(total: _Sum, share: Share, below: _Sum) -> _Sum:
         _plus(total.high, high),
         total.read_low + share.reads_low + (share.low or 0.0) * below.read_low,
         _plus(total.read_high, read_high),
+        total.beside + ((share.low or 0.0) * below.beside if share.keeps else low or 0.0),
     )
 
 

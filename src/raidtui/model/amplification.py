@@ -21,3 +21,5 @@ class Amplification(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Read at least before something can be written (read-modify-write)."""
     read_high: float | None = 0.0
     """Read at most; None where nothing bounds it."""
+    low_beside: float = 0.0
+    """Of `low`, what goes to disks that do not keep the data: journals, logs, caches."""

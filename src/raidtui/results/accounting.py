@@ -152,7 +152,11 @@ def _account(
 
 
 def _taken(cell: Cell) -> float | None:
-    """Bytes that disks have to move at least for each byte of the workload, reads that come before writes not counted."""
+    """Bytes that the disks of the data have to move at least for each byte of the workload.
+
+    Reads that come before writes are not counted, nor is what journals, logs and caches take: that is on other disks. What
+    only a cache has taken as yet counts once all the same: the disks of the data are to keep it.
+    """
     summary = cell.summary
     moved = sum(one.bytes for one in directions(summary))
     written = summary.written_bytes if summary else 0
@@ -161,7 +165,7 @@ def _taken(cell: Cell) -> float | None:
     expected = cell.expected_write_amplification
     if expected is None or expected.low is None:
         return None
-    return 1 + written / moved * (expected.low - 1)
+    return 1 + written / moved * (max(1.0, expected.low - expected.low_beside) - 1)
 
 
 def _links(one: Extract) -> dict[str, float]:

@@ -46,10 +46,10 @@ def amplifies(spec: ZpoolSpec, counts: Mapping[str, int], writes: Writes) -> Spr
     if reduced and writes.reducible:
         unknown = {names[group.devices]: Share(None, None, below) for group in holding}
         return Spread(unknown, f"ZFS has {' and '.join(reduced)} on: how much becomes less, only the data tells")
-    blocks, words = _blocks(spec, writes)
+    blocks, read, words = _blocks(spec, writes)
     kept = copies(spec)
     of_data = [_on(group, block_bytes(spec), ashift(spec)) for group in holding]
-    shares = _shared(holding, names, of_data, (blocks[0] * kept, blocks[1] * kept), below)
+    shares = _shared(holding, names, of_data, (blocks[0] * kept, blocks[1] * kept), below, reads_high=read)
     why = f"{words}, on {holding[0].kind} {_text(of_data)}" + (f", {kept} copies" if kept > 1 else "")
     if logged := _logged(spec, given, found, writes):
         log = [group for group in found if group.role == "log"] or [group for group in found if group.role == "member"]
@@ -90,18 +90,22 @@ def _is_on(given: Mapping[str, str | int], name: str, off: str) -> bool:
     return str(given.get(name, default)) != off
 
 
-def _blocks(spec: ZpoolSpec, writes: Writes) -> tuple[Range, str]:
-    """Whole blocks (volblocksize, recordsize) for each byte: writes within one transaction group share a block."""
+def _blocks(spec: ZpoolSpec, writes: Writes) -> tuple[Range, float, str]:
+    """Whole blocks (volblocksize, recordsize) for each byte, and what is read for it at most.
+
+    Writes within one transaction group share a block. One that is written in part is read before (dbuf.c,
+    dmu_buf_will_dirty), unless it is in memory.
+    """
     block, size_ = block_bytes(spec), writes.block_bytes
     named = size_text(block)
     if size_ % block == 0:
-        return (1.0, 1.0), f"whole blocks of {named}"
+        return (1.0, 1.0), 0.0, f"whole blocks of {named}"
     if not writes.random:
         # Of a stream every block is written once it is full, or as far as it was filled when a transaction group ended.
-        return (1.0, 1.0), f"blocks of {named}, filled by what follows"
+        return (1.0, 1.0), 1.0, f"blocks of {named}, filled by what follows"
     touched = _touched(size_, block)
     words = f"whole blocks of {named} for {size_text(size_)} each, {touched:.3g} unless some meet in one"
-    return (1.0, touched), words
+    return (1.0, touched), touched, words
 
 
 def _touched(size_: int, block: int) -> float:
@@ -126,12 +130,13 @@ def _on(group: Group, block: int, shift: int) -> Range:
 
 def _shared(
     found: list[Group], names: Mapping[tuple[int, ...], str], of_each: list[Range], times: Range, below: Writes,
-    *, keeps: bool = True,
+    *, keeps: bool = True, reads_high: float = 0.0,
 ) -> dict[str, Share]:  # fmt: skip
-    """A pool stripes over its vdevs: each takes as much as any other."""
+    """A pool stripes over its vdevs: each takes as much as any other, and is read as much."""
     shares: dict[str, Share] = {}
     for group, (low, high) in zip(found, of_each, strict=True):
-        share = Share(low * times[0] / len(found), high * times[1] / len(found), below, keeps=keeps)
+        share = Share(low * times[0] / len(found), high * times[1] / len(found), below,
+                      reads_high=reads_high / len(found), keeps=keeps)  # fmt: skip
         name = names[group.devices]
         shares[name] = _sum(shares[name], share) if name in shares else share
     return shares
@@ -140,7 +145,8 @@ def _shared(
 def _sum(one: Share, other: Share) -> Share:
     low = None if one.low is None or other.low is None else one.low + other.low
     high = None if one.high is None or other.high is None else one.high + other.high
-    return one._replace(low=low, high=high, keeps=one.keeps or other.keeps)
+    reads_high = None if one.reads_high is None or other.reads_high is None else one.reads_high + other.reads_high
+    return one._replace(low=low, high=high, reads_high=reads_high, keeps=one.keeps or other.keeps)
 
 
 def _logged(
