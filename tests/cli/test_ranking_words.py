@@ -43,6 +43,8 @@ def test_the_answer_is_one_line():
     assert "raid0 is best at 95 %" in ranking_line(alone)
     assert "the order is known at 95 %, and raid0 is best" in ranking_line(msgspec.structs.replace(alone, question="order"))
     assert "not all told apart at 95 %" in ranking_line(msgspec.structs.replace(RANKED, answered=False))
+    nobody = msgspec.structs.replace(RANKED, answered=False, layouts=RANKED.layouts[3:])
+    assert "nothing can be ranked, since too few cells of every layout are valid" in ranking_line(nobody)
 
 
 def test_the_table_has_places_and_since_when_they_are_known(capsys):

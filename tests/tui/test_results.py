@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
@@ -17,15 +18,17 @@ from pictures import same_picture
 from pilot import LARGE, SMALL, drive, until
 from textual.widgets import OptionList, Static
 
+from raidtui.base.text import clean
 from raidtui.front.results_files import results_folder
 from raidtui.model.convert import encode
 from raidtui.model.mark import Mark
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import RunInfo, RunList
-from raidtui.model.result import marked
+from raidtui.model.result import Ranked, RankedLayout, marked
+from raidtui.model.statistics.ranking import Told
 from raidtui.results.formats import FORMATS
 from raidtui.results.library import index
-from raidtui.tui.results import library
+from raidtui.tui.results import library, pages
 from raidtui.tui.results.compare_view import CompareView
 from raidtui.tui.results.library_pane import LibraryPane
 from raidtui.tui.results.view import PAGES, ResultView
@@ -363,6 +366,22 @@ def test_the_cell_reached_says_where_the_rest_went(stage, shelf):
         assert "limited" not in str(said.render())
 
     scene(stage, act)
+
+
+def test_the_first_page_says_what_was_asked_of_a_campaign_and_what_is_known():
+    ranked = Ranked(
+        "w", "best", 95, 5, "IOPS", True,
+        (RankedLayout("raid0", 1, 9012.0, 3), RankedLayout("raid10", 1, 8990.0, 3), RankedLayout("raid5", 3, 2500.0, 2),
+         RankedLayout(HOSTILE, None, None, 0)),
+        (Told("raid0", "raid5", "apart", 2, 3.6), Told("raid0", "raid10", "close", 3, 1.002)), 3, 12, 77.0, 336.0, 37,
+    )  # fmt: skip
+    assert "Ranking" not in pages.summary(result(), 100).plain
+    page = pages.summary(msgspec.structs.replace(result(), ranking=(ranked,)), 100).plain
+    assert "w: raid0, raid10 share the first place (within 5 %) at 95 %, after 3 of 12 rounds" in page
+    assert "1 raid0: 9,012 in 3 rounds; better than raid5 (3.60×, round 2)" in page
+    assert "3 raid5: 2,500 in 2 rounds\n" in page
+    assert "raid0 and raid10: within 5 % of each other, round 3" in page
+    assert clean(HOSTILE, 20)[:10] in page
 
 
 def test_escape_leaves_the_playhead_first(stage, shelf):

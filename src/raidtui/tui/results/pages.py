@@ -8,6 +8,8 @@ from typing import Any
 from textual.content import Content
 
 from raidtui.base.text import clean, plural
+from raidtui.front.phrases import ranking_line
+from raidtui.front.standings import pairs, places
 from raidtui.model.result import Built, Result
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.buildings import building_words, measured_on
@@ -47,9 +49,23 @@ def summary(result: Result, width: int) -> Content:
         sheet.para(note, mark="⚠", style=WARN)
     for problem in result.problems:
         sheet.para(f"{problem.message} [{problem.code}]", mark="✗", style=BAD)
+    _rankings(sheet, result)
     _matrix(sheet, comparison)
     _where(sheet, comparison)
     return sheet.content()
+
+
+def _rankings(sheet: Sheet, result: Result) -> None:
+    """What was asked of the campaign, and what is known: each layout with its place."""
+    for ranked in result.ranking:
+        sheet.head("Ranking", ranked.metric)
+        sheet.para(ranking_line(ranked), style="" if ranked.answered else WARN)
+        for one in places(ranked):
+            behind = f"; better than {one.behind}" if one.behind else ""
+            words = f"{one.layout}: {one.value} in {plural(one.rounds, 'round')}{behind}"
+            sheet.para(words, mark=f"{one.place:>3}", indent=1)
+        for sentence in pairs(ranked):
+            sheet.para(sentence, indent=5, style=MUTED)
 
 
 def _where(sheet: Sheet, comparison: Comparison) -> None:
