@@ -178,6 +178,8 @@ def test_nothing_is_faster_than_its_links() -> None:
     assert codes(evidence(replace(cell(), summary=Summary(read=replace(direction(), bytes_per_s=15e9))))) == []
     emulated = replace(alone("S1", 9e9), devices={"nvme1n1": use("target", "S1", read_bytes=10**12)}, seconds=20.0)
     assert codes(evidence(fast, earlier=(emulated,))) == []  # such a link is no wire
+    other = replace(emulated, devices={"nvme9n1": use("target", "S9", read_bytes=10**12)})
+    assert codes(evidence(fast, earlier=(other,))) == ["above-link"]  # that of a disk of another layout says nothing
 
 
 def alone(disk: str, bytes_per_s: float, block: int = MIB) -> Cell:

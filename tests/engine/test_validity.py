@@ -12,7 +12,7 @@ from raidtui.engine.validity import CHECKS, MEANINGS, marks
 from raidtui.engine.validity.evidence import Evidence
 from raidtui.model.mark import WEIGHTS, Mark
 from raidtui.model.measure import Direction, Summary
-from raidtui.model.result import Cell, DeviceUse, marked, marks_of
+from raidtui.model.result import Cell, DeviceUse, Pass, Steady, marked, marks_of
 
 MIB = 1 << 20
 WRITES = Summary(write=Direction(100, 100 * MIB, 100.0, 1e8, 1.0), runtime_s=1.0, jobs=1)
@@ -84,6 +84,16 @@ def test_reasons_of_files_that_are_older_than_marks_are_marks() -> None:
     old = Cell("a/w/1", "a", "w", 1, False, ("the array resynced",))
     assert marks_of(old) == (Mark("invalid-cell", "the array resynced"),)
     assert marks_of(marked(old, (Mark("b", "x", "caution"),))) == (Mark("b", "x", "caution"),)
+
+
+def test_each_pass_of_a_cell_may_be_followed_by_a_look_of_udev() -> None:
+    """It reads some 0.7 MB of a device that was closed: 18 MB after 25 passes of writes."""
+    looked = CLEAN._replace(target_read_bytes=18 * MIB)
+    assert codes(looked) == ["bytes-disagree"]
+    passes = tuple(Pass(12.0 * number, WRITES) for number in range(25))
+    steady = msgspec.structs.replace(CELL, steady=Steady(passes, 25, (21, 25), {}))
+    assert codes(looked._replace(cell=steady)) == []
+    assert codes(looked._replace(cell=steady, target_read_bytes=300 * MIB)) == ["bytes-disagree"]
 
 
 def on_bcache(counted: int, backing: int, cache: int, name: str = "bcache0") -> Evidence:

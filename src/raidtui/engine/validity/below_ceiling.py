@@ -45,7 +45,7 @@ def find(evidence: Evidence) -> Iterator[Mark]:
         if flow is None or not flow.ios:
             continue
         rate = flow.bytes_per_s
-        if carried is not None and rate > LINK_SLACK * carried and _is_wire(evidence, carried):
+        if carried is not None and rate > LINK_SLACK * carried and _is_wire(evidence):
             yield LINK.mark(f"{rate / 1e9:.2f} GB/s were {word}, and the links of {plural(len(disks), 'disk')} "
                             f"carry {carried / 1e9:.2f} GB/s")  # fmt: skip
             continue
@@ -55,17 +55,21 @@ def find(evidence: Evidence) -> Iterator[Mark]:
                                 f"itself, come to {alone / 1e6:.0f} MB/s")  # fmt: skip
 
 
-def _is_wire(evidence: Evidence, carried: float) -> bool:
-    """Whether the link is what it says: no disk counted more than goes through it. One of a virtual machine need not be."""
-    disks = len(evidence.members)
+def _is_wire(evidence: Evidence) -> bool:
+    """Whether the links are what they say: none of these disks ever counted more than goes through its own.
+
+    One of a virtual machine need not be.
+    """
+    links = {use.disk: link_bytes_per_s((evidence.disks[use.disk],)) for use in evidence.members.values()}
     for cell in (evidence.cell, *evidence.earlier):
         if cell.summary is None:
             continue
-        users = [use for use in cell.devices.values() if use.disk]
-        moved = max((max(use.read_bytes, use.written_bytes) for use in users), default=0)
-        # The disks of one layout are alike as a rule; a ramp makes the counters cover more than the runtime.
-        if moved > LINK_SLACK * carried / disks * max(cell.seconds, cell.summary.runtime_s):
-            return False
+        # A ramp makes the counters cover more than the runtime.
+        seconds = max(cell.seconds, cell.summary.runtime_s)
+        for use in cell.devices.values():
+            carries = links.get(use.disk)
+            if carries is not None and max(use.read_bytes, use.written_bytes) > LINK_SLACK * carries * seconds:
+                return False
     return True
 
 

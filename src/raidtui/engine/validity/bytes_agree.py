@@ -36,7 +36,8 @@ def find(evidence: Evidence) -> Iterator[Mark]:
         return
     read = summary.read.bytes if summary.read else 0
     # What udev reads when a job closes the device is not the workload's; in a ramp the workload keeps no count itself.
-    probes = PROBE_BYTES * max(1, summary.jobs)
+    passes = len(evidence.cell.steady.passes) if evidence.cell.steady is not None else 1
+    probes = PROBE_BYTES * max(1, summary.jobs) * max(1, passes)
     for verb, said, counted, extra in (
         ("read", read, evidence.target_read_bytes, probes),
         ("written", summary.written_bytes, evidence.target_written_bytes, 0),
