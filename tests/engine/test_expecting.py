@@ -70,6 +70,10 @@ def test_a_small_write_on_raid5_writes_a_page_and_its_parity_and_reads_both_befo
     three = of(md("raid5", chunk="64KiB"), R4K, data=3)
     assert three is not None
     assert (three.low, three.read_low) == (2, 1)
+    # Half a KiB needs the rest of its own page, too: of three members two pages whichever way, 8192 ÷ 512.
+    part = of(md("raid5", chunk="64KiB"), {**R4K, "bs": "512B"}, data=3)
+    assert part is not None
+    assert (part.low, part.read_low) == (16, 16)
     # Half a KiB still writes two pages: 8192 ÷ 512.
     assert both(md("raid5", chunk="64KiB"), {**R4K, "bs": "512B"}, data=4) == (16, 16)
 
@@ -244,6 +248,16 @@ def test_what_zfs_has_to_keep_at_once_goes_to_its_log_as_well() -> None:
     assert both(pool("stripe", off, log="@log", mirrored=["log"]), FSYNC, data=1, log=2) == (1 + 2, 1 + 4)
     assert both(pool("stripe", {**off, "sync": "disabled"}), FSYNC, data=1) == (1, 1)
     assert both(pool("stripe", {**off, "sync": "always"}), R4K, data=1) == (2, 3)
+
+
+def test_whole_records_past_memory_are_only_pointed_at_in_the_log() -> None:
+    def dataset(**properties: str) -> dict[str, Any]:
+        given = {"compression": "off", "recordsize": "16K", **properties}
+        return {"zpool": {"vdevs": [{"stripe": "@data"}], "dataset": {"properties": given}}}
+
+    assert both(dataset(), {**FSYNC, "bs": "16KiB"}, data=1) == (1, None)
+    assert both(dataset(direct="disabled"), {**FSYNC, "bs": "16KiB"}, data=1) == (2, None)
+    assert both(dataset(), FSYNC, data=1) == (2, None)
 
 
 def test_a_sync_of_a_file_writes_metadata_that_nothing_bounds() -> None:

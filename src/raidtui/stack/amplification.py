@@ -88,8 +88,8 @@ def rows(block_bytes: int, chunk_bytes: int, data: int, parity: int) -> Rows:
     """Writes of this size, each at a multiple of it, on stripes of `data` chunks and `parity` more.
 
     Parity is written for every page of a row that is touched. What is read first is the cheaper of two: old data and old
-    parity of what is written (read-modify-write), or the rest of the row (reconstruct-write); a whole row needs neither
-    (drivers/md/raid5.c, handle_stripe_dirtying).
+    parity of what is written (read-modify-write), or the rest of the row (reconstruct-write), to which a page belongs that
+    is written in part; a whole row needs neither (drivers/md/raid5.c, handle_stripe_dirtying).
     """
     stripe = chunk_bytes * data
     length = -(-block_bytes // PAGE_BYTES) * PAGE_BYTES
@@ -102,7 +102,8 @@ def rows(block_bytes: int, chunk_bytes: int, data: int, parity: int) -> Rows:
             whole, rest = divmod(piece, chunk_bytes)
             for columns, deep in ((whole + 1, rest), (whole, chunk_bytes - rest if whole else 0)):
                 written += deep * (columns + parity)
-                read += deep * min(columns + parity, data - columns) if columns < data else 0
+                rest_of_row = data if block_bytes < PAGE_BYTES else data - columns
+                read += deep * min(columns + parity, rest_of_row) if columns < data else 0
                 partial += deep * parity if columns < data else 0
             at, left = 0, left - piece
     total = places * block_bytes
