@@ -175,3 +175,63 @@ def test_a_slip_is_told_in_the_unit_that_was_published():
 def test_columns_of_unlike_workloads_are_not_one_cell():
     table = read(WRONG["a slow disk among its like"][3])
     assert set(table.workloads) == {"Seq Read", "Rnd 4k Read"}
+
+
+def codes(text):
+    return [finding.code for finding in lint(read(text))]
+
+
+def test_points_group_where_a_file_has_its_fractions_behind_commas():
+    text = """
+Aufbau;Workload;IOPS;MB/s;% von raid0
+raid0;Random read 4k QD32;412.345;1.688,97;100,0
+raid5;Random read 4k QD32;398.771;1.633,37;96,7
+"""
+    assert codes(text) == []
+    assert {f.value for f in read(text).figures if f.metric == "iops"} == {412345, 398771}
+    assert codes(text.replace("1.633,37", "1.933,37")) == ["iops-bandwidth", "percent-mismatch"][:1]
+    thousandths = read("Aufbau;Workload;GB/s;ms Latenz\nraid0;seq read 1M;12,411;0,5\n").figures
+    assert thousandths[0].value == 12.411
+
+
+def test_changes_are_held_against_their_numbers():
+    text = "Filesystem,seq write 1M (MB/s),change vs ext4\next4,1840,0%\nxfs,1932,+5%\nbtrfs,1656,-10%\n"
+    assert codes(text) == []
+    assert codes(text.replace("+5%", "+15%")) == ["percent-mismatch"]
+    assert codes("FS,seq write 1M (MB/s),overhead vs ext4\next4,1840,0%\nbtrfs,1656,10%\n") == []
+
+
+def test_rows_of_one_workload_in_two_metrics_are_one_cell():
+    text = "test,ext4,xfs\n4k random read QD32 (IOPS),198231,201877\n4k random read QD32 (MB/s),812,827\n"
+    assert codes(text) == []
+    assert codes(text.replace("827", "527")) == ["iops-bandwidth"]
+
+
+def test_percentages_whose_heading_names_both_layouts():
+    text = ("Test,RAID0 MB/s,RAID5 MB/s,RAID6 MB/s,RAID5 % of RAID0,RAID6 (% of RAID0)\n"
+            "Seq write 1M,11873,2614,1987,22.0%,16.7%\nSeq read 1M,25612,24412,24103,95.3%,94.1%\n")  # fmt: skip
+    assert codes(text) == []
+    assert codes(text.replace("94.1%", "84.1%")) == ["percent-mismatch"]
+
+
+@pytest.mark.parametrize(("claim", "breaks", "keeps"), [
+    ("xfs never falls below 90 % of ext4", 880, 1400),
+    ("xfs is at most 5 % slower than ext4", 940, 1400),
+    ("xfs is not slower than ext4", 990, 1400),
+    ("xfs is no more than 5 % faster than ext4", 1100, 600),
+    ("xfs is within 5 % of ext4", 1100, 1040),
+])  # fmt: skip
+def test_claims_in_words(claim, breaks, keeps):
+    text = "layout,workload,IOPS\next4,4k randread,1000.0\nxfs,4k randread,{}.0\n# claim: {}\n"
+    assert codes(text.format(breaks, claim)) == ["claim-broken"]
+    assert codes(text.format(keeps, claim)) == []
+
+
+def test_what_was_measured_is_no_claim_of_a_tolerance():
+    text = "layout,workload,IOPS\next4,4k randread,1000\nxfs,4k randread,1204\n# claim: xfs is 20 % faster than ext4\n"
+    assert codes(text) == []
+
+
+def test_a_table_in_utf_16_is_read():
+    table = read_table(Source("t.csv", "layout;workload;IOPS\na;4k randread;100000\n".encode("utf-16")))
+    assert table.figures[0].value == 100000

@@ -6,6 +6,7 @@ bytes, MiB is 2²⁰.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
@@ -15,6 +16,8 @@ from msgspec import Meta
 TABLE_SCHEMA: Final = "raidtui.table/1"
 MAX_TABLE_BYTES: Final = 64 << 20
 MAX_FIGURES: Final = 200_000
+LARGEST: Final = 1e18
+"""No figure is larger, whatever its unit."""
 
 Label = Annotated[str, Meta(max_length=400)]
 Text = Annotated[str, Meta(max_length=4000)]
@@ -41,6 +44,14 @@ Unit = Literal[
     "IOPS", "B/s", "kB/s", "MB/s", "GB/s", "KiB/s", "MiB/s", "GiB/s", "Mbit/s", "Gbit/s",
     "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "sectors", "ns", "us", "ms", "s", "%", "cores", "operations",
 ]  # fmt: skip
+
+UNITS_OF: Final[Mapping[Metric, frozenset[str]]] = MappingProxyType({
+    "bandwidth": frozenset(RATE_UNITS), "iops": frozenset({"IOPS"}), "latency": frozenset(TIME_UNITS),
+    "share": frozenset({"%"}), "utilisation": frozenset({"%"}), "cpu": frozenset({"%", "cores"}),
+    "amount": frozenset({*SIZE_UNITS, "operations"}), "time": frozenset(TIME_UNITS), "request-size": frozenset(SIZE_UNITS),
+    "depth": frozenset({"operations"}), "merges": frozenset({"IOPS"}), "service-time": frozenset(TIME_UNITS),
+})  # fmt: skip
+"""What each metric may be counted in."""
 
 Pattern = Literal["read", "write", "mixed"]
 

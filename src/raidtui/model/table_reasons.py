@@ -36,13 +36,14 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "claim-broken": (
         "A claim that the numbers break",
-        "The text says that two things differ by no more than so many percent; the numbers beside it differ by more.",
+        "The text says that two things differ by no more than so many percent, or that one is not less than the other; the "
+        "numbers beside it differ by more.",
         "Say what the numbers say.",
     ),
     "outlier": (
         "One of several like disks is unlike the others",
         "Disks of one model under one workload differ little. This one is at least ten percent and six robust standard "
-        "deviations away from their median.",
+        "deviations away from their median (25 percent where there are three, or by their latencies).",
         "Look at its link, its temperature, its log and what else was using it, and measure it again.",
     ),
     "table-unreadable": (

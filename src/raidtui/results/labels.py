@@ -24,9 +24,13 @@ _PERCENTS: Final = (
     ("read_percent", re.compile(r"(\d{1,3})\s*rdpct", re.IGNORECASE)),
     ("read_percent", re.compile(r"(\d{1,3})\s*/\s*\d{1,3}\s*r/w", re.IGNORECASE)),
     ("read_percent", re.compile(r"(\d{1,3})\s*%\s*reads?(?![a-z])", re.IGNORECASE)),
+    ("read_percent", re.compile(r"(?<!\d)(\d{1,3})\s*r(?:ead)?\s*[/:+-]\s*\d{1,3}\s*w(?:rite)?(?![a-z])", re.IGNORECASE)),
+    ("read_percent", re.compile(r"(?<![a-z])r(?:ead)?\s?(\d{1,3})\s*[/:+-]?\s*w(?:rite)?\s?\d{1,3}(?!\d)", re.IGNORECASE)),
     ("random_percent", re.compile(r"(\d{1,3})\s*(?:randompct|%\s*(?:rng|rand(?:om)?)(?![a-z]))", re.IGNORECASE)),
     ("sequential_percent", re.compile(r"(\d{1,3})\s*%\s*seq", re.IGNORECASE)),
 )
+_HALVES: Final = re.compile(r"(?<![\d.])(\d{1,2})\s?[/:]\s?(\d{1,2})(?![\d.])")
+_OTHER_HALVES: Final = re.compile(r"writes?\s*[/:,]\s*read|seq", re.IGNORECASE)
 _READ: Final = re.compile(r"(?<![a-z])(?:rand|rnd|seq|re|f)?read|чтени|lecture|lesen|读", re.IGNORECASE)
 _WRITE: Final = re.compile(r"(?<![a-z])(?:rand|rnd|seq|re|f)?writ|запис|recording|écriture|schreib|写", re.IGNORECASE)
 _RANDOM: Final = re.compile(r"(?<![a-z])(?:rand|rnd)|случайн|aléatoire|zufäll|随机", re.IGNORECASE)
@@ -60,7 +64,7 @@ def read_label(label: str) -> Said:
     threads, depth = _threads_and_depth(text)
     fsync = _number(_FSYNC, text)
     reads, writes = bool(_READ.search(text)), bool(_WRITE.search(text))
-    read_percent = percents.get("read_percent")
+    read_percent = percents.get("read_percent", _halves(text))
     pattern_said: Pattern | None = "mixed" if reads and writes else "read" if reads else "write" if writes else None
     if read_percent is not None:
         pattern_said = "read" if read_percent == 100 else "write" if read_percent == 0 else "mixed"
@@ -104,7 +108,7 @@ def _fio(text: str) -> Said | None:
     # Runs of unlike jobs, mixes of block sizes and job files say more than one thing.
     if len(re.findall(r"(?:^|\s)--?name[= ]", text)) > 1 or re.search(r"\.(?:fio|ini|job)(?:\s|$)", text):
         return None
-    one_block = "bssplit" not in options and not {",", "-"} & set(options.get("bs", ""))
+    one_block = not {"bssplit", "bsrange", "blocksize_range"} & set(options) and not {",", "-"} & set(options.get("bs", ""))
     pattern: Pattern = "mixed" if rw in ("rw", "readwrite", "randrw") else "read" if "read" in rw else "write"
     flushes = [_whole(options[name]) for name in ("fsync", "fdatasync") if name in options]
     return Said(
@@ -151,6 +155,14 @@ _TOOLS: Final[tuple[tuple[str, Callable[[str], Said | None]], ...]] = (
 def _options(text: str) -> Iterator[tuple[str, str]]:
     for match in re.finditer(r"(?:^|\s)--?([A-Za-z_]+)(?:=|\s+)([^\s-]\S*)", text):
         yield match.group(1).lower().replace("block_size", "bs"), match.group(2).strip("\"'")
+
+
+def _halves(text: str) -> float | None:
+    """Reads of `randrw 70/30`: reads come first, unless the label says something else."""
+    match = _HALVES.search(text)
+    if match is None or int(match.group(1)) + int(match.group(2)) != 100 or _OTHER_HALVES.search(text):
+        return None
+    return float(match.group(1))
 
 
 def _threads_and_depth(text: str) -> tuple[int | None, int | None]:

@@ -15,12 +15,17 @@ from raidtui.results.published import Published, read_number
 MAX_COLUMNS: Final = 1000
 _RULE: Final = re.compile(r"[\s|:+=-]*-{2,}[\s|:+=-]*")
 _DIRECTIVE: Final = re.compile(r"\s*#\s*([A-Za-z]+)(?:\s+([^:]{1,200}))?:\s*(.*)")
-_CELL: Final = re.compile(r"([~≈<>+-]?\s?(?:\d[\d\s.,'\u00a0\u2009\u202f]*)(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?")
+_CELL: Final = re.compile(r"([~≈<>+−-]?\s?(?:\d[\d\s.,'\u00a0\u2009\u202f]*)(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?")
 _COUNTED: Final = re.compile(r"([kKMG])\s*(iops|io/s|ops/s|ops/sec|ops)?", re.IGNORECASE)
 _SPREAD: Final = re.compile(r"\s*(?:±|\+/-|\+-)\s*\d[\d.,]*\s?%?")
 _FOOTNOTE: Final = re.compile(r"\s*(?:[*†‡]+|\[\w{1,3}\]|\^\d)$")
 _TIMES: Final = {"us": "us", "µs": "us", "μs": "us", "usec": "us", "мкс": "us", "ms": "ms", "msec": "ms", "мс": "ms",
                  "ns": "ns", "nsec": "ns", "s": "s", "sec": "s"}  # fmt: skip
+_COMMA: Final = re.compile(r"\D?\d+(?:[.\s]\d{3})*,(?:\d{1,2}|\d{4,})|\D?\d{1,3}(?:\.\d{3})+,\d+|0,\d+")
+"""Numbers that have a fraction behind a comma, for certain; and those behind a point."""
+_POINT: Final = re.compile(r"\D?\d+(?:[,\s]\d{3})*\.(?:\d{1,2}|\d{4,})|\D?\d{1,3}(?:,\d{3})+\.\d+|0\.\d+")
+_GROUPS: Final = re.compile(r"\D?[1-9]\d{0,2}(?:\.\d{3})+")
+_THOUSANDTHS: Final = re.compile(r"\D?\d{1,3},\d{3}")
 NOTHING: Final = frozenset({"", "-", "–", "—", "n/a", "na", "nan", "none", "null", "?", "*", "n/a*", "x", "✗"})
 
 
@@ -67,7 +72,27 @@ def blocks(lines: list[str], name: str) -> tuple[list[list[Row]], list[Directive
                 found[-1].append(Row(number, cells))
             elif found[-1]:
                 found.append([])
+    rows = [row for block in found for row in block]
+    if _decimal_commas(rows):
+        found = [[row._replace(cells=tuple(map(_with_decimal_point, row.cells))) for row in block] for block in found]
     return [block for block in found if block], directives
+
+
+def _decimal_commas(rows: list[Row]) -> bool:
+    """Whether numbers that can be read in one way only have a comma before their fraction."""
+    numbers = [match.group(1).strip() for row in rows for cell in row.cells if (match := _CELL.fullmatch(cell.strip()))]
+    return any(map(_COMMA.fullmatch, numbers)) and not any(map(_POINT.fullmatch, numbers))
+
+
+def _with_decimal_point(cell: str) -> str:
+    """`412.345` as 412345 and `12,411` as 12.411, where a file writes its fractions behind commas."""
+    match = _CELL.fullmatch(cell)
+    if match is None:
+        return cell
+    number = match.group(1)
+    if _GROUPS.fullmatch(number.strip()):
+        return number.replace(".", "") + cell[match.end(1) :]
+    return number.replace(",", ".") + cell[match.end(1) :] if _THOUSANDTHS.fullmatch(number.strip()) else cell
 
 
 def delimiter_of(lines: list[str]) -> str:

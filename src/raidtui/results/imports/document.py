@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
 from raidtui.base.text import clean
 from raidtui.model.jsonio import read_json
-from raidtui.model.problem import ProblemError, fail
-from raidtui.model.table import MAX_TABLE_BYTES, TABLE_SCHEMA, Figure, Table
+from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.table import LARGEST, MAX_TABLE_BYTES, TABLE_SCHEMA, UNITS_OF, Figure, Table
 from raidtui.results.imports.base import Source
 from raidtui.results.imports.tables import TableReader, short_name
 from raidtui.results.published import read_number
@@ -30,17 +32,47 @@ def schema_named(data: bytes) -> str:
 def read_table(source: Source) -> Table:
     """The numbers of a file. Raises ProblemError: `json`, `schema`, `import-unknown`, `table-unreadable`."""
     if schema_named(source.data) == TABLE_SCHEMA:
-        return table_of(read_json(source.data, max_bytes=MAX_TABLE_BYTES))
+        with named(source):
+            return table_of(read_json(source.data, max_bytes=MAX_TABLE_BYTES))
     from raidtui.results.imports import READERS
 
     known: list[object] = list(READERS.values())
     tables = [one for one in known if isinstance(one, TableReader)]
     claiming = [one for one in tables if one.claims(source) or (source.mapping and one.kind == "published")]
     if not claiming:
+        with named(source):
+            why = _unknown(source)
         names = ", ".join(one.name for one in tables)
-        raise fail("import-unknown", "it holds no numbers in a form that is known here", place=short_name(source.name),
+        raise fail("import-unknown", why, place=short_name(source.name),
                    remedy=f"Known: results and tables of raidtui, and {names}.")  # fmt: skip
     return claiming[0].table([source])
+
+
+def _unknown(source: Source) -> str:
+    """Why nobody claims a file. Raises ProblemError (`json`) where it is JSON that is broken."""
+    if not source.data.strip(b"\xef\xbb\xbf \t\r\n"):
+        return "it is empty"
+    if source.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        value = read_json(source.data.removeprefix(b"\xef\xbb\xbf"), max_bytes=MAX_TABLE_BYTES)
+        schema = value.get("schema")
+        said = f"is of schema {clean(str(schema), 80)!r}" if schema is not None else "says no schema"
+        return f"it {said}; a table is of {TABLE_SCHEMA!r}"
+    return "it holds no numbers in a form that is known here"
+
+
+def _placed(problem: Problem, place: str) -> Problem:
+    return msgspec.structs.replace(problem, place=place)
+
+
+@contextmanager
+def named(source: Source) -> Iterator[None]:
+    """Problems of a document tell which file it is."""
+    try:
+        yield
+    except ProblemError as error:
+        name = short_name(source.name)
+        inside = (f"{name}: {problem.place}" if problem.place[:1] == "$" else problem.place for problem in error.problems)
+        raise ProblemError(*map(_placed, error.problems, inside)) from None
 
 
 def table_of(value: Any) -> Table:
@@ -54,6 +86,12 @@ def table_of(value: Any) -> Table:
         if figure.layout not in table.layouts or figure.workload not in table.workloads:
             missing = figure.layout if figure.layout not in table.layouts else figure.workload
             raise _wrong(f"{clean(missing, 80)!r} is neither a layout nor a workload of this table", f"$.figures[{index}]")
+        if figure.unit not in UNITS_OF[figure.metric]:
+            raise _wrong(f"{figure.metric} is not counted in {figure.unit}", f"$.figures[{index}].unit")
+        if figure.value < 0:
+            raise _wrong(f"{figure.value:g} is less than nothing", f"$.figures[{index}].value")
+        if figure.value > LARGEST:
+            raise _wrong(f"{figure.value:g} is more than anything can do", f"$.figures[{index}].value")
     figures = tuple(figure if _agrees(figure) else msgspec.structs.replace(figure, text="") for figure in table.figures)
     for index, claim in enumerate(table.claims):
         if unknown := next((name for pair in claim.pairs for name in pair if name not in table.layouts), None):

@@ -32,6 +32,8 @@ class Heading(NamedTuple):
     of: str = ""
     other: str = ""
     """For a share that names both: the layout whose it is."""
+    change: bool = False
+    """A share that says how much more or less than the other it is: +5 %, not 105 %."""
 
 
 _WORDS: Final[tuple[tuple[Role, str], ...]] = (
@@ -88,6 +90,14 @@ _EQUALS: Final = re.compile(r"(?:(.*?)\s*,?\s*)?%?\s*\(?([^=%()]+?)\s*=\s*100\s*
 _OF: Final = re.compile(r"(?:%|pct|percent|share|relative|vs\.?)\s*(?:of|to|vs\.?|from|от)?\s+(.+)", re.IGNORECASE)
 _VERSUS: Final = re.compile(
     r"(?:vs\.?|of|relative to|compared (?:to|with))\s+(.+?)\s*[,(]?\s*(?:%|percent)?\)?", re.IGNORECASE
+)
+_WHOSE: Final = re.compile(r"(.+?)[\s,(]*(?:as|in)?[\s(]*(?:%|pct|percent)\s*(?:of|vs\.?)\s+(.+)", re.IGNORECASE)
+"""`RAID5, % of RAID0`."""
+_CHANGE: Final = re.compile(
+    r"(?:rel(?:ative|\.)? )?(?:%\W*)?"
+    r"(?:change|diff(?:erence|\.)?|delta|Δ|gain|loss|improvement|overhead|speed-?up|slow-?down|penalty)"
+    r"\W*(?:%|pct|percent)?\W*(?:(?:vs\.?|to|from|over|of|against)\s+([^()%]+?))?[\s()%]*",
+    re.IGNORECASE,
 )
 _ANY_BASELINE: Final = ("baseline", "base", "reference", "best", "the baseline", "first")
 _THOUSANDS: Final = re.compile(r"k ?iops|(?:iops|tps)\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
@@ -153,9 +163,16 @@ def residual(text: str) -> str:
 def _share(plain: str) -> Heading | None:
     if (both := _EQUALS.fullmatch(plain)) is not None:
         return Heading("share", plain, "share", "%", of=both.group(2).strip(), other=(both.group(1) or "").strip())
+    if (change := _CHANGE.fullmatch(plain)) is not None:
+        of = (change.group(1) or "").strip(" ,")
+        return Heading("share", plain, "share", "%", of="" if of.lower() in _ANY_BASELINE else of, change=True)
     if not _SHARE.search(plain):
         versus = re.fullmatch(r"(?:vs\.?|rel(?:ative)?\.? to)\s+(.+)", plain, re.IGNORECASE)
         return Heading("share", plain, "share", "", of=versus.group(1)) if versus else None
     named = _OF.fullmatch(plain) or _VERSUS.fullmatch(plain)
     of = named.group(1).strip(" ()%,") if named else ""
-    return Heading("share", plain, "share", "%", of="" if of.lower() in _ANY_BASELINE else of)
+    whose = _WHOSE.fullmatch(plain)
+    if whose is not None and not of:
+        of = whose.group(2).strip(" ()%,")
+    other = whose.group(1).strip() if whose is not None else ""
+    return Heading("share", plain, "share", "%", of="" if of.lower() in _ANY_BASELINE else of, other=other)

@@ -13,22 +13,17 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from raidtui.model.table import Asked, Claim, Subject
+from raidtui.model.table import Asked, Subject
 from raidtui.results.imports.cells import Cell, Directive, Row, blocks, delimiter_of, mapped, read_cell, split_row
+from raidtui.results.imports.claim_lines import claims_of
 from raidtui.results.imports.headings import Heading, rate_unit, read_heading, residual
 from raidtui.results.imports.tables import Building, TableReader, lines_of, stem, unreadable
 from raidtui.results.labels import read_label, size_bytes
+from raidtui.results.likes import likes
 
 _HEAD: Final = ("title", "source", "date", "host", "name")
-_DISK: Final = re.compile(
-    r"((?:nvme|sd|ssd|hdd|disk|drive|osd|member)[\s_-]?)(?:\d+(?:n\d+)?|[a-z]{1,2}|#\d+)", re.IGNORECASE
-)
 _DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
-_MODEL_IN_BRACKETS: Final = re.compile(r"(.+?)\s*\(([^()]+)\)(.*)")
-_TOLERANCE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent|per cent|процент)", re.IGNORECASE)
-_SERIAL: Final = re.compile(r"(?=.*\d)(?=.*[A-Z])([A-Z0-9]{5})[A-Z0-9-]{3,25}")
-_LIKE_AT_LEAST: Final = 4
 
 
 class _Columns(NamedTuple):
@@ -72,7 +67,7 @@ def add(making: Building, text: str, name: str) -> None:
     _commands(making, directives, name)
     _baselines(making, settings.get("baseline", ""))
     _likes(making, set(making.layouts) - layouts_before)
-    _claims(making, directives, name, settings.get("baseline", ""))
+    making.claims += claims_of(directives, list(making.layouts), name, settings.get("baseline", ""))
 
 
 class _Block:
@@ -88,6 +83,7 @@ class _Block:
         if not any(heading.role in ("value", "figure") for heading in headings.values()):
             headings |= _results(headings)
         headings |= {index: _by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
+        headings = {index: self._signed(index, heading) for index, heading in headings.items()}
         self._columns = _Columns(headings)
         self._figures = self._columns.of("figure", "share")
         self._taken = {(f.layout, f.workload, f.metric, f.direction) for f in making.figures if f.metric != "share"}
@@ -98,6 +94,16 @@ class _Block:
             self._long()
         else:
             self._wide()
+
+    def _signed(self, index: int, heading: Heading) -> Heading:
+        """A column of percentages with + and - says how much more or less; one of such words without them, nothing."""
+        if heading.role != "share":
+            return heading
+        signed = any(text[:1] in "+-−" and read_cell(text) for row in self._rows[1:] if (text := self._cell(row, index)))
+        if heading.change and not signed:
+            self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whether {heading.text!r} is more or less.")
+            return heading._replace(role="ignored")
+        return heading._replace(change=signed)
 
     def _long(self) -> None:
         labels = self._columns.of("workload")
@@ -116,7 +122,9 @@ class _Block:
             layout = self._layout(row, corner if not names else "")
             workload = "" if names and rows_are_layouts else self._workload(row, labels)
             for index, heading in self._measured(row):
-                if index not in names:
+                if index not in names and heading.role == "share" and names and not rows_are_layouts:
+                    self._share_column(row, index, heading, list(names.values()))
+                elif index not in names:
                     self._put(layout, workload or self._workload(row, labels), heading, row, index)
                 elif rows_are_layouts:
                     whose = self._layout_key(self._cell(row, 0)) if corner else layout
@@ -157,28 +165,34 @@ class _Block:
         rows_are_layouts = first.role == "layout" or (
             first.role == "unknown" and self._rows_are_layouts([self._columns.headings[i].text for i in values])
         )
+        raw = [self._columns.headings[i].text for i in values if self._columns.headings[i].role != "share"]
+        twice = self._told_twice()
         for row in self._rows[1:]:
             for index in values:
                 heading = self._columns.headings[index]
                 if heading.role == "share" and not rows_are_layouts:
-                    self._share_column(row, index, heading, values)
+                    self._share_column(row, index, heading, raw)
                     continue
                 cell = read_cell(self._cell(row, index))
                 if cell is None:
                     continue
                 layout = self._layout_key(self._cell(row, 0) if rows_are_layouts else heading.text)
                 label = heading.text if rows_are_layouts else self._cell(row, 0)
-                workload = self._workload(row, [], label)
+                workload = self._workload(row, [], twice.get(label, label))
                 known = _of_unit(cell.unit or rate_unit(heading.text) or _unit_of(label) or unit, heading.text)
                 if known is None:
                     raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
                 self._put(layout, workload, known, row, index)
 
-    def _share_column(self, row: Row, index: int, heading: Heading, values: Sequence[int]) -> None:
+    def _told_twice(self) -> dict[str, str]:
+        """Rows that are one workload in two metrics (`4k read (IOPS)`, `4k read (MB/s)`): what they are without these."""
+        bare = {label: residual(label) for row in self._rows[1:] if _unit_of(label := self._cell(row, 0))}
+        return {label: name for label, name in bare.items() if name and list(bare.values()).count(name) > 1}
+
+    def _share_column(self, row: Row, index: int, heading: Heading, raw: Sequence[str]) -> None:
         """A column of percentages beside columns of numbers: whose it is, and of whose, where there is but one answer."""
-        shares = [self._columns.headings[i] for i in values if self._columns.headings[i].role == "share"]
-        raw = [self._columns.headings[i].text for i in values if self._columns.headings[i].role != "share"]
-        whose = {id(one): one.other or _own_name(one, raw) for one in shares}
+        shares = [self._columns.headings[i] for i in self._columns.of("share")]
+        whose = {id(one): _named(one.other, raw) or residual(one.other) or _own_name(one, raw) for one in shares}
         layout, of = whose[id(heading)], heading.of
         if not layout:
             others = [name for name in raw if not of or _plain(of) not in _plain(name)]
@@ -202,11 +216,14 @@ class _Block:
             unit, number = "IOPS", number._replace(value=number.value * 1000, half_step=number.half_step * 1000)
         if not unit and metric != "share":
             raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
-        if (unit == "%") != (metric == "share") or (metric == "share" and cell.text[:1] in "+-"):
+        if (unit == "%") != (metric == "share"):
             return
+        text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
+        if heading.change:
+            number = number._replace(value=round(100 + number.value, 6))
+            text = f"{number.value:g}"
         if metric != "share" and (layout, workload, metric, heading.direction) in self._taken:
             layout = self._layout_key(f"{self._rows[0].cells[0]} {layout}".strip())
-        text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
         of = self._cell_of(row) or heading.of if metric == "share" else ""
         round_ = next((int(text) for i in self._columns.of("round") if (text := self._cell(row, i)).isdecimal()), 1)
         self._making.add(layout, workload, metric, number, unit, f"{self._name}:{row.line}", text, of=of,
@@ -316,6 +333,11 @@ def _unit_of(label: str) -> str:
     return heading.unit if heading.role == "figure" else ""
 
 
+def _named(wanted: str, names: Sequence[str]) -> str:
+    """The layout of this name, as its own column writes it."""
+    return next((name for name in names if wanted and _plain(name) == _plain(wanted)), "")
+
+
 def _own_name(share: Heading, names: Sequence[str]) -> str:
     """`raid5` of a column `raid5 (%)`."""
     bare = _plain(share.text.replace("%", " "))
@@ -371,40 +393,10 @@ def _baselines(making: Building, wanted: str) -> None:
 
 
 def _likes(making: Building, new: set[str]) -> None:
-    """Disks that a model column, brackets or a row of names show to be of one kind."""
-    groups: dict[str, list[str]] = {}
-    for key in making.layouts:
-        if key in new and not making.layouts[key].like:
-            if (match := _DISK.fullmatch(key)) is not None:
-                groups.setdefault(match.group(1).strip(" _-").lower(), []).append(key)
-            elif (serial := _SERIAL.fullmatch(key)) is not None:
-                groups.setdefault(serial.group(1), []).append(key)
-            elif (both := _MODEL_IN_BRACKETS.fullmatch(key)) is not None:
-                before, inside, after = both.groups()
-                # NVMe1 (PM9A3), or PM9A3 (0369), Physical: what several have in common is the model.
-                groups.setdefault(f"{inside}{after}" if _DISK.fullmatch(before) else f"{before}{after}", []).append(key)
-    for like, keys in groups.items():
-        if len(keys) >= _LIKE_AT_LEAST:
-            for key in keys:
-                old = making.layouts[key]
-                making.layouts[key] = Subject(old.label, like[:400], old.command, old.place)
-
-
-def _claims(making: Building, directives: Sequence[Directive], name: str, baseline: str) -> None:
-    """`# claim: the NVMe controller is within 5 % of pvscsi`: of the layouts that it names, else of all."""
-    for one in directives:
-        if one.word != "claim" or (match := _TOLERANCE.search(one.text)) is None:
-            continue
-        sentence = f" {_plain(one.text)} "
-        named = sorted((k for k in making.layouts if f" {_plain(k)} " in sentence), key=lambda k: sentence.find(_plain(k)))
-        chosen = named if len(named) > 1 else list(making.layouts)
-        wanted = next((k for k in making.layouts if _plain(k) == _plain(one.subject or baseline)), "")
-        tail = sentence.partition(f" {match.group(1).partition('.')[0]} ")[2]
-        behind = [key for key in named if f" {_plain(key)} " in tail]
-        first = wanted or (behind[0] if len(behind) == 1 else chosen[0] if chosen else "")
-        pairs = tuple((first, key) for key in chosen if key != first)
-        if pairs:
-            making.claims.append(Claim(one.text[:400], float(match.group(1)), pairs, f"{name}:{one.line}"))
+    """Disks that brackets or a row of names show to be of one kind, where no column of models does."""
+    silent = [key for key, subject in making.layouts.items() if key in new and not subject.like]
+    for key, like in likes(silent).items():
+        making.layouts[key] = msgspec.structs.replace(making.layouts[key], like=like)
 
 
 READER = TableReader("table", "a plain table (CSV, tabs, Markdown), as a table", sniff, add, "published")

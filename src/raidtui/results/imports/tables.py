@@ -12,6 +12,7 @@ from raidtui.base.text import clean
 from raidtui.model.convert import plain
 from raidtui.model.problem import ProblemError, fail
 from raidtui.model.table import (
+    LARGEST,
     MAX_FIGURES,
     MAX_TABLE_BYTES,
     TABLE_SCHEMA,
@@ -44,7 +45,7 @@ class TableReader(NamedTuple):
 
     def claims(self, source: Source) -> bool:
         """Whether this file looks like one of this kind."""
-        head = source.data[:SNIFFED_BYTES].decode("utf-8", "replace").lstrip("\ufeff")
+        head = source.data[:SNIFFED_BYTES].decode(_encoding(source.data), "replace").lstrip("\ufeff")
         return "\x00" not in head and self.sniff(head)
 
     def table(self, sources: Sequence[Source]) -> Table:
@@ -92,6 +93,10 @@ class Building:
         """One figure; nothing where there is no number. Raises ProblemError where there are too many."""
         if number is None:
             return
+        if number.value < 0:
+            raise unreadable(place, f"{text or format(number.value, 'g')} is less than nothing")
+        if number.value > LARGEST:
+            raise unreadable(place, f"{number.value:g} is more than anything can do")
         if len(self.figures) >= MAX_FIGURES:
             raise unreadable(place, f"there are more than {MAX_FIGURES} numbers")
         self.figures.append(
@@ -118,7 +123,10 @@ class Building:
             figures=tuple(self.figures), claims=tuple(self.claims),
         )  # fmt: skip
         # What was read is held against the same limits as a file that is read back.
-        return msgspec.convert(msgspec.to_builtins(table), Table)
+        try:
+            return msgspec.convert(msgspec.to_builtins(table), Table)
+        except msgspec.ValidationError as error:
+            raise unreadable(name, str(error)) from None
 
 
 def exact(value: float) -> Published:
@@ -136,11 +144,14 @@ def text_of(source: Source) -> str:
     if len(source.data) > MAX_TABLE_BYTES:
         raise unreadable(name, f"it has {len(source.data)} bytes; at most {MAX_TABLE_BYTES} are read")
     try:
-        encoding = "utf-16" if source.data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        text = source.data.decode(encoding)
+        text = source.data.decode(_encoding(source.data))
     except UnicodeDecodeError as error:
         raise unreadable(name, f"byte {error.start} is not UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _encoding(data: bytes) -> str:
+    return "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
 def lines_of(text: str, name: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from raidtui.model.table import RATE_UNITS, SIZE_UNITS, TIME_UNITS, Figure, Metric, Table, Unit
+from raidtui.results.labels import read_command, read_label
 from raidtui.results.published import Interval, decimals, interval
 
 SLACK = 0.01
@@ -47,6 +48,22 @@ def factor(unit: Unit) -> float:
     """From this unit to bytes, bytes per second or seconds; 1 for what is counted."""
     known: Mapping[str, float] = {**RATE_UNITS, **SIZE_UNITS, **TIME_UNITS}
     return known.get(unit, 1.0)
+
+
+def block_sizes(table: Table, workload: str) -> tuple[int, ...]:
+    """Bytes that one operation may move: as it is said, by the command, and where neither is known by the label.
+
+    Where they differ, that is another finding; numbers that follow from one of them are right.
+    """
+    asked = table.workloads.get(workload)
+    if asked is None:
+        return ()
+    done = read_command(asked.command) if asked.command else None
+    ran = None if done is None else done.block_bytes
+    known = [size for size in (asked.block_bytes, ran) if size]
+    if not known and (done is None or "bs" not in asked.command):
+        known = [size for size in (read_label(asked.label or workload).block_bytes,) if size]
+    return tuple(dict.fromkeys(known))
 
 
 def where(table: Table, figure: Figure) -> str:

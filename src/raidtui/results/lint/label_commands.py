@@ -14,6 +14,7 @@ _WORDS: Final = {
     "pattern": "direction", "random": "order", "read_percent": "share of reads",
     "random_percent": "share of random operations",
 }  # fmt: skip
+_NOT_PRINTED: Final = {"fsync": "sync=", "read_percent": "rwmixread="}
 _STRUCTURE: Final = (
     ("raid-z3", r"raid-?z3", r"\braidz3\b"),
     ("raid-z2", r"raid-?z2", r"\braidz2\b"),
@@ -26,6 +27,15 @@ _STRUCTURE: Final = (
     ("mirror", r"mirror", r"\bmirror\b"),
 )
 """A name, how labels write it, and how mdadm, lvcreate and zpool do."""
+_PLAIN_SIZE: Final = (
+    r"(?:mdadm\b[^;|&]*?\s(?:--chunk[= ]|-c\s?)|lvcreate\b[^;|&]*?\s(?:--stripesize[= ]|-I\s?))(\d{1,5})(?![\w.])"
+)
+_CHOICES: Final = (
+    ("ext4|xfs|btrfs|f2fs", r"mkfs[. ](?:-t )?(NAMES)\b"),
+    ("lz4|zstd|gzip|lzjb|zle", r"compress(?:ion)?=(NAMES)\b"),
+    ("writeback|writethrough|writearound", r"cache[-_]?mode[= ]+(NAMES)\b"),
+)
+"""What a layout has one of: its names, and how commands say them."""
 _SWITCHES: Final = (("compress", r"compress(?:ion)?"), ("dedup", r"dedup"))
 
 
@@ -34,6 +44,9 @@ def check(table: Table) -> Iterator[Finding]:
     for key, asked in table.workloads.items():
         if not asked.command or (done := read_command(asked.command)) is None:
             continue
+        if table.kind == "printed":
+            # Tools print some of what they were asked, and nothing of the rest.
+            done = done._replace(**{field: None for field, option in _NOT_PRINTED.items() if option not in asked.command})
         label = asked.label or key
         place = f" ({asked.place})" if asked.place else ""
         yield from _compared(_asked(asked, label), done, label, f"{label}{place}", "label")
@@ -81,14 +94,27 @@ def _structures(label: str, command: str, where: str) -> Iterator[Finding]:
     if said and done and said != done and not (said == "mirror" and done == "raid1"):
         yield _differs(label, where, "says", said, done)
     wanted = set(re.findall(r"(?<![\w.])(\d{1,4}[kKmM])(?![\w])", label.replace("_", "-")))
-    known = set(re.findall(r"(?:volblocksize|recordsize|chunk|--chunk)[= ](\d{1,4}[kKmM])", command))
+    known = set(re.findall(r"(?:volblocksize|recordsize|chunk|--chunk|--stripesize)[= ](\d{1,4}[kKmM])", command))
+    # mdadm and lvcreate count plain numbers in KiB.
+    known |= {f"{size}k" for size in re.findall(_PLAIN_SIZE, command)}
     if known and (missing := {size.lower() for size in wanted} - {size.lower() for size in known}):
         yield _differs(label, where, "says", ", ".join(sorted(missing)), ", ".join(sorted(known)))
+    for names, pattern in _CHOICES:
+        in_label = _one(rf"(?<![a-z0-9])({names})(?![a-z0-9])", label)
+        in_command = _one(pattern.replace("NAMES", names), command)
+        if in_label and in_command and in_label != in_command:
+            yield _differs(label, where, "says", in_label, in_command)
     for name, pattern in _SWITCHES:
-        in_label = re.search(rf"{pattern}[=:](on|off)", label, re.IGNORECASE)
-        in_command = re.findall(rf"{pattern}=(\w+)", command)
-        if in_label and in_command and (in_label.group(1).lower() == "off") != (in_command[-1] == "off"):
-            yield _differs(label, where, "says", f"{name}={in_label.group(1)}", f"{name}={in_command[-1]}")
+        switched = re.search(rf"{pattern}[=:](on|off)", label, re.IGNORECASE)
+        set_to = re.findall(rf"{pattern}=(\w+)", command)
+        if switched and set_to and (switched.group(1).lower() == "off") != (set_to[-1] == "off"):
+            yield _differs(label, where, "says", f"{name}={switched.group(1)}", f"{name}={set_to[-1]}")
+
+
+def _one(pattern: str, text: str) -> str:
+    """The one name that a pattern finds in a text; nothing where it finds none or several."""
+    found = {match.lower() for match in re.findall(pattern, text, re.IGNORECASE)}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _structure(text: str, column: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from raidtui.model.table import Figure, Finding, Metric, Table
 from raidtui.results.lint.cells import base, factor, layout_label, number, shown, where, workload_label
 from raidtui.results.published import Interval, interval
@@ -30,7 +32,7 @@ class Raw(NamedTuple):
 def check(table: Table) -> Iterator[Finding]:
     """`percent-mismatch` for every share that follows from no measured pair of numbers."""
     index = _Index(table)
-    shares = [(figure, index.raws(figure)) for figure in table.figures if figure.metric == "share" and figure.of]
+    shares = [(figure, index.raws(figure)) for figure in _shares(table)]
     family: dict[tuple[str, str], list[tuple[Figure, list[Raw]]]] = {}
     for figure, raws in shares:
         relatives = family.setdefault((figure.of, workload_label(table, figure.workload)), [])
@@ -48,6 +50,16 @@ def check(table: Table) -> Iterator[Finding]:
             relatives = family[figure.of, workload_label(table, figure.workload)]
             hint = _hint(table, index, figure, raws[0], relatives) if explained <= MOST_EXPLAINED else ""
             yield Finding("percent-mismatch", where(table, figure), f"{sentence}{hint}.", figure.value, round(computed, 2))
+
+
+def _shares(table: Table) -> list[Figure]:
+    """Percentages with the layout that they are of: where none is said, the one that has 100 % everywhere."""
+    shares = [figure for figure in table.figures if figure.metric == "share"]
+    nameless = [figure for figure in shares if not figure.of]
+    less = {figure.layout for figure in nameless if figure.value != 100}
+    whole = list(dict.fromkeys(figure.layout for figure in nameless if figure.layout not in less))
+    of = whole[0] if len(whole) == 1 else ""
+    return [figure if figure.of else replace(figure, of=of) for figure in shares if figure.of or of]
 
 
 def _hint(table: Table, index: _Index, figure: Figure, raw: Raw, relatives: Sequence[tuple[Figure, Sequence[Raw]]]) -> str:

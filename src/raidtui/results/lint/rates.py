@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
 from raidtui.model.table import Figure, Finding, Table
-from raidtui.results.lint.cells import SLACK, base, by_cell, factor, number, of_metric, shown, where
+from raidtui.results.lint.cells import SLACK, base, block_sizes, by_cell, factor, number, of_metric, shown, where
 from raidtui.results.published import Interval
 
 SLIP_SLACK: Final = 0.0055
 """A slip is exact: only rounding and little else may lie between the number and what it should be."""
+MOST_SIZES: Final = 3
+"""Request sizes of one line: of reads, of writes and of what is discarded."""
 
 
 class Slip(NamedTuple):
@@ -42,15 +45,30 @@ SLIPS: Final = (
 
 def check(table: Table) -> Iterator[Finding]:
     """`iops-bandwidth` and `unit-slip`, one for each bandwidth that contradicts its cell."""
+    sizes = {key: block_sizes(table, key) for key in table.workloads}
     for key, figures in by_cell(table).items():
-        asked = table.workloads.get(key.workload)
-        block = asked.block_bytes if asked is not None else None
         for bandwidth in of_metric(figures, "bandwidth"):
-            for expected, from_what in _expectations(figures, bandwidth, block):
-                if (finding := _judged(table, bandwidth, expected, from_what)) is not None:
-                    yield finding
-                    break
+            yield from _contradicted(table, figures, bandwidth, sizes.get(key.workload, ()))
     yield from _request_sizes(table)
+    yield from _one_at_a_time(table)
+
+
+def _contradicted(table: Table, figures: Sequence[Figure], bandwidth: Figure, blocks: Sequence[int]) -> Iterator[Finding]:
+    """At most one finding: by its operations, else by amount and time, else by the same rate in another unit.
+
+    What follows from one of several (two block sizes that were said, a cell that was published twice) is right.
+    """
+    expected = list(_by_operations(figures, bandwidth, blocks)) or list(_by_others(figures, bandwidth))
+    findings = [_judged(table, bandwidth, rate, from_what) for rate, from_what in expected]
+    if findings and None not in findings and not _told_already(figures, bandwidth):
+        yield from (finding for finding in findings[:1] if finding is not None)
+
+
+def _told_already(figures: Sequence[Figure], bandwidth: Figure) -> bool:
+    """Whether the same wrong rate stands before it in another unit."""
+    before = takewhile(lambda figure: figure is not bandwidth, of_metric(figures, "bandwidth"))
+    others = (one for one in before if one.place == bandwidth.place and one.unit != bandwidth.unit)
+    return any(base(one).gap(base(bandwidth)) == 0 for one in others)
 
 
 def slip_of(published: Interval, expected: Interval, exact: float, unit: str = "") -> Slip | None:
@@ -67,22 +85,32 @@ def slip_of(published: Interval, expected: Interval, exact: float, unit: str = "
     return None
 
 
-def _expectations(figures: Sequence[Figure], bandwidth: Figure, block: int | None) -> Iterator[tuple[Interval, str]]:
+def _by_operations(figures: Sequence[Figure], bandwidth: Figure, blocks: Sequence[int]) -> Iterator[tuple[Interval, str]]:
     """What the bandwidth should be in bytes per second, and from what."""
-    if block:
-        counted = list(of_metric(figures, "iops"))
-        # Where a cell was published more than once, numbers of one line belong together.
-        for iops in [f for f in counted if f.place == bandwidth.place] or counted:
+    # Where a cell was published more than once, numbers of one line belong together, and numbers of one rank.
+    counted = list(of_metric(figures, "iops"))
+    counted = [figure for figure in counted if figure.place == bandwidth.place] or counted
+    alike = [f for f in of_metric(figures, "bandwidth") if (f.unit, f.place) == (bandwidth.unit, bandwidth.place)]
+    if 1 < len(counted) == len(alike):
+        counted = [iops for iops, one in zip(counted, alike, strict=True) if one is bandwidth]
+    for block in blocks:
+        for iops in counted:
             yield base(iops).times(block), f"{shown(iops)} of {block:,} bytes"
+
+
+def _by_others(figures: Sequence[Figure], bandwidth: Figure) -> Iterator[tuple[Interval, str]]:
+    """The same without operations."""
     amounts = [f for f in of_metric(figures, "amount") if f.unit != "operations" and f.place == bandwidth.place]
     times = [f for f in of_metric(figures, "time") if f.place == bandwidth.place]
     if amounts and times and (rate := base(amounts[0]).over(base(times[0]))) is not None:
         yield rate, f"{shown(amounts[0])} in {shown(times[0])}"
+        return
     for other in of_metric(figures, "bandwidth"):
         if other is bandwidth:
             break
         if other.unit != bandwidth.unit and other.place == bandwidth.place:
             yield base(other), f"the {shown(other)} beside it"
+            return
 
 
 def _judged(table: Table, bandwidth: Figure, expected: Interval, from_what: str) -> Finding | None:
@@ -101,14 +129,15 @@ def _judged(table: Table, bandwidth: Figure, expected: Interval, from_what: str)
 
 
 def _request_sizes(table: Table) -> Iterator[Finding]:
-    """iostat's mean request size, which is over both directions of one line."""
+    """iostat's mean request sizes: of one direction, or over both of one line."""
     rows: dict[tuple[str, str, int, str], list[Figure]] = {}
     for figure in table.figures:
         rows.setdefault((figure.layout, figure.workload, figure.round, figure.place), []).append(figure)
     for row in rows.values():
-        for size in list(of_metric(row, "request-size"))[:1]:
-            moved, done = _sum(of_metric(row, "bandwidth")), _sum(of_metric(row, "iops"))
-            if size.direction or moved is None or done is None or moved.low <= 0:
+        for size in islice(of_metric(row, "request-size"), MOST_SIZES):
+            own = [figure for figure in row if not size.direction or figure.direction == size.direction]
+            moved, done = _sum(of_metric(own, "bandwidth")), _sum(of_metric(own, "iops"))
+            if moved is None or done is None or moved.low <= 0 or done.low + done.high <= 0:
                 continue
             expected = Interval(base(size).low * done.low, base(size).high * done.high)
             if moved.gap(Interval(expected.low * (1 - SLACK), expected.high * (1 + SLACK))) > 0:
@@ -116,6 +145,23 @@ def _request_sizes(table: Table) -> Iterator[Finding]:
                 yield Finding("iops-bandwidth", where(table, size),
                               f"{number(mean)} {size.unit} were moved by each operation, not {shown(size)}.",
                               size.value, _rounded(mean))  # fmt: skip
+
+
+def _one_at_a_time(table: Table) -> Iterator[Finding]:
+    """pg_test_fsync's operations per second and the time of each, which are one number told twice."""
+    own = {key for key, asked in table.workloads.items() if asked.command == "pg_test_fsync"}
+    cells = by_cell(table).items() if own else ()
+    for key, figures in cells:
+        for iops in of_metric(figures, "iops") if key.workload in own else ():
+            for latency in (f for f in of_metric(figures, "latency") if f.place == iops.place):
+                expected = Interval(1.0, 1.0).over(base(iops))
+                if expected is None:
+                    continue
+                if base(latency).gap(Interval(expected.low * (1 - SLACK), expected.high * (1 + SLACK))):
+                    mean = (expected.low + expected.high) / 2 / factor(latency.unit)
+                    yield Finding("iops-bandwidth", where(table, latency),
+                                  f"{shown(iops)} one after another take {number(mean)} {latency.unit} each, not "
+                                  f"{shown(latency)}.", latency.value, _rounded(mean))  # fmt: skip
 
 
 def _sum(figures: Iterable[Figure]) -> Interval | None:

@@ -9,10 +9,19 @@ from statistics import median
 from typing import Final
 
 from raidtui.model.table import Figure, Finding, Table
-from raidtui.results.lint.cells import CellKey, by_cell, decimals_step, layout_label, shown, where, workload_label
+from raidtui.results.lint.cells import (
+    CellKey,
+    block_sizes,
+    by_cell,
+    decimals_step,
+    layout_label,
+    shown,
+    where,
+    workload_label,
+)
 from raidtui.results.published import decimals
 
-CHANCE: Final = 0.0015
+CHANCE: Final = 0.006
 """Expected accidents among all pairs of a table, above which nothing is said."""
 NARROWEST: Final = 0.001
 SAME_LIMIT: Final = 0.1
@@ -24,7 +33,9 @@ MOST_EQUAL: Final = 20
 DIGITS: Final = 5
 """So many digits that count make two equal numbers beside different companions suspicious."""
 MANY: Final = 3
-"""A number that stands so often under one workload is a limit that was reached, not a copy."""
+"""A number that stands so often under one workload is a limit that was reached, not a copy …"""
+FINEST: Final = 1e-6
+"""… unless it has more digits than any limit has."""
 
 
 def check(table: Table) -> Iterator[Finding]:
@@ -84,8 +95,8 @@ def _cell(figure: Figure) -> CellKey:
 
 def _alike(table: Table, one: Figure, other: Figure) -> bool:
     """Whether equal operations mean equal bandwidth."""
-    blocks = [asked.block_bytes if (asked := table.workloads.get(f.workload)) else None for f in (one, other)]
-    return blocks[0] is not None and blocks[0] == blocks[1]
+    blocks = [block_sizes(table, figure.workload) for figure in (one, other)]
+    return len(blocks[0]) == 1 and blocks[0] == blocks[1]
 
 
 class _Peers:
@@ -95,19 +106,26 @@ class _Peers:
         self._table = table
         self._steps = _steps(figures)
         self._rows: dict[tuple[str, str], list[Figure]] = {}
+        self._columns: dict[tuple[str, str], list[Figure]] = {}
         self._all: dict[str, list[Figure]] = {}
         for figure in figures:
             self._all.setdefault(figure.unit, []).append(figure)
+            self._columns.setdefault((figure.unit, figure.layout), []).append(figure)
             self._rows.setdefault((figure.unit, workload_label(table, figure.workload)), []).append(figure)
 
     def improbable(self, one: Figure, other: Figure) -> bool:
         """Whether two numbers as fine as these would hardly meet by chance anywhere in a table of this size."""
         rows = [workload_label(self._table, figure.workload) for figure in (one, other)]
-        peers = self._rows[one.unit, rows[0]] if rows[0] == rows[1] else self._all[one.unit]
+        fine = max(self._steps[one.unit, _decade(one.value)], _coarser(one, other)) <= FINEST * one.value
         if rows[0] == rows[1]:
+            peers = self._rows[one.unit, rows[0]]
             restated = layout_label(self._table, one.layout) == layout_label(self._table, other.layout)
-            if (restated and one.round == other.round) or sum(f.value == one.value for f in peers) >= MANY:
+            many = not fine and sum(f.value == one.value for f in peers) >= MANY
+            if many or (restated and one.round == other.round):
                 return False
+        else:
+            # Whoever copies takes a cell beside it: of the same workload, or of the same layout.
+            peers = self._columns[one.unit, one.layout] if one.layout == other.layout else self._all[one.unit]
         step = max(self._steps[one.unit, _decade(one.value)], _slipped_step(one.value), _coarser(one, other))
         if SAME_LIMIT * step / (one.value * LIMIT_WIDTH) > LIMIT_CHANCE:
             return False

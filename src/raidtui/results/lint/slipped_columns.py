@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Final
 
 from raidtui.model.table import Figure, Finding, Table, Unit
-from raidtui.results.lint.cells import SLACK, CellKey, base, decimals_step, of_metric, shown, where
+from raidtui.results.lint.cells import SLACK, CellKey, base, block_sizes, decimals_step, of_metric, shown, where
 from raidtui.results.published import Interval
 
 SMALLEST: Final = 1000.0
@@ -57,10 +57,10 @@ def _cell(figure: Figure) -> CellKey:
 def _operations(table: Table) -> dict[CellKey, Interval]:
     """Bytes per second of each cell whose operations and block size are known."""
     found: dict[CellKey, Interval] = {}
+    sizes = {key: block_sizes(table, key) for key in table.workloads}
     for figure in of_metric(table.figures, "iops"):
-        asked = table.workloads.get(figure.workload)
-        if asked is not None and asked.block_bytes:
-            found[_cell(figure)] = base(figure).times(asked.block_bytes)
+        for size in sizes.get(figure.workload, ())[:1]:
+            found[_cell(figure)] = base(figure).times(size)
     return found
 
 

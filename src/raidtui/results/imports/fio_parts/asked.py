@@ -9,7 +9,10 @@ from raidtui.model.table import Asked, Pattern
 from raidtui.results.imports.tables import Building
 from raidtui.results.labels import size_bytes
 
-_SAID: Final = ("rw", "bs", "bssplit", "iodepth", "numjobs", "fsync", "fdatasync", "rwmixread", "percentage_random")
+_SAID: Final = (
+    "rw", "bs", "blocksize", "bsrange", "blocksize_range", "bssplit", "iodepth", "numjobs", "fsync", "fdatasync",
+    "rwmixread", "percentage_random",
+)  # fmt: skip
 _MIXED: Final = ("rw", "readwrite", "randrw")
 
 

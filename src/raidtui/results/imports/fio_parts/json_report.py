@@ -13,6 +13,7 @@ from raidtui.results.imports.tables import Building, exact, stem, unreadable
 
 _STRING_OR_BRACE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 _KIB_PER_S: Final = 1024.0
+_SAME: Final = 0.001
 _DIRECTIONS: Final[tuple[Literal["read", "write", "trim"], ...]] = ("read", "write", "trim")
 _PERCENTILES: Final[tuple[tuple[str, Literal["p50", "p99", "p99.9"]], ...]] = (
     ("50.000000", "p50"), ("99.000000", "p99"), ("99.900000", "p99.9"),
@@ -56,6 +57,10 @@ def _direction(
     for metric, value, unit in (("iops", _number(flow.get("iops")), "IOPS"), ("bandwidth", bandwidth, "B/s")):
         if value is not None:
             making.add(*cell, metric, exact(value), unit, place, direction=direction)  # type: ignore[arg-type]
+    rounded = _number(flow.get("bw"))
+    if bandwidth and rounded is not None and abs(rounded * _KIB_PER_S - bandwidth) > max(_KIB_PER_S, bandwidth * _SAME):
+        # As a rule this is the same number again, in KiB/s.
+        making.add(*cell, "bandwidth", exact(rounded), "KiB/s", place, direction=direction)
     for statistic, ns in _latencies(flow):
         making.add(*cell, "latency", exact(ns), "ns", place, direction=direction, statistic=statistic)
 

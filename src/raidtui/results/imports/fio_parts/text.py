@@ -77,9 +77,9 @@ def _old_flow(making: Building, cell: tuple[str, str], direction: Direction, pla
 
 
 def _block(text: str) -> str:
-    """The one block size of all directions, or nothing."""
+    """The block size of all directions; several behind commas where they differ."""
     sizes = {size for _, low, high in _BLOCKS.findall(text) for size in (low, high)}
     if not sizes and (old := _OLD_BLOCKS.fullmatch(text)) is not None:
         sizes = set(old.groups())
     found = {size.replace("iB", "").rstrip("B") for size in sizes}
-    return found.pop() if len(found) == 1 else ""
+    return ",".join(sorted(found))

@@ -1,0 +1,67 @@
+"""What tools print, with a number changed by hand: what stands beside it says so."""
+
+import json
+from collections import Counter
+
+from raidtui.results.imports import Source
+from raidtui.results.imports.document import read_table
+from raidtui.results.lint import lint
+
+PG = """5 seconds per test
+
+Compare file sync methods using one 8kB write:
+        open_datasync                     21873.129 ops/sec      46 usecs/op
+        fdatasync                         20712.881 ops/sec      48 usecs/op
+"""
+IOSTAT = """
+Device            r/s     rkB/s   rrqm/s r_await rareq-sz     w/s     wkB/s   wrqm/s w_await wareq-sz  aqu-sz  %util
+nvme0n1        812.00 103936.00     0.00    0.41   128.00  410.50   1642.00     0.00    0.05     4.00    0.35  31.20
+nvme1n1          0.00      0.10     0.00    0.00     4.00    0.00      0.00     0.00    0.00     0.00    0.00   0.00
+"""
+TEXT = """r: (g=0): rw=randrw, bs=(R) {block}-{block}, (W) 65536B-65536B, (T) 4096B-4096B, ioengine=libaio, iodepth=32
+
+r: (groupid=0, jobs=1): err= 0: pid=1: Fri Jan  5 10:00:00 2024
+  write: IOPS=1000, BW=62.5MiB/s (65.5MB/s)(1.8GiB/30001msec)
+"""
+
+
+def codes(text, name="x.txt"):
+    return Counter(finding.code for finding in lint(read_table(Source(name, text.encode()))))
+
+
+def report(iops=1000.0, bw_bytes=4096000, bw=4000, **options):
+    flow = {"iops": iops, "bw_bytes": bw_bytes, "bw": bw, "total_ios": 30000}
+    job = {"jobname": "a", "job options": {"rw": "randread"} | options, "read": flow}
+    return json.dumps({"fio version": "fio-3.36", "jobs": [job]})
+
+
+def test_pg_test_fsync_tells_one_number_twice():
+    assert codes(PG) == {}
+    assert codes(PG.replace("20712.881 ops/sec      48", "20712.881 ops/sec     148")) == {"iops-bandwidth": 1}
+    assert codes(PG.replace("20712.881", "2712.881")) == {"iops-bandwidth": 1}
+
+
+def test_iostat_tells_the_size_of_requests_of_each_direction():
+    assert codes(IOSTAT) == {}
+    assert codes(IOSTAT.replace("103936.00", "53936.00")) == {"iops-bandwidth": 1}
+    assert codes(IOSTAT.replace("1642.00", "6642.00")) == {"iops-bandwidth": 1}
+
+
+def test_fio_tells_the_bandwidth_twice_and_has_a_block_size_where_none_was_asked_for():
+    assert codes(report()) == {}
+    assert codes(report(bw=8000)) == {"iops-bandwidth": 1}
+    assert codes(report(bw_bytes=9096000, bw=8882)) == {"iops-bandwidth": 1}
+    assert codes(report(bw_bytes=9096000, bw=8882, bsrange="4k-16k")) == {}
+    assert len(read_table(Source("x", report().encode())).figures) == 2
+
+
+def test_block_sizes_that_differ_by_direction_are_none():
+    assert codes(TEXT.format(block="4096B")) == {}
+    assert codes(TEXT.format(block="65536B")) == {}
+    assert codes(TEXT.format(block="65536B").replace("65.5MB/s", "62.5MB/s")) == {"unit-slip": 1}
+
+
+def test_what_fio_does_not_print_of_its_options_is_no_other_than_the_name_of_the_job_says():
+    mix = TEXT.format(block="65536B").replace("r: (g", "mix 64k 70/30 fsync=1 qd32: (g")
+    assert codes(mix) == {}
+    assert codes(mix.replace("iodepth=32", "iodepth=16")) == {"label-command": 1}
