@@ -235,3 +235,16 @@ def test_what_was_measured_is_no_claim_of_a_tolerance():
 def test_a_table_in_utf_16_is_read():
     table = read_table(Source("t.csv", "layout;workload;IOPS\na;4k randread;100000\n".encode("utf-16")))
     assert table.figures[0].value == 100000
+
+
+def test_headings_of_other_languages_and_disks_under_their_kind():
+    german = "Aufbau;Test;Ergebnis;Einheit\nA;randread 4k QD32;412.345,7;IOPS\nA;randread 4k QD32;1.989,0;MB/s\n"
+    assert codes(german) == ["iops-bandwidth"]
+    disks = "NVMe,1M read (MB/s)\nP5520 #1,7011\nP5520 #2,7009\nP5520 #3,3504\nP5520 #4,7015\n"
+    assert codes(disks) == ["outlier"]
+
+
+def test_gib_that_were_made_of_mib_by_a_thousand():
+    (found,) = lint(read("layout,workload,IOPS,GiB/s\na,16k randread QD64,812345,12.69\n"))
+    assert (found.code, found.computed) == ("unit-slip", pytest.approx(12.395, rel=1e-3))
+    assert "dividing by 1000" in found.sentence

@@ -82,6 +82,11 @@ def test_percentages_of_nothing_are_of_the_layout_that_has_100_everywhere():
     ("raid5 64k xfs", "mdadm --create /dev/md0 --level=5 --chunk=64 -n 4 a b c d; mkfs.ext4 /dev/md0", "xfs"),
     ("stripe 64k", "lvcreate --type striped -i4 -I 128 -L 1T vg", "64k"),
     ("raidz1 lz4", "zpool create -O compression=zstd t raidz1 a b c", "lz4"),
+    ("RAID 5", "mdadm -C /dev/md0 -l6 -n4 a b c d", "raid5"),
+    ("RAID 5, 8 disks", "mdadm -C /dev/md0 --level=5 --raid-devices=6 a b c d e f", "8 disks"),
+    ("raid5 ppl", "mdadm -C /dev/md0 -l5 -n4 --consistency-policy=bitmap a b c d", "ppl"),
+    ("zfs stripe no compression", "zpool create -O compression=lz4 t a b c", "no compress"),
+    ("raidz1 sync=disabled", "zpool create t raidz1 a b c; zfs set sync=standard t", "disabled"),
     ("writeback cache", "lvconvert --type cache --cachemode writethrough --cachepool vg/c vg/d", "writeback"),
 ])  # fmt: skip
 def test_a_layout_that_is_not_its_command(label, command, wrong):
@@ -93,6 +98,10 @@ def test_a_layout_that_is_not_its_command(label, command, wrong):
 def test_a_layout_that_is_its_command():
     for label, command in (
         ("raid5 64k xfs", "mdadm --create /dev/md0 --level=5 --chunk=64 -n 4 a b c d; mkfs.xfs -f /dev/md0"),
+        ("RAID-10 far2", "mdadm -C /dev/md0 -l10 -n4 -p f2 a b c d"),
+        ("RAID 6 of 5 disks, one spare", "mdadm -C /dev/md0 -l 6 -n4 -x1 a b c d e"),
+        ("raid5 randwrite 4k", "mdadm -C /dev/md0 -l5 -n4 --chunk=512 a b c d"),
+        ("LVM stripe 4x 256k", "lvcreate -i4 -I256 -L1T vg"),
         ("stripe 64k", "lvcreate --type striped -i4 -I64 -L 1T vg"),
         ("ext4 beside xfs", "mkfs.xfs /dev/md0"),
     ):
@@ -174,3 +183,19 @@ def test_what_is_no_table_is_refused_by_what_is_wrong_with_it(text, code, words)
     assert caught.value.problems[0].code == code
     assert "mine.x" in caught.value.problems[0].place
     assert words in caught.value.problems[0].message
+
+
+@pytest.mark.parametrize(("label", "options", "wrong"), [
+    ("4k randread depth 32", "--rw=randread --iodepth=16", True),
+    ("4k randread depth 32", "--rw=randread --iodepth=32", False),
+    ("8k 25% writes", "--rw=randrw --rwmixwrite=25 --bs=8k", False),
+    ("8k 25% writes", "--rw=randrw --rwmixwrite=52 --bs=8k", True),
+    ("4k randwrite with fsync", "--rw=randwrite", True),
+    ("4k randwrite with fsync", "--rw=randwrite --fdatasync=1", False),
+    ("4k randwrite with fsync", "--rw=randwrite --ioengine=sync", True),
+    ("4k randwrite, no fsync", "--rw=randwrite", False),
+])  # fmt: skip
+def test_what_labels_say_in_words(label, options, wrong):
+    asked = {"label": label, "command": f"fio --name=x {options}"}
+    found = codes(document([figure("a", "w", "iops", 1, "IOPS")], workloads={"w": asked}))
+    assert found == ({"label-command": 1} if wrong else {})

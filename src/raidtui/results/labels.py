@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from raidtui.model.table import Pattern
@@ -11,7 +11,7 @@ from raidtui.model.table import Pattern
 MAX_CHARACTERS: Final = 4000
 _SIZE: Final = re.compile(r"(?<![\w.])(\d{1,7}(?:\.\d)?)\s?([kKmMgGкКмМ])(?:i?[bBбБ])?(?![\w%/])")
 _FACTOR: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "к": 1 << 10, "м": 1 << 20}
-_QUEUE: Final = re.compile(r"(?<![a-z])(?:qd|iodepth|queue[ _-]?depth|q)\s*[=:]?\s*(\d{1,6})(?!\d)", re.IGNORECASE)
+_QUEUE: Final = re.compile(r"(?<![a-z])(?:qd|(?:io[ _-]?|queue[ _-]?)?depth|q)\s*[=:]?\s*(\d{1,6})(?!\d)", re.IGNORECASE)
 _JOBS: Final = re.compile(
     r"(?<![a-z])(?:num)?(?:jobs?|threads?)\s*[=:]\s*(\d{1,5})|(?<![\w.=:])(\d{1,5})[ -]?(?:jobs|threads)(?![a-z]|\s*[=:])",
     re.IGNORECASE,
@@ -26,6 +26,7 @@ _PERCENTS: Final = (
     ("read_percent", re.compile(r"(\d{1,3})\s*%\s*reads?(?![a-z])", re.IGNORECASE)),
     ("read_percent", re.compile(r"(?<!\d)(\d{1,3})\s*r(?:ead)?\s*[/:+-]\s*\d{1,3}\s*w(?:rite)?(?![a-z])", re.IGNORECASE)),
     ("read_percent", re.compile(r"(?<![a-z])r(?:ead)?\s?(\d{1,3})\s*[/:+-]?\s*w(?:rite)?\s?\d{1,3}(?!\d)", re.IGNORECASE)),
+    ("write_percent", re.compile(r"(\d{1,3})\s*%\s*writ(?:es?|ing)(?![a-z])", re.IGNORECASE)),
     ("random_percent", re.compile(r"(\d{1,3})\s*(?:randompct|%\s*(?:rng|rand(?:om)?)(?![a-z]))", re.IGNORECASE)),
     ("sequential_percent", re.compile(r"(\d{1,3})\s*%\s*seq", re.IGNORECASE)),
 )
@@ -65,6 +66,8 @@ def read_label(label: str) -> Said:
     fsync = _number(_FSYNC, text)
     reads, writes = bool(_READ.search(text)), bool(_WRITE.search(text))
     read_percent = percents.get("read_percent", _halves(text))
+    if read_percent is None and "write_percent" in percents:
+        read_percent = 100.0 - percents["write_percent"]
     pattern_said: Pattern | None = "mixed" if reads and writes else "read" if reads else "write" if writes else None
     if read_percent is not None:
         pattern_said = "read" if read_percent == 100 else "write" if read_percent == 0 else "mixed"
@@ -115,9 +118,15 @@ def _fio(text: str) -> Said | None:
         size_bytes(options.get("bs", options.get("blocksize", "4k"))) if one_block else None,
         _whole(options.get("iodepth", "1")), _whole(options.get("numjobs", "1")),
         max((n for n in flushes if n is not None), default=0), pattern, rw.startswith("rand"),
-        _percent(options.get("rwmixread", "50")) if pattern == "mixed" else None,
+        _reads(options) if pattern == "mixed" else None,
         _percent(options["percentage_random"]) if "percentage_random" in options else None,
     )  # fmt: skip
+
+
+def _reads(options: Mapping[str, str]) -> float | None:
+    """Percent of a mix of fio's that are reads."""
+    writes = _percent(options["rwmixwrite"]) if "rwmixwrite" in options and "rwmixread" not in options else None
+    return 100.0 - writes if writes is not None else _percent(options.get("rwmixread", "50"))
 
 
 def _dd(text: str) -> Said | None:

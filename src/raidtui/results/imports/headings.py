@@ -45,6 +45,7 @@ _WORDS: Final[tuple[tuple[Role, str], ...]] = (
         "layout",
         r"backends?|targets?|variants?|disks?|drives?|devices?|ssds?|hdds?|controllers?|pools?|structures?|subjects?",
     ),
+    ("layout", r"nvmes?|aufbau|variante|anordnung"),
     ("layout", r"filesystems?|solutions?|disk name|serial|конфигурация|массив|диск|структура|disque|konfiguration"),
     (
         "workload",
@@ -58,9 +59,9 @@ _WORDS: Final[tuple[tuple[Role, str], ...]] = (
     ("model", r"models?|like|disk model|type|модель|modèle"),
     ("round", r"rounds?|runs?|iterations?|repeat|pass|repetition"),
     ("baseline", r"baseline|of|relative to|reference|base"),
-    ("unit", r"units?"),
+    ("unit", r"units?|einheit|единицы?|unité"),
     ("metric", r"metrics?|what|measure"),
-    ("value", r"values?|median|mean|average|avg|measured"),
+    ("value", r"values?|median|mean|average|avg|measured|wert|messwert|ergebnis|значение|valeur"),
     (
         "ignored",
         r"state|status|low|high|min|max|valid|cells|reasons?|results?|notes?|comments?|remarks?|date|time ?stamp|#",

@@ -1,4 +1,4 @@
-"""Labels against the commands that stand beside them."""
+"""Labels of workloads against the commands that stand beside them."""
 
 from __future__ import annotations
 
@@ -15,28 +15,12 @@ _WORDS: Final = {
     "random_percent": "share of random operations",
 }  # fmt: skip
 _NOT_PRINTED: Final = {"fsync": "sync=", "read_percent": "rwmixread="}
-_STRUCTURE: Final = (
-    ("raid-z3", r"raid-?z3", r"\braidz3\b"),
-    ("raid-z2", r"raid-?z2", r"\braidz2\b"),
-    ("raid-z", r"raid-?z1?(?!\d)", r"\braidz1?\b"),
-    ("raid10", r"raid-?10", r"--level[= ](?:raid)?10\b|--type raid10"),
-    ("raid6", r"raid-?6(?!\d)", r"--level[= ](?:raid)?6\b|--type raid6"),
-    ("raid5", r"raid-?5(?!\d)", r"--level[= ](?:raid)?5\b|--type raid5"),
-    ("raid1", r"raid-?1(?!\d)", r"--level[= ](?:raid)?1\b|--type (?:raid1|mirror)\b"),
-    ("raid0", r"raid-?0|stripe", r"--level[= ](?:raid)?0\b|--type (?:striped?|raid0)\b"),
-    ("mirror", r"mirror", r"\bmirror\b"),
+_DURABLE: Final = re.compile(r"(?<![a-z])f(?:data)?sync(?![a-z]|\s*[=:]?\s*\d)", re.IGNORECASE)
+_NOT_DURABLE: Final = re.compile(
+    r"(?:no|non|without|w/o|before|after|excl\w*)[- ]+f(?:data)?sync|f(?:data)?sync[ =:]*(?:off|no)\b", re.IGNORECASE
 )
-"""A name, how labels write it, and how mdadm, lvcreate and zpool do."""
-_PLAIN_SIZE: Final = (
-    r"(?:mdadm\b[^;|&]*?\s(?:--chunk[= ]|-c\s?)|lvcreate\b[^;|&]*?\s(?:--stripesize[= ]|-I\s?))(\d{1,5})(?![\w.])"
-)
-_CHOICES: Final = (
-    ("ext4|xfs|btrfs|f2fs", r"mkfs[. ](?:-t )?(NAMES)\b"),
-    ("lz4|zstd|gzip|lzjb|zle", r"compress(?:ion)?=(NAMES)\b"),
-    ("writeback|writethrough|writearound", r"cache[-_]?mode[= ]+(NAMES)\b"),
-)
-"""What a layout has one of: its names, and how commands say them."""
-_SWITCHES: Final = (("compress", r"compress(?:ion)?"), ("dedup", r"dedup"))
+_FLUSHES: Final = re.compile(r"(?<!engine=)sync=(?!0)|sync_file_range|sync\s+\d|\.(?:fio|ini|job)(?:\s|$)")
+"""Options of fio that make writes durable, and job files, which may have them."""
 
 
 def check(table: Table) -> Iterator[Finding]:
@@ -50,13 +34,10 @@ def check(table: Table) -> Iterator[Finding]:
         label = asked.label or key
         place = f" ({asked.place})" if asked.place else ""
         yield from _compared(_asked(asked, label), done, label, f"{label}{place}", "label")
+        if table.kind == "published":
+            yield from _durable(label, asked.command, f"{label}{place}")
         if name := job_name(asked.command):
             yield from _compared(read_label(name), done, name, f"{label}, job {name}{place}", "name of the job")
-    for key, subject in table.layouts.items():
-        if subject.command:
-            label = subject.label or key
-            place = f" ({subject.place})" if subject.place else ""
-            yield from _structures(label, subject.command, f"{label}{place}")
 
 
 def _asked(asked: Asked, label: str) -> Said:
@@ -88,50 +69,12 @@ def _text(field: str, value: Any) -> str:
     return f"{value:g} %" if field.endswith("percent") else str(value)
 
 
-def _structures(label: str, command: str, where: str) -> Iterator[Finding]:
-    """Level, sizes and switches of a layout."""
-    said, done = _structure(label, 1), _structure(command, 2)
-    if said and done and said != done and not (said == "mirror" and done == "raid1"):
-        yield _differs(label, where, "says", said, done)
-    wanted = set(re.findall(r"(?<![\w.])(\d{1,4}[kKmM])(?![\w])", label.replace("_", "-")))
-    known = set(re.findall(r"(?:volblocksize|recordsize|chunk|--chunk|--stripesize)[= ](\d{1,4}[kKmM])", command))
-    # mdadm and lvcreate count plain numbers in KiB.
-    known |= {f"{size}k" for size in re.findall(_PLAIN_SIZE, command)}
-    if known and (missing := {size.lower() for size in wanted} - {size.lower() for size in known}):
-        yield _differs(label, where, "says", ", ".join(sorted(missing)), ", ".join(sorted(known)))
-    for names, pattern in _CHOICES:
-        in_label = _one(rf"(?<![a-z0-9])({names})(?![a-z0-9])", label)
-        in_command = _one(pattern.replace("NAMES", names), command)
-        if in_label and in_command and in_label != in_command:
-            yield _differs(label, where, "says", in_label, in_command)
-    for name, pattern in _SWITCHES:
-        switched = re.search(rf"{pattern}[=:](on|off)", label, re.IGNORECASE)
-        set_to = re.findall(rf"{pattern}=(\w+)", command)
-        if switched and set_to and (switched.group(1).lower() == "off") != (set_to[-1] == "off"):
-            yield _differs(label, where, "says", f"{name}={switched.group(1)}", f"{name}={set_to[-1]}")
-
-
-def _one(pattern: str, text: str) -> str:
-    """The one name that a pattern finds in a text; nothing where it finds none or several."""
-    found = {match.lower() for match in re.findall(pattern, text, re.IGNORECASE)}
-    return found.pop() if len(found) == 1 else ""
-
-
-def _structure(text: str, column: int) -> str:
-    """The one structure that a text names; nothing where it names none or several."""
-    if column == 2 and "zpool create" in text:
-        zpool = text[text.index("zpool create") :].partition(";")[0].partition("zfs create")[0]
-        return next(
-            (entry[0] for entry in _STRUCTURE if entry[2].startswith(r"\b") and re.search(entry[2], zpool)), "raid0"
-        )
-    if column == 2 and not re.search(r"mdadm|lvcreate", text):
-        return ""
-    found = [entry[0] for entry in _STRUCTURE if re.search(entry[column], text, re.IGNORECASE)]
-    return found[0] if len(found) == 1 else ""
-
-
-def _differs(label: str, where: str, verb: str, said: str, done: str) -> Finding:
-    return Finding("label-command", where, f"The label {label!r} {verb} {said}; the command has {done}.", said, done)
+def _durable(label: str, command: str, where: str) -> Iterator[Finding]:
+    """A label that says fsync, of a command of fio that makes nothing durable."""
+    said = _DURABLE.search(label) and not _NOT_DURABLE.search(label)
+    if said and re.search(r"(?:^|[\s/])fio\s", command) and not _FLUSHES.search(command):
+        sentence = f"The label {label!r} says fsync; the command has none."
+        yield Finding("label-command", where, sentence, "fsync", "none")
 
 
 CHECK = check

@@ -27,6 +27,7 @@ class Slip(NamedTuple):
 
 SLIPS: Final = (
     Slip(1.024, "a number in GB/s was made MB/s by multiplying with 1024 instead of 1000", ("MB/s",)),
+    Slip(1.024, "MiB/s were made GiB/s by dividing by 1000 instead of 1024", ("GiB/s",)),
     Slip(1 / 1.024, "KiB/s were made MB/s by dividing by 1000", ("MB/s",)),
     Slip(1 / 1.048576, "it is MiB/s (2²⁰ bytes), not MB/s (10⁶ bytes)", ("MB/s",)),
     Slip(1.048576, "it is MB/s (10⁶ bytes), not MiB/s (2²⁰ bytes)", ("MiB/s",)),

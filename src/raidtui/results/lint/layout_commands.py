@@ -1,0 +1,116 @@
+"""Labels of layouts against the commands that built them: level, sizes, disks, filesystem, switches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from raidtui.model.table import Finding, Table
+from raidtui.results.labels import read_label
+
+_LEVEL: Final = r"(?:--level[= ]|mdadm\b[^;|&]*?\s(?-i:-l)\s?)(?:raid)?"
+_STRUCTURE: Final = (
+    ("raid-z3", r"raid-?z3", r"\braidz3\b"),
+    ("raid-z2", r"raid-?z2", r"\braidz2\b"),
+    ("raid-z", r"raid-?z1?(?!\d)", r"\braidz1?\b"),
+    ("raid10", r"raid[- ]?10", _LEVEL + r"10\b|--type raid10"),
+    ("raid6", r"raid[- ]?6(?!\d)", _LEVEL + r"6(?![\d%.])|--type raid6"),
+    ("raid5", r"raid[- ]?5(?!\d)", _LEVEL + r"5(?![\d%.])|--type raid5"),
+    ("raid1", r"raid[- ]?1(?!\d)", _LEVEL + r"1(?![\d%.])|--type (?:raid1|mirror)\b"),
+    ("raid0", r"raid[- ]?0|stripe", _LEVEL + r"0\b|--type (?:striped?|raid0)\b"),
+    ("mirror", r"mirror", r"\bmirror\b"),
+)
+"""A name, how labels write it, and how mdadm, lvcreate and zpool do."""
+_PLAIN_SIZE: Final = (
+    r"(?:mdadm\b[^;|&]*?\s(?:--chunk[= ]|-c\s?)|lvcreate\b[^;|&]*?\s(?:--stripesize[= ]|-I\s?))(\d{1,5})(?![\w.])"
+)
+_CHOICES: Final = (
+    ("ext4|xfs|btrfs|f2fs", "", r"mkfs[. ](?:-t )?"),
+    ("lz4|zstd|gzip|lzjb|zle", "", r"compress(?:ion)?="),
+    ("writeback|writethrough|writearound", "", r"cache[-_]?mode[= ]+"),
+    ("ppl|bitmap|resync|journal", "", r"--consistency-policy[= ]"),
+    ("standard|always|disabled", r"sync[=: ]", r"(?<![a-z])sync="),
+)
+"""What a layout has one of: its names, and what stands before them in labels and in commands."""
+_MEMBERS: Final = re.compile(
+    r"(?<![\w.])(\d{1,3})\s?x?\s?(?:disks?|drives?|devices|members|ssds?|hdds?|nvmes?)(?![a-z])", re.IGNORECASE
+)
+_DEVICES: Final = re.compile(r"(?:--(?:raid|spare)-devices[= ]|\s-[nx]\s?)(\d{1,3})(?![\w.])")
+_SWITCHES: Final = (("compress", r"compress(?:ion)?"), ("dedup", r"dedup"))
+
+
+def check(table: Table) -> Iterator[Finding]:
+    """`label-command`, one for each thing that the label of a layout says and its command does not."""
+    for key, subject in table.layouts.items():
+        if subject.command:
+            label = subject.label or key
+            place = f" ({subject.place})" if subject.place else ""
+            yield from _structures(label, subject.command, f"{label}{place}")
+            yield from _members(label, subject.command, f"{label}{place}")
+
+
+def _structures(label: str, command: str, where: str) -> Iterator[Finding]:
+    """Level, sizes and switches of a layout."""
+    said, done = _structure(label, 1), _structure(command, 2)
+    if said and done and said != done and not (said == "mirror" and done == "raid1"):
+        yield _differs(label, where, said, done)
+    wanted = set(re.findall(r"(?<![\w.])(\d{1,4}[kKmM])(?![\w])", label.replace("_", "-")))
+    known = set(re.findall(r"(?:volblocksize|recordsize|chunk|--chunk|--stripesize)[= ](\d{1,4}[kKmM])", command))
+    # mdadm and lvcreate count plain numbers in KiB.
+    known |= {f"{size}k" for size in re.findall(_PLAIN_SIZE, command)}
+    # A size beside the name of a workload is that of its operations.
+    known = known if read_label(label).pattern is None else set()
+    if known and (missing := {size.lower() for size in wanted} - {size.lower() for size in known}):
+        yield _differs(label, where, ", ".join(sorted(missing)), ", ".join(sorted(known)))
+    for names, in_labels, in_commands in _CHOICES:
+        in_label = _one(rf"(?<![a-z0-9]){in_labels}({names})(?![a-z0-9])", label)
+        in_command = _one(rf"{in_commands}({names})\b", command)
+        if in_label and in_command and in_label != in_command:
+            yield _differs(label, where, in_label, in_command)
+    for name, pattern in _SWITCHES:
+        set_to = re.findall(rf"{pattern}=(\w+)", command)
+        if re.search(rf"(?<![a-z])(?:no|without) {pattern}|(?<![a-z])un{pattern}", label, re.IGNORECASE):
+            for value in set_to[-1:]:
+                if value != "off":
+                    yield _differs(label, where, f"no {name}", f"{name}={value}")
+        switched = re.search(rf"{pattern}[=:](on|off)", label, re.IGNORECASE)
+        if switched and set_to and (switched.group(1).lower() == "off") != (set_to[-1] == "off"):
+            yield _differs(label, where, f"{name}={switched.group(1)}", f"{name}={set_to[-1]}")
+
+
+def _members(label: str, command: str, where: str) -> Iterator[Finding]:
+    """How many disks, where one mdadm command says it."""
+    wanted = {int(count) for count in _MEMBERS.findall(label)}
+    counts = [int(count) for count in _DEVICES.findall(command)]
+    if len(wanted) != 1 or command.count("mdadm") != 1 or not counts:
+        return
+    (count,) = wanted
+    if count not in (counts[0], sum(counts)):
+        yield _differs(label, where, f"{count} disks", f"{counts[0]}")
+
+
+def _one(pattern: str, text: str) -> str:
+    """The one name that a pattern finds in a text; nothing where it finds none or several."""
+    found = {match.lower() for match in re.findall(pattern, text, re.IGNORECASE)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _structure(text: str, column: int) -> str:
+    """The one structure that a text names; nothing where it names none or several."""
+    if column == 2 and "zpool create" in text:
+        zpool = text[text.index("zpool create") :].partition(";")[0].partition("zfs create")[0]
+        return next(
+            (entry[0] for entry in _STRUCTURE if entry[2].startswith(r"\b") and re.search(entry[2], zpool)), "raid0"
+        )
+    if column == 2 and not re.search(r"mdadm|lvcreate", text):
+        return ""
+    found = [entry[0] for entry in _STRUCTURE if re.search(entry[column], text, re.IGNORECASE)]
+    return found[0] if len(found) == 1 else ""
+
+
+def _differs(label: str, where: str, said: str, done: str) -> Finding:
+    return Finding("label-command", where, f"The label {label!r} says {said}; the command has {done}.", said, done)
+
+
+CHECK = check
