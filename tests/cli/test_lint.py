@@ -133,6 +133,8 @@ def test_a_table_stands_beside_a_result_and_like_workloads_share_a_column(engine
     assert entry["median"] == 1500
     said = engine.run("compare", str(path), "habr-753322", "--format", "md")
     assert "mdadm-local-raid5-ppl" in said.out
+    # Of a table nobody knows a run, a server or a beginning.
+    assert "- result 2: habr-753322, 198 of 198 cells valid" in said.out
 
 
 def test_what_import_writes_is_read_again(engine, right, tmp_path):

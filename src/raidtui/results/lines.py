@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from raidtui.results.compare import Comparison, Entry, Noted, Row
+from raidtui.results.compare import Comparison, Entry, Noted, Row, Source
 from raidtui.results.numbers import NOTHING, SCALE, Unit, percent_text, rate_text
 
 VALID, PARTLY, INVALID, NOT_BUILT, NOT_MEASURED = "valid", "partly valid", "invalid", "not built", "not measured"
@@ -195,7 +195,13 @@ def source_lines(comparison: Comparison) -> list[str]:
     if len(comparison.sources) < 2:
         return []
     return [
-        f"result {number}: {source.scenario}, run {source.run} on {source.host}, began {source.started}, "
-        f"{source.valid} of {source.cells} cells valid"
+        f"result {number}: {source.scenario}, {_run_words(source)}{source.valid} of {source.cells} cells valid"
         for number, source in enumerate(comparison.sources, 1)
     ]
+
+
+def _run_words(source: Source) -> str:
+    """Which run, where and when, as far as that is known; a table of somebody else's has a name alone."""
+    run = f"run {source.run}" if source.run != source.scenario else ""
+    words = " on ".join(filter(None, (run, source.host)))
+    return "".join(f"{part}, " for part in (words, source.started and f"began {source.started}") if part)
