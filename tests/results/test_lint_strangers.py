@@ -248,3 +248,9 @@ def test_gib_that_were_made_of_mib_by_a_thousand():
     (found,) = lint(read("layout,workload,IOPS,GiB/s\na,16k randread QD64,812345,12.69\n"))
     assert (found.code, found.computed) == ("unit-slip", pytest.approx(12.395, rel=1e-3))
     assert "dividing by 1000" in found.sentence
+
+
+def test_shares_may_be_fractions_of_one():
+    text = "layout,workload,MB/s,share of raid0\nraid0,1M seq write,11873,1.00\nraid5,1M seq write,2614,0.22\n"
+    assert codes(text) == []
+    assert codes(text.replace("0.22", "0.42")) == ["percent-mismatch"]

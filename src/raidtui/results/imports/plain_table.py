@@ -23,6 +23,8 @@ from raidtui.results.likes import likes
 
 _HEAD: Final = ("title", "source", "date", "host", "name")
 _DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
+_LARGEST_FRACTION: Final = 20.0
+"""A layout is not more than so many times as fast as another one that it stands beside."""
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
 
@@ -103,7 +105,14 @@ class _Block:
         if heading.change and not signed:
             self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whether {heading.text!r} is more or less.")
             return heading._replace(role="ignored")
-        return heading._replace(change=signed)
+        return heading._replace(change=signed, unit="fraction" if self._fractions(index, heading) else heading.unit)
+
+    def _fractions(self, index: int, heading: Heading) -> bool:
+        """Whether shares are written as 1.00 and 0.22, in a column that nowhere says percent."""
+        found = [cell for row in self._rows[1:] if (cell := read_cell(self._cell(row, index))) is not None]
+        said = re.search(r"%|pct|percent|процент", heading.text, re.IGNORECASE) or any(cell.unit for cell in found)
+        whole = any(cell.number.value == 1 for cell in found)
+        return not said and whole and all(cell.number.value <= _LARGEST_FRACTION for cell in found)
 
     def _long(self) -> None:
         labels = self._columns.of("workload")
@@ -214,11 +223,13 @@ class _Block:
         metric = heading.metric
         if unit == "kIOPS":
             unit, number = "IOPS", number._replace(value=number.value * 1000, half_step=number.half_step * 1000)
+        text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
+        if unit == "fraction":
+            unit, number, text = "%", number._replace(value=round(100 * number.value, 6)), f"{100 * number.value:g}"
         if not unit and metric != "share":
             raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
         if (unit == "%") != (metric == "share"):
             return
-        text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
         if heading.change:
             number = number._replace(value=round(100 + number.value, 6))
             text = f"{number.value:g}"
