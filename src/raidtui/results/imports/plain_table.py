@@ -1,40 +1,27 @@
 """Plain tables: CSV, tab-separated and Markdown, as people publish them.
 
-A row is one cell with its labels and numbers in columns (long), or one workload with a column for each layout (wide). Units
-stand in the headings or behind the numbers. Lines `# title: …`, `# source: …`, `# unit: …`, `# baseline: …`,
-`# command WORKLOAD: …`, `# map ROLE: HEADING` and `# claim: …` say what columns do not.
+Lines `# title: …`, `# source: …`, `# unit: …`, `# baseline: …`, `# command WORKLOAD: …`, `# map ROLE: HEADING` and
+`# claim: …` say what columns do not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
 from raidtui.model.table import Asked, Subject
-from raidtui.results.imports.cells import Cell, Directive, Row, blocks, delimiter_of, mapped, read_cell, split_row
+from raidtui.results.imports.cells import Directive, Row, blocks, delimiter_of, read_cell, split_row
 from raidtui.results.imports.claim_lines import claims_of
-from raidtui.results.imports.headings import Heading, rate_unit, read_heading, residual
-from raidtui.results.imports.tables import Building, TableReader, lines_of, stem, unreadable
-from raidtui.results.labels import read_label, size_bytes
+from raidtui.results.imports.headings import rate_unit, read_heading
+from raidtui.results.imports.table_block import Block
+from raidtui.results.imports.table_columns import plain
+from raidtui.results.imports.tables import Building, TableReader, lines_of
 from raidtui.results.likes import likes
 
 _HEAD: Final = ("title", "source", "date", "host", "name")
-_DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
-_LARGEST_FRACTION: Final = 20.0
-"""A layout is not more than so many times as fast as another one that it stands beside."""
-_NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
-
-
-class _Columns(NamedTuple):
-    """The columns of one block by what they are."""
-
-    headings: Mapping[int, Heading]
-
-    def of(self, *roles: str) -> list[int]:
-        return [index for index, heading in self.headings.items() if heading.role in roles]
 
 
 def sniff(text: str) -> bool:
@@ -65,317 +52,18 @@ def add(making: Building, text: str, name: str) -> None:
         if previous and len(block[0].cells) == len(previous[0].cells) and any(map(read_cell, block[0].cells[1:])):
             block.insert(0, previous[0])
         previous = block
-        _Block(making, block, name, settings, mapping).read()
+        Block(making, block, name, settings, mapping).read()
     _commands(making, directives, name)
     _baselines(making, settings.get("baseline", ""))
     _likes(making, set(making.layouts) - layouts_before)
     making.claims += claims_of(directives, list(making.layouts), name, settings.get("baseline", ""))
 
 
-class _Block:
-    """One table of a file."""
-
-    def __init__(
-        self, making: Building, rows: list[Row], name: str, settings: Mapping[str, str], mapping: Mapping[str, str]
-    ) -> None:
-        self._making, self._name, self._settings = making, name, settings
-        self._rows = rows
-        roles = mapped(rows[0].cells, mapping)
-        headings = {index: read_heading(cell) for index, cell in enumerate(rows[0].cells)}
-        if not any(heading.role in ("value", "figure") for heading in headings.values()):
-            headings |= _results(headings)
-        headings |= {index: _by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
-        headings = {index: self._signed(index, heading) for index, heading in headings.items()}
-        self._columns = _Columns(headings)
-        self._figures = self._columns.of("figure", "share")
-        self._taken = {(f.layout, f.workload, f.metric, f.direction) for f in making.figures if f.metric != "share"}
-
-    def read(self) -> None:
-        named = self._columns.of("value") and self._columns.of("unit", "metric")
-        if named or any(index and heading.role == "figure" for index, heading in self._columns.headings.items()):
-            self._long()
-        else:
-            self._wide()
-
-    def _signed(self, index: int, heading: Heading) -> Heading:
-        """A column of percentages with + and - says how much more or less; one of such words without them, nothing."""
-        if heading.role != "share":
-            return heading
-        signed = any(text[:1] in "+-−" and read_cell(text) for row in self._rows[1:] if (text := self._cell(row, index)))
-        if heading.change and not signed:
-            self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whether {heading.text!r} is more or less.")
-            return heading._replace(role="ignored")
-        return heading._replace(change=signed, unit="fraction" if self._fractions(index, heading) else heading.unit)
-
-    def _fractions(self, index: int, heading: Heading) -> bool:
-        """Whether shares are written as 1.00 and 0.22, in a column that nowhere says percent."""
-        found = [cell for row in self._rows[1:] if (cell := read_cell(self._cell(row, index))) is not None]
-        said = re.search(r"%|pct|percent|процент", heading.text, re.IGNORECASE) or any(cell.unit for cell in found)
-        whole = any(cell.number.value == 1 for cell in found)
-        return not said and whole and all(cell.number.value <= _LARGEST_FRACTION for cell in found)
-
-    def _long(self) -> None:
-        labels = self._columns.of("workload")
-        corner = ""
-        if not labels and not self._columns.of("layout", "block", "unknown"):
-            raise unreadable(f"{self._name}:{self._rows[0].line}", "no column says what was measured")
-        unknown = self._columns.of("unknown")
-        if not self._columns.of("layout") and not labels and unknown == [0]:
-            # A table of one layout: its name stands in the corner, its workloads below it.
-            corner, labels = self._rows[0].cells[0], [0]
-        elif not labels and unknown:
-            labels = unknown
-        names = self._named_columns()
-        rows_are_layouts = bool(names) and self._rows_are_layouts(list(names.values()))
-        for row in self._rows[1:]:
-            layout = self._layout(row, corner if not names else "")
-            workload = "" if names and rows_are_layouts else self._workload(row, labels)
-            for index, heading in self._measured(row):
-                if index not in names and heading.role == "share" and names and not rows_are_layouts:
-                    self._share_column(row, index, heading, list(names.values()))
-                elif index not in names:
-                    self._put(layout, workload or self._workload(row, labels), heading, row, index)
-                elif rows_are_layouts:
-                    whose = self._layout_key(self._cell(row, 0)) if corner else layout
-                    self._put(whose, self._workload(row, [], names[index]), heading, row, index)
-                else:
-                    self._put(self._layout_key(names[index]), workload, heading, row, index)
-
-    def _named_columns(self) -> dict[int, str]:
-        """Columns of one metric for several layouts or workloads, or of metrics of unlike workloads: what each is of."""
-        keys = {i: self._columns.headings[i][2:] for i in self._figures if self._columns.headings[i].role == "figure"}
-        several = [i for i, key in keys.items() if list(keys.values()).count(key) > 1]
-        names = {i: residual(self._columns.headings[i].text) for i in keys}
-        if not several and (self._columns.of("workload") or len({_asked(name) for name in names.values()} - {None}) < 2):
-            return {}
-        return {i: name for i, name in names.items() if name}
-
-    def _rows_are_layouts(self, names: Sequence[str]) -> bool:
-        """Whether columns are named after workloads, and rows therefore after layouts."""
-        if self._columns.of("layout") and not self._columns.of("workload"):
-            return True
-        return not self._columns.of("workload") and _told(names) > _told([self._cell(row, 0) for row in self._rows[1:]])
-
-    def _measured(self, row: Row) -> Iterator[tuple[int, Heading]]:
-        """Columns with numbers; of a value column, the metric that its row names."""
-        for index in self._figures:
-            yield index, self._columns.headings[index]
-        named = " ".join(self._cell(row, i) for i in self._columns.of("metric", "unit"))
-        for index in self._columns.of("value"):
-            heading = read_heading(named)
-            if heading.role in ("figure", "share"):
-                yield index, heading
-
-    def _wide(self) -> None:
-        first = self._columns.headings[0]
-        values = [i for i in self._columns.of("unknown", "share", "layout", "workload", "value", "ignored") if i]
-        corner_unit = rate_unit(first.text) or ("%" if "%" in first.text else "")
-        unit = corner_unit or (first.unit if first.role == "figure" else "") or self._settings.get("unit", "")
-        rows_are_layouts = first.role == "layout" or (
-            first.role == "unknown" and self._rows_are_layouts([self._columns.headings[i].text for i in values])
-        )
-        raw = [self._columns.headings[i].text for i in values if self._columns.headings[i].role != "share"]
-        twice = self._told_twice()
-        for row in self._rows[1:]:
-            for index in values:
-                heading = self._columns.headings[index]
-                if heading.role == "share" and not rows_are_layouts:
-                    self._share_column(row, index, heading, raw)
-                    continue
-                cell = read_cell(self._cell(row, index))
-                if cell is None:
-                    continue
-                layout = self._layout_key(self._cell(row, 0) if rows_are_layouts else heading.text)
-                label = heading.text if rows_are_layouts else self._cell(row, 0)
-                workload = self._workload(row, [], twice.get(label, label))
-                known = _of_unit(cell.unit or rate_unit(heading.text) or _unit_of(label) or unit, heading.text)
-                if known is None:
-                    raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
-                self._put(layout, workload, known, row, index)
-
-    def _told_twice(self) -> dict[str, str]:
-        """Rows that are one workload in two metrics (`4k read (IOPS)`, `4k read (MB/s)`): what they are without these."""
-        bare = {label: residual(label) for row in self._rows[1:] if _unit_of(label := self._cell(row, 0))}
-        return {label: name for label, name in bare.items() if name and list(bare.values()).count(name) > 1}
-
-    def _share_column(self, row: Row, index: int, heading: Heading, raw: Sequence[str]) -> None:
-        """A column of percentages beside columns of numbers: whose it is, and of whose, where there is but one answer."""
-        shares = [self._columns.headings[i] for i in self._columns.of("share")]
-        whose = {id(one): _named(one.other, raw) or residual(one.other) or _own_name(one, raw) for one in shares}
-        layout, of = whose[id(heading)], heading.of
-        if not layout:
-            others = [name for name in raw if not of or _plain(of) not in _plain(name)]
-            layout = others[-1] if len(others) == 1 or (len(others) == 2 and not of) else ""
-        if not of:
-            bases = [name for name in raw if name not in whose.values() and name != layout]
-            of = bases[0] if len(bases) == 1 else ""
-        if layout:
-            self._put(layout, self._workload(row, [], self._cell(row, 0)), heading._replace(of=of), row, index)
-        else:
-            self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whose percentages {heading.text!r} are.")
-
-    def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:
-        cell = read_cell(self._cell(row, index))
-        if cell is None or heading.metric is None:
-            self._refuse_words(row, index)
-            return
-        unit, number = cell.unit or heading.unit or self._settings.get("unit", ""), cell.number
-        metric = heading.metric
-        if unit == "kIOPS":
-            unit, number = "IOPS", number._replace(value=number.value * 1000, half_step=number.half_step * 1000)
-        text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
-        if unit == "fraction":
-            unit, number, text = "%", number._replace(value=round(100 * number.value, 6)), f"{100 * number.value:g}"
-        if not unit and metric != "share":
-            raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
-        if (unit == "%") != (metric == "share"):
-            return
-        if heading.change:
-            number = number._replace(value=round(100 + number.value, 6))
-            text = f"{number.value:g}"
-        if metric != "share" and (layout, workload, metric, heading.direction) in self._taken:
-            layout = self._layout_key(f"{self._rows[0].cells[0]} {layout}".strip())
-        of = self._cell_of(row) or heading.of if metric == "share" else ""
-        round_ = next((int(text) for i in self._columns.of("round") if (text := self._cell(row, i)).isdecimal()), 1)
-        self._making.add(layout, workload, metric, number, unit, f"{self._name}:{row.line}", text, of=of,
-                         direction=heading.direction, statistic=heading.statistic, round=max(1, round_))  # fmt: skip
-
-    def _refuse_words(self, row: Row, index: int) -> None:
-        """Words where a number belongs are refused by name; signs for nothing are not."""
-        text = self._cell(row, index)
-        if any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in text):
-            raise unreadable(f"{self._name}:{row.line}", f"{text!r} is no number")
-
-    def _cell_of(self, row: Row) -> str:
-        return next((self._cell(row, i) for i in self._columns.of("baseline")), "")
-
-    def _cell(self, row: Row, index: int) -> str:
-        return row.cells[index] if index < len(row.cells) else ""
-
-    def _layout(self, row: Row, corner: str) -> str:
-        columns = self._columns.of("layout") or (self._columns.of("unknown") if self._columns.of("workload") else [])
-        text = " ".join(filter(None, (self._cell(row, i) for i in columns)))
-        model = next((self._cell(row, i) for i in self._columns.of("model")), "") or self._numbered(text, columns)
-        return self._layout_key(text or corner or self._settings.get("layout", "") or stem(self._name), model)
-
-    def _numbered(self, text: str, columns: Sequence[int]) -> str:
-        """The model of `P4510 #2` in a column of disks, where nothing else tells it."""
-        disks = len(columns) == 1 and _DISKS.fullmatch(self._columns.headings[columns[0]].text)
-        match = _NUMBERED.fullmatch(text) if disks else None
-        return match.group(1) if match is not None else ""
-
-    def _layout_key(self, text: str, model: str = "") -> str:
-        if self._making.several and not text.startswith(stem(self._name)):
-            text = f"{stem(self._name)} {text}"
-        return self._making.layout(text, Subject(like=model[:400]))
-
-    def _workload(self, row: Row, labels: Sequence[int], label: str = "") -> str:
-        """The label with what columns beside it say of it."""
-        heading = {role: next(iter(self._columns.of(role)), None) for role in ("block", "iodepth", "numjobs", "fsync")}
-        parts = {role: self._cell(row, index) for role, index in heading.items() if index is not None}
-        text = label or " ".join(filter(None, (self._cell(row, i) for i in labels)))
-        said = read_label(text)
-        block = said.block_bytes or _block(parts.get("block", ""), heading["block"], self._columns)
-        command = next((self._cell(row, i).strip("`") for i in self._columns.of("command")), "")
-        extra = [f"bs={parts['block']}" if said.block_bytes is None and parts.get("block") else "",
-                 f"qd={parts['iodepth']}" if said.iodepth is None and parts.get("iodepth") else "",
-                 f"jobs={parts['numjobs']}" if said.numjobs is None and parts.get("numjobs") else ""]  # fmt: skip
-        key = " ".join(filter(None, (text, *extra))) or "workload"
-        asked = Asked(
-            pattern=said.pattern, random=said.random, block_bytes=block, read_percent=said.read_percent,
-            iodepth=said.iodepth or _whole(parts.get("iodepth")), numjobs=said.numjobs or _whole(parts.get("numjobs")),
-            fsync=said.fsync if said.fsync is not None else _whole(parts.get("fsync")),
-            random_percent=said.random_percent, command=command[:4000],
-            place=f"{self._name}:{row.line}" if command else "",
-        )  # fmt: skip
-        known = self._making.workloads.get(key)
-        if known is not None and command and known.command != command:
-            key = f"{key} ({self._name}:{row.line})"
-        return self._making.workload(key, asked)
-
-
-def _results(headings: Mapping[int, Heading]) -> dict[int, Heading]:
-    """A column `Result` beside one that says units has the values; as a rule such a column says how it went."""
-    if not any(heading.role == "unit" for heading in headings.values()):
-        return {}
-    named = {index: heading for index, heading in headings.items() if re.fullmatch(r"results?", heading.text.lower())}
-    return {index: heading._replace(role="value") for index, heading in named.items()}
-
-
-def _told(texts: Sequence[str]) -> float:
-    """How much texts say of workloads, on average."""
-    said = [read_label(text) for text in texts]
-    parts = sum(p is not None for one in said for p in (one.pattern, one.block_bytes, one.random, one.iodepth))
-    return parts / max(1, len(said))
-
-
-def _asked(text: str) -> tuple[object, ...] | None:
-    """What a text says of a workload; None where it says nothing."""
-    said = read_label(text)
-    found = (said.pattern, said.block_bytes, said.random)
-    return found if any(part is not None for part in found) else None
-
-
-def _by_mapping(role: str, text: str) -> Heading:
-    """`layout`, `workload` … as they are; `iops`, `bandwidth:MiB/s`, `share:BASELINE` with what their names cannot say."""
-    word, _, rest = role.partition(":")
-    if word in ("iops", "bandwidth", "latency"):
-        units = {"iops": "IOPS", "bandwidth": rate_unit(rest or text), "latency": rest or read_heading(text).unit}
-        return Heading("figure", text, word, units[word], "mean" if word == "latency" else "")  # type: ignore[arg-type]
-    if word == "share":
-        return Heading("share", text, "share", "%", of=rest)
-    return Heading(word, text)  # type: ignore[arg-type]
-
-
-def _of_unit(unit: str, text: str) -> Heading | None:
-    """The metric that a unit alone implies."""
-    if unit in ("IOPS", "kIOPS"):
-        return Heading("figure", text, "iops", unit)
-    if unit == "%":
-        return Heading("share", text, "share", "%")
-    if unit in ("ns", "us", "ms", "s"):
-        return Heading("figure", text, "latency", unit, "mean")
-    return Heading("figure", text, "bandwidth", rate_unit(unit)) if rate_unit(unit) else None
-
-
-def _unit_of(label: str) -> str:
-    """The unit that a workload's label names: `rand read 4k (IOPS)`."""
-    heading = read_heading(label)
-    return heading.unit if heading.role == "figure" else ""
-
-
-def _named(wanted: str, names: Sequence[str]) -> str:
-    """The layout of this name, as its own column writes it."""
-    return next((name for name in names if wanted and _plain(name) == _plain(wanted)), "")
-
-
-def _own_name(share: Heading, names: Sequence[str]) -> str:
-    """`raid5` of a column `raid5 (%)`."""
-    bare = _plain(share.text.replace("%", " "))
-    return next((name for name in names if _plain(name) == bare), "")
-
-
-def _block(text: str, index: int | None, columns: _Columns) -> int | None:
-    """Bytes of `4k`, `4096`, or of `4` under a heading that says KiB."""
-    if index is None or not text:
-        return None
-    unit = columns.headings[index].unit
-    return size_bytes(f"{text}{unit}" if text.replace(".", "").isdecimal() and unit not in ("", "b") else text) or None
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) or None if text and text.isdecimal() and len(text) < 10 else None
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\W_]+", " ", text.casefold()).strip()
-
-
 def _commands(making: Building, directives: Sequence[Directive], name: str) -> None:
     for one in directives:
         if one.word == "command" and one.subject:
             for key, asked in list(making.workloads.items()):
-                if _plain(key) == _plain(one.subject):
+                if plain(key) == plain(one.subject):
                     fields = {f: getattr(asked, f) for f in Asked.__struct_fields__}
                     making.workloads[key] = Asked(**{**fields, "command": one.text[:4000], "place": f"{name}:{one.line}"})
             if one.subject in making.layouts:
@@ -385,12 +73,12 @@ def _commands(making: Building, directives: Sequence[Directive], name: str) -> N
 
 def _baselines(making: Building, wanted: str) -> None:
     """Which layout is 100 %, where no heading says it: the one that was named, else the one whose shares all are 100."""
-    names = {_plain(key): key for key in making.layouts}
+    names = {plain(key): key for key in making.layouts}
 
     def known(wanted: str) -> str:
         """The layout of this name, or the only one whose name has it in it."""
-        inside = [key for plain, key in names.items() if f" {_plain(wanted)} " in f" {plain} "]
-        return names.get(_plain(wanted)) or (inside[0] if len(inside) == 1 else wanted)
+        inside = [key for name, key in names.items() if f" {plain(wanted)} " in f" {name} "]
+        return names.get(plain(wanted)) or (inside[0] if len(inside) == 1 else wanted)
 
     nameless = [f for f in making.figures if f.metric == "share" and not f.of]
     whole = [k for k in dict.fromkeys(f.layout for f in nameless) if all(f.value == 100 for f in nameless if f.layout == k)]
@@ -411,5 +99,3 @@ def _likes(making: Building, new: set[str]) -> None:
 
 
 READER = TableReader("table", "a plain table (CSV, tabs, Markdown), as a table", sniff, add, "published")
-
-__all__ = ["READER", "Cell"]

@@ -1,0 +1,258 @@
+"""One table of a file, read cell by cell.
+
+A row is one cell with its labels and numbers in columns (long), or one workload with a column for each layout (wide). Units
+stand in the headings or behind the numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from raidtui.model.table import Asked, Subject
+from raidtui.results.imports.cells import Row, mapped, read_cell
+from raidtui.results.imports.headings import Heading, rate_unit, read_heading, residual
+from raidtui.results.imports.table_columns import (
+    Columns,
+    asked,
+    block_bytes_of,
+    by_mapping,
+    named,
+    of_unit,
+    own_name,
+    plain,
+    results_of,
+    told,
+    unit_of,
+    whole,
+)
+from raidtui.results.imports.tables import Building, stem, unreadable
+from raidtui.results.labels import read_label
+
+_DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
+_LARGEST_FRACTION: Final = 20.0
+"""A layout is not more than so many times as fast as another one that it stands beside."""
+_NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
+
+
+class Block:
+    """One table of a file."""
+
+    def __init__(
+        self, making: Building, rows: list[Row], name: str, settings: Mapping[str, str], mapping: Mapping[str, str]
+    ) -> None:
+        self._making, self._name, self._settings = making, name, settings
+        self._rows = rows
+        roles = mapped(rows[0].cells, mapping)
+        headings = {index: read_heading(cell) for index, cell in enumerate(rows[0].cells)}
+        if not any(heading.role in ("value", "figure") for heading in headings.values()):
+            headings |= results_of(headings)
+        headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
+        headings = {index: self._signed(index, heading) for index, heading in headings.items()}
+        self._columns = Columns(headings)
+        self._figures = self._columns.of("figure", "share")
+        self._taken = {(f.layout, f.workload, f.metric, f.direction) for f in making.figures if f.metric != "share"}
+
+    def read(self) -> None:
+        named = self._columns.of("value") and self._columns.of("unit", "metric")
+        if named or any(index and heading.role == "figure" for index, heading in self._columns.headings.items()):
+            self._long()
+        else:
+            self._wide()
+
+    def _signed(self, index: int, heading: Heading) -> Heading:
+        """A column of percentages with + and - says how much more or less; one of such words without them, nothing."""
+        if heading.role != "share":
+            return heading
+        signed = any(text[:1] in "+-−" and read_cell(text) for row in self._rows[1:] if (text := self._cell(row, index)))
+        if heading.change and not signed:
+            self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whether {heading.text!r} is more or less.")
+            return heading._replace(role="ignored")
+        return heading._replace(change=signed, unit="fraction" if self._fractions(index, heading) else heading.unit)
+
+    def _fractions(self, index: int, heading: Heading) -> bool:
+        """Whether shares are written as 1.00 and 0.22, in a column that nowhere says percent."""
+        found = [cell for row in self._rows[1:] if (cell := read_cell(self._cell(row, index))) is not None]
+        said = re.search(r"%|pct|percent|процент", heading.text, re.IGNORECASE) or any(cell.unit for cell in found)
+        whole = any(cell.number.value == 1 for cell in found)
+        return not said and whole and all(cell.number.value <= _LARGEST_FRACTION for cell in found)
+
+    def _long(self) -> None:
+        labels = self._columns.of("workload")
+        corner = ""
+        if not labels and not self._columns.of("layout", "block", "unknown"):
+            raise unreadable(f"{self._name}:{self._rows[0].line}", "no column says what was measured")
+        unknown = self._columns.of("unknown")
+        if not self._columns.of("layout") and not labels and unknown == [0]:
+            # A table of one layout: its name stands in the corner, its workloads below it.
+            corner, labels = self._rows[0].cells[0], [0]
+        elif not labels and unknown:
+            labels = unknown
+        names = self._named_columns()
+        rows_are_layouts = bool(names) and self._rows_are_layouts(list(names.values()))
+        for row in self._rows[1:]:
+            layout = self._layout(row, corner if not names else "")
+            workload = "" if names and rows_are_layouts else self._workload(row, labels)
+            for index, heading in self._measured(row):
+                if index not in names and heading.role == "share" and names and not rows_are_layouts:
+                    self._share_column(row, index, heading, list(names.values()))
+                elif index not in names:
+                    self._put(layout, workload or self._workload(row, labels), heading, row, index)
+                elif rows_are_layouts:
+                    whose = self._layout_key(self._cell(row, 0)) if corner else layout
+                    self._put(whose, self._workload(row, [], names[index]), heading, row, index)
+                else:
+                    self._put(self._layout_key(names[index]), workload, heading, row, index)
+
+    def _named_columns(self) -> dict[int, str]:
+        """Columns of one metric for several layouts or workloads, or of metrics of unlike workloads: what each is of."""
+        keys = {i: self._columns.headings[i][2:] for i in self._figures if self._columns.headings[i].role == "figure"}
+        several = [i for i, key in keys.items() if list(keys.values()).count(key) > 1]
+        names = {i: residual(self._columns.headings[i].text) for i in keys}
+        if not several and (self._columns.of("workload") or len({asked(name) for name in names.values()} - {None}) < 2):
+            return {}
+        return {i: name for i, name in names.items() if name}
+
+    def _rows_are_layouts(self, names: Sequence[str]) -> bool:
+        """Whether columns are named after workloads, and rows therefore after layouts."""
+        if self._columns.of("layout") and not self._columns.of("workload"):
+            return True
+        return not self._columns.of("workload") and told(names) > told([self._cell(row, 0) for row in self._rows[1:]])
+
+    def _measured(self, row: Row) -> Iterator[tuple[int, Heading]]:
+        """Columns with numbers; of a value column, the metric that its row names."""
+        for index in self._figures:
+            yield index, self._columns.headings[index]
+        named = " ".join(self._cell(row, i) for i in self._columns.of("metric", "unit"))
+        for index in self._columns.of("value"):
+            heading = read_heading(named)
+            if heading.role in ("figure", "share"):
+                yield index, heading
+
+    def _wide(self) -> None:
+        first = self._columns.headings[0]
+        values = [i for i in self._columns.of("unknown", "share", "layout", "workload", "value", "ignored") if i]
+        corner_unit = rate_unit(first.text) or ("%" if "%" in first.text else "")
+        unit = corner_unit or (first.unit if first.role == "figure" else "") or self._settings.get("unit", "")
+        rows_are_layouts = first.role == "layout" or (
+            first.role == "unknown" and self._rows_are_layouts([self._columns.headings[i].text for i in values])
+        )
+        raw = [self._columns.headings[i].text for i in values if self._columns.headings[i].role != "share"]
+        twice = self._told_twice()
+        for row in self._rows[1:]:
+            for index in values:
+                heading = self._columns.headings[index]
+                if heading.role == "share" and not rows_are_layouts:
+                    self._share_column(row, index, heading, raw)
+                    continue
+                cell = read_cell(self._cell(row, index))
+                if cell is None:
+                    continue
+                layout = self._layout_key(self._cell(row, 0) if rows_are_layouts else heading.text)
+                label = heading.text if rows_are_layouts else self._cell(row, 0)
+                workload = self._workload(row, [], twice.get(label, label))
+                known = of_unit(cell.unit or rate_unit(heading.text) or unit_of(label) or unit, heading.text)
+                if known is None:
+                    raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
+                self._put(layout, workload, known, row, index)
+
+    def _told_twice(self) -> dict[str, str]:
+        """Rows that are one workload in two metrics (`4k read (IOPS)`, `4k read (MB/s)`): what they are without these."""
+        bare = {label: residual(label) for row in self._rows[1:] if unit_of(label := self._cell(row, 0))}
+        return {label: name for label, name in bare.items() if name and list(bare.values()).count(name) > 1}
+
+    def _share_column(self, row: Row, index: int, heading: Heading, raw: Sequence[str]) -> None:
+        """A column of percentages beside columns of numbers: whose it is, and of whose, where there is but one answer."""
+        shares = [self._columns.headings[i] for i in self._columns.of("share")]
+        whose = {id(one): named(one.other, raw) or residual(one.other) or own_name(one, raw) for one in shares}
+        layout, of = whose[id(heading)], heading.of
+        if not layout:
+            others = [name for name in raw if not of or plain(of) not in plain(name)]
+            layout = others[-1] if len(others) == 1 or (len(others) == 2 and not of) else ""
+        if not of:
+            bases = [name for name in raw if name not in whose.values() and name != layout]
+            of = bases[0] if len(bases) == 1 else ""
+        if layout:
+            self._put(layout, self._workload(row, [], self._cell(row, 0)), heading._replace(of=of), row, index)
+        else:
+            self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whose percentages {heading.text!r} are.")
+
+    def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:
+        cell = read_cell(self._cell(row, index))
+        if cell is None or heading.metric is None:
+            self._refuse_words(row, index)
+            return
+        unit, number = cell.unit or heading.unit or self._settings.get("unit", ""), cell.number
+        metric = heading.metric
+        if unit == "kIOPS":
+            unit, number = "IOPS", number._replace(value=number.value * 1000, half_step=number.half_step * 1000)
+        text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
+        if unit == "fraction":
+            unit, number, text = "%", number._replace(value=round(100 * number.value, 6)), f"{100 * number.value:g}"
+        if not unit and metric != "share":
+            raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
+        if (unit == "%") != (metric == "share"):
+            return
+        if heading.change:
+            number = number._replace(value=round(100 + number.value, 6))
+            text = f"{number.value:g}"
+        if metric != "share" and (layout, workload, metric, heading.direction) in self._taken:
+            layout = self._layout_key(f"{self._rows[0].cells[0]} {layout}".strip())
+        of = self._cell_of(row) or heading.of if metric == "share" else ""
+        round_ = next((int(text) for i in self._columns.of("round") if (text := self._cell(row, i)).isdecimal()), 1)
+        self._making.add(layout, workload, metric, number, unit, f"{self._name}:{row.line}", text, of=of,
+                         direction=heading.direction, statistic=heading.statistic, round=max(1, round_))  # fmt: skip
+
+    def _refuse_words(self, row: Row, index: int) -> None:
+        """Words where a number belongs are refused by name; signs for nothing are not."""
+        text = self._cell(row, index)
+        if any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in text):
+            raise unreadable(f"{self._name}:{row.line}", f"{text!r} is no number")
+
+    def _cell_of(self, row: Row) -> str:
+        return next((self._cell(row, i) for i in self._columns.of("baseline")), "")
+
+    def _cell(self, row: Row, index: int) -> str:
+        return row.cells[index] if index < len(row.cells) else ""
+
+    def _layout(self, row: Row, corner: str) -> str:
+        columns = self._columns.of("layout") or (self._columns.of("unknown") if self._columns.of("workload") else [])
+        text = " ".join(filter(None, (self._cell(row, i) for i in columns)))
+        model = next((self._cell(row, i) for i in self._columns.of("model")), "") or self._numbered(text, columns)
+        return self._layout_key(text or corner or self._settings.get("layout", "") or stem(self._name), model)
+
+    def _numbered(self, text: str, columns: Sequence[int]) -> str:
+        """The model of `P4510 #2` in a column of disks, where nothing else tells it."""
+        disks = len(columns) == 1 and _DISKS.fullmatch(self._columns.headings[columns[0]].text)
+        match = _NUMBERED.fullmatch(text) if disks else None
+        return match.group(1) if match is not None else ""
+
+    def _layout_key(self, text: str, model: str = "") -> str:
+        if self._making.several and not text.startswith(stem(self._name)):
+            text = f"{stem(self._name)} {text}"
+        return self._making.layout(text, Subject(like=model[:400]))
+
+    def _workload(self, row: Row, labels: Sequence[int], label: str = "") -> str:
+        """The label with what columns beside it say of it."""
+        heading = {role: next(iter(self._columns.of(role)), None) for role in ("block", "iodepth", "numjobs", "fsync")}
+        parts = {role: self._cell(row, index) for role, index in heading.items() if index is not None}
+        text = label or " ".join(filter(None, (self._cell(row, i) for i in labels)))
+        said = read_label(text)
+        block = said.block_bytes or block_bytes_of(parts.get("block", ""), heading["block"], self._columns)
+        command = next((self._cell(row, i).strip("`") for i in self._columns.of("command")), "")
+        extra = [f"bs={parts['block']}" if said.block_bytes is None and parts.get("block") else "",
+                 f"qd={parts['iodepth']}" if said.iodepth is None and parts.get("iodepth") else "",
+                 f"jobs={parts['numjobs']}" if said.numjobs is None and parts.get("numjobs") else ""]  # fmt: skip
+        key = " ".join(filter(None, (text, *extra))) or "workload"
+        asked = Asked(
+            pattern=said.pattern, random=said.random, block_bytes=block, read_percent=said.read_percent,
+            iodepth=said.iodepth or whole(parts.get("iodepth")), numjobs=said.numjobs or whole(parts.get("numjobs")),
+            fsync=said.fsync if said.fsync is not None else whole(parts.get("fsync")),
+            random_percent=said.random_percent, command=command[:4000],
+            place=f"{self._name}:{row.line}" if command else "",
+        )  # fmt: skip
+        known = self._making.workloads.get(key)
+        if known is not None and command and known.command != command:
+            key = f"{key} ({self._name}:{row.line})"
+        return self._making.workload(key, asked)

@@ -1,0 +1,96 @@
+"""What the columns of a plain table are, and what their words and cells say of layouts and workloads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from raidtui.results.imports.headings import Heading, rate_unit, read_heading
+from raidtui.results.labels import read_label, size_bytes
+
+
+class Columns(NamedTuple):
+    """The columns of one block by what they are."""
+
+    headings: Mapping[int, Heading]
+
+    def of(self, *roles: str) -> list[int]:
+        return [index for index, heading in self.headings.items() if heading.role in roles]
+
+
+def results_of(headings: Mapping[int, Heading]) -> dict[int, Heading]:
+    """A column `Result` beside one that says units has the values; as a rule such a column says how it went."""
+    if not any(heading.role == "unit" for heading in headings.values()):
+        return {}
+    named = {index: heading for index, heading in headings.items() if re.fullmatch(r"results?", heading.text.lower())}
+    return {index: heading._replace(role="value") for index, heading in named.items()}
+
+
+def told(texts: Sequence[str]) -> float:
+    """How much texts say of workloads, on average."""
+    said = [read_label(text) for text in texts]
+    parts = sum(p is not None for one in said for p in (one.pattern, one.block_bytes, one.random, one.iodepth))
+    return parts / max(1, len(said))
+
+
+def asked(text: str) -> tuple[object, ...] | None:
+    """What a text says of a workload; None where it says nothing."""
+    said = read_label(text)
+    found = (said.pattern, said.block_bytes, said.random)
+    return found if any(part is not None for part in found) else None
+
+
+def by_mapping(role: str, text: str) -> Heading:
+    """`layout`, `workload` … as they are; `iops`, `bandwidth:MiB/s`, `share:BASELINE` with what their names cannot say."""
+    word, _, rest = role.partition(":")
+    if word in ("iops", "bandwidth", "latency"):
+        units = {"iops": "IOPS", "bandwidth": rate_unit(rest or text), "latency": rest or read_heading(text).unit}
+        return Heading("figure", text, word, units[word], "mean" if word == "latency" else "")  # type: ignore[arg-type]
+    if word == "share":
+        return Heading("share", text, "share", "%", of=rest)
+    return Heading(word, text)  # type: ignore[arg-type]
+
+
+def of_unit(unit: str, text: str) -> Heading | None:
+    """The metric that a unit alone implies."""
+    if unit in ("IOPS", "kIOPS"):
+        return Heading("figure", text, "iops", unit)
+    if unit == "%":
+        return Heading("share", text, "share", "%")
+    if unit in ("ns", "us", "ms", "s"):
+        return Heading("figure", text, "latency", unit, "mean")
+    return Heading("figure", text, "bandwidth", rate_unit(unit)) if rate_unit(unit) else None
+
+
+def unit_of(label: str) -> str:
+    """The unit that a workload's label names: `rand read 4k (IOPS)`."""
+    heading = read_heading(label)
+    return heading.unit if heading.role == "figure" else ""
+
+
+def named(wanted: str, names: Sequence[str]) -> str:
+    """The layout of this name, as its own column writes it."""
+    return next((name for name in names if wanted and plain(name) == plain(wanted)), "")
+
+
+def own_name(share: Heading, names: Sequence[str]) -> str:
+    """`raid5` of a column `raid5 (%)`."""
+    bare = plain(share.text.replace("%", " "))
+    return next((name for name in names if plain(name) == bare), "")
+
+
+def block_bytes_of(text: str, index: int | None, columns: Columns) -> int | None:
+    """Bytes of `4k`, `4096`, or of `4` under a heading that says KiB."""
+    if index is None or not text:
+        return None
+    unit = columns.headings[index].unit
+    return size_bytes(f"{text}{unit}" if text.replace(".", "").isdecimal() and unit not in ("", "b") else text) or None
+
+
+def whole(text: str | None) -> int | None:
+    return int(text) or None if text and text.isdecimal() and len(text) < 10 else None
+
+
+def plain(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text.casefold()).strip()
