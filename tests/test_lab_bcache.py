@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from lab_harness import MakeLab, start_lab
+from lab_kills import in_thirds, killed_at
 from raidtui.lab import address
 from raidtui.lab.control import Lab
 
@@ -311,23 +312,8 @@ def test_a_replay_measures_it_and_leaves_blank_disks(make_lab: MakeLab) -> None:
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(7200)
-def test_recover_brings_everything_back_after_every_kill_of_a_stack(make_lab: MakeLab) -> None:
+@in_thirds
+def test_recover_brings_everything_back_after_every_kill_of_a_stack(make_lab: MakeLab, part: str) -> None:
     lab = make_lab("3x512M")
-    lab.raidtui("--version")
     one = {"layouts": {"xfs": LAYOUTS["xfs"]}, "workloads": {"write": WORKLOADS["write"]}}
-    lab.run("cat > /root/kill.json", input_bytes=json.dumps({**SCENARIO, **one}).encode())
-    lab.put_file(HERE / "engine/kill_driver.py", "/root/kill_driver.py")
-    binding = json.dumps({"pair": lab.serials[:2], "fast": lab.serials[2:]})
-    done = lab.run(["python3", "-I", "/root/kill_driver.py", "/root/kill.json", binding, "all"], 7000)
-    found = [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]
-    assert found[0]["exit"] == 0, found[0]
-    assert len(found) == 1 + 2 * found[0]["records"]
-    for point in found[1:]:
-        assert point["killed"], point
-        assert point["recover_exit"] == 0, point
-        assert point["again"] == [0, [], True], point
-        assert not point["busy"], point
-        assert not point["arrays"], point
-    assert all(lab.is_zero(serial) for serial in lab.serials)
+    killed_at(lab, {**SCENARIO, **one}, {"pair": lab.serials[:2], "fast": lab.serials[2:]}, f"every:{part}")

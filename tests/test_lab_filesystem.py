@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lab_harness import start_lab
+from lab_kills import in_thirds, killed_at
 from raidtui.lab import address
 from raidtui.lab.control import Lab
 
@@ -292,30 +293,11 @@ RISKIEST = "11:after,18:after"
 """Before mkfs, and while it is measured."""
 
 
-def kills(lab: Lab, points: str, timeout_s: float) -> list[dict[str, Any]]:
-    lab.run("cat > /root/kill.json", input_bytes=json.dumps(KILLED).encode())
-    lab.put_file(HERE / "engine/kill_driver.py", "/root/kill_driver.py")
-    binding = json.dumps({"data": lab.serials[:3]})
-    done = lab.run(["python3", "-I", "/root/kill_driver.py", "/root/kill.json", binding, points], timeout_s)
-    found = [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]
-    for point in found:
-        if "point" in point:
-            assert point["killed"], point
-            assert point["recover_exit"] == 0, point
-            assert point["again"] == [0, [], True], point
-            assert not point["busy"], point
-            assert not point["arrays"], point
-    assert blank(lab, 3)
-    return found
-
-
 @pytest.mark.slow
 def test_recover_unmounts_after_the_riskiest_kills(seen: Seen, lab: Lab) -> None:
-    assert len(kills(lab, RISKIEST, 800)) == len(RISKIEST.split(","))
+    killed_at(lab, KILLED, {"data": lab.serials[:3]}, RISKIEST)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(7200)
-def test_recover_unmounts_after_every_kill(seen: Seen, lab: Lab) -> None:
-    found = kills(lab, "all", 7000)
-    assert len(found) == 1 + 2 * found[0]["records"]
+@in_thirds
+def test_recover_unmounts_after_every_kill(seen: Seen, lab: Lab, part: str) -> None:
+    killed_at(lab, KILLED, {"data": lab.serials[:3]}, f"every:{part}")

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from lab_harness import MakeLab, start_lab
+from lab_kills import in_thirds, killed_at
 from raidtui.lab import address
 from raidtui.lab.control import Lab
-from test_lab_kill import judge
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(2400)]
 slow = pytest.mark.slow
@@ -171,19 +171,7 @@ def test_recover_brings_files_back_after_the_riskiest_kills(short: tuple[Lab, Se
     lab, _ = short
     files = {"zpool": {"vdevs": [{"mirror": "@data"}], "log": "@log", "dataset": {}}}
     scenario = {**KILLED, "roles": {"data": {"count": 2}, "log": {"count": 1}}, "layouts": {"files": files}}
-    found = kill_at(lab, scenario, {"data": lab.serials[:2], "log": lab.serials[2:3]}, ",".join(KILLS), 900)
-    assert len(found) == len(KILLS)
-    judge(found)
-
-
-def kill_at(lab: Lab, scenario: dict[str, Any], binding: dict[str, Any], points: str, timeout_s: float) -> list[Any]:
-    """Have a run killed at these points, each time recovered; what was seen each time."""
-    address.sync_code(lab.name)
-    lab.run("cat > /root/kill.json", input_bytes=json.dumps(scenario).encode())
-    lab.put_file(HERE / "engine/kill_driver.py", "/root/kill_driver.py")
-    done = lab.run(["python3", "-I", "/root/kill_driver.py", "/root/kill.json", json.dumps(binding), points], timeout_s)
-    assert all(lab.is_zero(serial) for serial in lab.serials)
-    return [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]
+    killed_at(lab, scenario, {"data": lab.serials[:2], "log": lab.serials[2:3]}, ",".join(KILLS), 900)
 
 
 @pytest.fixture(scope="module")
@@ -379,16 +367,13 @@ KILLED = {
 }  # fmt: skip
 
 
-@slow
-@pytest.mark.timeout(10800)
-def test_recover_brings_everything_back_after_every_kill(make_lab: MakeLab) -> None:
+@in_thirds
+def test_recover_brings_everything_back_after_every_kill(make_lab: MakeLab, part: str) -> None:
     lab = make_lab("7x512M")
     ids = lab.serials
     usual = lab.run("modprobe zfs; cat /sys/module/zfs/parameters/zfs_arc_max").text
     binding = {"data": ids[:3], "log": ids[3:4], "cache": ids[4:5], "special": ids[5:]}
-    found = kill_at(lab, KILLED, binding, "all", 10000)
-    assert len(found) == 1 + 2 * found[0]["records"]
-    judge(found)
+    killed_at(lab, KILLED, binding, f"every:{part}")
     assert lab.run("cat /sys/module/zfs/parameters/zfs_arc_max").text == usual
 
 

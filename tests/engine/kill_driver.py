@@ -2,7 +2,7 @@
 
     python3 -I kill_driver.py SCENARIO BINDING.json POINTS
 
-POINTS: `count`, or `3:before,3:after,…`, or `all`; or by the first step of an action, `lvm.cache:after`, and by a command
+POINTS: `3:before,3:after,…`; or by the first step of an action, `lvm.cache:after`, and by a command
 that it runs, `lvm.cache:lvconvert`. `every:2/3` is the second third of these: after every record, and before those that end
 what was done since the one before; nothing happens between others. One JSON line per point on stdout.
 """
@@ -113,18 +113,12 @@ def main() -> None:
     bind = {role: tuple(ids) for role, ids in json.loads(binding).items()}
     request = PlanRequest(Path(scenario).read_text(), bind, Options(quick=True))
     which, _, part = points.partition(":")
-    if which in ("count", "all", "every"):
+    if which == "every":
         folder = start(request)
         status = child(lambda: Runner(folder).run())
-        found = events(folder)
-        wanted = [(str(n), when) for n in range(1, len(found) + 1) for when in ("before", "after")]
-        if which == "every":
-            nth, _, of = part.partition("/")
-            wanted = every(found)[int(nth) - 1 :: int(of)]
-        exit = os.waitstatus_to_exitcode(status)
-        print(json.dumps({"records": len(found), "points": len(wanted), "exit": exit}), flush=True)
-        if which == "count":
-            return
+        nth, _, of = part.partition("/")
+        wanted = every(events(folder))[int(nth) - 1 :: int(of)]
+        print(json.dumps({"points": len(wanted), "exit": os.waitstatus_to_exitcode(status)}), flush=True)
     else:
         wanted = [(where, when) for where, _, when in (point.partition(":") for point in points.split(","))]
     for where, when in wanted:
