@@ -172,3 +172,28 @@ def test_of_disks_measured_against_themselves_hardly_any_are_called_different(la
     verdicts = [one.verdict for one in judge(pairs)]
     print(verdicts, comparison.noise_floors, flush=True)
     assert verdicts.count("different") <= 0.05 * len(verdicts)
+
+
+def test_a_disk_that_does_a_tenth_less_is_found_in_five_rounds(lab: Lab, tmp_path: Path) -> None:
+    """The host lets one disk do 500 operations a second, and the other one 450."""
+    path = Path(scenario(tmp_path, {name: {"disk": {"on": f"@{name}"}} for name in ("whole", "tenth-less")},
+                         {"write": WRITE}, rounds=5, order="random", initial_sync="wait"))  # fmt: skip
+    asked = json.loads(path.read_text())
+    path.write_text(json.dumps({**asked, "roles": {"whole": {"count": 1}, "tenth-less": {"count": 1}}}))
+    one, other = lab.serials[:2]
+    out = tmp_path / "planted.result.json"
+    lab.throttle(one, iops=500)
+    lab.throttle(other, iops=450)
+    try:
+        run = raidtui(lab, "replay", str(path), "--bind", f"whole={one}", "--bind", f"tenth-less={other}",
+                      "--erase", f"{one},{other}", "-o", str(out), timeout_s=1700)  # fmt: skip
+    finally:
+        lab.throttle(one)
+        lab.throttle(other)
+    assert run.returncode in (0, 5), run.stderr
+    (entry,) = [row.entries[0] for row in compare(read_result(out.read_bytes(), str(out)), baseline="whole").rows
+                if row.label == "tenth-less"]  # fmt: skip
+    assert entry is not None
+    print(entry.of_baseline, entry.share_low, entry.share_high, entry.rank_p, entry.p, flush=True)
+    assert entry.verdict == "different"
+    assert entry.share_low < 0.9 < entry.share_high or abs(entry.of_baseline - 0.9) < 0.03
