@@ -88,7 +88,11 @@ def disturbed(lab: Lab, tmp_path: Path, path: str, cell: str, what: Any, after_s
     out = tmp_path / "out.result.json"
     process, run = start_and_await(lab, "recheck", "replay", path, *consent(lab), "-o", str(out))
     journal = f"/var/lib/raidtui/runs/{run}/journal.jsonl"
-    lab.wait_for(f"""grep '"kind":"sampled","cell":"{cell}"' {journal} | grep -qv '"prefill":true'""", 300)
+    try:
+        lab.wait_for(f"""grep '"kind":"sampled","cell":"{cell}"' {journal} | grep -qv '"prefill":true'""", 300)
+    except TimeoutError:
+        raidtui(lab, "cancel")  # the next test wants these disks
+        raise
     time.sleep(after_s)
     what()
     said = process.communicate(timeout=900)
@@ -182,7 +186,7 @@ def test_an_array_that_is_faster_than_its_disks(lab: Lab, tmp_path: Path) -> Non
     layouts = {"disks": {"disk": {"on": "@data"}}, "raid0": md("raid0")}
     path = scenario(tmp_path, layouts, {"read": {**READ, "rw": "read", "bs": "1MiB", **SHORT}})
     for serial in lab.serials:
-        lab.throttle(serial, bytes_per_s=4 << 20)
+        lab.throttle(serial, bytes_per_s=16 << 20)
 
     def lift() -> None:
         for serial in lab.serials:
