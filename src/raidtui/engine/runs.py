@@ -73,11 +73,13 @@ def plan_of(folder: Path) -> Plan:
 def own(folder: Path) -> int | None:
     """Become the one process that works on this run: an open descriptor to keep, or None when another process is."""
     fd = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        return None
+    while not _locked(fd, fcntl.LOCK_EX):
+        if not _locked(fd, fcntl.LOCK_SH):
+            os.close(fd)
+            return None
+        # Only somebody who looks (`owner`) has it, for an instant.
+        fcntl.flock(fd, fcntl.LOCK_UN)
+        time.sleep(0.01)
     os.ftruncate(fd, 0)
     os.pwrite(fd, str(os.getpid()).encode(), 0)
     return fd
@@ -90,14 +92,21 @@ def owner(folder: Path) -> int | None:
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+        if _locked(fd, fcntl.LOCK_SH):
+            return None
         text = os.pread(fd, 20, 0)
         return int(text) if text.isdigit() else 0
-    else:
-        return None
     finally:
         os.close(fd)
+
+
+def _locked(fd: int, how: int) -> bool:
+    """Whether this lock could be had at once."""
+    try:
+        fcntl.flock(fd, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Story(NamedTuple):
