@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(1800)]
 WRITE = {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "size": "64MiB", "runtime": "3s"}}
 MIX = {"fio": {"rw": "randrw", "bs": "4KiB", "iodepth": 4, "size": "64MiB", "runtime": "3s"}}
 LONG = {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "size": "64MiB", "runtime": "20s"}}
+SLOW = {"fio": {**WRITE["fio"], "runtime": "8s"}}
 BARE = {"disk": {"on": "@data", "mode": "together"}}
 
 
@@ -152,7 +153,7 @@ def test_a_rehearsal_with_all_of_it(lab: Lab, tmp_path: Path) -> None:
 def test_of_disks_measured_against_themselves_hardly_any_are_called_different(lab: Lab, tmp_path: Path) -> None:
     """A/A: four disks one by one, each against itself, under five workloads, in five rounds: twenty pairs of the same."""
     loads = {
-        f"{way}-{block}": {"fio": {"rw": way, "bs": block, "iodepth": 4, "size": "64MiB", "runtime": "1s"}}
+        f"{way}-{block.lower()}": {"fio": {"rw": way, "bs": block, "iodepth": 4, "size": "64MiB", "runtime": "1s"}}
         for way, block in (("randwrite", "4KiB"), ("randwrite", "16KiB"), ("randwrite", "64KiB"), ("write", "64KiB"),
                            ("write", "256KiB"))
     }  # fmt: skip
@@ -175,15 +176,15 @@ def test_of_disks_measured_against_themselves_hardly_any_are_called_different(la
 
 
 def test_a_disk_that_does_a_tenth_less_is_found_in_five_rounds(lab: Lab, tmp_path: Path) -> None:
-    """The host lets one disk do 500 operations a second, and the other one 450."""
+    """The host lets one disk do 100 operations a second, and the other one 90."""
     path = Path(scenario(tmp_path, {name: {"disk": {"on": f"@{name}"}} for name in ("whole", "tenth-less")},
-                         {"write": WRITE}, rounds=5, order="random", initial_sync="wait"))  # fmt: skip
+                         {"write": SLOW}, rounds=5, order="random", initial_sync="wait"))  # fmt: skip
     asked = json.loads(path.read_text())
     path.write_text(json.dumps({**asked, "roles": {"whole": {"count": 1}, "tenth-less": {"count": 1}}}))
     one, other = lab.serials[:2]
     out = tmp_path / "planted.result.json"
-    lab.throttle(one, iops=500)
-    lab.throttle(other, iops=450)
+    lab.throttle(one, iops=100)
+    lab.throttle(other, iops=90)
     try:
         run = raidtui(lab, "replay", str(path), "--bind", f"whole={one}", "--bind", f"tenth-less={other}",
                       "--erase", f"{one},{other}", "-o", str(out), timeout_s=1700)  # fmt: skip
@@ -191,9 +192,9 @@ def test_a_disk_that_does_a_tenth_less_is_found_in_five_rounds(lab: Lab, tmp_pat
         lab.throttle(one)
         lab.throttle(other)
     assert run.returncode in (0, 5), run.stderr
-    (entry,) = [row.entries[0] for row in compare(read_result(out.read_bytes(), str(out)), baseline="whole").rows
-                if row.label == "tenth-less"]  # fmt: skip
+    (entry,) = [row.entries[0] for row in compare(read_result(out.read_bytes(), str(out)), baseline=f"whole {one}").rows
+                if row.label.startswith("tenth-less ")]  # fmt: skip
     assert entry is not None
     print(entry.of_baseline, entry.share_low, entry.share_high, entry.rank_p, entry.p, flush=True)
     assert entry.verdict == "different"
-    assert entry.share_low < 0.9 < entry.share_high or abs(entry.of_baseline - 0.9) < 0.03
+    assert abs(entry.of_baseline - 0.9) < 0.03
