@@ -56,11 +56,12 @@ def find(evidence: Evidence) -> Iterator[Mark]:
 
 
 def _is_wire(evidence: Evidence) -> bool:
-    """Whether the links are what they say: none of these disks ever counted more than goes through its own.
+    """Whether the links are what they say: no disk at such a link ever counted more than goes through it.
 
     One of a virtual machine need not be.
     """
-    links = {use.disk: link_bytes_per_s((evidence.disks[use.disk],)) for use in evidence.members.values()}
+    such = [evidence.disks[use.disk].link for use in evidence.members.values()]
+    links = {name: link_bytes_per_s((disk,)) for name, disk in evidence.disks.items() if disk.link in such}
     for cell in (evidence.cell, *evidence.earlier):
         if cell.summary is None:
             continue

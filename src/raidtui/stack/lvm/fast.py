@@ -41,7 +41,9 @@ def arguments(spec: LvmSpec, free: Sequence[int]) -> dict[str, Any] | None:
     if spec.cache is not None and spec.cache.kind == "pool":
         metadata = -(-(_METADATA_BYTES + 32 * (extents * extent // (chunk or 1))) // extent)
         extents -= metadata if wanted.size.bytes is None else 0
-    if extents < 1 or extents + metadata > most or extents * extent < 2 * _METADATA_BYTES:
+    asked = spec.cache is not None and spec.cache.chunk is not None
+    least = 2 * _METADATA_BYTES + (0 if asked else chunk or 0)
+    if extents < 1 or extents + metadata > most or extents * extent < least:
         raise fail("lvm-too-small", f"there is room for {most} extents of {extent >> 10} KiB on the fast devices, which is "
                    f"not enough for the cache", place="lvm.cache" if spec.cache else "lvm.writecache",
                    remedy="Bind larger disks, or ask for a smaller cache.", exit=Exit.USAGE)  # fmt: skip
