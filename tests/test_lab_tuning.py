@@ -179,5 +179,9 @@ def test_a_disk_that_is_pulled_keeps_nobody_from_putting_the_others_back(lab: La
         assert lab.run(look.format(names[serial])).text == before[serial]
         assert restored[f"{serial} queue/scheduler"] == "none"
     lab.plug(pulled)
-    lab.wait_for("raidtui recover", 200)
+    refused = lab.raidtui("recover", timeout_s=200)
+    assert refused.code == 6, "it was away: whose nameless data it has now, nobody knows"
+    assert "unknown-data" in refused.text + refused.error_text
+    lab.run(f"blkdiscard -z /dev/{lab.kernel_name(pulled)}")
+    assert lab.raidtui("recover", timeout_s=200).code == 0
     assert all(lab.is_zero(serial) for serial in lab.serials)

@@ -198,7 +198,7 @@ def test_an_array_that_is_faster_than_its_disks(lab: Lab, tmp_path: Path) -> Non
 
 def test_random_operations_that_are_merged(lab: Lab, tmp_path: Path) -> None:
     batch = {"iodepth_batch_submit": 32, "iodepth_batch_complete_min": 32, "iodepth_batch_complete_max": 32}
-    layout = {"disks": {"disk": {"on": "@data", "mode": "together"}}}
+    layout = {"disks": {"disk": {"on": "@data", "mode": "together", "tuning": {"disks": {"scheduler": "mq-deadline"}}}}}
     loads = {"write": {"rw": "randwrite", "bs": "4KiB", "iodepth": 32, "size": "128KiB", **SHORT, **batch}}
     _, found = replayed(lab, tmp_path, scenario(tmp_path, layout, loads))
     assert codes(found, "disks/write/1") == ["merged"]

@@ -18,6 +18,7 @@ from raidtui.watch.series import FULL
 NEAR_S: Final = 5.0
 """What began so long before or after the change may be its cause."""
 BULK_BYTES: Final = 256 << 10
+ENDING_SHARE: Final = 0.95
 
 UNSTEADY = Meaning(
     "unsteady",
@@ -61,7 +62,9 @@ def _whole(samples: tuple[Sample, ...]) -> list[Sample]:
     if not measured:
         return []
     usual_s = median(sample.span_s for sample in measured)
-    return [sample for sample in measured if sample.span_s >= usual_s / 2]
+    # In the last one jobs come to their end.
+    ending = measured[-1:] if measured[-1].span_s < ENDING_SHARE * usual_s else []
+    return [sample for sample in measured if sample.span_s >= usual_s / 2 and sample not in ending]
 
 
 def _iops(sample: Sample) -> float:

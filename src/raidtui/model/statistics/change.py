@@ -12,7 +12,8 @@ LEAST_CHANGE: Final = 0.2
 """Of the first third's median, between it and the last third's."""
 LEAST_APART: Final = 0.8
 """Cliff's delta of the values before and after (N. Cliff, Dominance statistics, 1993): 1 is no overlap at all."""
-_EDGE: Final = 2
+_EDGE: Final = 3
+"""Fewer values at the beginning or end are a moment, not a level."""
 
 
 class Change(NamedTuple):
