@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raidtui.results.charts.base import Chart, Panel
+from raidtui.results.charts.base import Chart, Panel, numbers
 from raidtui.results.charts.style import Style, short
 from raidtui.results.compare import Comparison, Entry, Row
 from raidtui.results.lines import MARKS, share_text, state_of
@@ -59,7 +59,7 @@ class _Bars:
         axes.set_xlim(0, largest * 1.32)
         axes.locator_params(axis="x", nbins=5)
         axes.grid(visible=False, axis="y")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 10 or not value else f"{value:g}")
+        numbers(axes.xaxis)
 
 
 def _interval(entry: Entry) -> tuple[float, float]:

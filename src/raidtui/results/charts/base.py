@@ -10,6 +10,7 @@ from raidtui.results.compare import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 LEGEND_ROW = 0.19
 """Height of a line of the legend, in inches."""
@@ -39,6 +40,20 @@ def legend(axes: Axes) -> None:
     figure = axes.get_figure()
     if handles and figure is not None:
         figure.legend(handles, labels, loc="outside lower left", ncols=2, handlelength=1.6, columnspacing=1.2)
+
+
+def numbers(axis: Axis) -> None:
+    """Whole numbers with separators along it; small ones with what is behind the point."""
+    axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 10 or not value else f"{value:g}")
+
+
+def by_number(axes: Axes, what: str) -> None:
+    """Rates from zero on over rounds or passes, which are counted."""
+    axes.set_ylim(bottom=0)
+    axes.locator_params(axis="x", integer=True)
+    axes.set_xlabel(what)
+    numbers(axes.yaxis)
+    legend(axes)
 
 
 def legend_height(names: int) -> float:

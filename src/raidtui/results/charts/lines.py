@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raidtui.model.measure import Sample
-from raidtui.results.charts.base import Chart, Panel, legend, legend_height
+from raidtui.results.charts.base import Chart, Panel, legend, legend_height, numbers
 from raidtui.results.charts.style import Style, short
 from raidtui.results.compare import Comparison
 from raidtui.results.numbers import Unit
@@ -50,7 +50,7 @@ class _Lines:
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
         axes.set_xlabel("s")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 10 or not value else f"{value:g}")
+        numbers(axes.yaxis)
         legend(axes)
 
 

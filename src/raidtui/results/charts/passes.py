@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from raidtui.results.charts.base import Chart, Panel, legend, legend_height
+from raidtui.results.charts.base import Chart, Panel, by_number, legend_height
 from raidtui.results.charts.style import Style, short
 from raidtui.results.compare import Comparison, Entry, again_label
 from raidtui.results.convergence import pass_rate
-from raidtui.results.numbers import Unit
+from raidtui.results.numbers import SCALE, Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,15 +49,11 @@ class _Passes:
             colour, mark = style.colour(index), style.mark(index)
             axes.plot(range(1, len(rates) + 1), rates, color=colour, marker=mark, markersize=3, linewidth=0.9, label=label)
             axes.plot(range(first, last + 1), rates[first - 1 : last], color=colour, linewidth=2.6, alpha=0.6)
-        axes.set_ylim(bottom=0)
-        axes.locator_params(axis="x", integer=True)
-        axes.set_xlabel("pass (thick: the window that is reported)")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 10 or not value else f"{value:g}")
-        legend(axes)
+        by_number(axes, "pass (thick: the window that is reported)")
 
 
 def _courses(label: str, entry: Entry, unit: Unit) -> list[Course]:
-    scale = 1.0 if unit == "IOPS" else 1e-6
+    scale = SCALE[unit]
     found = []
     for point in (*entry.points, *entry.again):
         steady = point.cell.steady if point.cell is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.model.statistics.steady import WINDOW, window_of
-from raidtui.results.charts.base import Chart, Panel, legend, legend_height
+from raidtui.results.charts.base import Chart, Panel, by_number, legend_height
 from raidtui.results.charts.style import Style, short
 from raidtui.results.compare import Comparison, Entry, rate_of
 from raidtui.results.numbers import SCALE, Unit
@@ -50,11 +50,7 @@ class _Rounds:
             if course.invalid:
                 axes.plot([at for at, _ in course.invalid], [rate for _, rate in course.invalid], linestyle="none",
                           color=style.colour(index), marker="x", markersize=6)  # fmt: skip
-        axes.set_ylim(bottom=0)
-        axes.locator_params(axis="x", integer=True)
-        axes.set_xlabel("round (x: not valid)")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 10 or not value else f"{value:g}")
-        legend(axes)
+        by_number(axes, "round (x: not valid)")
 
 
 def _course(label: str, entry: Entry, unit: Unit) -> Course:
