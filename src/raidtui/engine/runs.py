@@ -16,6 +16,7 @@ import msgspec
 from raidtui.base.files import private_folder, write_atomic
 from raidtui.base.paths import state_folder
 from raidtui.engine.journal import JOURNAL_NAME, read_lasting
+from raidtui.gate.locks import locked
 from raidtui.model.convert import encode
 from raidtui.model.event import (
     CellDone,
@@ -73,8 +74,8 @@ def plan_of(folder: Path) -> Plan:
 def own(folder: Path) -> int | None:
     """Become the one process that works on this run: an open descriptor to keep, or None when another process is."""
     fd = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    while not _locked(fd, fcntl.LOCK_EX):
-        if not _locked(fd, fcntl.LOCK_SH):
+    while not locked(fd, fcntl.LOCK_EX):
+        if not locked(fd, fcntl.LOCK_SH):
             os.close(fd)
             return None
         # Only somebody who looks (`owner`) has it, for an instant.
@@ -92,21 +93,12 @@ def owner(folder: Path) -> int | None:
     except FileNotFoundError:
         return None
     try:
-        if _locked(fd, fcntl.LOCK_SH):
+        if locked(fd, fcntl.LOCK_SH):
             return None
         text = os.pread(fd, 20, 0)
         return int(text) if text.isdigit() else 0
     finally:
         os.close(fd)
-
-
-def _locked(fd: int, how: int) -> bool:
-    """Whether this lock could be had at once."""
-    try:
-        fcntl.flock(fd, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 class Story(NamedTuple):

@@ -36,7 +36,7 @@ class Lock(NamedTuple):
         """Let go, and leave no file behind, unless others still share it."""
         # Removed while it is still locked: whoever opened it before sees that it is gone, and opens a new one.
         with suppress(OSError):
-            if not self.shared or _locked(self.fd, fcntl.LOCK_EX, 0.0):
+            if not self.shared or locked(self.fd, fcntl.LOCK_EX):
                 lock_path(self.key).unlink(missing_ok=True)
         os.close(self.fd)
 
@@ -70,7 +70,7 @@ def take(run_id: str, keys: Iterable[str], shared: Iterable[str] = ()) -> list[L
             how = fcntl.LOCK_EX if key in alone else fcntl.LOCK_SH
             while True:
                 fd = _open(lock_path(key), os.O_RDWR | os.O_CREAT)
-                if not _locked(fd, how, _PATIENCE_S):
+                if not locked(fd, how, _PATIENCE_S):
                     refused.append(_held(key, _read(fd).get("run", "?")))
                     os.close(fd)
                 elif _is_current(fd, lock_path(key)):
@@ -98,7 +98,7 @@ def holders() -> dict[str, str]:
         except OSError:
             continue
         try:
-            if not _locked(fd, fcntl.LOCK_SH, 0.0):
+            if not locked(fd, fcntl.LOCK_SH):
                 facts = _read(fd)
                 found[facts.get("key", path.name)] = facts.get("run", "?")
         finally:
@@ -110,7 +110,8 @@ def _open(path: Path, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
-def _locked(fd: int, how: int, patience_s: float) -> bool:
+def locked(fd: int, how: int, patience_s: float = 0.0) -> bool:
+    """Whether this lock (`fcntl.LOCK_EX`, `LOCK_SH`) could be had on an open file within so many seconds."""
     until = time.monotonic() + patience_s
     while True:
         try:
