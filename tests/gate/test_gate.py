@@ -175,6 +175,8 @@ def test_recovery_takes_back_what_the_run_created(server):
 
 def test_recovery_refuses_data_without_a_name_that_may_be_anybodys(server):
     server["Sa"] = left("a", codes=("unknown-data",))
+    with pytest.raises(ProblemError, match="it was away since the run wrote to it"):
+        gate.admit_for_recovery("r1", want("a"), OURS)
     assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), OURS)) == [("unknown-data", "Sa")]
 
 

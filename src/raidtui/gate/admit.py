@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from raidtui.gate import locks
 from raidtui.gate.permit import ISSUER, Permit, changed, gone
 from raidtui.inventory import CONTENT, Examined, Ownership, Signature, boot_id, examine
@@ -19,6 +21,9 @@ _LASTING_FIELDS = ("serial", "wwid", "model", "size_bytes", "logical_sector_byte
 """What is the same for a disk in every boot and every slot."""
 _ALL_FIELDS = (*_LASTING_FIELDS, "id", "diskseq", "boot_id")
 _RECOVERABLE = CONTENT | {"lvm-vg"}
+_MAY_BE_ANYBODYS = (
+    "; it was away since the run wrote to it (unplugged, or the machine restarted), and may have been used elsewhere"
+)
 
 
 def admit(
@@ -140,7 +145,14 @@ def _judge_left(want: Fingerprint, found: Examined, ours: Collection[Signature],
     if len(own) == len(found.signatures):
         mine = _RECOVERABLE if own or nameless else _RECOVERABLE - {"unknown-data"}
         reasons = tuple(r for r in reasons if r.code not in mine)
+    if not nameless:
+        reasons = tuple(_of_unknown_origin(reason) for reason in reasons)
     return problems + _refusals(want, reasons)
+
+
+def _of_unknown_origin(reason: Reason) -> Reason:
+    """Says why data that may well be the run's is not taken for it."""
+    return replace(reason, message=reason.message + _MAY_BE_ANYBODYS) if reason.code == "unknown-data" else reason
 
 
 def _own(found: Examined, ours: Collection[Signature]) -> list[Signature]:
