@@ -15,7 +15,7 @@ import pytest
 from lab_harness import start_lab
 from raidtui.lab.control import Lab
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(1200)]
 
 WRITE = {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "size": "128MiB", "runtime": "3s"}}
 READ = {"fio": {"rw": "randread", "bs": "4KiB", "iodepth": 4, "size": "64MiB", "runtime": "3s"}}
@@ -84,8 +84,12 @@ def start_and_await(lab: Lab, action: str, *words: str) -> tuple[subprocess.Pope
     newest = "ls /var/lib/raidtui/runs 2>/dev/null | tail -1"
     before = lab.run(newest).text.strip()
     process = start(lab, *words)
-    begun = f"""grep -q '"kind":"step-started".*"action":"{action}"'"""
-    lab.wait_for(f"""run=$({newest}); [ "$run" != '{before}' ] && {begun} /var/lib/raidtui/runs/$run/journal.jsonl""", 120)
+    journal = f"""$([ "$run" != '{before}' ] && echo /var/lib/raidtui/runs/$run/journal.jsonl)"""
+    try:
+        lab.wait_for(f"""run=$({newest}); grep -q '"kind":"step-started".*"action":"{action}"' {journal} /dev/null""", 400)
+    except TimeoutError as error:
+        process.kill()
+        raise AssertionError(f"{error}\n{process.communicate()}") from error
     return process, lab.run(newest).text.strip()
 
 

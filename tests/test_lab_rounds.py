@@ -72,7 +72,7 @@ def test_disks_are_full_of_data_before_the_first_pass_and_cancelling_between_pas
             read = f"dd if=/dev/{lab.kernel_name(serial)} bs=1M count=1 skip={at} iflag=direct status=none"
             words = lab.run(f"{read} | gzip -c | wc -c").text
             assert int(words) > 900_000, f"{serial} at {at} MiB is not incompressible data"
-    lab.wait_for(f"""grep -q '"pass_number":2' /var/lib/raidtui/runs/{name}/journal.jsonl""", 120)
+    lab.wait_for(f"""grep -q '"pass_number":2' /var/lib/raidtui/runs/{name}/journal.jsonl""", 400)
     assert raidtui(lab, "cancel").returncode == 0
     text = run.communicate(timeout=300)
     assert run.returncode == 130, text

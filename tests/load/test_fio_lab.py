@@ -37,7 +37,7 @@ def measure(lab: Lab, devices: list[str], during: Callable[[], object] | None = 
     lab.run("rm -f /tmp/fio-started")
 
     def interfere() -> None:
-        lab.wait_for("test -e /tmp/fio-started", 60.0)
+        lab.wait_for("test -e /tmp/fio-started")
         if during is not None:
             during()
 

@@ -160,7 +160,7 @@ class Lab:
     def get_file(self, source: str, target: Path) -> None:
         target.write_bytes(self.run(["cat", source], 300.0).out)
 
-    def wait_for(self, command: str, timeout_s: float = 30.0) -> None:
+    def wait_for(self, command: str, timeout_s: float = 120.0) -> None:
         """Run a shell line in the guest until it succeeds."""
         deadline = time.monotonic() + timeout_s
         while self.run(command, timeout_s, check=False).code != 0:
