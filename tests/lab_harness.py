@@ -20,6 +20,12 @@ def start_lab(suffix: str, spec: str = DEFAULT_SPEC, *, cold: bool = False) -> L
     return lab.up(parse_spec(spec), lambda line: print(line, flush=True), cold=cold)
 
 
+def slow_ones_run(request: pytest.FixtureRequest) -> bool:
+    """Whether slow tests of this module are among those that run: its bench then does what they look at, too."""
+    mine = (item for item in request.session.items if item.path == request.path)
+    return any(item.get_closest_marker("slow") for item in mine)
+
+
 @pytest.fixture(scope="session")
 def lab() -> Iterator[Lab]:
     """One lab with six NVMe disks for every test that leaves them blank."""

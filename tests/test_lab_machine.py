@@ -76,6 +76,7 @@ def test_disks_plugged_in_the_other_order_swap_their_names(make_lab: MakeLab) ->
     assert (lab.kernel_name(first), lab.kernel_name(second)) == before[::-1]
 
 
+@pytest.mark.slow
 def test_a_power_cut_keeps_what_was_flushed_and_the_arrays_that_are_on_the_disks(make_lab: MakeLab) -> None:
     lab = make_lab("3x1G")
     devices = " ".join(f"/dev/{name}" for name in names_in_order_of_serials(lab))

@@ -1,18 +1,19 @@
 """md arrays on a real kernel: built as planned, read back as asked, and taken away whatever happened in between.
 
 One lab, and one process in it for all cases (`stack/md_driver.py`); each test looks at one thing that was seen there.
+The `SLOW` cases are built only when slow tests are asked for.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab_harness import start_lab
+from lab_harness import slow_ones_run, start_lab
 from raidtui.lab import address
 from raidtui.lab.control import Lab
 
@@ -68,17 +69,27 @@ FAULTS = [
     {"do": "unplugged", "name": "unplugged", **RAID5},
     {"do": "blank", "name": "blank"},
 ]
+SLOW = {
+    "raid0 at the end", "raid1 with bitmap", "raid4 with journal", "raid5 of two", "raid5 with ppl at the end",
+    "raid5 with bitmap", "raid6 with journal at the end", "raid10 offset", "raid10 three copies on five",
+    "still creating", "inactive", "one superblock gone", "stacked",
+}  # fmt: skip
 Seen = dict[str, dict[str, Any]]
 
 
+def each(names: Iterable[str]) -> list[Any]:
+    return [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in names]
+
+
 @pytest.fixture(scope="module")
-def bench() -> Iterator[tuple[Lab, Seen]]:
+def bench(request: pytest.FixtureRequest) -> Iterator[tuple[Lab, Seen]]:
     """The lab and everything that was seen in it, by case."""
+    cases = [case for case in [*ARRAYS, *FAULTS] if case["name"] not in SLOW or slow_ones_run(request)]
     lab = start_lab("md", f"{DISKS}x128M")
     try:
         address.sync_code(lab.name)
         lab.put_file(DRIVER, "/root/md_driver.py")
-        lab.run("cat > /root/cases.json", input_bytes=json.dumps([*ARRAYS, *FAULTS]).encode())
+        lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
         run = "/usr/bin/python3 /root/md_driver.py < /root/cases.json > /root/seen 2> /root/error"
         lab.run(f"setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
         lab.wait_for("test -e /run/md-ready -o -e /root/ended", 1200)
@@ -102,7 +113,7 @@ def seen(bench: tuple[Lab, Seen]) -> Seen:
     return bench[1]
 
 
-@pytest.mark.parametrize("name", [case["name"] for case in ARRAYS])
+@pytest.mark.parametrize("name", each(case["name"] for case in ARRAYS))
 def test_an_array_is_built_as_planned_and_read_back_as_asked(seen: Seen, name: str) -> None:
     case = seen[name]
     assert "problems" not in case, case
@@ -120,7 +131,7 @@ def test_an_array_is_built_as_planned_and_read_back_as_asked(seen: Seen, name: s
     assert sorted(case["members"].values()) == sorted(roles + ["journal"] * (asked["journal"] is not None))
 
 
-@pytest.mark.parametrize("name", [case["name"] for case in ARRAYS])
+@pytest.mark.parametrize("name", each(case["name"] for case in ARRAYS))
 def test_its_teardown_runs_as_planned_and_leaves_nothing(seen: Seen, name: str) -> None:
     case = seen[name]
     assert case["commands"]["md.stop"] == case["planned"]["md.stop"]
@@ -150,7 +161,7 @@ def test_the_kills_hit_half_made_arrays(seen: Seen) -> None:
     assert any("arrays" in one for one in before)
 
 
-@pytest.mark.parametrize("name", [*BROKEN, "still creating", "cancelled"])
+@pytest.mark.parametrize("name", each([*BROKEN, "still creating", "cancelled"]))
 def test_an_array_is_taken_away_in_whatever_state_it_is(seen: Seen, name: str) -> None:
     case = seen[name]
     assert "problems" not in case, case
@@ -194,6 +205,7 @@ def test_a_sync_can_be_cancelled(seen: Seen) -> None:
     assert seen["cancelled"]["reports"][-1].startswith("initial sync")
 
 
+@pytest.mark.slow
 def test_arrays_stand_on_arrays_and_go_from_above(seen: Seen) -> None:
     case = seen["stacked"]
     assert case["size"][0] == case["size"][1]

@@ -172,6 +172,7 @@ def test_composed_consented_run_watched_compared_and_exported_with_keys_alone(be
         assert json.loads(said.text)["digest"] == seen[name]
 
 
+@pytest.mark.slow
 def test_a_killed_terminal_leaves_the_run_and_another_one_comes_back_to_it(bench: Lab, folder: Path) -> None:
     serials = sorted(bench.serials)[:4]
     chosen = ",".join(serials)
