@@ -185,6 +185,15 @@ def test_what_is_no_table_is_refused_by_what_is_wrong_with_it(text, code, words)
     assert words in caught.value.problems[0].message
 
 
+@pytest.mark.parametrize(("text", "words"), [
+    ("layout,4k randread\nraid10,120k\nraid5,118k\n", "t.csv:2: nothing says which unit 120k has"),
+    ("hello,world\nthis,is\n", "no number"),
+])  # fmt: skip
+def test_a_file_that_says_by_its_name_that_it_is_a_table_is_told_what_it_lacks(text, words):
+    with pytest.raises(ProblemError, match=words):
+        read(text, "t.csv")
+
+
 @pytest.mark.parametrize(("label", "options", "wrong"), [
     ("4k randread depth 32", "--rw=randread --iodepth=16", True),
     ("4k randread depth 32", "--rw=randread --iodepth=32", False),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from raidtui.base.text import clean
 from raidtui.front.inputs import read_bytes
 from raidtui.model.problem import fail
-from raidtui.results.imports import READERS, Imported, Reader, Source
+from raidtui.results.imports import READERS, Imported, Reader, Source, readers_of
 from raidtui.results.imports.headings import MAPPED_ROLES
 
 
@@ -41,7 +41,7 @@ def _reader_of(sources: Sequence[Source]) -> Reader:
     known = f"Name it: {', '.join(READERS)}."
     found: list[Reader] = []
     for source in sources:
-        claimed = [reader for reader in READERS.values() if reader.claims(source)]
+        claimed = readers_of(source)
         if not claimed:
             raise fail("import-unknown", "it is no kind of file that is known here", place=clean(source.name), remedy=known)
         found += claimed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from pathlib import PurePath
 from types import MappingProxyType
 
 from raidtui.results.imports.base import Imported, Reader, Source
@@ -21,4 +22,16 @@ def _found() -> dict[str, Reader]:
 READERS = MappingProxyType(_found())
 """Readers by the word that names them on the command line."""
 
-__all__ = ["READERS", "Imported", "Reader", "Source"]
+
+
+def readers_of(source: Source) -> list[Reader]:
+    """Those that claim a file. Where none does: plain tables, if its name or a mapping of columns says that it is one.
+
+    What is wrong with such a table is then said by their reader, which knows the line.
+    """
+    claiming = [reader for reader in READERS.values() if reader.claims(source)]
+    meant = source.mapping or PurePath(source.name).suffix.lower() in (".csv", ".tsv")
+    return claiming or ([READERS["table"]] if meant and source.data.strip() else [])
+
+
+__all__ = ["READERS", "Imported", "Reader", "Source", "readers_of"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,18 +34,20 @@ def read_table(source: Source) -> Table:
     if schema_named(source.data) == TABLE_SCHEMA:
         with named(source):
             return table_of(read_json(source.data, max_bytes=MAX_TABLE_BYTES))
-    from raidtui.results.imports import READERS
+    from raidtui.results.imports import READERS, readers_of
 
-    known: list[object] = list(READERS.values())
-    tables = [one for one in known if isinstance(one, TableReader)]
-    claiming = [one for one in tables if one.claims(source) or (source.mapping and one.kind == "published")]
+    claiming = _of_tables(readers_of(source))
     if not claiming:
         with named(source):
             why = _unknown(source)
-        names = ", ".join(one.name for one in tables)
+        names = ", ".join(one.name for one in _of_tables(READERS.values()))
         raise fail("import-unknown", why, place=short_name(source.name),
                    remedy=f"Known: results and tables of raidtui, and {names}.")  # fmt: skip
     return claiming[0].table([source])
+
+
+def _of_tables(readers: Iterable[object]) -> list[TableReader]:
+    return [one for one in readers if isinstance(one, TableReader)]
 
 
 def _unknown(source: Source) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from raidtui.model.problem import ProblemError
 from raidtui.model.table import Asked, Subject
 from raidtui.results.imports.cells import Row, mapped, read_cell
 from raidtui.results.imports.headings import Heading, rate_unit, read_heading, residual
@@ -33,6 +34,9 @@ from raidtui.results.labels import read_label
 _DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
 _LARGEST_FRACTION: Final = 20.0
 """A layout is not more than so many times as fast as another one that it stands beside."""
+_WHERE_UNITS_STAND: Final = (
+    "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
+)
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
 
@@ -154,8 +158,12 @@ class Block:
                 workload = self._workload(row, [], twice.get(label, label))
                 known = of_unit(cell.unit or rate_unit(heading.text) or unit_of(label) or unit, heading.text)
                 if known is None:
-                    raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
+                    raise self._unitless(row, cell.text)
                 self._put(layout, workload, known, row, index)
+
+    def _unitless(self, row: Row, text: str) -> ProblemError:
+        place = f"{self._name}:{row.line}"
+        return unreadable(place, f"nothing says which unit {text} has", _WHERE_UNITS_STAND)
 
     def _told_twice(self) -> dict[str, str]:
         """Rows that are one workload in two metrics (`4k read (IOPS)`, `4k read (MB/s)`): what they are without these."""
@@ -191,7 +199,7 @@ class Block:
         if unit == "fraction":
             unit, number, text = "%", number._replace(value=round(100 * number.value, 6)), f"{100 * number.value:g}"
         if not unit and metric != "share":
-            raise unreadable(f"{self._name}:{row.line}", f"nothing says which unit {cell.text} has")
+            raise self._unitless(row, cell.text)
         if (unit == "%") != (metric == "share"):
             return
         if heading.change:

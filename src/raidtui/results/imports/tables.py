@@ -134,8 +134,8 @@ def exact(value: float) -> Published:
     return Published(value, 0.0)
 
 
-def unreadable(place: str, message: str) -> ProblemError:
-    return fail("table-unreadable", message, place=clean(place), remedy="`raidtui explain table-unreadable` says more.")
+def unreadable(place: str, message: str, remedy: str = "`raidtui explain table-unreadable` says more.") -> ProblemError:
+    return fail("table-unreadable", message, place=clean(place), remedy=remedy)
 
 
 def text_of(source: Source) -> str:
