@@ -47,6 +47,17 @@ def test_a_files_name_says_its_format_and_nothing_is_replaced(engine, files, tmp
     assert target.read_bytes() == kept
 
 
+def test_a_name_that_ends_like_no_format_is_refused_and_nothing_is_written(engine, files, tmp_path):
+    target = tmp_path / "out.pdf"
+    refused = engine.run("compare", *files, "-o", str(target))
+    assert refused.code == 2
+    assert "no format is written to files that end in .pdf" in refused.err
+    assert ".html" in refused.err
+    assert not target.exists()
+    assert engine.run("compare", *files, "-o", str(tmp_path / "OUT.MD")).code == 0
+    assert (tmp_path / "OUT.MD").read_bytes().startswith(b"| Layout |")
+
+
 def test_the_baseline_is_a_layout_by_name(engine, files):
     assert "% of raid1:2" in engine.run("compare", *files, "--baseline", "raid1:2").out
     said = engine.run("compare", *files, "--baseline", "raid9")

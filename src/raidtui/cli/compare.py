@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import PurePath
 
+from raidtui.base.text import clean
 from raidtui.cli.comparison import show_comparison
 from raidtui.cli.given_numbers import given_numbers
 from raidtui.cli.given_result import check_baseline
@@ -77,10 +79,17 @@ def _chosen(name: str, charts: list[str]) -> Format:
 
 
 def _format(args: Namespace) -> str:
+    """The format that was asked for, in words or by the ending of the file's name. Raises ProblemError (`output`)."""
     if args.json or args.format:
         return "json" if args.json else str(args.format)
-    by_suffix = {made.suffix: made.name for made in FORMATS.values()}
-    return next((name for suffix, name in by_suffix.items() if (args.output or "").endswith(suffix)), "table")
+    ending = PurePath(args.output or "").suffix.lower()
+    if not ending:
+        return "table"
+    by_ending = {made.suffix: made.name for made in FORMATS.values()}
+    if ending not in by_ending:
+        raise fail("output", f"{clean(args.output)}: no format is written to files that end in {clean(ending)}",
+                   remedy=f"End it in one of {', '.join(by_ending)}, or say --format.")  # fmt: skip
+    return by_ending[ending]
 
 
 def _to_stdout(comparison: Comparison, made: Format) -> None:
