@@ -23,7 +23,7 @@ def read_result(data: bytes, name: str = "") -> Result:
             "not-a-result",
             f"{name or 'the file'} is of schema {head.schema[:80]!r}, not {RESULT_SCHEMA!r}",
             place="$.schema",
-            remedy="Results are what `raidtui replay` leaves.",
+            remedy="Results are what `raidtui replay` leaves; `raidtui compare` and `raidtui lint` read tables, too.",
         )
     try:
         return msgspec.convert(value, Result)

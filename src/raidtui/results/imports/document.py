@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from raidtui.base.text import clean
 from raidtui.model.jsonio import read_json
-from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.problem import ProblemError, fail
 from raidtui.model.table import LARGEST, MAX_TABLE_BYTES, TABLE_SCHEMA, UNITS_OF, Figure, Table
 from raidtui.results.imports.base import Source
-from raidtui.results.imports.tables import TableReader, short_name
+from raidtui.results.imports.tables import TableReader
+from raidtui.results.places import named, short_name
 from raidtui.results.published import read_number
 
 _SAME = 1e-9
@@ -32,13 +32,13 @@ def schema_named(data: bytes) -> str:
 def read_table(source: Source) -> Table:
     """The numbers of a file. Raises ProblemError: `json`, `schema`, `import-unknown`, `table-unreadable`."""
     if schema_named(source.data) == TABLE_SCHEMA:
-        with named(source):
+        with named(source.name):
             return table_of(read_json(source.data, max_bytes=MAX_TABLE_BYTES))
     from raidtui.results.imports import READERS, readers_of
 
     claiming = _of_tables(readers_of(source))
     if not claiming:
-        with named(source):
+        with named(source.name):
             why = _unknown(source)
         names = ", ".join(one.name for one in _of_tables(READERS.values()))
         raise fail("import-unknown", why, place=short_name(source.name),
@@ -60,21 +60,6 @@ def _unknown(source: Source) -> str:
         said = f"is of schema {clean(str(schema), 80)!r}" if schema is not None else "says no schema"
         return f"it {said}; a table is of {TABLE_SCHEMA!r}"
     return "it holds no numbers in a form that is known here"
-
-
-def _placed(problem: Problem, place: str) -> Problem:
-    return msgspec.structs.replace(problem, place=place)
-
-
-@contextmanager
-def named(source: Source) -> Iterator[None]:
-    """Problems of a document tell which file it is."""
-    try:
-        yield
-    except ProblemError as error:
-        name = short_name(source.name)
-        inside = (f"{name}: {problem.place}" if problem.place[:1] == "$" else problem.place for problem in error.problems)
-        raise ProblemError(*map(_placed, error.problems, inside)) from None
 
 
 def table_of(value: Any) -> Table:

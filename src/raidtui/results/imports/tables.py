@@ -25,6 +25,7 @@ from raidtui.model.table import (
     Unit,
 )
 from raidtui.results.imports.base import Imported, Source
+from raidtui.results.places import short_name
 from raidtui.results.published import Published
 
 MAX_LINE: int = 20_000
@@ -161,11 +162,6 @@ def lines_of(text: str, name: str) -> list[str]:
         if len(line) > MAX_LINE:
             raise unreadable(f"{name}:{number}", f"the line has {len(line)} characters; at most {MAX_LINE} are read")
     return lines
-
-
-def short_name(name: str) -> str:
-    """A file's name without its folders: it goes into places, and documents travel."""
-    return clean(PurePath(name).name or name, 120)
 
 
 def stem(name: str) -> str:
