@@ -19,7 +19,7 @@ SCENARIO = {
     "workloads": {"write": {"fio": {"rw": "randwrite", "bs": "4KiB", "size": "64MiB", "runtime": "1s"}}},
     "policy": {"initial_sync": "skip-if-zeroed"},
 }
-RISKIEST = ("3:after", "8:before", "12:after", "15:after", "18:before")
+RISKIEST = ("3:after", "8:before", "12:after", "18:before")
 """Around the blanking, the creation, the measuring and the teardown. The whole row is `slow`."""
 
 
