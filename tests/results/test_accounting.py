@@ -182,6 +182,16 @@ def test_the_limit_is_named_by_what_was_seen(words: str) -> None:
     assert one.why
 
 
+@pytest.mark.parametrize(("moved", "words"), [(700, "all disks"), (400, NOT_KNOWN)])
+def test_a_share_by_the_workloads_clock_counts_where_the_disks_nearly_agree(moved: float, words: str) -> None:
+    """Devices are counted while it begins and ends, too; much less than the share is a cache's doing."""
+    uses = [use("a", moved), use("b", moved)]
+    one = account(*bare("a", "b", alone=1000, together=1600),
+                  cell("array", 760, uses, mean_us=100_000.0, expected_write_amplification=TWICE))  # fmt: skip
+    assert one.share == pytest.approx(0.95)
+    assert one.limiter == words
+
+
 def test_sentences_have_the_figures() -> None:
     base = bare("a", "b", alone=1000, together=1600)
     busy = account(*base, cell("array", 400, [use("a", 400, busy=60), use("j", 400, busy=99, role="journal")]))

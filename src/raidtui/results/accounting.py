@@ -142,11 +142,14 @@ def _account(
     ceiling = together or solo
     bound = ceiling.times(1 / taken) if ceiling is not None and taken else None
     rotating = frozenset(disk.id for disk in one.disks if disk.rotational)
-    found = limiter(Evidence(cell, data, aside, _span_s(cell), bare.moved(load, ids), links, rotating, one.cpus))
+    share = reached.bytes_per_s / bound.bytes_per_s if bound is not None and bound.bytes_per_s else None
+    found = limiter(Evidence(
+        cell, data, aside, _span_s(cell), bare.moved(load, ids), links, rotating, one.cpus, share if together else None
+    ))  # fmt: skip
     return Account(
         *names, number, reached, found.words, found.sentence, (cell.id,), solo, together,
         link_bytes_per_s(disks) if ids and ids <= links.keys() else None,
-        bound, reached.bytes_per_s / bound.bytes_per_s if bound is not None and bound.bytes_per_s else None,
+        bound, share,
         cell.expected_write_amplification, cell.write_amplification,
     )  # fmt: skip
 

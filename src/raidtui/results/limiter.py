@@ -17,6 +17,8 @@ BUSY_PERCENT: Final = 95.0
 """Of the time, or of one core: nothing is left worth speaking of."""
 SATURATED: Final = 0.9
 """Of what the bare disks gave, or of what a link carries."""
+_DILUTED: Final = 0.8
+"""Devices are counted while a workload begins and ends, too: where they nearly agree with its own clock, that counts."""
 _APART_PERCENT: Final = 10.0
 """How much less busy the others must be, so that one device is what they wait for."""
 NOT_KNOWN: Final = "not known"
@@ -41,6 +43,8 @@ class Evidence(NamedTuple):
     rotating: frozenset[str]
     """Ids of the disks that rotate: busy all the time, they have nothing more to give."""
     cpus: int
+    share: float | None = None
+    """Of what the bare disks gave all at once, what has to be written beside the data taken off; None where not known."""
 
     def moved(self, use: DeviceUse) -> float:
         """Bytes per second, read and written together."""
@@ -89,7 +93,8 @@ def _all_disks(evidence: Evidence) -> str:
     known = [use for use in evidence.data if evidence.bare.get(use.disk)]
     if known and len(known) == len(evidence.data):
         share = sum(map(evidence.moved, known)) / sum(evidence.bare[use.disk] for use in known)
-        if share >= SATURATED:
+        by_its_clock = evidence.share is not None and evidence.share >= SATURATED and share >= _DILUTED
+        if share >= SATURATED or by_its_clock:
             return (
                 f"{plural(len(known), 'disk')} moved {mb_s_text(sum(map(evidence.moved, known)))} MB/s, reads and writes "
                 f"together: {percent_text(share)} of what they moved bare under the same workload"
