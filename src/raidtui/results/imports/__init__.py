@@ -23,7 +23,6 @@ READERS = MappingProxyType(_found())
 """Readers by the word that names them on the command line."""
 
 
-
 def readers_of(source: Source) -> list[Reader]:
     """Those that claim a file. Where none does: plain tables, if its name or a mapping of columns says that it is one.
 
