@@ -84,9 +84,9 @@ def start_and_await(lab: Lab, action: str, *words: str) -> tuple[subprocess.Pope
     newest = "ls /var/lib/raidtui/runs 2>/dev/null | tail -1"
     before = lab.run(newest).text.strip()
     process = start(lab, *words)
-    journal = f"""$([ "$run" != '{before}' ] && echo /var/lib/raidtui/runs/$run/journal.jsonl)"""
+    begun = f"""grep -q '"kind":"step-started".*"action":"{action}"' /var/lib/raidtui/runs/$run/journal.jsonl"""
     try:
-        lab.wait_for(f"""run=$({newest}); grep -q '"kind":"step-started".*"action":"{action}"' {journal} /dev/null""", 400)
+        lab.wait_for(f"""run=$({newest}); [ "$run" != '{before}' ] && {begun}""", 400)
     except TimeoutError as error:
         process.kill()
         raise AssertionError(f"{error}\n{process.communicate()}") from error
@@ -230,4 +230,5 @@ def test_a_run_goes_on_when_its_connection_dies_and_cancelling_takes_everything_
     assert cancelled.returncode == 0, cancelled.stderr
     text = attached.communicate(timeout=400)
     assert attached.returncode == 130, text
+    assert "raid1" in text[0]
     assert json.loads(out.read_text())["outcome"] == "cancelled"
