@@ -38,11 +38,12 @@ class State(NamedTuple):
 
 
 def stale(metadata: str) -> State:
+    """udev is waited for before the stop: what it was told of the creation would have it assemble the array again."""
     return State(
         "md-superblock",
         f"linux_raid_member {metadata}",
         f"mdadm --create /dev/md/s{metadata} -n2 -l1 -e{metadata} --assume-clean -R $A missing;"
-        f" mdadm --stop /dev/md/s{metadata}",
+        f" udevadm settle; mdadm --stop /dev/md/s{metadata}",
     )
 
 
@@ -76,8 +77,8 @@ STATES = {
     "md-inactive": State(
         "md-inactive",
         "inactive md array",
-        "mdadm --create /dev/md/half -n3 -l5 --assume-clean -R --bitmap=none $A $B $C; mdadm --stop /dev/md/half;"
-        " mdadm --zero-superblock $B $C; mdadm --incremental $A || true",
+        "mdadm --create /dev/md/half -n3 -l5 --assume-clean -R --bitmap=none $A $B $C; udevadm settle;"
+        " mdadm --stop /dev/md/half; mdadm --zero-superblock $B $C; mdadm --incremental $A || true",
         3,
     ),
     "luks-closed": State(
