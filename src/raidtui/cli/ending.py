@@ -8,20 +8,22 @@ from argparse import Namespace
 import msgspec
 
 from raidtui.base.text import clean
-from raidtui.cli.comparison import show_comparison
-from raidtui.cli.ranking import show_rankings
 from raidtui.cli.screen import console
 from raidtui.cli.session import connect
 from raidtui.front.progress import RunView
 from raidtui.front.results_files import save
 from raidtui.front.words import sentence
 from raidtui.model.problem import Exit, ProblemError
-from raidtui.results.compare import compare
-from raidtui.results.load import read_result
 
 
 def finish(args: Namespace, view: RunView) -> int:
     """Fetch, keep and show the result of a run that has ended, and give the run's exit code."""
+    # Not before: a run that starts, or is refused, waits for nothing that tables and charts need.
+    from raidtui.cli.comparison import show_comparison
+    from raidtui.cli.ranking import show_rankings
+    from raidtui.results.compare import compare
+    from raidtui.results.load import read_result
+
     finished = view.finished
     code = finished.exit if finished else view.recovered.exit if view.recovered else int(Exit.LEFT_BEHIND)
     for problem in finished.problems if finished else ():

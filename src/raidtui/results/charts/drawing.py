@@ -7,9 +7,9 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from threading import Lock
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from raidtui.model.problem import fail
 from raidtui.results.charts.base import Panel
@@ -102,7 +102,7 @@ def _inline(svg: str, prefix: str, panel: Panel) -> str:
     body = re.sub(r'(?<=\bid=")|(?<=href="#)|(?<=url\(#)', prefix, svg[svg.index(">") + 1 :])
     box = re.search(r'viewBox="([^"]*)"', svg)
     assert box is not None
-    label = escape(f"{panel.title}: {panel.about}" if panel.about else panel.title, {'"': "&quot;"})
+    label = escape(f"{panel.title}: {panel.about}" if panel.about else panel.title)
     return f'<svg viewBox="{box.group(1)}" role="img" aria-label="{label}">{_themed(body)}'
 
 
