@@ -15,16 +15,13 @@ from raidtui.model.problem import fail
 from raidtui.model.result import Result
 from raidtui.results.compare import Comparison
 from raidtui.results.load import read_result
-from raidtui.results.places import named
 
 _RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
 
 
 def given_result(args: Namespace, name: str) -> Result:
     """The result that `name` means. Raises ProblemError: what is wrong with the file, or with the run."""
-    data = given_data(args, name)
-    with named(name):
-        return read_result(data, name)
+    return read_result(given_data(args, name), name)
 
 
 def kept_file(args: Namespace, name: str) -> Path | None:

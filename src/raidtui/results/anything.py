@@ -8,15 +8,13 @@ from raidtui.model.table import Table
 from raidtui.results.imports.base import Source
 from raidtui.results.imports.document import read_table, schema_named
 from raidtui.results.load import read_result
-from raidtui.results.places import named
 from raidtui.results.to_table import table_of_result
 
 
 def read_numbers(source: Source) -> Result | Table:
     """A result as it is, everything else as a table. Raises ProblemError naming file and place."""
     if schema_named(source.data) in (RESULT_SCHEMA, SCENARIO_SCHEMA):
-        with named(source.name):
-            return read_result(source.data, source.name)
+        return read_result(source.data, source.name)
     return read_table(source)
 
 

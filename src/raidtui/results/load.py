@@ -8,6 +8,7 @@ from raidtui.model.convert import decode
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
 from raidtui.model.problem import fail
 from raidtui.model.result import RESULT_SCHEMA, Result
+from raidtui.results.places import named
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -15,19 +16,20 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def read_result(data: bytes, name: str = "") -> Result:
-    """The result in `data`. Raises ProblemError (`json`, `schema`, `not-a-result`) naming the place in the file."""
-    value = read_json(data, max_bytes=MAX_RESULT_BYTES)
-    head = decode(_Head, value)
-    if head.schema != RESULT_SCHEMA:
-        raise fail(
-            "not-a-result",
-            f"{name or 'the file'} is of schema {head.schema[:80]!r}, not {RESULT_SCHEMA!r}",
-            place="$.schema",
-            remedy="Results are what `raidtui replay` leaves; `raidtui compare` and `raidtui lint` read tables, too.",
-        )
-    try:
-        return msgspec.convert(value, Result)
-    except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at `")
-        raise fail("schema", message, place=place.rstrip("`") or "$",
-                   remedy="`raidtui schema result` prints what may stand there.") from None  # fmt: skip
+    """The result in `data`. Raises ProblemError (`json`, `schema`, `not-a-result`) naming file and place."""
+    with named(name):
+        value = read_json(data, max_bytes=MAX_RESULT_BYTES)
+        head = decode(_Head, value)
+        if head.schema != RESULT_SCHEMA:
+            raise fail(
+                "not-a-result",
+                f"{head.schema[:80]!r} is not {RESULT_SCHEMA!r}",
+                place="$.schema",
+                remedy="Results are what `raidtui replay` leaves; `raidtui compare` and `raidtui lint` read tables, too.",
+            )
+        try:
+            return msgspec.convert(value, Result)
+        except msgspec.ValidationError as error:
+            message, _, place = str(error).partition(" - at `")
+            raise fail("schema", message, place=place.rstrip("`") or "$",
+                       remedy="`raidtui schema result` prints what may stand there.") from None  # fmt: skip

@@ -19,7 +19,7 @@ def short_name(name: str) -> str:
 
 @contextmanager
 def named(name: str) -> Iterator[None]:
-    """Problems of a document, whose places are paths into it (`$.cells[3]`), tell which file it is."""
+    """Problems of a document, whose places are paths into it (`$.cells[3]`), tell the file, where its name is known."""
     try:
         yield
     except ProblemError as error:
@@ -27,5 +27,5 @@ def named(name: str) -> Iterator[None]:
 
 
 def _within(name: str, problem: Problem) -> Problem:
-    inside = problem.place.startswith("$")
+    inside = name and problem.place.startswith("$")
     return msgspec.structs.replace(problem, place=f"{name}: {problem.place}") if inside else problem
