@@ -12,8 +12,9 @@ import pytest
 from lab_harness import start_lab
 from raidtui.lab.control import Lab
 from raidtui.model.statistics.judge import judge
-from raidtui.results.compare import compare, rate_of
+from raidtui.results.compare import compare
 from raidtui.results.load import read_result
+from raidtui.results.rates import rate_of
 from test_lab_replay import consent, md, raidtui, scenario, start_and_await
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(1800)]

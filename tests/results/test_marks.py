@@ -11,7 +11,8 @@ from test_comparing import cell, result
 
 from raidtui.model.mark import Mark
 from raidtui.model.result import marked
-from raidtui.results.compare import Noted, compare
+from raidtui.results.compare import compare
+from raidtui.results.comparison import Noted
 from raidtui.results.formats import FORMATS
 from raidtui.results.slimming import without_cells
 

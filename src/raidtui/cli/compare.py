@@ -17,7 +17,8 @@ from raidtui.front.results_files import check_output
 from raidtui.model.problem import fail
 from raidtui.model.result import Result
 from raidtui.results.charts.catalog import CHARTS
-from raidtui.results.compare import Comparison, compare_many
+from raidtui.results.compare import compare_many
+from raidtui.results.comparison import Comparison
 from raidtui.results.extract import Extract
 from raidtui.results.formats import FORMATS
 from raidtui.results.formats.base import Format

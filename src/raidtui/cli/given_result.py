@@ -13,7 +13,7 @@ from raidtui.front.inputs import read_bytes, table_file
 from raidtui.front.results_files import results_folder
 from raidtui.model.problem import fail
 from raidtui.model.result import Result
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.load import read_result
 
 _RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")

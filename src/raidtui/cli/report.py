@@ -12,10 +12,11 @@ from raidtui.front.phrases import mark_words
 from raidtui.model.result import Built, Cell, Machine, Result, marks_of
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.buildings import building_words
-from raidtui.results.compare import Comparison, directions, label_of, rate, unit_of
+from raidtui.results.comparison import Comparison
 from raidtui.results.convergence import convergence_lines
 from raidtui.results.lines import Footnotes
 from raidtui.results.numbers import latency_text, rate_text, ratio_text
+from raidtui.results.rates import directions, label_of, rate, unit_of
 from raidtui.results.tuning import tuning_lines
 from raidtui.results.where import ABOUT, HEADS, TEXTS, TITLE, Line, where_lines
 

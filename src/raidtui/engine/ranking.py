@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from raidtui.engine.validity.ended_early import CANCELLED
 from raidtui.model.convert import decode
-from raidtui.model.measure import Summary
+from raidtui.model.measure import Summary, in_bulk
 from raidtui.model.plan import CellPlan, Plan
 from raidtui.model.result import Beyond, Cell, Ranked, RankedLayout
 from raidtui.model.scenario import Policy
@@ -20,8 +20,6 @@ from raidtui.model.statistics.ranking import FIRST_LOOK, Asked, Standing, standi
 
 Metric = Literal["IOPS", "MB/s", "µs per sync"]
 
-_BULK_BYTES: Final = 256 << 10
-"""From this mean size of an operation on, a workload is about throughput."""
 _WORDS: Final = 3
 
 
@@ -166,7 +164,7 @@ def metric_of(summaries: Sequence[Summary]) -> Metric:
         return "µs per sync"
     moved = [direction for summary in summaries for direction in summary.moved]
     ios = sum(direction.ios for direction in moved)
-    return "MB/s" if ios and sum(direction.bytes for direction in moved) / ios >= _BULK_BYTES else "IOPS"
+    return "MB/s" if in_bulk(ios, sum(direction.bytes for direction in moved)) else "IOPS"
 
 
 def merit(summary: Summary, metric: Metric) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from raidtui.front.results_files import check_output
 from raidtui.model.problem import fail
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
 
 

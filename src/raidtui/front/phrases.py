@@ -10,8 +10,8 @@ from raidtui.model.measure import Direction, Sample
 from raidtui.model.problem import Exit
 from raidtui.model.result import Cell, Ranked, marks_of
 from raidtui.model.units import duration_text
-from raidtui.results.compare import directions, rate, unit_of
 from raidtui.results.numbers import iops_text, latency_text, mb_s_text, rate_text
+from raidtui.results.rates import directions, rate, unit_of
 
 
 def step_line(view: RunView) -> str:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+
+BULK_BYTES: Final = 256 << 10
+"""Of a mean operation: from here on a workload is about throughput, below about operations."""
 
 
 class Latency(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -24,6 +29,11 @@ class Direction(msgspec.Struct, frozen=True, omit_defaults=True):
     bytes_per_s: float = 0.0
     runtime_s: float = 0.0
     latency: Latency = Latency()
+
+
+def in_bulk(ios: float, moved_bytes: float) -> bool:
+    """Whether a mean operation is so large that MB/s say more than IOPS."""
+    return bool(ios) and moved_bytes / ios >= BULK_BYTES
 
 
 class Sample(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -14,8 +14,9 @@ import msgspec
 from raidtui.model.amplification import Amplification
 from raidtui.model.links import link_bytes_per_s
 from raidtui.model.result import Cell, DeviceUse
-from raidtui.results.extract import Extract, Point, directions
+from raidtui.results.extract import Extract, Point
 from raidtui.results.limiter import Evidence, limiter
+from raidtui.results.rates import directions
 
 _TOLERATED = 1.02
 _KEEPS_DATA = frozenset({"member", "backing", "target"})

@@ -11,126 +11,22 @@ import msgspec
 
 from raidtui.base.collecting import uncollected
 from raidtui.model.mark import Mark
-from raidtui.model.measure import Latency
-from raidtui.model.result import Cell, Result
+from raidtui.model.result import Result
 from raidtui.model.statistics.centre import geometric_mean
 from raidtui.model.statistics.judge import Judged, interval, judge
 from raidtui.model.statistics.noise import noise_floor
-from raidtui.results.accounting import Account, accounts
+from raidtui.results.accounting import accounts
+from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
 from raidtui.results.confounders import Confounder, Differences, Side, given_options
 from raidtui.results.extract import Extract, Point, extract
-from raidtui.results.extract import directions as directions
 from raidtui.results.latency import merged_latency
 from raidtui.results.naming import layout_names, workload_names
 from raidtui.results.notes import notes_on
 from raidtui.results.numbers import Unit
-
-BULK_BYTES = 256 << 10
-"""From this block size on a workload is about throughput: MB/s says more than IOPS."""
+from raidtui.results.rates import again_label, rate_of, units_of
 
 _MANY = 500
 """Results."""
-
-
-class Noted(msgspec.Struct, frozen=True, gc=False):
-    """A mark that valid cells of an entry have."""
-
-    code: str
-    sentence: str
-    """Of the first of them: figures differ from cell to cell."""
-    weight: str
-    cells: int
-    """How many of them have it."""
-
-
-class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One layout under one workload, over all rounds. Invalid cells are counted but never enter a number."""
-
-    median: float | None
-    """Operations or bytes per second, or percent, by the workload's unit; None without a valid cell."""
-    low: float | None
-    high: float | None
-    of_baseline: float | None
-    """Share of the baseline's median (1.0 is equal); None for the baseline itself and without one."""
-    valid: int
-    cells: int
-    reasons: tuple[str, ...]
-    """Why cells are invalid, each once."""
-    interval_low: float | None = None
-    """Where the typical round lies with 95 % confidence; None for fewer than two valid rounds."""
-    interval_high: float | None = None
-    verdict: str = ""
-    """Against the baseline: `different`, `not told apart` or `too few rounds`; empty where there is no share."""
-    share_low: float | None = None
-    """Where the share of the baseline lies with 95 % confidence."""
-    share_high: float | None = None
-    rank_p: float | None = None
-    """Mann-Whitney's p of the rounds, exact."""
-    p: float | None = None
-    """Welch's p on logarithms, corrected (Holm) for all comparisons of the table."""
-    latency: dict[str, Latency] = {}
-    """By direction, over all valid rounds: percentiles of the merged histograms, never averages of percentiles."""
-    marks: tuple[Noted, ...] = ()
-    """What must be known of its valid cells, each code once."""
-    points: tuple[Point, ...] = ()
-    """The cells, in the order in which they were measured."""
-    again: tuple[Point, ...] = ()
-    """Cells on the second building of a layout that is measured against itself: for the noise floor alone."""
-
-
-class Row(msgspec.Struct, frozen=True, gc=False):
-    """One layout, or one disk of a layout that is measured disk by disk."""
-
-    label: str
-    entries: tuple[Entry | None, ...]
-    """By workload, in the comparison's order; None where nothing was measured."""
-    failed: str = ""
-    """Why the layout could not be built."""
-    source: int = 1
-    """Number of the result that it is from, counted from 1."""
-    geometric_mean: float | None = None
-    """Of the shares of the baseline; None for the baseline itself and without shares."""
-    shares: int = 0
-    """How many workloads are in that mean."""
-    confounders: tuple[Confounder, ...] = ()
-    """What differs from the baseline beside what was meant to."""
-    bare: str = ""
-    """`each` or `together` where it is bare disks, measured so; empty for every other layout."""
-
-
-class Source(msgspec.Struct, frozen=True):
-    """One of the results that are compared."""
-
-    run: str
-    scenario: str
-    title: str
-    host: str
-    started: str
-    rehearsal: bool
-    complete: bool
-    cells: int
-    valid: int
-
-
-class Comparison(msgspec.Struct, frozen=True):
-    workloads: tuple[str, ...]
-    units: tuple[Unit, ...]
-    rows: tuple[Row, ...]
-    baseline: str
-    """Label of the row that shares refer to, or empty."""
-    sources: tuple[Source, ...] = ()
-    """The results, in the order in which they were given."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know before believing the shares: a rehearsal, different servers."""
-    noise_floors: tuple[float | None, ...] = ()
-    """By workload: how far two measurements of the same in one run were apart (0.02 is 2 %); None without any.
-
-    The same are two layouts of one definition, and a layout that was built and measured twice in every round.
-    """
-    same: tuple[tuple[str, str], ...] = ()
-    """Those pairs."""
-    accounts: tuple[Account, ...] = ()
-    """Of every valid cell that is kept whole: the ceiling of its bare disks, the share of it, and what limited it."""
 
 
 class _Draft:
@@ -177,7 +73,7 @@ def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str])
     drafts = [draft for number, one in enumerate(extracts, 1)
               for draft in _drafts(number, one, layouts[number - 1], loads[number - 1])]  # fmt: skip
     workloads = tuple(dict.fromkeys(name for names in loads for name in names.values()))
-    units = _units(drafts, workloads)
+    units = units_of((draft.points for draft in drafts), workloads)
     table = _Table(extracts, drafts, workloads, units, _reference(drafts, baseline), meant)
     pairs, floors = table.noise()
     return Comparison(workloads, units, tuple(table.rows(pairs, floors)), table.reference.label if table.reference else "",
@@ -300,62 +196,6 @@ def _reference(drafts: Sequence[_Draft], wanted: str) -> _Draft | None:
 def _source(one: Extract) -> Source:
     return Source(one.run, one.scenario, one.title, one.host, one.started, one.rehearsal, one.complete,
                   len(one.points), sum(point.valid for point in one.points))  # fmt: skip
-
-
-def label_of(cell: Cell) -> str:
-    """The row a cell belongs to: its layout, and the disk where the layout is measured disk by disk."""
-    label = f"{cell.layout} {cell.part}" if cell.part else cell.layout
-    return again_label(label) if cell.again else label
-
-
-def again_label(label: str) -> str:
-    """What a row is called where its layout is measured against itself."""
-    return f"{label} again"
-
-
-def unit_of(cells: Sequence[Cell]) -> Unit:
-    """IOPS, or MB/s where the mean operation moved at least 256 KiB."""
-    ios = sum(direction.ios for cell in cells for direction in directions(cell.summary))
-    moved = sum(direction.bytes for cell in cells for direction in directions(cell.summary))
-    return "MB/s" if ios and moved / ios >= BULK_BYTES else "IOPS"
-
-
-def rate(cell: Cell, unit: Unit) -> float | None:
-    """Operations or bytes per second of a cell, all directions together; None where nothing was measured."""
-    found = directions(cell.summary)
-    if not found:
-        return None
-    return sum(d.iops if unit == "IOPS" else d.bytes_per_s for d in found)
-
-
-def rate_of(point: Point, unit: Unit) -> float | None:
-    """The same of a point."""
-    return point.iops if unit == "IOPS" else point.bytes_per_s if unit == "MB/s" else point.percent
-
-
-def _units(drafts: Sequence[_Draft], workloads: Sequence[str]) -> tuple[Unit, ...]:
-    """As `unit_of`; a table that knows only one of the two rates is shown in that one, one of percentages in percent."""
-    sums = {name: [0.0, 0.0, 0, 0, 0] for name in workloads}
-    for draft in drafts:
-        for name, points in draft.points.items():
-            of = sums[name]
-            for point in points:
-                iops, moved = point.iops, point.bytes_per_s
-                if iops is not None and moved is not None:
-                    of[0] += iops
-                    of[1] += moved
-                of[2] += iops is not None
-                of[3] += moved is not None
-                of[4] += point.percent is not None
-    return tuple(_unit(*sums[name]) for name in workloads)
-
-
-def _unit(iops: float, bytes_per_s: float, with_iops: float, with_bytes: float, with_percent: float) -> Unit:
-    if with_percent and not with_iops and not with_bytes:
-        return "%"
-    if with_iops != with_bytes:
-        return "IOPS" if with_iops > with_bytes else "MB/s"
-    return "MB/s" if iops and bytes_per_s / iops >= BULK_BYTES else "IOPS"
 
 
 def _entry(draft: _Draft, name: str, base: float | None, judged: Judged | None) -> Entry:

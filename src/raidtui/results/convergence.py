@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from raidtui.model.measure import Summary
 from raidtui.model.result import Cell, Steady, Tracked
-from raidtui.results.extract import directions
 from raidtui.results.numbers import Unit, latency_text, rate_text
+from raidtui.results.rates import directions
 
 
 def convergence_lines(cell: Cell, unit: Unit) -> Iterator[str]:

@@ -12,7 +12,7 @@ import msgspec
 
 from raidtui.model.disk import Disk
 from raidtui.model.mark import Mark
-from raidtui.model.measure import Direction, Latency, Summary
+from raidtui.model.measure import Direction, Latency
 from raidtui.model.pooling import DIRECTIONS as DIRECTIONS
 from raidtui.model.result import Built, Cell, Result
 from raidtui.model.statistics.histogram import merged
@@ -165,11 +165,6 @@ def point(cell: Cell | LeanCell) -> Point:
         workload_facts(cell), cell.again, None, cell.summary.queue_depth if cell.summary is not None else None,
         cell if isinstance(cell, Cell) else None,
     )  # fmt: skip
-
-
-def directions(summary: Summary | None) -> tuple[Direction, ...]:
-    """What moved data (`Summary.moved`); nothing where nothing was measured."""
-    return summary.moved if summary is not None else ()
 
 
 def bins(points: Sequence[Point], direction: str) -> list[dict[int, int]]:

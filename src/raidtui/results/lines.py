@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from raidtui.results.compare import Comparison, Entry, Noted, Row, Source
+from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
 from raidtui.results.numbers import NOTHING, SCALE, Unit, percent_text, rate_text
 
 VALID, PARTLY, INVALID, NOT_BUILT, NOT_MEASURED = "valid", "partly valid", "invalid", "not built", "not measured"

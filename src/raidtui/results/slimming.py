@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 
 
 def without_cells(comparison: Comparison) -> Comparison:

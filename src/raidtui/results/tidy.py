@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from raidtui.base.text import clean
 from raidtui.results.accounting import Account
-from raidtui.results.compare import Comparison, Row, again_label
+from raidtui.results.comparison import Comparison, Row
 from raidtui.results.extract import DIRECTIONS, Point
 from raidtui.results.lines import INVALID, VALID, state_of
+from raidtui.results.rates import again_label
 
 Value = str | int | float | None
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from raidtui.model.measure import Direction
 from raidtui.model.result import Cell, Result
 from raidtui.model.table import TABLE_SCHEMA, Asked, Figure, Subject, Table
-from raidtui.results.compare import label_of
 from raidtui.results.imports.fio_parts.asked import asked_of
+from raidtui.results.rates import label_of
 
 _DIRECTIONS: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "trim")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from raidtui.model.amplification import Amplification
 from raidtui.results.accounting import Account, Rate, over_rounds
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.limiter import NOT_KNOWN
 from raidtui.results.numbers import NOTHING, Unit, mb_s_text, percent_text, rate_text, ratio_text
 

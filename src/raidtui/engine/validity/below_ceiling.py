@@ -10,12 +10,11 @@ from raidtui.engine.validity.check import Check, Meaning
 from raidtui.engine.validity.evidence import Evidence
 from raidtui.model.links import link_bytes_per_s
 from raidtui.model.mark import Mark
-from raidtui.model.measure import Direction, Summary
+from raidtui.model.measure import Direction, Summary, in_bulk
 
 LINK_SLACK: Final = 1.02
 BASELINE_SLACK: Final = 1.15
 """Disks of their own vary by this much from one cell to the next."""
-BULK_BYTES: Final = 256 << 10
 
 LINK = Meaning(
     "above-link",
@@ -92,7 +91,7 @@ def _alone(evidence: Evidence, word: str) -> float | None:
         disk = users[0].disk
         if cell.workload == evidence.cell.workload:
             alike[disk] = max(found.bytes_per_s, alike.get(disk, 0.0))
-        if found.bytes / found.ios >= BULK_BYTES and cell.summary is not None and len(cell.summary.moved) == 1:
+        if in_bulk(found.ios, found.bytes) and cell.summary is not None and len(cell.summary.moved) == 1:
             best[disk] = max(found.bytes_per_s, best.get(disk, 0.0))
     wanted = {use.disk for use in evidence.members.values()}
     if not wanted <= best.keys():

@@ -10,14 +10,13 @@ from raidtui.engine.validity import cool
 from raidtui.engine.validity.check import Check, Meaning
 from raidtui.engine.validity.evidence import Evidence
 from raidtui.model.mark import Mark
-from raidtui.model.measure import Sample
+from raidtui.model.measure import Sample, in_bulk
 from raidtui.model.result import Cell
 from raidtui.model.statistics.change import lasting_change
 from raidtui.watch.series import FULL
 
 NEAR_S: Final = 5.0
 """What began so long before or after the change may be its cause."""
-BULK_BYTES: Final = 256 << 10
 ENDING_SHARE: Final = 0.95
 
 UNSTEADY = Meaning(
@@ -74,7 +73,7 @@ def _iops(sample: Sample) -> float:
 def _words(samples: list[Sample]) -> str:
     flows = [flow for one in samples for flow in one.moved]
     moved, done = sum(flow.bytes for flow in flows), sum(flow.ios for flow in flows)
-    if done and moved / done >= BULK_BYTES:
+    if in_bulk(done, moved):
         rates = [sum(f.bytes_per_s for f in one.moved) for one in samples]
         return f"{median(rates) / 1e6:,.0f} MB/s"
     return f"{median(map(_iops, samples)):,.0f} IOPS"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from raidtui.results.charts.base import Chart, Panel, numbers
 from raidtui.results.charts.style import Style, short
-from raidtui.results.compare import Comparison, Entry, Row
+from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.lines import MARKS, share_text, state_of
 from raidtui.results.numbers import SCALE, Unit, rate_text
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.results.charts.style import Style
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from raidtui.results.charts import bars, heat_map, latency, lines, passes, roofline, rounds
 from raidtui.results.charts.base import Panel
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 
 _ALL = (bars.CHART, rounds.CHART, passes.CHART, latency.CHART, lines.CHART, heat_map.CHART, roofline.CHART)
 CHARTS = MappingProxyType({made.name: made for made in _ALL})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from raidtui.model.result import Cell
 from raidtui.results.charts.base import Chart, Panel
 from raidtui.results.charts.style import Style, short
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

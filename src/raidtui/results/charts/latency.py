@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raidtui.results.charts.base import Chart, Panel, legend, legend_height
 from raidtui.results.charts.style import Style, short
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.extract import DIRECTIONS
 from raidtui.results.latency import histogram
 from raidtui.results.numbers import latency_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from raidtui.model.measure import Sample
 from raidtui.results.charts.base import Chart, Panel, legend, legend_height, numbers
 from raidtui.results.charts.style import Style, short
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.numbers import Unit
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.results.charts.base import Chart, Panel, by_number, legend_height
 from raidtui.results.charts.style import Style, short
-from raidtui.results.compare import Comparison, Entry, again_label
+from raidtui.results.comparison import Comparison, Entry
 from raidtui.results.convergence import pass_rate
 from raidtui.results.numbers import SCALE, Unit
+from raidtui.results.rates import again_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

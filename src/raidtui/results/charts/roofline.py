@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.results.charts.base import Chart, Panel, legend, legend_height
 from raidtui.results.charts.style import Style, short
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from raidtui.model.statistics.steady import WINDOW, window_of
 from raidtui.results.charts.base import Chart, Panel, by_number, legend_height
 from raidtui.results.charts.style import Style, short
-from raidtui.results.compare import Comparison, Entry, rate_of
+from raidtui.results.comparison import Comparison, Entry
 from raidtui.results.numbers import SCALE, Unit
+from raidtui.results.rates import rate_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 
 
 class Format(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
 from raidtui.results.tidy import COLUMNS, Value, tidy
 

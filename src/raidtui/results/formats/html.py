@@ -7,7 +7,7 @@ from importlib.resources import files
 from raidtui.base.text import plural
 from raidtui.results.charts.catalog import CHARTS, MOST_PANELS
 from raidtui.results.charts.drawing import available, panel_svg
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
 from raidtui.results.lines import legend_lines
 from raidtui.results.page.parts import (

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from raidtui.model.convert import plain
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
 from raidtui.results.slimming import without_cells
 from raidtui.results.tidy import tidy

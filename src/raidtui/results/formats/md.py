@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from raidtui.base.text import clean
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
 from raidtui.results.lines import (
     Footnotes,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from raidtui.results.charts.catalog import panels_of
 from raidtui.results.charts.drawing import sheet_png
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
 
 

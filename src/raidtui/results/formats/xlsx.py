@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from raidtui.base.text import clean
 from raidtui.model.problem import fail
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
 from raidtui.results.workbook.about import write_confounders, write_results
 from raidtui.results.workbook.cells import SHEET, write_cells

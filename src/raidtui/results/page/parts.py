@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 
 from raidtui.base.text import clean
-from raidtui.results.compare import Comparison, Entry, Row, again_label
+from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.extract import Point
 from raidtui.results.lines import (
     MARKS,
@@ -23,6 +23,7 @@ from raidtui.results.lines import (
     why,
 )
 from raidtui.results.numbers import Unit, iops_text, latency_text, mb_s_text, rate_text
+from raidtui.results.rates import again_label
 from raidtui.results.where import ABOUT, HEADS, TEXTS, where_lines
 
 

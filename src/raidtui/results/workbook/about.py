@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from raidtui.base.text import clean
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.lines import legend_lines
 
 if TYPE_CHECKING:

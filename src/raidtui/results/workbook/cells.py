@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raidtui.results.compare import Comparison, rate_of
+from raidtui.results.comparison import Comparison
 from raidtui.results.numbers import SCALE
+from raidtui.results.rates import rate_of
 from raidtui.results.tidy import COLUMNS, tidy
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.base.text import clean
-from raidtui.results.compare import Comparison, Entry, Row
+from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.lines import beside, state_of, why
 from raidtui.results.numbers import SCALE, Unit
 from raidtui.results.workbook.cells import COUNTED, SHEET, Ranges

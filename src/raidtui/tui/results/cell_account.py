@@ -5,8 +5,8 @@ from __future__ import annotations
 from raidtui.base.text import clean
 from raidtui.model.result import Result
 from raidtui.results.accounting import accounts
-from raidtui.results.compare import unit_of
 from raidtui.results.extract import extract
+from raidtui.results.rates import unit_of
 from raidtui.results.where import cell_words
 from raidtui.tui.results.sheet import signs
 

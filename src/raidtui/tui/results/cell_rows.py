@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from raidtui.model.result import Cell, DeviceUse, Result
-from raidtui.results.compare import directions, label_of, rate, unit_of
 from raidtui.results.numbers import latency_text, mb_s_text, rate_text, ratio_text
+from raidtui.results.rates import directions, label_of, rate, unit_of
 from raidtui.tui.results.sheet import signs
 from raidtui.tui.widgets.cells import spark
 from raidtui.tui.widgets.glyphs import glyphs

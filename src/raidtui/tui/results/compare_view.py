@@ -13,7 +13,8 @@ from textual.widgets import Static
 
 from raidtui.base.text import clean
 from raidtui.model.result import Result
-from raidtui.results.compare import Comparison, compare_many
+from raidtui.results.compare import compare_many
+from raidtui.results.comparison import Comparison
 from raidtui.results.lines import MARKS, beside, confounder_lines, legend_lines, state_of, why
 from raidtui.tui.results.grid import Grid, View
 from raidtui.tui.results.sheet import BAD, MUTED, WARN, Sheet

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from raidtui.results.compare import Comparison
+from raidtui.results.comparison import Comparison
 from raidtui.results.lines import INVALID, MARKS, NOT_BUILT, NOT_MEASURED, PARTLY, share_text, spread_text, state_of
 from raidtui.results.numbers import rate_text
 from raidtui.tui.results.sheet import signs

@@ -13,7 +13,8 @@ from raidtui.front.standings import pairs, places
 from raidtui.model.result import Built, Result
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.buildings import building_words, measured_on
-from raidtui.results.compare import Comparison, Row, compare
+from raidtui.results.compare import compare
+from raidtui.results.comparison import Comparison, Row
 from raidtui.results.lines import INVALID, MARKS, NOT_BUILT, PARTLY, VALID, Footnotes, spread_text, state_of
 from raidtui.results.numbers import NOTHING, percent_text, rate_text
 from raidtui.results.tuning import tuning_lines

@@ -1,0 +1,112 @@
+"""What a comparison is, whoever shows it: layouts × workloads with medians, intervals, verdicts and what to believe."""
+
+from __future__ import annotations
+
+import msgspec
+
+from raidtui.model.measure import Latency
+from raidtui.results.accounting import Account
+from raidtui.results.confounders import Confounder
+from raidtui.results.extract import Point
+from raidtui.results.numbers import Unit
+
+
+class Noted(msgspec.Struct, frozen=True, gc=False):
+    """A mark that valid cells of an entry have."""
+
+    code: str
+    sentence: str
+    """Of the first of them: figures differ from cell to cell."""
+    weight: str
+    cells: int
+    """How many of them have it."""
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """One layout under one workload, over all rounds. Invalid cells are counted but never enter a number."""
+
+    median: float | None
+    """Operations or bytes per second, or percent, by the workload's unit; None without a valid cell."""
+    low: float | None
+    high: float | None
+    of_baseline: float | None
+    """Share of the baseline's median (1.0 is equal); None for the baseline itself and without one."""
+    valid: int
+    cells: int
+    reasons: tuple[str, ...]
+    """Why cells are invalid, each once."""
+    interval_low: float | None = None
+    """Where the typical round lies with 95 % confidence; None for fewer than two valid rounds."""
+    interval_high: float | None = None
+    verdict: str = ""
+    """Against the baseline: `different`, `not told apart` or `too few rounds`; empty where there is no share."""
+    share_low: float | None = None
+    """Where the share of the baseline lies with 95 % confidence."""
+    share_high: float | None = None
+    rank_p: float | None = None
+    """Mann-Whitney's p of the rounds, exact."""
+    p: float | None = None
+    """Welch's p on logarithms, corrected (Holm) for all comparisons of the table."""
+    latency: dict[str, Latency] = {}
+    """By direction, over all valid rounds: percentiles of the merged histograms, never averages of percentiles."""
+    marks: tuple[Noted, ...] = ()
+    """What must be known of its valid cells, each code once."""
+    points: tuple[Point, ...] = ()
+    """The cells, in the order in which they were measured."""
+    again: tuple[Point, ...] = ()
+    """Cells on the second building of a layout that is measured against itself: for the noise floor alone."""
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One layout, or one disk of a layout that is measured disk by disk."""
+
+    label: str
+    entries: tuple[Entry | None, ...]
+    """By workload, in the comparison's order; None where nothing was measured."""
+    failed: str = ""
+    """Why the layout could not be built."""
+    source: int = 1
+    """Number of the result that it is from, counted from 1."""
+    geometric_mean: float | None = None
+    """Of the shares of the baseline; None for the baseline itself and without shares."""
+    shares: int = 0
+    """How many workloads are in that mean."""
+    confounders: tuple[Confounder, ...] = ()
+    """What differs from the baseline beside what was meant to."""
+    bare: str = ""
+    """`each` or `together` where it is bare disks, measured so; empty for every other layout."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """One of the results that are compared."""
+
+    run: str
+    scenario: str
+    title: str
+    host: str
+    started: str
+    rehearsal: bool
+    complete: bool
+    cells: int
+    valid: int
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    workloads: tuple[str, ...]
+    units: tuple[Unit, ...]
+    rows: tuple[Row, ...]
+    baseline: str
+    """Label of the row that shares refer to, or empty."""
+    sources: tuple[Source, ...] = ()
+    """The results, in the order in which they were given."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know before believing the shares: a rehearsal, different servers."""
+    noise_floors: tuple[float | None, ...] = ()
+    """By workload: how far two measurements of the same in one run were apart (0.02 is 2 %); None without any.
+
+    The same are two layouts of one definition, and a layout that was built and measured twice in every round.
+    """
+    same: tuple[tuple[str, str], ...] = ()
+    """Those pairs."""
+    accounts: tuple[Account, ...] = ()
+    """Of every valid cell that is kept whole: the ceiling of its bare disks, the share of it, and what limited it."""
