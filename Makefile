@@ -5,8 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
-# One waits for its lab while the other computes; what shares a lab stays together.
-TWO_AT_ONCE := -n 2 --dist loadfile
+# What shares a lab stays together; labs come first (tests/conftest.py), so that the two end at about the same time.
+TWO_AT_ONCE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup demo test test-tools check unit lab-all bench lock clean
 
