@@ -266,6 +266,7 @@ def test_files_pg_test_fsync_and_dd_are_measured_on_it(seen: Seen, lab: Lab, tmp
     assert blank(lab, 4)
 
 
+@pytest.mark.slow
 def test_a_runner_that_dies_while_files_are_written_leaves_no_mount(seen: Seen, lab: Lab, tmp_path: Path) -> None:
     long = {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "size": "128MiB", "runtime": "120s"}}
     path = scenario(tmp_path, {"xfs": {"filesystem": {"type": "xfs", "on": "@data"}}}, {"long": long}, disks=1)

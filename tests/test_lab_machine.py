@@ -202,7 +202,7 @@ def test_nothing_is_left_after_down_and_down_again_is_fine(make_lab: MakeLab) ->
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-@pytest.mark.parametrize("after_s", [0.4, 1.2, 2.2])
+@pytest.mark.parametrize("after_s", [1.2, *(pytest.param(moment, marks=pytest.mark.slow) for moment in (0.4, 2.2))])
 def test_an_up_that_was_ended_leaves_nothing_that_down_or_up_cannot_clean(after_s: float, number: int) -> None:
     name = f"test-{os.getpid()}-ended"
     files = LabFiles(name)

@@ -21,7 +21,7 @@ from raidtui.lab.talk import Say, silent, timed
 from raidtui.model.problem import Exit, fail
 
 _LOADED_TIMEOUT_S = 180.0
-_SETTLE_TIMEOUT_S = 180.0
+_SETTLE_TIMEOUT_S = 420.0  # fifty disks, emulated, on a machine that is busy with another lab
 
 
 class LabStatus(msgspec.Struct):
@@ -202,6 +202,6 @@ tries=0
 while [ "$(ls /sys/block | grep -cE '^(nvme|sd)')" -lt {len(state.plugged)} ]; do
     tries=$((tries + 1)); [ $tries -lt 600 ] || exit 9; sleep 0.1
 done
-udevadm settle -t 60
+udevadm settle -t 300
 """
     proc.run([*ssh.argv(files.ssh_config), script], timeout_s=_SETTLE_TIMEOUT_S, input_bytes=tar)
