@@ -9,15 +9,21 @@ import pytest
 
 from raidtui.lab.control import Lab
 from raidtui.lab.disks import DEFAULT_SPEC, parse_spec
+from raidtui.lab.qemu import DEFAULT_CPUS
 
 MakeLab = Callable[..., Lab]
 """Called with disks as `raidtui lab up --disks` takes them, and `cold=True` for a real boot."""
 
 
+WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+CPUS = max(1, min(DEFAULT_CPUS, (os.cpu_count() or 1) // WORKERS))
+"""Of each lab. Emulated CPUs that are more than there are real ones spend their time waiting for each other."""
+
+
 def start_lab(suffix: str, spec: str = DEFAULT_SPEC, *, cold: bool = False) -> Lab:
     """A lab that no other test run has, with a name made of this process's number."""
     lab = Lab(f"test-{os.getpid()}-{suffix}")
-    return lab.up(parse_spec(spec), lambda line: print(line, flush=True), cold=cold)
+    return lab.up(parse_spec(spec), lambda line: print(line, flush=True), cold=cold, cpus=CPUS)
 
 
 def slow_ones_run(request: pytest.FixtureRequest) -> bool:

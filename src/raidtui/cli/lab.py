@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_NAME = "default"
 _DEFAULT_DISKS = "6x8G"
+_DEFAULT_CPUS = 2
+_CPUS = range(1, 17)
 _DISKS_HELP = f"""disks to give it, as COUNTxSIZE[:KIND][@SECTOR],… (default: {_DEFAULT_DISKS}). G is GiB, M and T likewise.
 KIND is nvme (default), ssd (SCSI, discards) or hdd (SCSI, rotational); SECTOR is 512 or 4096 bytes"""
 
@@ -39,6 +41,7 @@ def add_parser(subparsers: Any) -> None:
     _add_name(up)
     up.add_argument("--disks", metavar="SPEC", help=_DISKS_HELP)
     up.add_argument("--like", metavar="FILE", help="disks like those that `raidtui disks --json` printed (- is stdin)")
+    _add_cpus(up)
     up.add_argument("--cold", action="store_true", help="boot the machine instead of loading the saved, booted one")
     up.set_defaults(handler=_up)
 
@@ -48,6 +51,7 @@ def add_parser(subparsers: Any) -> None:
         description="Do beforehand what the first `up` would: install packages, build the image, boot it once and save "
         "the booted machine. Does nothing where that is done.",
     )
+    _add_cpus(prepare)
     prepare.set_defaults(handler=_prepare)
 
     status = verbs.add_parser("status", help="show what labs there are")
@@ -74,6 +78,12 @@ def _add_name(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", default=_DEFAULT_NAME, metavar="NAME", help=f"default: {_DEFAULT_NAME}")
 
 
+def _add_cpus(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cpus", type=int, choices=_CPUS, default=_DEFAULT_CPUS, metavar="N",
+                        help=f"CPUs of its machine, 1 to {_CPUS[-1]} (default: {_DEFAULT_CPUS}); each number is booted and "
+                        "saved once")  # fmt: skip
+
+
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
@@ -84,7 +94,7 @@ def _up(args: argparse.Namespace) -> int:
     # Ended from outside, `up` must clean after itself just as after Ctrl-C.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: _interrupt())
-    state = life.up(args.name, _wanted_disks(args.disks, args.like), _say, cold=args.cold)
+    state = life.up(args.name, _wanted_disks(args.disks, args.like), _say, cold=args.cold, cpus=args.cpus)
     on = "lab" if args.name == _DEFAULT_NAME else f"lab:{args.name}"
     name = "" if args.name == _DEFAULT_NAME else f" {args.name}"
     _say(f"{len(state.plugged)} disks. Type next:")
@@ -98,12 +108,12 @@ def _up(args: argparse.Namespace) -> int:
     return int(Exit.DONE)
 
 
-def _prepare(_: argparse.Namespace) -> int:
+def _prepare(args: argparse.Namespace) -> int:
     from raidtui.lab import life
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: _interrupt())
-    life.prepare(_say)
+    life.prepare(_say, cpus=args.cpus)
     _say("the lab is prepared: raidtui lab up")
     return int(Exit.DONE)
 
@@ -146,7 +156,8 @@ def _print_status(status: LabStatus) -> None:
     from raidtui.model.units import size_text
 
     what = "up" if status.running else "stopped"
-    print(f"{status.name}: {what}, {status.accel}, pid {status.pid or '-'}, ssh port {status.port or '-'}")
+    cpus = f"{status.cpus} CPU{'s' * (status.cpus != 1)}"
+    print(f"{status.name}: {what}, {status.accel}, {cpus}, pid {status.pid or '-'}, ssh port {status.port or '-'}")
     for disk in status.disks:
         size = size_text(float(str(disk["size_bytes"])))
         where = "" if disk["plugged"] else "  (not plugged in)"

@@ -14,6 +14,7 @@ from typing import Any
 from raidtui.base import proc
 from raidtui.lab import address, life, sparse, ssh, vm
 from raidtui.lab.disks import DiskSpec, LabDisk, free_port, make_disk
+from raidtui.lab.qemu import DEFAULT_CPUS
 from raidtui.lab.qmp import Qmp
 from raidtui.lab.state import DEFAULT_NAME, LabFiles, LabState
 from raidtui.lab.talk import Say, silent
@@ -29,8 +30,8 @@ class Lab:
 
     # --- its life
 
-    def up(self, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False) -> Lab:
-        life.up(self.name, specs, say, cold=cold)
+    def up(self, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False, cpus: int = DEFAULT_CPUS) -> Lab:
+        life.up(self.name, specs, say, cold=cold, cpus=cpus)
         return self
 
     def down(self) -> None:

@@ -15,6 +15,7 @@ from raidtui.lab import code, snapshot, sparse, ssh, vm
 from raidtui.lab.disks import DiskSpec, mixed, name_disks
 from raidtui.lab.host import require_packages
 from raidtui.lab.image import ensure_image
+from raidtui.lab.qemu import DEFAULT_CPUS
 from raidtui.lab.qmp import Qmp, QmpError
 from raidtui.lab.state import LabFiles, LabState
 from raidtui.lab.talk import Say, silent, timed
@@ -30,19 +31,22 @@ class LabStatus(msgspec.Struct):
     name: str
     running: bool
     accel: str
+    cpus: int
     port: int | None
     pid: int | None
     disks: list[dict[str, object]]
     folder: str
 
 
-def up(name: str, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False) -> LabState:
+def up(
+    name: str, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False, cpus: int = DEFAULT_CPUS
+) -> LabState:
     """Bring a lab up, preparing the image first if need be. A lab that runs is left as it is.
 
     With `cold` the guest boots instead of being loaded from the snapshot. Raises ProblemError.
     """
     with _as_problems():
-        return _up(name, specs, say, cold=cold)
+        return _up(name, specs, say, cold=cold, cpus=cpus)
 
 
 @contextmanager
@@ -57,21 +61,21 @@ def _as_problems() -> Iterator[None]:
                    remedy="raidtui lab up tries again") from error  # fmt: skip
 
 
-def prepare(say: Say = silent) -> None:
+def prepare(say: Say = silent, *, cpus: int = DEFAULT_CPUS) -> None:
     """What the first `up` does before it starts a lab: packages, image, saved machine. Raises ProblemError."""
     with _as_problems():
         require_packages(say)
-        snapshot.ensure_snapshot(ensure_image(say), timed(say))
+        snapshot.ensure_snapshot(ensure_image(say), cpus, timed(say))
 
 
-def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool) -> LabState:
+def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool, cpus: int) -> LabState:
     files = LabFiles(name)
     if not _is_up(files):
         # Before the lab's lock is taken: this may take minutes, and `down` shall not wait for it.
         require_packages(say)
         image = ensure_image(say)
         if not cold:
-            snapshot.ensure_snapshot(image, timed(say))
+            snapshot.ensure_snapshot(image, cpus, timed(say))
     with files.lock():
         state = files.load()
         if state is not None and _is_up(files):
@@ -82,7 +86,7 @@ def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool) -> LabSta
             return restart(files, state)
         take_down(files)
         try:
-            return _start_new(files, specs, timed(say), cold=cold)
+            return _start_new(files, specs, timed(say), cold=cold, cpus=cpus)
         except BaseException:
             take_down(files)
             raise
@@ -93,21 +97,21 @@ def _is_up(files: LabFiles) -> bool:
     return state is not None and state.ready and bool(files.pids())
 
 
-def _start_new(files: LabFiles, specs: Sequence[DiskSpec], say: Say, *, cold: bool) -> LabState:
+def _start_new(files: LabFiles, specs: Sequence[DiskSpec], say: Say, *, cold: bool, cpus: int) -> LabState:
     """Make the disks, start the machine, plug them in, wait for its ssh."""
     image = ensure_image(say)
     saved: Path | None = None
     accel = snapshot.accelerator(image)
     if not cold:
-        saved, accel = snapshot.ensure_snapshot(image, say)
+        saved, accel = snapshot.ensure_snapshot(image, cpus, say)
     files.create()
     disks = name_disks(files.name, specs)
     for disk in disks:
         sparse.make_sparse(files.folder / disk.file_name, disk.spec.size_bytes)
     order = mixed(disk.serial for disk in disks)
-    state = LabState(files.name, str(image), accel, 0, disks, order, time.time())
+    state = LabState(files.name, str(image), accel, 0, disks, order, time.time(), cpus=cpus)
     vm.make_overlay(files.overlay, saved / "disk.qcow2" if saved else image / "root.qcow2")
-    state.port = vm.start(files, image, accel, incoming=saved is not None)
+    state.port = vm.start(files, image, accel, cpus, incoming=saved is not None)
     files.save(state)
     with Qmp(files.qmp) as qmp:
         if saved:
@@ -125,7 +129,7 @@ def restart(files: LabFiles, state: LabState) -> LabState:
     files.create()
     ssh.close_master(files.ssh_config, files.ssh_master)
     state.plugged = mixed(sorted(state.plugged))
-    state.port = vm.start(files, Path(state.image), state.accel)
+    state.port = vm.start(files, Path(state.image), state.accel, state.cpus)
     files.save(state)
     try:
         with Qmp(files.qmp) as qmp:
@@ -171,7 +175,7 @@ def status(name: str) -> LabStatus | None:
         for disk in (state.disks if state else [])
     ]  # fmt: skip
     running = bool(pids) and state is not None and state.ready
-    return LabStatus(name, running, state.accel if state else "", state.port if state else None,
+    return LabStatus(name, running, state.accel if state else "", state.cpus if state else 0, state.port if state else None,
                      pids[0] if pids else None, disks, str(files.folder))  # fmt: skip
 
 

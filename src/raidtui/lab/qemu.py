@@ -14,12 +14,14 @@ from raidtui.lab.disks import MAX_NVME, LabDisk
 from raidtui.model.problem import fail
 
 MEMORY_MIB: Final = 2048
-CPUS: Final = 2
+DEFAULT_CPUS: Final = 2
 KERNEL_LINE: Final = (
     "root=/dev/vda rw console=ttyS0 quiet loglevel=4 net.ifnames=0 mitigations=off nokaslr audit=0 "
     "systemd.show_status=0 rd.udev.log_level=3 tsc=reliable random.trust_cpu=1 cryptomgr.notests raid=noautodetect"
 )
 _PORTS_PER_SLOT: Final = 8
+_QUEUES: Final = 2
+"""Of a disk."""
 
 
 def binary() -> str:
@@ -40,18 +42,18 @@ def kvm_possible() -> bool:
     return True
 
 
-def machine_argv(accel: str) -> list[str]:
+def machine_argv(accel: str, cpus: int) -> list[str]:
     """The part that a snapshot and the machine that loads it must have in common. `accel` is `kvm` or `tcg`."""
     fast = ["-accel", "kvm", "-cpu", "host"] if accel == "kvm" else [
         "-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,-la57"]  # fmt: skip
     argv = [
         binary(), "-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none",
         "-machine", "q35,vmport=off,smm=off,usb=off,graphics=off", *fast,
-        "-smp", str(CPUS), "-m", str(MEMORY_MIB), "-rtc", "base=utc",
+        "-smp", str(cpus), "-m", str(MEMORY_MIB), "-rtc", "base=utc",
         "-device", "vmgenid,guid=auto",
         "-object", "rng-random,id=entropy,filename=/dev/urandom",
         "-device", "virtio-rng-pci,rng=entropy,addr=0x3",
-        "-device", "virtio-scsi-pci,id=scsi,addr=0x4,num_queues=2",
+        "-device", f"virtio-scsi-pci,id=scsi,addr=0x4,num_queues={_QUEUES}",
     ]  # fmt: skip
     for port in range(MAX_NVME):
         slot, function = divmod(port, _PORTS_PER_SLOT)
@@ -78,12 +80,12 @@ def boot_argv(kernel: Path, initrd: Path) -> list[str]:
     return ["-kernel", str(kernel), "-initrd", str(initrd), "-append", KERNEL_LINE]
 
 
-def snapshot_key(accel: str, prepared: str) -> str:
+def snapshot_key(accel: str, cpus: int, prepared: str) -> str:
     """Names what a snapshot depends on beside the image: QEMU's version, the machine's shape, what was run in it."""
     version = proc.run([binary(), "--version"], timeout_s=20).out
     cpu = read_text("/proc/cpuinfo") if accel == "kvm" else ""
     model = next((line for line in (cpu or "").splitlines() if line.startswith("model name")), "")
-    shape = "\0".join([*machine_argv(accel), KERNEL_LINE, model, prepared])
+    shape = "\0".join([*machine_argv(accel, cpus), KERNEL_LINE, model, prepared])
     return hashlib.sha256(version + shape.encode()).hexdigest()[:12]
 
 
@@ -108,7 +110,7 @@ def device(disk: LabDisk) -> dict[str, Any]:
         "logical_block_size": disk.spec.sector_bytes, "physical_block_size": 4096,
     }  # fmt: skip
     if disk.spec.kind == "nvme":
-        return common | {"driver": "nvme", "bus": f"rp{disk.port}", "max_ioqpairs": CPUS, "msix_qsize": CPUS + 1}
+        return common | {"driver": "nvme", "bus": f"rp{disk.port}", "max_ioqpairs": _QUEUES, "msix_qsize": _QUEUES + 1}
     scsi = common | {
         "driver": "scsi-hd", "bus": "scsi.0", "scsi-id": disk.port, "lun": 0, "wwn": disk.wwn,
         "vendor": "RTLAB", "product": disk.model, "device_id": disk.serial,

@@ -1,4 +1,4 @@
-"""A booted guest without disks, saved once per QEMU version: what makes a lab start in seconds."""
+"""A booted guest without disks, saved once per QEMU version and number of CPUs: what makes a lab start in seconds."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def accelerator(image: Path) -> str:
     return "kvm" if qemu.kvm_possible() and not (image / _NO_KVM).exists() else "tcg"
 
 
-def snapshot_folder(image: Path, accel: str) -> Path:
-    return image / f"booted-{accel}-{qemu.snapshot_key(accel, _UNTIL_IDLE)}"
+def snapshot_folder(image: Path, accel: str, cpus: int) -> Path:
+    return image / f"booted-{accel}-{qemu.snapshot_key(accel, cpus, _UNTIL_IDLE)}"
 
 
-def ensure_snapshot(image: Path, say: Say) -> tuple[Path, str]:
+def ensure_snapshot(image: Path, cpus: int, say: Say) -> tuple[Path, str]:
     """The folder with `disk.qcow2` and `memory`, and the accelerator that it is for. Boots a guest if need be."""
     accel = accelerator(image)
-    folder = snapshot_folder(image, accel)
+    folder = snapshot_folder(image, accel, cpus)
     if folder.exists():
         return folder, accel
     with cache_lock("snapshot", say):
@@ -50,17 +50,17 @@ def ensure_snapshot(image: Path, say: Say) -> tuple[Path, str]:
         for leftover in image.glob("booting-*"):
             shutil.rmtree(leftover, ignore_errors=True)
         say(f"first boot of the lab's image, with {'KVM' if accel == 'kvm' else 'software emulation'} (once)")
-        if _boot_and_save(image, accel, folder, say, _KVM_TRIAL_S if accel == "kvm" else BOOT_TIMEOUT_S):
+        if _boot_and_save(image, accel, cpus, folder, say, _KVM_TRIAL_S if accel == "kvm" else BOOT_TIMEOUT_S):
             return folder, accel
         if accel == "tcg":
             raise fail("lab.boot", "the lab's machine did not boot", exit=Exit.BUILD_FAILED,
                        remedy="raidtui lab up tries again; if that fails too, remove the cached image")  # fmt: skip
         say("guests do not run under this machine's KVM; software emulation is used from now on")
         (image / _NO_KVM).touch()
-    return ensure_snapshot(image, say)
+    return ensure_snapshot(image, cpus, say)
 
 
-def _boot_and_save(image: Path, accel: str, folder: Path, say: Say, timeout_s: float) -> bool:
+def _boot_and_save(image: Path, accel: str, cpus: int, folder: Path, say: Say, timeout_s: float) -> bool:
     """Boot a guest without disks, wait until it is idle, save it as `folder`. False when it did not come up."""
     files = LabFiles(f"booting-{os.getpid()}")
     work = image / files.name
@@ -68,7 +68,7 @@ def _boot_and_save(image: Path, accel: str, folder: Path, say: Say, timeout_s: f
     try:
         work.mkdir(mode=0o700)
         vm.make_overlay(files.overlay, image / "root.qcow2")
-        port = vm.start(files, image, accel)
+        port = vm.start(files, image, accel, cpus)
         with Qmp(files.qmp) as qmp:
             qmp.command("cont")
         if not ssh.wait_for_server(port, timeout_s):

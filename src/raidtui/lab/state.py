@@ -19,6 +19,7 @@ import msgspec
 from raidtui.base.files import private_folder, read_text, write_atomic
 from raidtui.base.paths import run_folder, state_folder
 from raidtui.lab.disks import LabDisk
+from raidtui.lab.qemu import DEFAULT_CPUS
 from raidtui.model.problem import Exit, fail
 
 DEFAULT_NAME: Final = "default"
@@ -41,6 +42,7 @@ class LabState(msgspec.Struct):
     """Serials of those that are in the machine now, in the order in which they were plugged."""
     created: float
     ready: bool = False
+    cpus: int = DEFAULT_CPUS
 
 
 class LabFiles:

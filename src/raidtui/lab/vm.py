@@ -32,14 +32,14 @@ def make_overlay(path: Path, backing: Path) -> None:
     proc.run(argv, timeout_s=60)
 
 
-def start(files: LabFiles, image: Path, accel: str, *, incoming: bool = False) -> int:
+def start(files: LabFiles, image: Path, accel: str, cpus: int, *, incoming: bool = False) -> int:
     """Start QEMU, paused. Returns the loopback port of the guest's sshd. With `incoming` it waits for `load`."""
     files.qmp.unlink(missing_ok=True)
     files.pid_file.unlink(missing_ok=True)
     for attempt in range(1, _PORT_TRIES + 1):
         port = _free_port()
         argv = [
-            *qemu.machine_argv(accel),
+            *qemu.machine_argv(accel, cpus),
             *qemu.own_argv(files.overlay, port, files.qmp, files.pid_file, files.serial_log),
             *qemu.boot_argv(image / "vmlinuz", image / "initrd"),
             "-S",
