@@ -36,6 +36,10 @@ class Engine:
         log = Path(f"{self.file}.log")
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
+    def connections(self) -> int:
+        """How many there have been."""
+        return len(Path(f"{self.file}.connections").read_text().splitlines())
+
     def run(self, *words: str) -> Said:
         code = main(["--on", "stor1", *words])
         said = self._capsys.readouterr()

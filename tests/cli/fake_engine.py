@@ -2,7 +2,7 @@
 
 The file (FAKE_ENGINE) holds, by method: `{"result": …}`, `{"failure": […]}`, or `{"events": […], "die_after": N}`, where
 the first connection dies after so many events. Requests are answered side by side, and each is appended to
-FAKE_ENGINE.log.
+FAKE_ENGINE.log; each connection is a line in FAKE_ENGINE.connections.
 """
 
 import json
@@ -21,6 +21,8 @@ def main() -> None:
     path = os.environ["FAKE_ENGINE"]
     with open(path, encoding="utf-8") as file:
         answers = json.load(file)
+    with open(path + ".connections", "a", encoding="utf-8") as log:
+        log.write(f"{os.getpid()}\n")
     say({"type": "hello", "protocol": PROTOCOL, "version": "0.1.0", "host": "stor1", "root": True, "boot_id": "b"})
     for line in sys.stdin:
         request = json.loads(line)

@@ -135,6 +135,14 @@ def test_replay_as_json_prints_every_record(engine):
     assert [json.loads(line) for line in said.out.splitlines()] == made.plain(made.records())
 
 
+def test_a_whole_replay_has_one_connection_so_that_a_password_is_typed_once(engine):
+    engine.answers(**run_of())
+    said = engine.run("replay", "tiny.json", "--erase", f"{ONE},{TWO}")
+    assert said.code == 0
+    assert methods(said)[-1] == "result"
+    assert engine.connections() == 1
+
+
 def test_a_lost_connection_is_taken_up_where_it_was(engine):
     engine.answers(**run_of(die_after=7))
     said = engine.run("replay", "tiny.json", "--json", "--erase", f"{ONE},{TWO}")
@@ -143,6 +151,7 @@ def test_a_lost_connection_is_taken_up_where_it_was(engine):
     assert [r["params"]["after"] for r in said.requests if r["method"] == "follow"] == [0, 7]
     assert "the connection to the engine was lost" in said.err
     assert "connected again" in said.err
+    assert methods(said)[-2:] == ["follow", "result"]
 
 
 def test_a_run_whose_end_is_unknown_is_to_be_recovered(engine):

@@ -21,6 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Show a run until it ends; Ctrl-C leaves it to itself."""
     check_output(args.output)
-    with connect(args) as engine, Signals() as signals:
-        view, left = watch(args, args.run_id or latest(engine), engine, signals, owned=False)
-    return finish(args, view) if left is None else left
+    with connect(args) as engine:
+        with Signals() as signals:
+            view, left = watch(args, args.run_id or latest(engine), engine, signals, owned=False)
+        return finish(args, view, engine) if left is None else left

@@ -10,14 +10,18 @@ import msgspec
 from raidtui.base.text import clean
 from raidtui.cli.screen import console
 from raidtui.cli.session import connect
+from raidtui.client.engine_client import EngineClient
 from raidtui.front.progress import RunView
 from raidtui.front.results_files import save
 from raidtui.front.words import sentence
 from raidtui.model.problem import Exit, ProblemError
 
 
-def finish(args: Namespace, view: RunView) -> int:
-    """Fetch, keep and show the result of a run that has ended, and give the run's exit code."""
+def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
+    """Fetch, keep and show the result of a run that has ended, and give the run's exit code.
+
+    `engine` is the connection that watched it; it may have been lost in between.
+    """
     # Not before: a run that starts, or is refused, waits for nothing that tables and charts need.
     from raidtui.cli.comparison import show_comparison
     from raidtui.cli.ranking import show_rankings
@@ -29,9 +33,7 @@ def finish(args: Namespace, view: RunView) -> int:
     for problem in finished.problems if finished else ():
         print(sentence(problem), file=sys.stderr)
     try:
-        # A new connection: the one that watched may have been lost in between.
-        with connect(args) as engine:
-            raw = bytes(engine.call("result", {"run": view.run}, msgspec.Raw))
+        raw = _fetched(args, view.run, engine)
     except ProblemError as error:
         if error.problems[0].code == "no-result" and not view.cells:
             return code
@@ -48,3 +50,14 @@ def finish(args: Namespace, view: RunView) -> int:
     else:
         print(f"result: {clean(path, 4096)}", file=sys.stderr)
     return code
+
+
+def _fetched(args: Namespace, run: str, engine: EngineClient) -> bytes:
+    """Over a new connection only where there has to be one: nobody may be there any more to type its password."""
+    try:
+        return bytes(engine.call("result", {"run": run}, msgspec.Raw))
+    except ProblemError as error:
+        if error.problems[0].code != "engine-lost":
+            raise
+    with connect(args) as another:
+        return bytes(another.call("result", {"run": run}, msgspec.Raw))

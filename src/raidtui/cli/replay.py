@@ -47,7 +47,7 @@ def run(args: Namespace) -> int:
             if args.detach:
                 return _detach(args, begun)
             view, left = watch(args, begun, engine, signals, owned=True)
-    return finish(args, view) if left is None else left
+        return finish(args, view, engine) if left is None else left
 
 
 def _ask_for_consent(plan: Plan, args: Namespace) -> int:
