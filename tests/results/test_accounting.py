@@ -190,6 +190,7 @@ def test_a_share_by_the_workloads_clock_counts_where_the_disks_nearly_agree(move
                   cell("array", 760, uses, mean_us=100_000.0, expected_write_amplification=TWICE))  # fmt: skip
     assert one.share == pytest.approx(0.95)
     assert one.limiter == words
+    assert ("88 % of what they moved bare" in one.why and "by the workload's own clock, 95 %" in one.why) == (moved == 700)
 
 
 def test_sentences_have_the_figures() -> None:

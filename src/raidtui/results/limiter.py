@@ -93,11 +93,12 @@ def _all_disks(evidence: Evidence) -> str:
     known = [use for use in evidence.data if evidence.bare.get(use.disk)]
     if known and len(known) == len(evidence.data):
         share = sum(map(evidence.moved, known)) / sum(evidence.bare[use.disk] for use in known)
-        by_its_clock = evidence.share is not None and evidence.share >= SATURATED and share >= _DILUTED
-        if share >= SATURATED or by_its_clock:
+        own = evidence.share or 0.0
+        if share >= SATURATED or (own >= SATURATED and share >= _DILUTED):
+            clock = f"; by the workload's own clock, {percent_text(own)}" if share < SATURATED else ""
             return (
                 f"{plural(len(known), 'disk')} moved {mb_s_text(sum(map(evidence.moved, known)))} MB/s, reads and writes "
-                f"together: {percent_text(share)} of what they moved bare under the same workload"
+                f"together: {percent_text(share)} of what they moved bare under the same workload{clock}"
             )
     busy = [use.mean_utilisation_percent or 0.0 for use in evidence.data]
     if busy and min(busy) >= BUSY_PERCENT and all(use.disk in evidence.rotating for use in evidence.data):
