@@ -57,7 +57,8 @@ BROKEN = {
     "one superblock gone": (RAID1, "mdadm --stop $MD; mdadm --zero-superblock $A"),
     "under another name": (RAID1, "mdadm --stop $MD; mdadm --assemble /dev/md99 $A $B"),
 }
-MOMENTS = [0.2, 0.4, 0.7, 0.1, 0.3, 0.5, 0.9, 1.2]
+MOMENTS = ["array", 0.2, 0.7, 0.1, 0.3, 0.4, 0.5, 0.9, 1.2]
+"""After so many seconds, or when there is an array."""
 EVERYDAY_MOMENTS = 3
 """The first of them."""
 FAULTS = [

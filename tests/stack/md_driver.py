@@ -149,12 +149,16 @@ def problem_of(work: Callable[[], object]) -> list[Any]:
 
 
 def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
-    """mdadm dies in the middle of creating, at several moments; an undo each time."""
+    """mdadm dies in the middle of creating: after so many seconds, or as soon as there is an array; an undo each time."""
     seen: list[Any] = []
     for after_s in case["after_s"]:
         create = bench.plan(case).build[0]
         child = subprocess.Popen(create.commands[0], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(after_s)
+        if after_s == "array":
+            while child.poll() is None and not kernel.all_arrays():
+                time.sleep(0.002)
+        else:
+            time.sleep(after_s)
         ended = child.poll()
         child.kill()
         child.wait()
@@ -200,7 +204,7 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     create = bench.plan(case).build[0]
     theirs = [permit.path() for permit in bench.permits.values()][-2:]
     sh(f"mdadm --create /dev/md/{create.args['name']} --run --level=1 --raid-devices=2 --metadata=1.2 --bitmap=none "
-       f"--assume-clean --homehost=any {' '.join(theirs)}")  # fmt: skip
+       f"--assume-clean --homehost=any {' '.join(theirs)}; udevadm settle")  # fmt: skip
     refused = problem_of(lambda: bench.run(create))
     running = undone(bench, create.args)["undo"]
     sh(f"mdadm --stop /dev/md/{create.args['name']}")
