@@ -145,7 +145,7 @@ def test_without_consent_nothing_is_touched(lab: Lab, tmp_path: Path) -> None:
     done = raidtui(lab, "replay", path, *bind)
     assert done.returncode == 3
     assert f"--erase {','.join(erase)}" in done.stdout + done.stderr
-    for wrong in ([*erase, lab.serials[4]], [*erase[:3], "NO-SUCH-DISK"]):
+    for wrong in (erase[:3], [*erase, lab.serials[4]], [*erase[:3], "NO-SUCH-DISK"]):
         refused = raidtui(lab, "replay", path, *bind, "--erase", ",".join(wrong))
         assert refused.returncode == 3, refused.stderr
     assert [lab.disk_hash(serial) for serial in lab.serials] == hashes
