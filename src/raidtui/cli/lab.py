@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
+from raidtui.lab.disks import DEFAULT_SPEC
+from raidtui.lab.qemu import DEFAULT_CPUS
+from raidtui.lab.state import DEFAULT_NAME
 from raidtui.model.problem import Exit, fail
 
 if TYPE_CHECKING:
     from raidtui.lab.disks import DiskSpec
     from raidtui.lab.life import LabStatus
 
-_DEFAULT_NAME = "default"
-_DEFAULT_DISKS = "6x8G"
-_DEFAULT_CPUS = 2
 _CPUS = range(1, 17)
-_DISKS_HELP = f"""disks to give it, as COUNTxSIZE[:KIND][@SECTOR],… (default: {_DEFAULT_DISKS}). G is GiB, M and T likewise.
+_DISKS_HELP = f"""disks to give it, as COUNTxSIZE[:KIND][@SECTOR],… (default: {DEFAULT_SPEC}). G is GiB, M and T likewise.
 KIND is nvme (default), ssd (SCSI, discards) or hdd (SCSI, rotational); SECTOR is 512 or 4096 bytes"""
 
 
@@ -75,12 +75,12 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _add_name(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", default=_DEFAULT_NAME, metavar="NAME", help=f"default: {_DEFAULT_NAME}")
+    parser.add_argument("name", nargs="?", default=DEFAULT_NAME, metavar="NAME", help=f"default: {DEFAULT_NAME}")
 
 
 def _add_cpus(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cpus", type=int, choices=_CPUS, default=_DEFAULT_CPUS, metavar="N",
-                        help=f"CPUs of its machine, 1 to {_CPUS[-1]} (default: {_DEFAULT_CPUS}); each number is booted and "
+    parser.add_argument("--cpus", type=int, choices=_CPUS, default=DEFAULT_CPUS, metavar="N",
+                        help=f"CPUs of its machine, 1 to {_CPUS[-1]} (default: {DEFAULT_CPUS}); each number is booted and "
                         "saved once")  # fmt: skip
 
 
@@ -95,8 +95,8 @@ def _up(args: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: _interrupt())
     state = life.up(args.name, _wanted_disks(args.disks, args.like), _say, cold=args.cold, cpus=args.cpus)
-    on = "lab" if args.name == _DEFAULT_NAME else f"lab:{args.name}"
-    name = "" if args.name == _DEFAULT_NAME else f" {args.name}"
+    on = "lab" if args.name == DEFAULT_NAME else f"lab:{args.name}"
+    name = "" if args.name == DEFAULT_NAME else f" {args.name}"
     _say(f"{len(state.plugged)} disks. Type next:")
     for line, what in (
         (f"raidtui --on {on} disks", "its disks, and whether they are free"),
@@ -126,7 +126,7 @@ def _wanted_disks(spec: str | None, like: str | None) -> list[DiskSpec]:
     from raidtui.lab import disks
 
     if like is None:
-        return disks.parse_spec(spec or _DEFAULT_DISKS)
+        return disks.parse_spec(spec or DEFAULT_SPEC)
     if spec is not None:
         raise fail("lab.disks", "--disks and --like exclude each other", place="--like")
     try:
@@ -168,7 +168,7 @@ def _shell(args: argparse.Namespace) -> int:
     from raidtui.lab import address
 
     words = list(args.words)
-    name = words.pop(0) if words and words[0] != "--" else _DEFAULT_NAME
+    name = words.pop(0) if words and words[0] != "--" else DEFAULT_NAME
     if words and words.pop(0) != "--":
         raise fail("usage", "a command is written after --", remedy="raidtui lab shell NAME -- CMD …")
     address.sync_code(name)
