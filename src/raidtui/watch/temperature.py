@@ -47,7 +47,9 @@ class Thermometer:
         self._news: dict[str, float] = {}
         self._heat: dict[str, Heat] = {}
         self._lock = threading.Lock()
-        self._wake, self._done = threading.Event(), threading.Event()
+        self._wake = threading.Event()
+        self._answer = threading.Condition(self._lock)
+        self._asked = self._answered = 0
         self._thread: threading.Thread | None = None
         self._stopped = False
 
@@ -84,16 +86,23 @@ class Thermometer:
     def heat(self, patience_s: float = PATIENCE_S) -> dict[str, Heat]:
         """What each disk says now; what it said last where one of them does not answer within `patience_s`."""
         if self._thread is not None:
-            self._done.clear()
-            self._wake.set()
-            self._done.wait(patience_s)
+            with self._answer:
+                self._asked += 1
+                # Only a reading that began after the question answers it: one that was under way is older.
+                question = self._asked
+                self._wake.set()
+                self._answer.wait_for(lambda: self._answered >= question, patience_s)
         with self._lock:
             return dict(self._heat)
 
     def _run(self) -> None:
         while not self._stopped:
+            with self._lock:
+                asked = self._asked
             self.read()
-            self._done.set()
+            with self._answer:
+                self._answered = asked
+                self._answer.notify_all()
             self._wake.wait(self._interval_s)
             self._wake.clear()
 
