@@ -17,7 +17,8 @@ help:
 	@echo 'make check   linter, types and import rules, in seconds'
 	@echo 'make unit    the tests that need no lab'
 	@echo 'make lab-all every shipped scenario in the lab, then every lab test, the long ones too; one table of what passed'
-	@echo '             (ONLY=zpool-layouts,lvm-local/vdo-*,rows: these alone; RESUME=1: what passed before is kept; BRIEF=1: two workloads a layout)'
+	@echo '             (ONLY=zpool-layouts,lvm-local/vdo-*,rows: these alone; RESUME=1: what passed before is kept; BRIEF=1: two workloads a layout;'
+	@echo '             AT_ONCE=1: one lab at a time, not two side by side)'
 	@echo 'make bench   the benchmarks, each beside its peer'
 
 # The environment is made anew when its lock or the project file changed.
@@ -48,7 +49,7 @@ test: setup check test-tools
 	$(BIN)/pytest -m 'not slow' $(TWO_AT_ONCE)
 
 lab-all: setup
-	$(BIN)/python scripts/lab_all --only '$(ONLY)' $(if $(RESUME),--resume) $(if $(BRIEF),--brief)
+	$(BIN)/python scripts/lab_all --only '$(ONLY)' $(if $(RESUME),--resume) $(if $(BRIEF),--brief) $(if $(AT_ONCE),--at-once $(AT_ONCE))
 
 bench: setup
 	$(BIN)/python benchmarks/sampler.py

@@ -9,15 +9,14 @@ import pytest
 
 from raidtui.lab.control import Lab
 from raidtui.lab.disks import DEFAULT_SPEC, parse_spec
-from raidtui.lab.qemu import DEFAULT_CPUS
+from raidtui.lab.qemu import cpus_of_each
 
 MakeLab = Callable[..., Lab]
 """Called with disks as `raidtui lab up --disks` takes them, and `cold=True` for a real boot."""
 
 
-WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-CPUS = max(1, min(DEFAULT_CPUS, (os.cpu_count() or 1) // WORKERS))
-"""Of each lab. Emulated CPUs that are more than there are real ones spend their time waiting for each other."""
+AT_ONCE = int(os.environ.get("RAIDTUI_LABS_AT_ONCE") or os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+CPUS = cpus_of_each(AT_ONCE)
 
 
 def start_lab(suffix: str, spec: str = DEFAULT_SPEC, *, cold: bool = False) -> Lab:

@@ -1,71 +1,59 @@
 """Every shipped scenario, layout by layout, and then every long test of the lab: one table of what passed.
 
-`python scripts/lab_all [--only WORDS] [--resume] [--brief]`;
+`python scripts/lab_all [--only WORDS] [--resume] [--brief] [--at-once N]`;
 `make lab-all ONLY=zpool-layouts,lvm-local/vdo-*,rows RESUME=1`.
 """
 
 from __future__ import annotations
 
-import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from bench import Bench
-from report import COLUMNS, Report, Row
-from rows import row_files, run_rows
-from wanted import Wanted, shipped_scenarios
+from bench import replay_layouts
+from jobs import Job, side_by_side
+from report import Report, Wish, table, wish
+from rows import row_files, run_tests
+from wanted import shipped_scenarios
 
 ROOT = Path(__file__).resolve().parents[2]
-ROWS = "rows"
 
 
 def main() -> int:
     """0 where everything that was asked for passed."""
     args = _arguments()
-    # So that a lab is taken down also when make is ended.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     only = [word.strip() for word in args.only.split(",") if word.strip()]
     report = Report(ROOT / "build" / "lab-all", resume=args.resume)
-    found = [one for one in shipped_scenarios() if any(_chosen(f"{one.name}/{name}", only) for name in one.layouts)]
-    files = [path for path in row_files(ROOT) if not args.no_rows and _chosen(f"{ROWS}/{path.stem}", only)]
-    if not found and not files:
+    wishes: list[Wish] = []
+    jobs: list[tuple[int, Job]] = []
+    for one in shipped_scenarios():
+        # What passed in brief has not passed whole.
+        source = one.data + (b"brief" if args.brief else b"")
+        layouts = [wish(one.name, name, source) for name in one.layouts if _chosen(f"{one.name}/{name}", only)]
+        wishes += layouts
+        if left := [layout for layout in layouts if not report.known(layout)]:
+            jobs.append((len(left), partial(replay_layouts, one, left, report, args.brief, args.at_once)))
+    jobs.sort(key=lambda job: -job[0])
+    for path in row_files(ROOT):
+        row = wish(path.stem, "", path.read_bytes())
+        if args.no_rows or not _chosen(f"rows/{path.stem}", only):
+            continue
+        wishes.append(row)
+        if not report.known(row):
+            jobs.append((1, partial(run_tests, ROOT, path, row, report, args.at_once)))
+    if not wishes:
         print(f"Nothing is called {args.only}.", file=sys.stderr)
         return 2
-    for one in found:
-        _scenario(one, [name for name in one.layouts if _chosen(f"{one.name}/{name}", only)], report, brief=args.brief)
-    for path in files:
-        if not report.known(path.stem, "", path.read_bytes()):
-            report.add(run_rows(ROOT, path, report.folder), path.read_bytes())
-    print(report.table())
-    return 0 if report.passed() else 1
-
-
-def _scenario(one: Wanted, layouts: list[str], report: Report, *, brief: bool) -> None:
-    """All of its layouts that are not known to pass, in one lab; in a fresh one after whatever went wrong."""
-    bench: Bench | None = None
     try:
-        for name in layouts:
-            # What passed in brief has not passed whole.
-            source = one.data + (b"brief" if brief else b"")
-            if report.known(one.name, name, source):
-                continue
-            try:
-                bench = bench or Bench(one)
-                row = bench.run(name, report.folder / one.name, brief=brief)
-            except Exception as error:
-                row = Row(one.name, name, dict.fromkeys(COLUMNS, False), 0.0, (f"{type(error).__name__}: {error}",))
-            report.add(row, source)
-            clean = all(row.passed_columns.get(column) for column in ("gone", "blank", "canary"))
-            if not clean and bench is not None:
-                bench.close()
-                bench = None
+        side_by_side([job for _, job in jobs], args.at_once)
     finally:
-        if bench is not None:
-            bench.close()
+        rows = report.rows(wishes)
+        print(table(rows))
+    return 0 if all(row.passed for row in rows) else 1
 
 
 def _chosen(name: str, only: list[str]) -> bool:
@@ -82,6 +70,7 @@ def _arguments() -> Namespace:
         "--brief", action="store_true", help="two workloads a layout instead of all: one that writes, one other"
     )
     parser.add_argument("--no-rows", action="store_true", help="the scenarios alone")
+    parser.add_argument("--at-once", type=int, default=2, metavar="N", help="labs side by side (2)")
     return parser.parse_args()
 
 

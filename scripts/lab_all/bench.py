@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from checks import looks, of_journal, of_result
-from report import Row
+from report import COLUMNS, Report, Row, Wish
 from wanted import CANARY, Wanted
 
 from raidtui.base import proc
 from raidtui.lab.control import Lab
+from raidtui.lab.qemu import cpus_of_each
 
 LONGEST_S = 3600.0
 LEFT = "; ".join((
@@ -26,15 +27,36 @@ LEFT = "; ".join((
 """What a guest shows of anything that a layout would leave behind: nothing, where it is gone."""
 
 
+def replay_layouts(one: Wanted, wishes: list[Wish], report: Report, brief: bool, at_once: int) -> None:
+    """These layouts of a scenario, in one lab; in a fresh one after whatever went wrong."""
+    bench: Bench | None = None
+    try:
+        for wish in wishes:
+            try:
+                bench = bench or Bench(one, at_once)
+                row = bench.run(wish.layout, report.folder / one.name, brief=brief)
+            except Exception as error:
+                wrong = (f"{type(error).__name__}: {error}",)
+                row = Row(one.name, wish.layout, dict.fromkeys(COLUMNS, False), 0.0, wrong)
+            report.add(wish, row)
+            clean = all(row.passed_columns.get(column) for column in ("gone", "blank", "canary"))
+            if not clean and bench is not None:
+                bench.close()
+                bench = None
+    finally:
+        if bench is not None:
+            bench.close()
+
+
 class Bench:
     """Taken down by `close`, whatever happened."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Wanted, at_once: int) -> None:
         self.wanted = wanted
         self.lab = Lab(f"all-{os.getpid()}-{wanted.name}"[:40])
         specs = [spec for disks in wanted.roles.values() for spec in disks]
         try:
-            self.lab.up([*specs, CANARY], lambda line: print(line, file=sys.stderr, flush=True))
+            self.lab.up([*specs, CANARY], _say, cpus=cpus_of_each(at_once))
             serials = self.lab.serials
             self.roles: dict[str, list[str]] = {}
             for role, disks in wanted.roles.items():
@@ -96,3 +118,7 @@ class Bench:
             "left": self.lab.run(LEFT, check=False).text.split(),
             "canary": self.lab.disk_hash(self.canary) == self.canary_hash,
         }
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

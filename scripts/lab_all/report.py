@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,61 +26,70 @@ class Row(NamedTuple):
         return all(self.passed_columns.values()) and not self.wrong
 
 
+class Wish(NamedTuple):
+    """What is to become a row."""
+
+    name: str
+    layout: str
+    source_hash: str
+
+
+def wish(name: str, layout: str, source: bytes) -> Wish:
+    """`source`: what it is made from. Where that changed, an earlier row says nothing."""
+    return Wish(name, layout, hashlib.sha256(source).hexdigest()[:16])
+
+
 class Report:
-    """Rows by name and layout, in a file of one row a line."""
+    """The last row for each wish, in a file of one row a line that several processes add to."""
 
     def __init__(self, folder: Path, *, resume: bool) -> None:
         self.folder = folder
         self._file = folder / "rows.jsonl"
-        self._earlier: dict[tuple[str, str], tuple[Row, str]] = {}
-        self._rows: list[Row] = []
         folder.mkdir(parents=True, exist_ok=True)
-        if resume and self._file.exists():
-            for line in self._file.read_text().splitlines():
-                *values, of = json.loads(line)
-                row = Row(values[0], values[1], values[2], values[3], tuple(values[4]))
-                self._earlier[row.name, row.layout] = row, of
-        else:
-            self._file.write_text("")
+        if not resume:
+            self._file.unlink(missing_ok=True)
+        self._file.touch()
 
-    def known(self, name: str, layout: str, source: bytes) -> bool:
-        """True where it passed before and its source is still the same: then that counts."""
-        row, of = self._earlier.get((name, layout), (None, ""))
-        if row is None or not row.passed or of != _hash(source):
-            return False
-        self._rows.append(row)
-        return True
+    def known(self, wish: Wish) -> bool:
+        """True where it passed before."""
+        row = self._found().get(wish)
+        return row is not None and row.passed
 
-    def add(self, row: Row, source: bytes) -> None:
-        self._rows.append(row)
+    def add(self, wish: Wish, row: Row) -> None:
         with self._file.open("a") as file:
-            file.write(json.dumps([*row, _hash(source)]) + "\n")
+            file.write(json.dumps([*wish, *row[2:]]) + "\n")
         print(f"{'passed' if row.passed else 'FAILED'}  {row.name} {row.layout}  {row.seconds:.0f} s", flush=True)
         for text in row.wrong:
             print(f"        {text}", file=sys.stderr, flush=True)
 
-    def passed(self) -> bool:
-        return bool(self._rows) and all(row.passed for row in self._rows)
+    def rows(self, wishes: Sequence[Wish]) -> list[Row]:
+        """One for each; where there is none, one that did not pass."""
+        found = self._found()
+        return [found.get(one) or Row(one.name, one.layout, {}, 0.0, ("it was not run to its end",)) for one in wishes]
 
-    def table(self) -> str:
-        """One line a row; below it what is wrong where it did not pass."""
-        names = max(len(row.name) for row in self._rows)
-        layouts = max(len(row.layout) for row in self._rows)
-        head = f"{'SCENARIO':<{names}}  {'LAYOUT':<{layouts}}  " + "  ".join(name.upper() for name in COLUMNS) + "  SECONDS"
-        lines = ["", head]
-        for row in self._rows:
-            marks = "  ".join(_mark(row, name).ljust(len(name)) for name in COLUMNS)
-            lines.append(f"{row.name:<{names}}  {row.layout:<{layouts}}  {marks}  {row.seconds:7.0f}")
-            lines += [f"    {text}" for text in row.wrong]
-        good = sum(row.passed for row in self._rows)
-        return "\n".join([*lines, "", f"{good} of {len(self._rows)} passed"])
+    def _found(self) -> dict[Wish, Row]:
+        found = {}
+        for line in self._file.read_text().splitlines():
+            name, layout, source_hash, columns, seconds, wrong = json.loads(line)
+            found[Wish(name, layout, source_hash)] = Row(name, layout, columns, seconds, tuple(wrong))
+        return found
+
+
+def table(rows: Sequence[Row]) -> str:
+    """One line a row; below it what is wrong where it did not pass."""
+    names = max(len(row.name) for row in rows)
+    layouts = max(len(row.layout) for row in rows)
+    head = f"{'SCENARIO':<{names}}  {'LAYOUT':<{layouts}}  " + "  ".join(name.upper() for name in COLUMNS) + "  SECONDS"
+    lines = ["", head]
+    for row in rows:
+        marks = "  ".join(_mark(row, name).ljust(len(name)) for name in COLUMNS)
+        lines.append(f"{row.name:<{names}}  {row.layout:<{layouts}}  {marks}  {row.seconds:7.0f}")
+        lines += [f"    {text}" for text in row.wrong]
+    good = sum(row.passed for row in rows)
+    return "\n".join([*lines, "", f"{good} of {len(rows)} passed"])
 
 
 def _mark(row: Row, column: str) -> str:
     if not row.layout:
         return "yes" if row.passed else "NO"
     return "yes" if row.passed_columns.get(column) else "NO"
-
-
-def _hash(source: bytes) -> str:
-    return hashlib.sha256(source).hexdigest()[:16]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from report import COLUMNS, Row
+from report import COLUMNS, Report, Row, Wish
 
 from raidtui.base import proc
 
@@ -22,13 +22,15 @@ def row_files(root: Path) -> Iterator[Path]:
             yield path
 
 
-def run_rows(root: Path, path: Path, folder: Path) -> Row:
-    """Run one file of tests; what it said is kept in `folder`."""
+def run_tests(root: Path, path: Path, wish: Wish, report: Report, at_once: int) -> None:
+    """Run one file of tests beside others; what it said is kept in the report's folder."""
     began = time.monotonic()
     argv = [sys.executable, "-m", "pytest", "-m", "lab", "-q", str(path)]
-    done = proc.run(argv, timeout_s=LONGEST_S, env=os.environ, cwd=root, check=False, max_output_bytes=1 << 30)
-    (folder / f"{path.stem}.txt").write_bytes(done.out + done.err)
+    environ = {**os.environ, "RAIDTUI_LABS_AT_ONCE": str(at_once)}
+    done = proc.run(argv, timeout_s=LONGEST_S, env=environ, cwd=root, check=False, max_output_bytes=1 << 30)
+    (report.folder / f"{path.stem}.txt").write_bytes(done.out + done.err)
     failed = [line for line in done.text.splitlines() if line.startswith(("FAILED", "ERROR"))]
     if done.code and not failed:
         failed = [f"pytest ended with {done.code}"]
-    return Row(path.stem, "", dict.fromkeys(COLUMNS, not done.code), time.monotonic() - began, tuple(failed))
+    passed = dict.fromkeys(COLUMNS, not done.code)
+    report.add(wish, Row(path.stem, "", passed, time.monotonic() - began, tuple(failed)))

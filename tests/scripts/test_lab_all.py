@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,7 +22,7 @@ def load(name: str) -> ModuleType:
     return module
 
 
-checks, report, wanted = load("checks"), load("report"), load("wanted")
+checks, jobs, report, wanted = load("checks"), load("jobs"), load("report"), load("wanted")
 GOOD: dict[str, Any] = {
     "complete": True,
     "layouts": [{"layout": "a", "status": "built", "read_back": {"md": {"level": "raid5"}}, "taken_down": True}],
@@ -76,18 +77,40 @@ def test_without_a_result_or_a_run_nothing_passes() -> None:
 def test_what_passed_is_kept_until_its_source_changes(tmp_path: Path) -> None:
     good = report.Row("s", "a", dict.fromkeys(report.COLUMNS, True), 3.0)
     bad = report.Row("s", "b", {**good.passed_columns, "blank": False}, 4.0, ("not blank: S1",))
+    of_good, of_bad, never = (report.wish("s", layout, b"1") for layout in "abc")
     first = report.Report(tmp_path, resume=False)
-    first.add(good, b"1")
-    first.add(bad, b"1")
-    assert not first.passed()
-    assert "1 of 2 passed" in first.table()
-    assert "not blank: S1" in first.table()
+    first.add(of_good, bad._replace(layout="a"))
+    first.add(of_good, good)
+    first.add(of_bad, bad)
+    rows = report.Report(tmp_path, resume=True).rows([of_good, of_bad, never])
+    assert rows[:2] == [good, bad]
+    assert not rows[2].passed
+    text = report.table(rows)
+    assert "1 of 3 passed" in text
+    assert "not blank: S1" in text
+    assert "it was not run to its end" in text
     again = report.Report(tmp_path, resume=True)
-    assert again.known("s", "a", b"1")
-    assert not again.known("s", "a", b"2")
-    assert not again.known("s", "b", b"1")
-    assert again.passed()
-    assert not report.Report(tmp_path, resume=False).known("s", "a", b"1")
+    assert again.known(of_good)
+    assert not again.known(report.wish("s", "a", b"2"))
+    assert not again.known(of_bad)
+    assert not report.Report(tmp_path, resume=False).known(of_good)
+
+
+def done(path: Path) -> None:
+    with path.open("a") as file:
+        file.write("x")
+
+
+def lost(path: Path) -> None:
+    path.touch()
+    raise RuntimeError("a lab did not come up")
+
+
+def test_jobs_are_done_side_by_side_and_one_that_breaks_stops_no_other(tmp_path: Path) -> None:
+    work = [partial(lost, tmp_path / "lost"), *(partial(done, tmp_path / str(number)) for number in range(4))]
+    with pytest.raises(RuntimeError, match="did not come up"):
+        jobs.side_by_side(work, 2)
+    assert [(tmp_path / str(number)).read_text() for number in range(4)] == ["x"] * 4
 
 
 def test_every_shipped_scenario_gets_the_disks_of_its_roles_and_two_workloads_a_layout() -> None:

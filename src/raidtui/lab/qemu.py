@@ -42,6 +42,11 @@ def kvm_possible() -> bool:
     return True
 
 
+def cpus_of_each(labs: int) -> int:
+    """Of so many side by side. Emulated CPUs that are more than there are real ones wait for each other."""
+    return max(1, min(DEFAULT_CPUS, (os.cpu_count() or 1) // labs))
+
+
 def machine_argv(accel: str, cpus: int) -> list[str]:
     """The part that a snapshot and the machine that loads it must have in common. `accel` is `kvm` or `tcg`."""
     fast = ["-accel", "kvm", "-cpu", "host"] if accel == "kvm" else [
