@@ -99,7 +99,7 @@ def test_blocks_under_the_disks_sectors_have_no_ceiling() -> None:
     pool = {"zpool": {"vdevs": [{"raidz1": "@data"}], "volume": {"size": "50%"}}}
     made = plan({"pool": pool}, {"w": WRITE, "small": small}, sectors=4096)
     assert {cell.workload for cell in made.cells if cell.layout in made.ceilings} == {"w"}
-    assert any(text.startswith("No ceiling is measured for small: its blocks are not whole") for text in made.warnings)
+    assert any(text.startswith("No ceiling is measured for small: it has blocks of 512 bytes") for text in made.warnings)
 
 
 def test_no_layout_of_a_scenario_can_have_such_a_name() -> None:

@@ -254,6 +254,12 @@ def test_every_layer_may_be_tuned() -> None:
     assert len(read_document(json.dumps(document)).scenario.layouts) == 3
 
 
+def test_an_array_has_no_scheduler_of_its_own() -> None:
+    with pytest.raises(ProblemError) as caught:
+        planned({"it": md(device={"scheduler": "none"})})
+    assert caught.value.problems[0].place.endswith("tuning.device.scheduler")
+
+
 def _array(made: Plan) -> str:
     created = next(step.creates for step in made.steps if step.action == "md.create")
     return f"/dev/md/{created.name}" if created else ""

@@ -149,6 +149,27 @@ def test_room_is_less_than_the_device_and_follows_the_profile() -> None:
     assert error.value.problems[0].code == "fs-too-small"
 
 
+@pytest.mark.parametrize(
+    ("kind", "part", "options", "code"),
+    [
+        ("f2fs", {"size_bytes": 17 << 40}, {}, "fs-too-large"),
+        ("xfs", {"chunk_bytes": GIB, "stripe_bytes": 2 * GIB}, {}, "fs-stripe"),
+        ("ext4", {"chunk_bytes": GIB // 4, "stripe_bytes": GIB // 2}, {}, "fs-stripe"),
+        ("ext4", {}, {"block_size": "1KiB", "stripe_unit": "64MiB"}, "fs-stripe"),
+    ],
+)
+def test_what_mkfs_cannot_write_down_is_refused(
+    kind: str, part: dict[str, int], options: dict[str, str], code: str
+) -> None:
+    on = (disks("d", [64 * GIB])[0]._replace(**part),)
+    with pytest.raises(ProblemError) as error:
+        plan(spec_of(kind, **options), on)
+    assert error.value.problems[0].code == code
+    assert error.value.problems[0].remedy
+    if "chunk_bytes" in part:
+        assert plan(spec_of(kind, geometry="none"), on)
+
+
 def test_what_may_fail_is_what_every_profile_survives() -> None:
     survives = LAYER.survives(spec_of("btrfs", data="raid6", metadata="raid1c3"), {"on": 4})
     assert survives["on"] == (2, "any 2 of the 4 devices")

@@ -323,6 +323,30 @@ def test_what_does_not_fit_and_what_does_not_mix_is_refused() -> None:
         assert caught.value.problems[0].code == code
 
 
+def test_vdo_has_slabs_of_which_there_are_not_too_many() -> None:
+    def vdo(size_bytes: int, **options: Any) -> Any:
+        spec = spec_of(vdo={"virtual_size": "1TiB", **options})
+        return commands(LAYER.plan(spec, {"on": disks("on", [size_bytes])}, Names("t"), Policy()))["lvm.pool"][0]
+
+    assert "slab_size_mb=2048" in vdo(16 << 40)
+    assert "slab_size_mb=4096" in vdo(17 << 40)
+    for size_bytes, options in ((2 << 40, {"slab_size": "128MiB"}), (300 << 40, {})):
+        with pytest.raises(ProblemError) as caught:
+            vdo(size_bytes, **options)
+        assert caught.value.problems[0].code == "lvm-vdo"
+        assert caught.value.problems[0].remedy
+
+
+def test_a_cache_has_at_most_as_many_chunks_as_lvm_takes() -> None:
+    parts = {"on": disks("on", [8 * GIB]), "cache.on": disks("fast", [100 * GIB])}
+    for kind in ("cachevol", "pool"):
+        asked = spec_of(cache={"on": "@f", "kind": kind, "chunk": "32KiB"})
+        with pytest.raises(ProblemError) as caught:
+            LAYER.plan(asked, parts, Names("t"), Policy())
+        assert caught.value.problems[0].place == "lvm.cache.chunk"
+        assert LAYER.plan(spec_of(cache={"on": "@f", "kind": kind, "chunk": "128KiB"}), parts, Names("t"), Policy())
+
+
 def test_every_option_says_what_it_comes_to() -> None:
     spec = spec_of(type="raid5")
     found = LAYER.defaults(spec, {"on": 6})

@@ -204,6 +204,7 @@ def test_small_blocks_on_raidz_have_less_room_than_large_ones() -> None:
         volume = {"size": "100%", "properties": {"volblocksize": block}}
         return plan(spec_of({"raidz1": "@d"}, volume=volume), {"vdevs[0].raidz1": 6}, 1 << 40).targets[0].size_bytes
 
+    assert room("64KiB") == room("64KB") == room("64k") == room("65536")
     rooms = [room(block) for block in ("4K", "8K", "16K", "64K", "128K")]
     assert rooms == sorted(rooms)
     assert rooms[0] < 0.65 * rooms[-1], "one block, its parity and nothing else"

@@ -56,6 +56,12 @@ REFUSED: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, int], s
         "zpool-property", [MIRROR], {"volume": {**VOLUME, "properties": {"volblocksize": "2K"}}},
         TWO, "volume.properties.volblocksize",
     ),
+    (
+        "zpool-property", [MIRROR], {"volume": {**VOLUME, "properties": {"volblocksize": "huge"}}},
+        TWO, "volume.properties.volblocksize",
+    ),
+    ("zpool-property", [MIRROR], {"dataset": {}, "volume": None, "inherited": {"recordsize": "big"}}, TWO,
+     "inherited.recordsize"),
     ("zpool-volume", [MIRROR], {"volume": {"size": "1000B"}}, TWO, "volume.size"),
     ("zpool-volume", [MIRROR], {"dataset": {"size": "1000B"}}, TWO, "dataset.size"),
     ("zpool-measured", [MIRROR], {"volume": None}, TWO, "volume"),

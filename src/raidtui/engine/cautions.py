@@ -112,14 +112,10 @@ def of_workloads(
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Block sizes of the workloads against chunk, stripe and sectors of a layout: names of workloads, and the sentence."""
     if sector_bytes is not None:
-        broken = [
-            name
-            for name, found in patterns.items()
-            if found.whole_sectors and any(size % sector_bytes for size in found.block_bytes)
-        ]
+        broken = [name for name, found in patterns.items() if found.under_sector(sector_bytes)]
         if broken:
             text = size_text(sector_bytes)
-            yield tuple(broken), f"blocks are not whole logical sectors of {text}, so direct I/O will be refused."
+            yield tuple(broken), f"blocks or offsets are not whole logical sectors of {text}: direct I/O will be refused."
     for words, shape in layers:
         stripe = shape.stripe_bytes if shape.reads_to_write else None
         small = [name for name, found in patterns.items() if stripe and _partial(found, stripe)]

@@ -73,8 +73,8 @@ def _unable(load: Load, disks: Sequence[Part]) -> str:
     """Why this workload cannot be run on these disks bare; empty where it can."""
     engine, size_bytes = engines()[load.kind], min(disk.size_bytes for disk in disks)
     pattern, sector = engine.pattern(load.spec), max(disk.logical_sector_bytes for disk in disks)
-    if pattern.whole_sectors and any(size % sector for size in pattern.block_bytes):
-        return f"its blocks are not whole sectors of {sector} bytes, which the bare disks have"
+    if wrong := pattern.under_sector(sector):
+        return f"it has {wrong}, and the bare disks have sectors of {sector} bytes"
     problems: list[Problem] = kind_problems(engine, "block", load.place, "bare disks")
     problems = problems or engine.check_target(load.spec, load.place, size_bytes, kind="block")
     return problems[0].message if problems else ""

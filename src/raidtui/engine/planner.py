@@ -135,16 +135,18 @@ class _Planner:
     def _refuse_under_sector(
         self, workload: str, target: PlannedTarget, planned: Planned, disks: tuple[str, ...]
     ) -> None:
-        """O_DIRECT on a block device fails where an operation is not whole logical sectors."""
+        """O_DIRECT fails where an operation is not whole logical sectors."""
         load, part = self.scenario.workloads[workload], planned.offers
-        sector = part.logical_sector_bytes if part else max(self.disks[disk].logical_sector_bytes for disk in disks)
-        pattern = engines()[load.kind].pattern(load.spec)
-        if target.kind != "block" or not pattern.whole_sectors:
+        sector = target.sector_bytes
+        if target.kind == "block":
+            sector = part.logical_sector_bytes if part else max(self.disks[disk].logical_sector_bytes for disk in disks)
+        if sector is None:
             return
-        if wrong := [size for size in pattern.block_bytes if size % sector]:
-            text = f"blocks of {wrong[0]} bytes are not whole sectors of {sector} bytes, which {target.paths[0]} has"
-            raise fail("under-sector", text, place=load.place, remedy=f"Blocks of a multiple of {sector} bytes.",
-                       exit=Exit.USAGE)  # fmt: skip
+        if wrong := engines()[load.kind].pattern(load.spec).under_sector(sector):
+            where = target.paths[0] if target.kind == "block" else "what the filesystem stands on"
+            text = f"{wrong} on sectors of {sector} bytes, which {where} has"
+            raise fail("under-sector", text, place=load.place, exit=Exit.USAGE,
+                       remedy=f"Blocks and offsets of a multiple of {sector} bytes.")  # fmt: skip
 
     def _cell(
         self,

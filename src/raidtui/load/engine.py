@@ -57,6 +57,8 @@ class Pattern(NamedTuple):
     """At most at once, per device of the target."""
     whole_sectors: bool
     """True where an operation that is not whole sectors fails, as with O_DIRECT."""
+    begins_bytes: tuple[int, ...] = ()
+    """Where on each device its jobs begin, as far as that is said in bytes."""
     compressible_percent: int = 0
     """How far what it writes can be compressed."""
     copies_percent: int = 0
@@ -76,6 +78,15 @@ class Pattern(NamedTuple):
     reported_whole: bool = True
     """What it reports is all that it writes."""
     reads: bool = False
+
+    def under_sector(self, sector_bytes: int) -> str:
+        """What of it is not whole sectors and would fail, in words; empty where nothing is."""
+        if not self.whole_sectors:
+            return ""
+        for what, sizes in (("blocks of {} bytes", self.block_bytes), ("an offset of {} bytes", self.begins_bytes)):
+            if wrong := [size for size in sizes if size % sector_bytes]:
+                return what.format(wrong[0])
+        return ""
 
 
 class Engine(Protocol):

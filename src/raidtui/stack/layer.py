@@ -62,6 +62,8 @@ class PlannedTarget(NamedTuple):
     """Which disk, where a layout is measured disk by disk."""
     kind: TargetKind = "block"
     """A directory is a mount point in raidtui's own folder (`stack/mounts.py`); `size_bytes` is what files may fill."""
+    sector_bytes: int | None = None
+    """Of a directory: what direct I/O on its files comes in whole ones of, where it fails otherwise."""
     counted: Literal["exactly", "at least", "no"] = "exactly"
     """How the devices below count direct I/O: a filesystem adds its own, a compressing or caching one tells nothing."""
 

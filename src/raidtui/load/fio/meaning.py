@@ -51,6 +51,7 @@ def pattern(spec: FioSpec) -> Pattern:
         random=spec.random,
         in_flight_bytes=spec.largest_block_bytes * spec.iodepth * spec.numjobs,
         whole_sectors=spec.direct,
+        begins_bytes=tuple(at.bytes for at in (spec.offset, spec.offset_increment) if at is not None and at.bytes),
         compressible_percent=spec.buffer_compress_percentage or 0,
         copies_percent=spec.dedupe_percentage or 0,
         wholly_random=spec.random and spec.percentage_random in (None, 100),

@@ -17,6 +17,11 @@ from raidtui.stack.layer import Part
 LEAST_LOG: Final = 64 * MIB
 """xfs: what mkfs.xfs gives a log at least."""
 LARGEST_GROUP: Final = 1 << 40
+LARGEST_F2FS: Final = 16 << 40
+LARGEST_WIDTH: Final = (1 << 31) - 1
+"""xfs: the width is an `int` in mkfs.xfs."""
+MOST_STRIDE: Final = (1 << 16) - 1
+"""ext4: `s_raid_stride`, in blocks."""
 _GROUP_OWN_BYTES: Final = 1 * MIB
 """xfs: of an allocation group, more than its headers and the roots of its trees."""
 _JOURNAL_BLOCKS: Final = 10_240_000
@@ -24,19 +29,39 @@ _JOURNAL_BLOCKS: Final = 10_240_000
 
 
 def refuse(spec: FilesystemSpec, parts: Sequence[Part], stripes: Stripes | None) -> None:
-    """Raises ProblemError (`fs-block`, `fs-log`, `fs-groups`, `fs-too-small`)."""
+    """Raises ProblemError (`fs-block`, `fs-log`, `fs-groups`, `fs-stripe`, `fs-too-small`, `fs-too-large`)."""
     sector, size = max(part.logical_sector_bytes for part in parts), parts[0].size_bytes
     if spec.type in ("xfs", "ext4") and block_bytes(spec) < sector:
         raise fail("fs-block", f"blocks of {block_bytes(spec)} bytes on a device with sectors of {sector} bytes",
                    place="filesystem.block_size", remedy="Leave block_size out.", exit=Exit.USAGE)  # fmt: skip
     if spec.type == "xfs":
         _refuse_groups(spec, size, stripes)
-    elif spec.type == "ext4" and spec.log_size is not None:
+    elif spec.type == "f2fs" and size > LARGEST_F2FS:
+        raise fail("fs-too-large", f"f2fs is at most {size_text(LARGEST_F2FS)}, and there are {size_text(size)}",
+                   place="filesystem.on", remedy="Give it a smaller volume, or use xfs.", exit=Exit.USAGE)  # fmt: skip
+    if stripes is not None:
+        _refuse_stripes(spec, stripes)
+    if spec.type == "ext4" and spec.log_size is not None:
         # mke2fs takes half of what is left beside the tables.
         most = min(size // 2 - size // 64, _JOURNAL_BLOCKS * block_bytes(spec))
         if spec.log_size.bytes > most:
             text = f"a journal of {spec.log_size.text} is more than the {size_text(most)} that ext4 can have here"
             raise fail("fs-log", text, place="filesystem.log_size", remedy="Leave log_size out.", exit=Exit.USAGE)
+
+
+def _refuse_stripes(spec: FilesystemSpec, stripes: Stripes) -> None:
+    """mkfs.xfs keeps the width, ext4 the unit, in too few bits for more: mke2fs cuts it off without a word."""
+    if spec.type == "xfs" and stripes.width > LARGEST_WIDTH:
+        what, size, most = "a stripe", stripes.width, f"{size_text(LARGEST_WIDTH + 1)} and more are too large for xfs"
+    elif spec.type == "ext4" and stripes.unit > (largest := MOST_STRIDE * block_bytes(spec)):
+        what, size, most = "a chunk", stripes.unit, f"ext4 takes at most {size_text(largest)}"
+    else:
+        return
+    option, remedy = "geometry", 'Set "geometry": "none", or use smaller chunks below.'
+    if spec.stripe_unit is not None:
+        option, remedy = "stripe_width" if what == "a stripe" else "stripe_unit", "Use a smaller one."
+    raise fail("fs-stripe", f"{what} of {size_text(size)} ({stripes.source}): {most}", place=f"filesystem.{option}",
+               remedy=remedy, exit=Exit.USAGE)  # fmt: skip
 
 
 def _refuse_groups(spec: FilesystemSpec, size: int, stripes: Stripes | None) -> None:

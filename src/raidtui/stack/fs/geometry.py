@@ -45,6 +45,11 @@ def stripes(spec: FilesystemSpec, part: Part | None) -> Stripes | None:
     return Stripes(part.chunk_bytes, part.stripe_bytes, f"chunk and stripe of {part.ref.partition(':')[0]} below")
 
 
+def sector_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int | None:
+    """What direct I/O comes in whole ones of; None where it is buffered otherwise, as btrfs and f2fs do."""
+    return max(part.logical_sector_bytes for part in parts) if spec.type in ("xfs", "ext4") else None
+
+
 def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
     """What files may fill at least, known before it is made. Raises ProblemError (`fs-too-small`)."""
     smallest = min(part.size_bytes for part in parts)

@@ -56,6 +56,11 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "Log, tables and reserves of the filesystem leave no room for files.",
         "Bind larger disks.",
     ),
+    "fs-too-large": (
+        "The device is too large",
+        "The filesystem's own tables cannot address so much.",
+        "Give it a smaller volume, or choose another filesystem.",
+    ),
     "fs-device": ("The device is gone", "What the filesystem was to stand on cannot be looked at.", "Look at dmesg."),
     "fs-not-blank": (
         "Something is on the device",

@@ -1,4 +1,4 @@
-"""What Linux refuses of a filesystem's options, said when the scenario is read."""
+"""What is refused of a filesystem's options when the scenario is read: what Linux does not take, and what no one wants."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ LARGEST_BLOCK: Final = 4 * KIB
 """Of a page: larger ones cannot be mounted everywhere."""
 _COMMON: Final = frozenset({"type", "on", "atime", "discard", "tuning"})
 _DEFAULTS: Final = {field.name: field.default for field in msgspec.structs.fields(FilesystemSpec)}
+_KEPT: Final = ("raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6")
 _LEAST_BLOCK: Final = {"xfs": 512, "ext4": KIB}
 
 Found = Iterator[tuple[str, str, str, str]]
@@ -53,7 +54,7 @@ def _devices(spec: FilesystemSpec, count: int) -> Found:
         if count < LEAST_DEVICES[kind]:
             text = f"{kind} needs at least {LEAST_DEVICES[kind]} devices, and there are {count}"
             yield "fs-devices", what if getattr(spec, what) else "on", text, "Give its role more disks, or choose another."
-    if spec.data in ("raid1", "raid1c3", "raid1c4", "raid10") and spec.metadata in ("single", "raid0") and count > 1:
+    if count > 1 and spec.data in _KEPT and spec.metadata in ("single", "raid0"):
         yield ("fs-profile", "metadata", f"{spec.data} keeps data when a device fails, {spec.metadata} loses all metadata",
                "Use a metadata profile that survives as much as data does.")  # fmt: skip
 

@@ -83,8 +83,9 @@ class FilesystemLayer:
         verify = Draft("fs.verify", "Read the filesystem back", args, seconds=1.0)
         teardown = Draft("fs.unmount", "Unmount it", args, undo, seconds=2.0)
         target = PlannedTarget(
-            (args["ref"],), (mounts.point_of(created.name),), args["size_bytes"], kind="directory", counted=_counted(spec)
-        )
+            (args["ref"],), (mounts.point_of(created.name),), args["size_bytes"], kind="directory",
+            sector_bytes=geometry.sector_bytes(spec, on), counted=_counted(spec),
+        )  # fmt: skip
         return Planned((make, mount, verify), (teardown,), (target,), None)
 
     @property

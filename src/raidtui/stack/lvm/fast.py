@@ -50,6 +50,10 @@ def arguments(spec: LvmSpec, free: Sequence[int]) -> dict[str, Any] | None:
     if chunk is not None and chunk + 2 * _METADATA_BYTES > extents * extent:
         text = f"a cache of {size_text(extents * extent)} has no room for metadata and one chunk of {size_text(chunk)}"
         raise fail("lvm-cache", text, place="lvm.cache.chunk", remedy="Ask for a smaller chunk.", exit=Exit.USAGE)
+    if chunk is not None and extents * extent > chunk * MOST_CHUNKS:
+        text = f"a cache of {size_text(extents * extent)} in chunks of {size_text(chunk)} is more than {MOST_CHUNKS}"
+        raise fail("lvm-cache", text, place="lvm.cache.chunk", exit=Exit.USAGE,
+                   remedy="Ask for a larger chunk or a smaller cache, or leave chunk out.")  # fmt: skip
     found = {"size_bytes": extents * extent, "metadata_bytes": metadata * extent, "chunk_bytes": chunk}
     return found | (
         _cache(spec.cache) if spec.cache is not None else _writecache(spec.writecache or WritecacheSpec(spec.on))

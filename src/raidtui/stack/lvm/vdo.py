@@ -13,6 +13,9 @@ from raidtui.stack.lvm.proof import Difference, Row, compare
 from raidtui.stack.lvm.spec import MIB, LvmSpec, VdoSpec, extent_bytes, whole_extents
 
 DEFAULT_SLAB_BYTES: Final = 2 << 30
+LARGEST_SLAB_BYTES: Final = 32 << 30
+MOST_SLABS: Final = 8192
+"""MAX_VDO_SLABS (drivers/md/dm-vdo/types.h, constants.h)."""
 DEFAULT_INDEX_BYTES: Final = 256 * MIB
 NUMBERS: Final = ("ack_threads", "bio_threads", "bio_rotation", "cpu_threads", "hash_zone_threads", "logical_threads",
                   "physical_threads", "block_map_era_length")  # fmt: skip
@@ -25,10 +28,10 @@ _OVERHEAD_BYTES: Final = 128 * MIB
 
 
 def arguments(spec: LvmSpec, size_bytes: int) -> dict[str, Any] | None:
-    """What VDO comes to on a volume of this size; None without it. Raises ProblemError (`lvm-too-small`)."""
+    """What VDO comes to on a volume of this size; None without it. Raises ProblemError (`lvm-too-small`, `lvm-vdo`)."""
     if (vdo := spec.vdo) is None:
         return None
-    slab = vdo.slab_size.bytes if vdo.slab_size is not None else DEFAULT_SLAB_BYTES
+    slab = _slab_bytes(vdo, size_bytes)
     index = vdo.index_memory.bytes if vdo.index_memory is not None else DEFAULT_INDEX_BYTES
     _refuse_too_small(vdo, size_bytes, slab, index)
     return {
@@ -41,6 +44,19 @@ def arguments(spec: LvmSpec, size_bytes: int) -> dict[str, Any] | None:
         "map_cache_bytes": vdo.block_map_cache.bytes if vdo.block_map_cache is not None else None,
         "numbers": {name: value for name in NUMBERS if (value := getattr(vdo, name)) is not None},
     }
+
+
+def _slab_bytes(vdo: VdoSpec, size_bytes: int) -> int:
+    """The slab that was asked for, or one of which there are not too many. Raises ProblemError (`lvm-vdo`)."""
+    slab = vdo.slab_size.bytes if vdo.slab_size is not None else DEFAULT_SLAB_BYTES
+    while vdo.slab_size is None and size_bytes > slab * MOST_SLABS and slab < LARGEST_SLAB_BYTES:
+        slab *= 2
+    if size_bytes > slab * MOST_SLABS:
+        text = f"VDO has {MOST_SLABS} slabs at most; with slabs of {size_text(slab)}, {size_text(size_bytes)} are more"
+        larger = slab < LARGEST_SLAB_BYTES
+        raise fail("lvm-vdo", text, place="lvm.vdo.slab_size", exit=Exit.USAGE,
+                   remedy="Choose a larger slab_size, or leave it out." if larger else "Give it less room.")  # fmt: skip
+    return slab
 
 
 def _refuse_too_small(vdo: VdoSpec, size_bytes: int, slab: int, index: int) -> None:

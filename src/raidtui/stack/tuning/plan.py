@@ -11,7 +11,7 @@ from raidtui.model.problem import Problem, fail
 from raidtui.model.scenario import Node, RoleRef
 from raidtui.stack.layer import Draft, Layer, Part, Planned, target_kind
 from raidtui.stack.tuning.kernel import echo
-from raidtui.stack.tuning.spec import Queue, Setting, Tuning, refusal
+from raidtui.stack.tuning.spec import DeviceQueue, Setting, Tuning, refusal
 
 
 class _Group(NamedTuple):
@@ -101,7 +101,7 @@ def _disks(node: Node, tuning: Tuning, roles: Mapping[str, tuple[Part, ...]]) ->
 def _device(node: Node, tuning: Tuning, own: Planned) -> tuple[list[_Group], list[_Group]]:
     """What is set as soon as the layer's device is there, and what once it is finished."""
     groups: list[list[_Group]] = []
-    for settings in (tuple(tuning.early_settings()), tuple((tuning.device or Queue()).settings())):
+    for settings in (tuple(tuning.early_settings()), tuple((tuning.device or DeviceQueue()).settings())):
         if settings and own.offers is None:
             raise fail("tuning-no-device", f"this {node.kind} makes no block device", place=f"{node.place}.tuning")
         given = tuple((own.offers, setting) for setting in settings)

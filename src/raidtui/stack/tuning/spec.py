@@ -26,13 +26,12 @@ class Setting(NamedTuple):
     """`read_ahead 4MiB`"""
 
 
-class Queue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How the kernel queues what goes to a block device (Documentation/ABI/stable/sysfs-block)."""
+class DeviceQueue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the kernel does with reads and flushes of any block device (Documentation/ABI/stable/sysfs-block).
 
-    scheduler: Literal["none", "mq-deadline", "kyber", "bfq"] | None = None
-    """The I/O scheduler."""
-    nr_requests: Annotated[int, Meta(ge=1, le=65536)] | None = None
-    """Requests that may wait in the queue; the kernel may round it."""
+    Arrays, volumes and bcache hand on what they are given: they have no requests of their own that could wait or be sorted.
+    """
+
     read_ahead: Annotated[Size, Meta(examples=["128KiB", "4MiB"])] | None = None
     """How far buffered reads go ahead; the kernel may round it to whole pages."""
     write_cache: Literal["write back", "write through"] | None = None
@@ -40,11 +39,7 @@ class Queue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     The device's own cache stays as it is."""
 
     def settings(self) -> Iterator[Setting]:
-        """The scheduler first: a new one changes nr_requests."""
-        if self.scheduler is not None:
-            yield Setting("queue/scheduler", self.scheduler, f"scheduler {self.scheduler}")
-        if self.nr_requests is not None:
-            yield Setting("queue/nr_requests", str(self.nr_requests), f"nr_requests {self.nr_requests}")
+        """In the order in which they are set."""
         if self.read_ahead is not None:
             kib = self.read_ahead.bytes >> 10
             yield Setting("queue/read_ahead_kb", str(kib), f"read_ahead {self.read_ahead.text}")
@@ -56,6 +51,23 @@ class Queue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         if self.read_ahead is not None and (self.read_ahead.bytes % 1024 or self.read_ahead.bytes > 1 << 40):
             text = f"a read-ahead of {self.read_ahead.text} is no whole number of KiB up to 1TiB"
             yield refusal("tuning-value", text, f"{place}.read_ahead", 'Such as "128KiB".')
+
+
+class Queue(DeviceQueue, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How the kernel queues what goes to a disk, too."""
+
+    scheduler: Literal["none", "mq-deadline", "kyber", "bfq"] | None = None
+    """The I/O scheduler."""
+    nr_requests: Annotated[int, Meta(ge=1, le=65536)] | None = None
+    """Requests that may wait in the queue; the kernel may round it."""
+
+    def settings(self) -> Iterator[Setting]:
+        """The scheduler first: a new one changes nr_requests."""
+        if self.scheduler is not None:
+            yield Setting("queue/scheduler", self.scheduler, f"scheduler {self.scheduler}")
+        if self.nr_requests is not None:
+            yield Setting("queue/nr_requests", str(self.nr_requests), f"nr_requests {self.nr_requests}")
+        yield from super().settings()
 
 
 class RoleQueue(Queue, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -72,7 +84,7 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """Of every disk that goes into this very layer."""
     roles: Annotated[tuple[RoleQueue, ...], Meta(max_length=64)] | None = None
     """Of the disks of single roles, where they differ from `disks`."""
-    device: Queue | None = None
+    device: DeviceQueue | None = None
     """Of the block device that this layer makes."""
     governor: Literal["performance", "powersave", "schedutil", "ondemand", "conservative"] | None = None
     """Frequency governor of every CPU of the server. One run at a time can set it."""
@@ -114,7 +126,7 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             ("", [setting.words for setting in (*self.server_settings(), *self.early_settings())]),
             ("disks ", [setting.words for setting in (self.disks or Queue()).settings()]),
             *((f"{queue.role} ", [setting.words for setting in queue.settings()]) for queue in self.roles or ()),
-            ("device ", [setting.words for setting in (self.device or Queue()).settings()]),
+            ("device ", [setting.words for setting in (self.device or DeviceQueue()).settings()]),
         ]
         return ", ".join(f"{who}{', '.join(words)}" for who, words in groups if words)
 

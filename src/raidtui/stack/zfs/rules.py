@@ -1,4 +1,4 @@
-"""What ZFS and its tools refuse, found when a scenario is read: each with its reason and a way out.
+"""What ZFS and its tools refuse, and what no one wants, found when a scenario is read: each with its reason and a way out.
 
 Sources: zpool-create(8), zpoolconcepts(7), cmd/zpool/zpool_vdev.c (get_replication), module/zfs/vdev_raidz.c, vdev_draid.c.
 """
@@ -12,7 +12,19 @@ from raidtui.base.text import plural
 from raidtui.model.problem import Exit, Problem
 from raidtui.stack.below import stands_on
 from raidtui.stack.zfs.properties import check_form
-from raidtui.stack.zfs.spec import EXTRA, Group, Vdev, ZpoolSpec, ashift, block_bytes, groups, number, operands, vdev_input
+from raidtui.stack.zfs.spec import (
+    EXTRA,
+    Group,
+    Vdev,
+    ZpoolSpec,
+    ashift,
+    block_bytes,
+    block_property,
+    groups,
+    number,
+    operands,
+    vdev_input,
+)
 
 MOST_WIDE: Final = 255
 LEAST_ARC: Final = 64 << 20
@@ -161,14 +173,17 @@ def _measured(spec: ZpoolSpec, place: str) -> Iterator[Problem]:
     assert child is not None
     inherited = name not in child.properties and name in spec.inherited
     at = f"{place}.inherited.{name}" if inherited else f"{place}.{what}.properties.{name}"
-    block = block_bytes(spec)
+    block, given = block_bytes(spec), block_property(spec)
+    if given is not None and not number(given):
+        yield _refusal("zpool-property", f"{name} is a number of bytes, not {given}", at, "Such as 16K.")
+        return
     if block & (block - 1) or not 512 <= block <= 16 << 20:
         yield _refusal("zpool-property", f"{name} is a power of two from 512 to 16M, not {block}", at, "Such as 16K.")
         return
     if what == "volume" and block < 1 << min(16, max(9, ashift(spec))):
-        text = f"a volblocksize of {block} is less than the {1 << ashift(spec)} bytes of ashift={ashift(spec)}"
+        text = f"a volblocksize of {block} fills {1 << ashift(spec)} bytes of ashift={ashift(spec)}: the rest is lost"
         yield _refusal("zpool-property", text, at, "Such as 16K.")
-    given = child.size.bytes
-    if given is not None and (given < block or given % block):
+    size = child.size.bytes
+    if size is not None and (size < block or size % block):
         text = f"{child.size.text} is not a multiple of the {what}'s blocks of {block} bytes"
         yield _refusal("zpool-volume", text, f"{place}.{what}.size", "Such as 10GiB, or a share such as 80%.")

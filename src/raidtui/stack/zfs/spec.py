@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 
@@ -204,13 +205,12 @@ def ashift(spec: ZpoolSpec) -> int:
 
 
 def number(value: str | int) -> int | None:
-    """What ZFS reads as a number of bytes: `16K` is 16384; None for what is not a number."""
-    text = str(value)
-    factor = {"B": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50}
-    unit = text[-1:].upper()
-    if unit in factor and text[:-1].isdecimal():
-        return int(text[:-1]) << factor[unit]
-    return int(text) if text.isdecimal() else None
+    """What ZFS reads as a number of bytes: `16K`, `16KB` and `16KiB` are 16384; None for what is not a number.
+
+    Source: str2shift and zfs_nicestrtonum in lib/libzfs/libzfs_util.c.
+    """
+    match = re.fullmatch(r"([0-9]+)(?:([KMGTP])(?:I?B)?|B)?", str(value).upper())
+    return int(match[1]) << (10 * " KMGTP".index(match[2] or " ")) if match else None
 
 
 def measured_properties(spec: ZpoolSpec) -> Properties:
@@ -226,10 +226,16 @@ def in_force(spec: ZpoolSpec, name: str, default: str) -> str:
 
 def block_bytes(spec: ZpoolSpec) -> int:
     """The volume's `volblocksize`, or the dataset's `recordsize`."""
+    given = block_property(spec)
+    default = DEFAULT_BLOCK_BYTES if spec.dataset is None else DEFAULT_RECORD_BYTES
+    return default if given is None else number(given) or default
+
+
+def block_property(spec: ZpoolSpec) -> str | int | None:
+    """As it is written; None where it is not given."""
     if spec.dataset is None:
-        return number(measured_properties(spec).get("volblocksize", DEFAULT_BLOCK_BYTES)) or DEFAULT_BLOCK_BYTES
-    given = {**spec.inherited, **spec.dataset.properties}
-    return number(given.get("recordsize", DEFAULT_RECORD_BYTES)) or DEFAULT_RECORD_BYTES
+        return measured_properties(spec).get("volblocksize")
+    return {**spec.inherited, **spec.dataset.properties}.get("recordsize")
 
 
 def copies(spec: ZpoolSpec) -> int:
