@@ -156,6 +156,38 @@ def test_what_is_not_plain_bounded_json_is_refused(text: str) -> None:
     assert refusal(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('{"name": "a",\n "b": 1,\n "name": "c"}', "(lines 1, 3)"),
+        ('{"a": "NaN",\n "b": NaN}', "(line 2)"),
+        ('{"a": [1,\n\n 1e999]}', "(line 3)"),
+        ('{"a": 1,\n "b": 1234567890123456789}', "(line 2)"),
+        ('{\n"a": ' + "[" * 50, "line 2"),
+    ],
+)
+def test_what_is_ambiguous_is_found_by_its_line(text: str, lines: str) -> None:
+    assert refusal(text)[0].endswith(lines)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "remedy"),
+    [
+        (f"{MD}.level", "raid05", "Did you mean raid5 or raid0 or raid10?"),
+        (f"{MD}.chunks", "64KiB", "Did you mean chunk?"),
+        (f"{MD}.tuning", {"device": {"scheduler": "none"}}, "It may be: read_ahead, write_cache."),
+        (f"{FIO}.iodeph", 4, "Did you mean iodepth or iodepth_low?"),
+        (f"{FIO}.ioengine", "spdk", "It may be: io_uring, libaio, psync, pvsync2, sync."),
+        ("polices", {}, "Did you mean policy?"),
+        ("roles.1d", {"count": 1}, "A role's name has lower-case letters, digits, _ and - and begins with a letter; 31 at most."),
+    ],
+)
+def test_what_may_stand_there_instead_is_said(path: str, value: Any, remedy: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        read_document(json.dumps(with_(path, value)))
+    assert remedy in [problem.remedy for problem in caught.value.problems]
+
+
 def test_layers_cannot_be_nested_without_end() -> None:
     layer: Any = "@data"
     for _ in range(9):

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from raidtui.model import alternatives
 from raidtui.model.problem import fail
 from raidtui.model.units import DURATION_PATTERN, SHARE_PATTERN, SIZE_PATTERN, Duration, Extent, Size
 
@@ -37,12 +38,18 @@ def decode(type_: type[T], value: Any, place: str = "$") -> T:
         return msgspec.convert(value, type_, dec_hook=_from_json)
     except msgspec.ValidationError as error:
         message, where = _split_place(str(error))
-        raise fail(
-            "schema",
-            message,
-            place=place + where,
-            remedy="`raidtui schema scenario` prints what may stand there.",
-        ) from None
+        remedy = _way_out(type_, message, where) or "`raidtui schema scenario` prints what may stand there."
+        raise fail("schema", message, place=place + where, remedy=remedy) from None
+
+
+def _way_out(type_: type, message: str, where: str) -> str:
+    """What may stand there, if that is a choice of keys or words."""
+    if match := re.fullmatch(r"unknown key '(.*)'", message, re.DOTALL):
+        parent = where[: -len(match[1]) - 1]
+        return alternatives.remedy(match[1], alternatives.at(type_, parent))
+    if match := re.fullmatch(r"Invalid enum value '(.*)'", message, re.DOTALL):
+        return alternatives.remedy(match[1], alternatives.at(type_, where))
+    return ""
 
 
 def plain(value: Any) -> Any:

@@ -28,6 +28,8 @@ def read_json(data: bytes, *, max_bytes: int = MAX_SCENARIO_BYTES, max_depth: in
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise _refuse(f"byte {error.start} is not UTF-8") from None
+    if text.startswith("\ufeff"):
+        raise fail("json", "it begins with a byte order mark", place="$", remedy="Save it as UTF-8 without one.")
     _check_depth(text, max_depth)
     try:
         value = json.loads(
@@ -39,10 +41,29 @@ def read_json(data: bytes, *, max_bytes: int = MAX_SCENARIO_BYTES, max_depth: in
         )
     except json.JSONDecodeError as error:
         raise _refuse(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
+    except _Ambiguous as error:
+        raise _refuse(f"{error} ({_lines(text, error.written)})") from None
     except RecursionError:
         raise _refuse("it is nested too deeply") from None
     _refuse_surrogates(text)
     return value
+
+
+class _Ambiguous(Exception):
+    """What one reader takes in one way and another in another."""
+
+    def __init__(self, message: str, written: str) -> None:
+        super().__init__(message)
+        self.written = written
+
+
+def _lines(text: str, written: str) -> str:
+    """Where in a document something is written: the parser does not say."""
+    pattern = rf'(?<![\w.+\-"]){re.escape(written)}(?![\w.])'
+    numbers = list(dict.fromkeys(text.count("\n", 0, match.start()) + 1 for match in re.finditer(pattern, text)))
+    most = [str(number) for number in numbers[:4]]
+    more = ", …" if len(numbers) > len(most) else ""
+    return f"line{'s' if len(most) > 1 else ''} {', '.join(most)}{more}" if most else "written with escapes"
 
 
 def _refuse(message: str) -> ProblemError:
@@ -56,7 +77,8 @@ def _check_depth(text: str, max_depth: int) -> None:
         if mark in "[{":
             depth += 1
             if depth > max_depth:
-                raise _refuse(f"it is nested more than {max_depth} deep at character {match.start()}")
+                line = text.count("\n", 0, match.start()) + 1
+                raise _refuse(f"it is nested more than {max_depth} deep in line {line}")
         elif mark in "]}":
             depth -= 1
 
@@ -65,25 +87,26 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _refuse(f"the key {json.dumps(key[:80])} appears twice in one object")
+            written = json.dumps(key, ensure_ascii=False)
+            raise _Ambiguous(f"the key {json.dumps(key[:80])} appears twice in one object", written)
         found[key] = value
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise _refuse(f"{name} is not a number")
+    raise _Ambiguous(f"{name} is not a number", name)
 
 
 def _bounded_int(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
-        raise _refuse(f"the number {digits[:20]}… has too many digits")
+        raise _Ambiguous(f"the number {digits[:20]}… has too many digits", digits)
     return int(digits)
 
 
 def _finite_float(digits: str) -> float:
     value = float(digits)
     if len(digits) > 40 or value in (float("inf"), float("-inf")):
-        raise _refuse(f"the number {digits[:20]} is out of range")
+        raise _Ambiguous(f"the number {digits[:20]} is out of range", digits)
     return value
 
 

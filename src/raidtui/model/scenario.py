@@ -220,6 +220,13 @@ class Catalog(NamedTuple):
     """Kinds of layers that people know and that cannot be built any more: why, and what to use instead."""
 
 
+_ROLE_NAME: Final = r"[a-z][a-z0-9_-]{0,30}"
+_SPELLING: Final = {
+    NAME_PATTERN: "A name has lower-case letters, digits and . _ + - and begins with a letter or digit; 63 at most.",
+    _ROLE_NAME: "A role's name has lower-case letters, digits, _ and - and begins with a letter; 31 at most.",
+}
+
+
 class _Outline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schema: Literal["raidtui.scenario/1"]
     name: Name
@@ -260,7 +267,7 @@ def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
 def _read(outline: _Outline, catalog: Catalog, place: str) -> Sketch:
     problems: list[Problem] = []
     roles = _section(
-        outline.roles, f"{place}.roles", 64, problems, lambda v, p: decode(Role, v, p), r"^[a-z][a-z0-9_-]{0,30}$"
+        outline.roles, f"{place}.roles", 64, problems, lambda v, p: decode(Role, v, p), _ROLE_NAME
     )
     layouts = _section(
         outline.layouts, f"{place}.layouts", MAX_LAYOUTS, problems, lambda v, p: _layout(v, p, catalog, roles)
@@ -319,7 +326,7 @@ def _section(
     found = {}
     for name, entry in section.items():
         if not re.fullmatch(pattern, name):
-            remedy = "A name has lower-case letters, digits and . _ + - and begins with a letter or digit."
+            remedy = _SPELLING[pattern]
             problems.append(Problem("schema", f"{name[:80]!r} is not a name", place, remedy, exit=2))
             continue
         try:
