@@ -179,7 +179,8 @@ def test_what_is_ambiguous_is_found_by_its_line(text: str, lines: str) -> None:
         (f"{FIO}.iodeph", 4, "Did you mean iodepth or iodepth_low?"),
         (f"{FIO}.ioengine", "spdk", "It may be: io_uring, libaio, psync, pvsync2, sync."),
         ("polices", {}, "Did you mean policy?"),
-        ("roles.1d", {"count": 1}, "A role's name has lower-case letters, digits, _ and - and begins with a letter; 31 at most."),
+        ("roles.1d", {"count": 1},
+         "A role's name has lower-case letters, digits, _ and - and begins with a letter; 31 at most."),
     ],
 )
 def test_what_may_stand_there_instead_is_said(path: str, value: Any, remedy: str) -> None:
