@@ -179,7 +179,8 @@ def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
     for node in layout.walk():
         problems += all_layers()[node.kind].check(node.spec, counts_of(node, roles), node.place)
         problems += [
-            Problem("no-device-below", f"a {source.kind} offers no block device to stand on", node.place, _BELOW, exit=2)
+            Problem("no-device-below", f"what a {source.kind} makes here is files: a {node.kind} needs a block device",
+                    source.place, _BELOW, exit=2)
             for sources in node.inputs.values()
             for source in sources
             if isinstance(source, Node) and _offers(source) != "block"

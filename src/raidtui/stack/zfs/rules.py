@@ -93,7 +93,8 @@ def _width(vdev: Vdev, kind: str, width: int, at: str) -> Iterator[Problem]:
         least = (vdev.data or 1) + parity + (vdev.spares or 0)
     if width < least:
         text = f"{kind} needs at least {plural(least, 'disk')} in a vdev; there {'is' if width == 1 else 'are'} {width}"
-        yield _refusal("zpool-too-few", text, f"{at}.{kind}", "Give its role more disks, or choose another kind.")
+        less = "ask for less data and spares" if kind.startswith("draid") else "choose another kind"
+        yield _refusal("zpool-too-few", text, f"{at}.{kind}", f"Give its role more disks, or {less}.")
     if width > MOST_WIDE and kind != "stripe":
         text = f"a vdev takes at most {MOST_WIDE} disks; there are {width}"
         yield _refusal("zpool-too-many", text, f"{at}.{kind}", "Split them with per.")
