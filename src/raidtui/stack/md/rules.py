@@ -148,8 +148,8 @@ def _bitmap(spec: MdSpec, place: str) -> Iterator[Problem]:
             yield _refusal("md-bitmap", "raid0 has nothing to resync and takes no bitmap", at, "Remove bitmap.")
         elif policy != "bitmap":
             text = f"an array with the consistency policy {policy} cannot have a bitmap"
-            either = "Remove bitmap" + (", or the journal." if spec.journal is not None else ", or make consistency bitmap.")
-            yield _refusal("md-bitmap", text, at, either)
+            other = "make consistency bitmap" if spec.journal is None else "the journal"
+            yield _refusal("md-bitmap", text, at, f"Remove bitmap, or {other}.")
     elif spec.bitmap == "none" and policy == "bitmap":
         yield _refusal("md-bitmap", "the consistency policy bitmap needs a bitmap", at, "Remove bitmap.")
     if spec.bitmap_chunk is not None:
