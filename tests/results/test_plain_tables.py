@@ -124,6 +124,12 @@ def test_columns_with_headings_of_their_own():
     assert list(table.layouts) == ["raid5", "raid6"]
 
 
+def test_numbers_of_several_rounds_keep_their_digits():
+    table = read("layout,workload,round,IOPS,MB/s\nraid5,rand read 4k,1,120k,492\nraid5,rand read 4k,2,122k,612\n")
+    assert [(f.round, f.text) for f in table.figures] == [(1, "120k"), (1, "492"), (2, "122k"), (2, "612")]
+    assert [f.sentence for f in lint(table)] == ["122k IOPS of 4,096 bytes are 499.7 MB/s, not 612 MB/s."]
+
+
 def test_round_numbers_may_be_equal():
     table = read("layout,workload,IOPS,MB/s\na,write 4k,100000,409.6\nb,write 4k,100000,409.6\nc,write 4k,90000,368.6\n")
     assert lint(table) == ()

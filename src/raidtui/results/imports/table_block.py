@@ -208,7 +208,7 @@ class Block:
         if metric != "share" and (layout, workload, metric, heading.direction) in self._taken:
             layout = self._layout_key(f"{self._rows[0].cells[0]} {layout}".strip())
         of = self._cell_of(row) or heading.of if metric == "share" else ""
-        round_ = next((int(text) for i in self._columns.of("round") if (text := self._cell(row, i)).isdecimal()), 1)
+        round_ = next((int(said) for i in self._columns.of("round") if (said := self._cell(row, i)).isdecimal()), 1)
         self._making.add(layout, workload, metric, number, unit, f"{self._name}:{row.line}", text, of=of,
                          direction=heading.direction, statistic=heading.statistic, round=max(1, round_))  # fmt: skip
 
