@@ -89,6 +89,26 @@ layout,workload,GB/s,IOPS
 zfs,seq read 1M qd=8,10.737,10240
 xfs,seq read 1M qd=8,10.0,10240
 """),
+    "MB/s in a column of MiB/s, beside a round number of thousands": ("unit-slip", 246, 234.4, """
+layout,workload,IOPS,MiB/s
+raid10,randrw 70/30 8k,30.0k,246
+raid5,randrw 70/30 8k,16.4k,128
+"""),
+    "a round number of thousands": ("iops-bandwidth", 590, 409.6, """
+layout,workload,IOPS,MB/s
+raid0,rand read 4k,100k,590
+raid5,rand read 4k,98k,401
+"""),
+    "a share of round numbers": ("percent-mismatch", 59, 50, """
+layout,workload,GB/s,% of raid0
+raid0,seq read,10.0,100%
+raid5,seq read,5.0,59%
+"""),
+    "a round GB/s beside the MB/s that 1024 made of it": ("unit-slip", 12288, 12000, """
+layout,workload,GB/s,MB/s
+a,seq read 1M,12.7,12700
+b,seq read 1M,12.0,12288
+"""),
     "a repeated cell, units in the labels": ("repeated-value", 398765.4, None, """
 ,raid0,raid5,raid6
 rand read 4k qd=32 (IOPS),412345.6,398765.4,391234.5

@@ -22,6 +22,10 @@ from raidtui.results.published import decimals, interval, read_number
         ("~27000", 27000, 500),
         ("63.6k", 63600, 50),
         ("512k", 512000, 500),
+        ("100k", 100000, 500),  # whoever writes k has rounded, and to the last digit
+        ("30.0k", 30000, 50),
+        ("~100k", 100000, 5000),
+        ("5.0", 5, 0.05),
         ("1.2M", 1200000, 50000),
         ("2811.00", 2811, 0.005),
         ("0", 0, 0.5),
@@ -31,6 +35,11 @@ def test_a_number_and_what_its_digits_mean(text, value, half_step):
     found = read_number(text)
     assert found.value == pytest.approx(value)
     assert found.half_step == pytest.approx(half_step)
+
+
+def test_a_number_without_its_text_is_a_round_one_where_it_ends_in_zeros():
+    assert interval(Figure("a", "w", "iops", 100000.0, "IOPS")) == (99500, 100500)
+    assert interval(Figure("a", "w", "iops", 5.0, "IOPS")) == (4.5, 5.5)
 
 
 @pytest.mark.parametrize("text", ["", "-", "n/a", "x", "1e999", "12 MB/s", "4M qd=32", "1.2.3.x", "9" * 60])

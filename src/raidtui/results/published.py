@@ -12,8 +12,9 @@ _SPACES: Final = re.compile(r"[\s'_\u00a0\u2009\u202f]")
 _SUFFIX: Final = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "k ": 1e3}
 _ROUGH: Final = ("~", "≈", "ca.", "ca ", "about ", "около ")
 _PLAIN_DIGITS: Final = 3
-"""So many digits of a whole number are taken at their word, zeros included; of a rough one two."""
+"""So many digits of a whole number are taken at their word, zeros included; of a rough one two, before a k all."""
 _ROUGH_DIGITS: Final = 2
+_ALL_DIGITS: Final = 40
 
 
 class Published(NamedTuple):
@@ -52,7 +53,7 @@ def read_number(text: str) -> Published | None:
     factor = 1.0
     if stripped[-1:] in _SUFFIX:
         factor, stripped = _SUFFIX[stripped[-1]], stripped[:-1]
-    if len(stripped) > 40 or not _NUMBER.fullmatch(stripped):
+    if len(stripped) > _ALL_DIGITS or not _NUMBER.fullmatch(stripped):
         return None
     plain = _with_point(_SPACES.sub("", stripped).replace("−", "-"))
     try:
@@ -61,14 +62,14 @@ def read_number(text: str) -> Published | None:
         return None
     if value in (float("inf"), float("-inf")):
         return None
-    digits = _ROUGH_DIGITS if rough else 1 if factor > 1 else _PLAIN_DIGITS
+    digits = _ROUGH_DIGITS if rough else _ALL_DIGITS if factor > 1 else _PLAIN_DIGITS
     return Published(value * factor, _half_step(plain, digits) * factor, rough)
 
 
 def interval(figure: Figure) -> Interval:
     """What a figure stands for."""
     read = read_number(figure.text) if figure.text else None
-    half = read.half_step if read is not None else _half_step(repr(figure.value), _PLAIN_DIGITS)
+    half = read.half_step if read is not None else _half_step(repr(figure.value).removesuffix(".0"), _PLAIN_DIGITS)
     return Interval(figure.value - half, figure.value + half)
 
 
@@ -97,7 +98,7 @@ def _half_step(plain: str, least_digits: int) -> float:
     mantissa, _, exponent = plain.lower().lstrip("+-").partition("e")
     scale = 10.0 ** int(exponent or 0)
     whole, point, fraction = mantissa.partition(".")
-    if point and fraction != "0":
+    if point:
         return 0.5 * 10.0 ** -len(fraction) * scale
     zeros = len(whole) - len(whole.rstrip("0"))
     unsure = min(zeros, max(0, len(whole) - least_digits))
