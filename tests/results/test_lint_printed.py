@@ -61,6 +61,23 @@ def test_block_sizes_that_differ_by_direction_are_none():
     assert codes(TEXT.format(block="65536B").replace("65.5MB/s", "62.5MB/s")) == {"unit-slip": 1}
 
 
+def flow(iops, rates):
+    text = TEXT.format(block="4096B").replace("65536B", "4096B")
+    return text.replace("IOPS=1000", f"IOPS={iops}").replace("BW=62.5MiB/s (65.5MB/s)", f"BW={rates}")
+
+
+def test_fio_cuts_its_operations_to_whole_ones():
+    assert codes(flow("9", "40.0KiB/s (40.9kB/s)")) == {}
+    assert codes(flow("9", "45.8KiB/s (46.9kB/s)")) == {"iops-bandwidth": 1}
+
+
+def test_old_fio_loses_the_carry_of_its_last_digit():
+    assert codes(flow("12.0k", "50.6MiB/s (53.1MB/s)")) == {}
+    assert codes(flow("2558", "9.00MiB/s (10.5MB/s)")) == {}
+    assert codes(flow("12.0k", "60.6MiB/s (63.5MB/s)")) == {"iops-bandwidth": 1}
+    assert codes(flow("100k", "590MiB/s (619MB/s)")) == {"iops-bandwidth": 1}
+
+
 def test_what_fio_does_not_print_of_its_options_is_no_other_than_the_name_of_the_job_says():
     mix = TEXT.format(block="65536B").replace("r: (g", "mix 64k 70/30 fsync=1 qd32: (g")
     assert codes(mix) == {}

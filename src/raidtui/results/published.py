@@ -11,6 +11,7 @@ _NUMBER: Final = re.compile(r"[-+−]?\d[\d\s.,'_\u00a0\u2009\u202f]*(?:[eE][-+]
 _SPACES: Final = re.compile(r"[\s'_\u00a0\u2009\u202f]")
 _SUFFIX: Final = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "k ": 1e3}
 _ROUGH: Final = ("~", "≈", "ca.", "ca ", "about ", "около ")
+_LOST_CARRY: Final = re.compile(r"([1-9]\.00|[1-9]\d\.0)[kMG]?")
 _PLAIN_DIGITS: Final = 3
 """So many digits of a whole number are taken at their word, zeros included; of a rough one two, before a k all."""
 _ROUGH_DIGITS: Final = 2
@@ -71,6 +72,15 @@ def interval(figure: Figure) -> Interval:
     read = read_number(figure.text) if figure.text else None
     half = read.half_step if read is not None else _half_step(repr(figure.value).removesuffix(".0"), _PLAIN_DIGITS)
     return Interval(figure.value - half, figure.value + half)
+
+
+def printed_interval(figure: Figure) -> Interval:
+    """What a figure of a tool stands for: fio cuts operations to whole ones, and before 3.26 wrote 12.96k as 12.0k."""
+    low, high = interval(figure)
+    if (lost := _LOST_CARRY.fullmatch(figure.text)) is not None:
+        return Interval(low, high + figure.value / float(lost.group(1)))
+    cut = figure.metric == "iops" and figure.text.isdecimal()
+    return Interval(figure.value - 1, figure.value + 1) if cut else Interval(low, high)
 
 
 def decimals(figure: Figure) -> int:

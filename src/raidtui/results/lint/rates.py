@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from raidtui.model.table import Figure, Finding, Table
 from raidtui.results.lint.cells import SLACK, base, block_sizes, by_cell, factor, number, of_metric, shown, where
-from raidtui.results.published import Interval
+from raidtui.results.published import Interval, interval, printed_interval
 
 SLIP_SLACK: Final = 0.0055
 """A slip is exact: only rounding and little else may lie between the number and what it should be."""
@@ -59,7 +59,7 @@ def _contradicted(table: Table, figures: Sequence[Figure], bandwidth: Figure, bl
 
     What follows from one of several (two block sizes that were said, a cell that was published twice) is right.
     """
-    expected = list(_by_operations(figures, bandwidth, blocks)) or list(_by_others(figures, bandwidth))
+    expected = list(_by_operations(table, figures, bandwidth, blocks)) or list(_by_others(table, figures, bandwidth))
     findings = [_judged(table, bandwidth, rate, from_what) for rate, from_what in expected]
     if findings and None not in findings and not _told_already(figures, bandwidth):
         yield from (finding for finding in findings[:1] if finding is not None)
@@ -86,7 +86,9 @@ def slip_of(published: Interval, expected: Interval, exact: float, unit: str = "
     return None
 
 
-def _by_operations(figures: Sequence[Figure], bandwidth: Figure, blocks: Sequence[int]) -> Iterator[tuple[Interval, str]]:
+def _by_operations(
+    table: Table, figures: Sequence[Figure], bandwidth: Figure, blocks: Sequence[int]
+) -> Iterator[tuple[Interval, str]]:
     """What the bandwidth should be in bytes per second, and from what."""
     # Where a cell was published more than once, numbers of one line belong together, and numbers of one rank.
     counted = list(of_metric(figures, "iops"))
@@ -96,10 +98,10 @@ def _by_operations(figures: Sequence[Figure], bandwidth: Figure, blocks: Sequenc
         counted = [iops for iops, one in zip(counted, alike, strict=True) if one is bandwidth]
     for block in blocks:
         for iops in counted:
-            yield base(iops).times(block), f"{shown(iops)} of {block:,} bytes"
+            yield _stands_for(table, iops).times(block), f"{shown(iops)} of {block:,} bytes"
 
 
-def _by_others(figures: Sequence[Figure], bandwidth: Figure) -> Iterator[tuple[Interval, str]]:
+def _by_others(table: Table, figures: Sequence[Figure], bandwidth: Figure) -> Iterator[tuple[Interval, str]]:
     """The same without operations."""
     amounts = [f for f in of_metric(figures, "amount") if f.unit != "operations" and f.place == bandwidth.place]
     times = [f for f in of_metric(figures, "time") if f.place == bandwidth.place]
@@ -110,12 +112,18 @@ def _by_others(figures: Sequence[Figure], bandwidth: Figure) -> Iterator[tuple[I
         if other is bandwidth:
             break
         if other.unit != bandwidth.unit and other.place == bandwidth.place:
-            yield base(other), f"the {shown(other)} beside it"
+            yield _stands_for(table, other), f"the {shown(other)} beside it"
             return
 
 
+def _stands_for(table: Table, figure: Figure) -> Interval:
+    """In bytes per second or operations per second."""
+    found = printed_interval(figure) if table.kind == "printed" else interval(figure)
+    return found.times(factor(figure.unit))
+
+
 def _judged(table: Table, bandwidth: Figure, expected: Interval, from_what: str) -> Finding | None:
-    published = base(bandwidth)
+    published = _stands_for(table, bandwidth)
     room = Interval(expected.low * (1 - SLACK), expected.high * (1 + SLACK))
     if published.gap(room) == 0:
         return None
