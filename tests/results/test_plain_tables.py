@@ -130,6 +130,17 @@ def test_numbers_of_several_rounds_keep_their_digits():
     assert [f.sentence for f in lint(table)] == ["122k IOPS of 4,096 bytes are 499.7 MB/s, not 612 MB/s."]
 
 
+def test_a_percentage_of_writes_is_of_writes():
+    table = read(
+        "layout,workload,read MB/s,write MB/s,write % of single\nsingle,seq 1M,200,100,100%\nraid0,seq 1M,800,300,400%\n"
+    )
+    assert [(f.published, f.computed) for f in lint(table)] == [(400.0, pytest.approx(300, 1e-3))]
+    both = "layout,workload,Read MB/s,Write MB/s,Read % of single,Write % of single\nsingle,1M,205,201,100%,100%\n"
+    assert [f.computed for f in lint(read(f"{both}raid5,1M,608,310,297%,184%\n"))] == [154.23]
+    table = read("layout,workload,MB/s,write % of single\nsingle,seq write 1M,100,100%\nraid0,seq write 1M,300,400%\n")
+    assert [f.published for f in lint(table)] == [400.0]
+
+
 def test_round_numbers_may_be_equal():
     table = read("layout,workload,IOPS,MB/s\na,write 4k,100000,409.6\nb,write 4k,100000,409.6\nc,write 4k,90000,368.6\n")
     assert lint(table) == ()

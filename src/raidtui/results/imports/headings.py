@@ -114,7 +114,8 @@ def read_heading(text: str) -> Heading:
             return Heading(role, plain)
     if (block := _BLOCK.fullmatch(lowered)) is not None:
         return Heading("block", plain, unit=(block.group(1) or "").removesuffix("ytes"))
-    return _share(plain) or _figure(plain, lowered) or Heading("unknown", plain)
+    share = _share(plain)
+    return share._replace(direction=_direction(lowered)) if share else _figure(plain, lowered) or Heading("unknown", plain)
 
 
 def rate_unit(text: str) -> str:
@@ -131,10 +132,12 @@ def rate_unit(text: str) -> str:
     return {"": "B/s", "K": "kB/s"}.get(prefix.upper(), f"{prefix.upper()}B/s")
 
 
+def _direction(lowered: str) -> str:
+    return "read" if re.match(r"(?:read|чтени|r )", lowered) else "write" if re.match(r"(?:writ|запис|w )", lowered) else ""
+
+
 def _figure(plain: str, lowered: str) -> Heading | None:
-    direction = (
-        "read" if re.match(r"(?:read|чтени|r )", lowered) else "write" if re.match(r"(?:writ|запис|w )", lowered) else ""
-    )
+    direction = _direction(lowered)
     if re.fullmatch(r"(?:.*\W)?(?:k ?iops|iops|ops(?:/| per )s(?:ec)?|tps)(?:\W.*)?", lowered):
         return Heading("figure", plain, "iops", "kIOPS" if _THOUSANDS.search(lowered) else "IOPS", direction=direction)
     if _LATENCY.search(lowered) or re.fullmatch(r"p\d\d(?:\.\d+)?\W.*", lowered):

@@ -56,6 +56,8 @@ class Block:
         headings = {index: self._signed(index, heading) for index, heading in headings.items()}
         self._columns = Columns(headings)
         self._figures = self._columns.of("figure", "share")
+        self._directions = {h.direction for h in headings.values() if h.role == "figure"}
+        self._directions |= {figure.direction for figure in making.figures}
         self._taken = {(f.layout, f.workload, f.metric, f.direction) for f in making.figures if f.metric != "share"}
 
     def read(self) -> None:
@@ -208,9 +210,11 @@ class Block:
         if metric != "share" and (layout, workload, metric, heading.direction) in self._taken:
             layout = self._layout_key(f"{self._rows[0].cells[0]} {layout}".strip())
         of = self._cell_of(row) or heading.of if metric == "share" else ""
+        # Of a share, the word is one of the workload where no numbers are told apart by it.
+        direction = heading.direction if metric != "share" or heading.direction in self._directions else ""
         round_ = next((int(said) for i in self._columns.of("round") if (said := self._cell(row, i)).isdecimal()), 1)
         self._making.add(layout, workload, metric, number, unit, f"{self._name}:{row.line}", text, of=of,
-                         direction=heading.direction, statistic=heading.statistic, round=max(1, round_))  # fmt: skip
+                         direction=direction, statistic=heading.statistic, round=max(1, round_))  # fmt: skip
 
     def _refuse_words(self, row: Row, index: int) -> None:
         """Words where a number belongs are refused by name; signs for nothing are not."""
