@@ -236,6 +236,9 @@ def test_percentages_whose_heading_names_both_layouts():
 
 @pytest.mark.parametrize(("claim", "breaks", "keeps"), [
     ("xfs never falls below 90 % of ext4", 880, 1400),
+    ("xfs is at least 30 % of ext4", 250, 500),
+    ("xfs is at least 50 % of ext4", 480, 1600),
+    ("xfs never falls below 40 % of ext4", 380, 1600),
     ("xfs is at most 5 % slower than ext4", 940, 1400),
     ("xfs is not slower than ext4", 990, 1400),
     ("xfs is no more than 5 % faster than ext4", 1100, 600),
@@ -250,6 +253,7 @@ def test_claims_in_words(claim, breaks, keeps):
 def test_what_was_measured_is_no_claim_of_a_tolerance():
     text = "layout,workload,IOPS\next4,4k randread,1000\nxfs,4k randread,1204\n# claim: xfs is 20 % faster than ext4\n"
     assert codes(text) == []
+    assert codes(text.replace("1204", "3204").replace("20 % faster than", "at least 150 % of")) == []
 
 
 def test_a_table_in_utf_16_is_read():

@@ -7,6 +7,9 @@ from typing import Final, Literal, NamedTuple
 
 _PERCENT: Final = r"(\d+(?:[.,]\d+)?)\s*(?:%|percent|per cent|процент\w*)"
 _LEAST_SHARE: Final = re.compile(rf"(?:below|under|at least|less than)\s+{_PERCENT}\s+of", re.IGNORECASE)
+_SURELY_LEAST: Final = re.compile(
+    r"at least\s+\d|(?:not|n['’]t|never|nowhere)\s+(?:\w+\s+){0,2}(?:below|under|less than)\s+\d", re.IGNORECASE
+)
 _LESS: Final = r"(?:slower|less|lower|worse|below|behind)"
 _MORE: Final = r"(?:faster|more|higher|better|above|ahead)"
 _AT_MOST: Final = r"(?:at most|at worst|no(?:t)? more than|never more than|less than|up to|within|maximum)"
@@ -15,7 +18,7 @@ _AMOUNT: Final = re.compile(rf"{_PERCENT}\s+(?:{_LESS}|{_MORE})", re.IGNORECASE)
 _NO_SIDE: Final = re.compile(rf"(?:not?|never|nowhere)\s+({_LESS}|{_MORE})\s+than(?!\s*\d)", re.IGNORECASE)
 _TOLERANCE: Final = re.compile(_PERCENT, re.IGNORECASE)
 _HALF: Final = 50.0
-"""`less than 5 % of it` is a difference, `at least 95 % of it` is what is left."""
+"""`less than 5 % of it` is a difference, `less than 95 % of it` is what is left, as is `at least 5 % of it`."""
 _LATENCY: Final = re.compile(r"latenc", re.IGNORECASE)
 
 
@@ -29,8 +32,12 @@ class Tolerance(NamedTuple):
 
 def tolerance(sentence: str) -> Tolerance | None:
     """`within 5 % of`, `never below 90 % of`, `at most 5 % slower than`, `not slower than`; None where it says no bound."""
-    if (match := _LEAST_SHARE.search(sentence)) is not None and _HALF < (percent := _number(match)) <= 100:
-        return Tolerance(round(100 - percent, 6), "less", match.end())
+    if (match := _LEAST_SHARE.search(sentence)) is not None:
+        percent = _number(match)
+        if percent > 100:
+            return None  # more than the other: no bound of how far they are apart
+        if percent > _HALF or _SURELY_LEAST.search(sentence):
+            return Tolerance(round(100 - percent, 6), "less", match.end())
     if (match := _ONE_SIDE.search(sentence)) is not None:
         return Tolerance(_number(match), _side(match.group(2), sentence), match.end())
     if (match := _NO_SIDE.search(sentence)) is not None:
