@@ -51,6 +51,15 @@ a,fsync write 4k qd=1,410
 b,fsync write 4k qd=1,410
 c,fsync write 4k qd=1,812
 """,
+    "all at the limit of one link": """
+layout,workload,qd,MiB/s
+iser,seq read 1M,8,2795.3
+iser,seq read 1M,32,2795.3
+nvmeof,seq read 1M,8,2795.1
+nvmeof,seq read 1M,32,2794.9
+srp,seq read 1M,8,2795.4
+srp,seq read 1M,32,2795.0
+""",
     "rounds": """
 layout,workload,round,IOPS,bandwidth MB/s
 raid5,randwrite 4k qd=32,1,61240,250.8

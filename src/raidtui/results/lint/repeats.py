@@ -126,6 +126,10 @@ class _Peers:
         else:
             # Whoever copies takes a cell beside it: of the same workload, or of the same layout.
             peers = self._columns[one.unit, one.layout] if one.layout == other.layout else self._all[one.unit]
+        # Where all run into one limit, equal digits prove nothing.
+        beside = [f for row in set(rows) for f in self._rows[one.unit, row] if f is not one and f is not other]
+        if beside and not fine and all(abs(f.value - one.value) <= NARROWEST * one.value for f in beside):
+            return False
         step = max(self._steps[one.unit, _decade(one.value)], _slipped_step(one.value), _coarser(one, other))
         if SAME_LIMIT * step / (one.value * LIMIT_WIDTH) > LIMIT_CHANCE:
             return False
