@@ -124,6 +124,12 @@ rand read 4k qd=32 (IOPS),412345.6,398765.4,391234.5
 rand write 4k qd=32 (IOPS),301234.7,45678.9,398765.4
 seq write 1M qd=8 (MB/s),5123.4,2871.6,2750.3
 """),
+    "a repeated cell of few, with two digits behind the point": ("repeated-value", 11714.37, None, """
+MB/s,raid0,raid5,raid6
+seq read 1M qd=32,11714.37,10233.81,9871.24
+seq write 1M qd=32,11714.37,1398.53,1101.79
+rand read 4k qd=128 jobs=4,9987.46,9544.13,9502.61
+"""),
     "digits exchanged in a percentage": ("percent-mismatch", 58.7, 53.72, """
 Array,Test,MB/s,vs raid0 %
 raid0,seq write 1M qd=8,5120.4,100

@@ -148,7 +148,7 @@ def _steps(figures: Sequence[Figure]) -> dict[tuple[str, int], float]:
         groups.setdefault((figure.unit, _decade(figure.value)), []).append(figure)
     return {
         (unit, decade): min(decimals_step(group), 10.0 ** (decade - 2)) if len({f.value for f in group}) >= 4
-        else max(10.0 ** -max(map(decimals, group)), min(10.0 ** (decade - 4), 1.0))
+        else max(10.0 ** -max(map(decimals, group)), min(10.0 ** (decade - 4), 0.1))
         for (unit, decade), group in groups.items()
     }  # fmt: skip
 
