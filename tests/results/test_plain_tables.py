@@ -95,6 +95,16 @@ def test_a_column_of_one_metric_for_each_workload():
     assert table.workloads["4k randread"].block_bytes == 4096
 
 
+def test_a_block_of_layouts_workloads_and_percentages_alone():
+    table = read(
+        "layout,workload,IOPS\nraid0,rand read 4k,250000\nraid5,rand read 4k,245000\n"
+        "\n"
+        "layout,workload,% of raid0\nraid0,rand read 4k,100%\nraid5,rand read 4k,90%\n"
+    )
+    assert list(table.workloads) == ["rand read 4k"]
+    assert [(f.code, f.published, f.computed) for f in lint(table)] == [("percent-mismatch", 90.0, 98.0)]
+
+
 def test_rows_that_name_their_metric_and_unit():
     table = read("layout,workload,metric,value,unit\na,w 4k,iops,1000,IOPS\na,w 4k,bandwidth,4.1,MB/s\n")
     assert cells(table) == {("a", "w 4k", "iops"): (1000, "IOPS"), ("a", "w 4k", "bandwidth"): (4.1, "MB/s")}

@@ -62,10 +62,17 @@ class Block:
 
     def read(self) -> None:
         named = self._columns.of("value") and self._columns.of("unit", "metric")
-        if named or any(index and heading.role == "figure" for index, heading in self._columns.headings.items()):
+        figures = any(index and heading.role == "figure" for index, heading in self._columns.headings.items())
+        if named or figures or self._shares_alone():
             self._long()
         else:
             self._wide()
+
+    def _shares_alone(self) -> bool:
+        """Rows of a layout, a workload and its percentage."""
+        layouts = self._columns.of("layout")
+        numbers = any(read_cell(self._cell(row, i)) for row in self._rows[1:] for i in layouts)
+        return bool(layouts and self._columns.of("workload") and self._columns.of("share")) and not numbers
 
     def _signed(self, index: int, heading: Heading) -> Heading:
         """A column of percentages with + and - says how much more or less; one of such words without them, nothing."""
