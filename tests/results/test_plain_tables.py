@@ -95,6 +95,12 @@ def test_a_column_of_one_metric_for_each_workload():
     assert table.workloads["4k randread"].block_bytes == 4096
 
 
+def test_columns_of_several_metrics_for_one_workload():
+    table = read("layout,rand read 4k (IOPS),rand read 4k (MB/s),% raid0\nraid0,250000,1024,100\nraid5,240000,783,88\n")
+    assert {f.workload for f in table.figures} == {"rand read 4k"}
+    assert [(f.code, f.published) for f in lint(table)] == [("percent-mismatch", 88.0), ("iops-bandwidth", 783.0)]
+
+
 def test_a_block_of_layouts_workloads_and_percentages_alone():
     table = read(
         "layout,workload,IOPS\nraid0,rand read 4k,250000\nraid5,rand read 4k,245000\n"

@@ -104,6 +104,7 @@ class Block:
             labels = unknown
         names = self._named_columns()
         rows_are_layouts = bool(names) and self._rows_are_layouts(list(names.values()))
+        only = next(iter(names.values())) if rows_are_layouts and len(set(names.values())) == 1 else ""
         for row in self._rows[1:]:
             layout = self._layout(row, corner if not names else "")
             workload = "" if names and rows_are_layouts else self._workload(row, labels)
@@ -111,7 +112,7 @@ class Block:
                 if index not in names and heading.role == "share" and names and not rows_are_layouts:
                     self._share_column(row, index, heading, list(names.values()))
                 elif index not in names:
-                    self._put(layout, workload or self._workload(row, labels), heading, row, index)
+                    self._put(layout, workload or self._workload(row, labels, only), heading, row, index)
                 elif rows_are_layouts:
                     whose = self._layout_key(self._cell(row, 0)) if corner else layout
                     self._put(whose, self._workload(row, [], names[index]), heading, row, index)
@@ -123,9 +124,12 @@ class Block:
         keys = {i: self._columns.headings[i][2:] for i in self._figures if self._columns.headings[i].role == "figure"}
         several = [i for i, key in keys.items() if list(keys.values()).count(key) > 1]
         names = {i: residual(self._columns.headings[i].text) for i in keys}
-        if not several and (self._columns.of("workload") or len({asked(name) for name in names.values()} - {None}) < 2):
-            return {}
-        return {i: name for i, name in names.items() if name}
+        said = {name for name in names.values() if name}
+        if several or (not self._columns.of("workload") and len({asked(name) for name in said} - {None}) > 1):
+            return {i: name for i, name in names.items() if name}
+        # One workload in several metrics, beside a column of layouts.
+        one = len(said) == 1 and self._columns.of("layout") and not self._columns.of("workload", "unknown")
+        return {i: name for i, name in names.items() if name and asked(name)} if one else {}
 
     def _rows_are_layouts(self, names: Sequence[str]) -> bool:
         """Whether columns are named after workloads, and rows therefore after layouts."""
