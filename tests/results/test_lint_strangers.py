@@ -229,6 +229,13 @@ raid5;Random read 4k QD32;398.771;1.633,37;96,7
     assert thousandths[0].value == 12.411
 
 
+def test_points_group_where_every_bandwidth_says_so():
+    text = "Aufbau;Workload;IOPS;MB/s\nraid0;rand write 4k;180.400;739\nraid5;rand write 4k;45.100;185\n"
+    assert codes(text) == []
+    assert [(f.value, f.text) for f in read(text).figures if f.metric == "iops"] == [(180400, "180400"), (45100, "45100")]
+    assert codes(text.replace("739", "0.739")) == ["unit-slip"]
+
+
 def test_changes_are_held_against_their_numbers():
     text = "Filesystem,seq write 1M (MB/s),change vs ext4\next4,1840,0%\nxfs,1932,+5%\nbtrfs,1656,-10%\n"
     assert codes(text) == []

@@ -15,6 +15,7 @@ import msgspec
 from raidtui.model.table import Asked, Subject
 from raidtui.results.imports.cells import Directive, Row, blocks, delimiter_of, read_cell, split_row
 from raidtui.results.imports.claim_lines import claims_of
+from raidtui.results.imports.grouped import regrouped
 from raidtui.results.imports.headings import rate_unit, read_heading
 from raidtui.results.imports.table_block import Block
 from raidtui.results.imports.table_columns import plain
@@ -47,12 +48,14 @@ def add(making: Building, text: str, name: str) -> None:
     making.head.update({key: value for key, value in settings.items() if key in _HEAD})
     mapping = {d.subject.lower(): d.text for d in directives if d.word == "map"} | making.mapping
     layouts_before = set(making.layouts)
+    before = len(making.figures)
     previous: list[Row] = []
     for block in found:
         if previous and len(block[0].cells) == len(previous[0].cells) and any(map(read_cell, block[0].cells[1:])):
             block.insert(0, previous[0])
         previous = block
         Block(making, block, name, settings, mapping).read()
+    making.figures[before:] = regrouped(making.figures[before:], making.workloads)
     _commands(making, directives, name)
     _baselines(making, settings.get("baseline", ""))
     _likes(making, set(making.layouts) - layouts_before)
