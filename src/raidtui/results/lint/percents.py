@@ -28,6 +28,11 @@ class Raw(NamedTuple):
     reference: Figure
     percent: Interval
 
+    @property
+    def as_published(self) -> float:
+        """Of the very numbers, as a reader divides them."""
+        return 100 * self.own.value * factor(self.own.unit) / (self.reference.value * factor(self.reference.unit))
+
 
 def check(table: Table) -> Iterator[Finding]:
     """`percent-mismatch` for every share that follows from no measured pair of numbers."""
@@ -41,7 +46,7 @@ def check(table: Table) -> Iterator[Finding]:
     explained = 0
     for figure, raws in shares:
         if raws and all(raw.percent.gap(interval(figure)) > TOLERANCE for raw in raws):
-            computed = (raws[0].percent.low + raws[0].percent.high) / 2
+            computed = raws[0].as_published
             sentence = (
                 f"{shown(raws[0].own)} are {computed:,.2f} % of {layout_label(table, figure.of)} "
                 f"({shown(raws[0].reference)}), not {shown(figure)}"
