@@ -186,6 +186,13 @@ def test_a_number_without_a_unit_and_what_is_no_number_are_refused_by_line(text,
     assert caught.value.problems[0].place == place
 
 
+@pytest.mark.parametrize("number", ["0e309", "1e400", "1e-400"])
+def test_an_exponent_beyond_all_numbers_is_no_number(number):
+    with pytest.raises(ProblemError, match=f"t.csv:2: '{number}' is no number"):
+        read(f"layout,workload,IOPS\na,rand read 4k,{number}\n")
+    assert read("layout,workload,IOPS\na,rand read 4k,1.5e+003\n").figures[0].value == 1500
+
+
 @pytest.mark.parametrize("text", ["", "hello\n", "[job]\nrw=read\nbs=4k\n", '{"a": 1}', "a,b\nc,d\n", "a;1\n"])
 def test_what_is_no_table_is_not_claimed(text):
     assert not READERS["table"].claims(Source("x", text.encode()))

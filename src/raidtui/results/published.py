@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from raidtui.model.table import Figure
 
-_NUMBER: Final = re.compile(r"[-+−]?\d[\d\s.,'_\u00a0\u2009\u202f]*(?:[eE][-+]?\d+)?")
+_NUMBER: Final = re.compile(r"[-+−]?\d[\d\s.,'_\u00a0\u2009\u202f]*(?:[eE][-+]?0?\d{1,2})?")
 _SPACES: Final = re.compile(r"[\s'_\u00a0\u2009\u202f]")
 _SUFFIX: Final = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "k ": 1e3}
 _ROUGH: Final = ("~", "≈", "ca.", "ca ", "about ", "около ")

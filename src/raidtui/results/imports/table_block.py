@@ -37,6 +37,7 @@ _LARGEST_FRACTION: Final = 20.0
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
 )
+_EXPONENT: Final = re.compile(r"(?<=\d)[eE][-+]?\d+$")
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
 
@@ -230,7 +231,8 @@ class Block:
     def _refuse_words(self, row: Row, index: int) -> None:
         """Words where a number belongs are refused by name; signs for nothing are not."""
         text = self._cell(row, index)
-        if any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in text):
+        mantissa = _EXPONENT.sub("", text)
+        if any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in mantissa):
             raise unreadable(f"{self._name}:{row.line}", f"{text!r} is no number")
 
     def _cell_of(self, row: Row) -> str:
