@@ -141,3 +141,11 @@ def test_what_import_writes_is_read_again(engine, right, tmp_path):
     assert engine.run("import", right, "-o", "t.table.json").code == 0
     assert Path("t.table.json").exists()
     assert engine.run("lint", "t.table.json").code == 0
+
+
+def test_several_results_of_dd_are_not_taken_for_a_table_too(engine, tmp_path):
+    said = "1073741824 bytes (1.1 GB, 1.0 GiB) copied, {} s, {} MB/s\n"
+    (tmp_path / "dd.txt").write_text(said.format("2.10325", 511) + said.format("2.20325", 487))
+    imported = engine.run("import", "dd.txt")
+    assert imported.code == 0
+    assert list(json.loads(imported.out)["workloads"]) == ["dd", "dd 2"]

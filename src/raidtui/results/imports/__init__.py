@@ -29,6 +29,8 @@ def readers_of(source: Source) -> list[Reader]:
     What is wrong with such a table is then said by their reader, which knows the line.
     """
     claiming = [reader for reader in READERS.values() if reader.claims(source)]
+    if len(claiming) > 1:  # what tools print may look like a table: commas and units in equally many lines
+        claiming = [reader for reader in claiming if reader.name != "table"]
     meant = source.mapping or PurePath(source.name).suffix.lower() in (".csv", ".tsv")
     return claiming or ([READERS["table"]] if meant and source.data.strip() else [])
 
