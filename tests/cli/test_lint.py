@@ -141,6 +141,10 @@ def test_what_import_writes_is_read_again(engine, right, tmp_path):
     assert engine.run("import", right, "-o", "t.table.json").code == 0
     assert Path("t.table.json").exists()
     assert engine.run("lint", "t.table.json").code == 0
+    assert json.loads(engine.run("import", "t.table.json").out) == json.loads(Path("t.table.json").read_text())
+    assert engine.run("import", "t.table.json", "t.table.json").code == 2
+    Path("result.json").write_bytes(encode(made.result()))
+    assert json.loads(engine.run("import", "result.json").out)["schema"] == "raidtui.table/1"
 
 
 def test_several_results_of_dd_are_not_taken_for_a_table_too(engine, tmp_path):
