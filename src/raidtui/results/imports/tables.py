@@ -29,6 +29,7 @@ from raidtui.results.places import short_name
 from raidtui.results.published import Published
 
 MAX_LINE: int = 20_000
+MAX_ROUND: int = 10**9
 SNIFFED_BYTES: int = 1 << 16
 _MAX_LABEL = 400
 
@@ -98,6 +99,8 @@ class Building:
             raise unreadable(place, f"{text or format(number.value, 'g')} is less than nothing")
         if number.value > LARGEST:
             raise unreadable(place, f"{number.value:g} is more than anything can do")
+        if more.get("round", 1) > MAX_ROUND:
+            raise unreadable(place, f"{str(more['round'])[:20]} is more than the rounds that are told apart")
         if len(self.figures) >= MAX_FIGURES:
             raise unreadable(place, f"there are more than {MAX_FIGURES} numbers")
         self.figures.append(
