@@ -176,6 +176,9 @@ def test_what_no_number_can_be_is_refused_with_file_and_place(change, place, wor
     ("layout,workload,IOPS\na,4k read,-5\n", "table-unreadable", "less than nothing"),
     ('{"fio version": "3", "jobs": [{"job options": {"rw": "read", "bs": "9999999999g"}, "read": {"iops": 5}}]}',
      "table-unreadable", "block_bytes"),
+    ('{"fio version": "3", "jobs": [{"read": {"iops": NaN}}]}', "json", "NaN is not a number"),
+    ('{"sysstat": {"hosts": [{"statistics": [{"disk": [{"r/s": NaN}]}]}]}}', "json", "NaN is not a number"),
+    ('{"schema": "raidtui.table/1", "name": "x", "layouts": {"": {}}}', "schema", "a key: Expected `str` of length >= 1"),
 ])  # fmt: skip
 def test_what_is_no_table_is_refused_by_what_is_wrong_with_it(text, code, words):
     with pytest.raises(ProblemError) as caught:

@@ -105,11 +105,18 @@ def _schema_of_custom(type_: type) -> dict[str, Any]:
     raise NotImplementedError(type_)
 
 
-def _split_place(message: str) -> tuple[str, str]:
-    """msgspec ends its messages with `- at `$.a.b``; the place without its `$`, and the message without the place."""
-    match = re.fullmatch(r"(.*?)(?: - at `(?:key in )?\$?(.*)`)?", message, re.DOTALL)
+def message_and_place(message: str) -> tuple[str, str]:
+    """msgspec ends its messages with `- at `$.a.b``, of a key with `- at `key` in `$.a``: the message, and the place."""
+    match = re.fullmatch(r"(.*?)(?: - at `(key` in `)?(\$.*)`)?", message, re.DOTALL)
     assert match is not None
-    text, where = match.group(1), match.group(2) or ""
+    text, of_key, where = match.groups()
+    return f"a key: {text}" if of_key else text, where or "$"
+
+
+def _split_place(message: str) -> tuple[str, str]:
+    """The message, and the place without its `$`."""
+    text, place = message_and_place(message)
+    where = place.removeprefix("$")
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text, re.DOTALL):
         return f"unknown key {unknown.group(1)!r}", f"{where}.{unknown.group(1)}"
     if missing := re.fullmatch(r"Object missing required field `(.*)`", text, re.DOTALL):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from raidtui.model.convert import decode
+from raidtui.model.convert import decode, message_and_place
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
 from raidtui.model.problem import fail
 from raidtui.model.result import RESULT_SCHEMA, Result
@@ -30,6 +30,6 @@ def read_result(data: bytes, name: str = "") -> Result:
         try:
             return msgspec.convert(value, Result)
         except msgspec.ValidationError as error:
-            message, _, place = str(error).partition(" - at `")
-            raise fail("schema", message, place=place.rstrip("`") or "$",
+            message, place = message_and_place(str(error))
+            raise fail("schema", message, place=place,
                        remedy="`raidtui schema result` prints what may stand there.") from None  # fmt: skip

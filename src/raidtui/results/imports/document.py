@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from raidtui.base.text import clean
+from raidtui.model.convert import message_and_place
 from raidtui.model.jsonio import read_json
 from raidtui.model.problem import ProblemError, fail
 from raidtui.model.table import LARGEST, MAX_TABLE_BYTES, TABLE_SCHEMA, UNITS_OF, Figure, Table
@@ -67,8 +68,7 @@ def table_of(value: Any) -> Table:
     try:
         table = msgspec.convert(value, Table)
     except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at `")
-        raise _wrong(message, place.rstrip("`") or "$") from None
+        raise _wrong(*message_and_place(str(error))) from None
     for index, figure in enumerate(table.figures):
         if figure.layout not in table.layouts or figure.workload not in table.workloads:
             missing = figure.layout if figure.layout not in table.layouts else figure.workload

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from raidtui.model.jsonio import read_json
 from raidtui.model.table import MAX_TABLE_BYTES, Metric
 from raidtui.results.imports.tables import Building, TableReader, exact, lines_of
+from raidtui.results.places import named
 from raidtui.results.published import read_number
 
 
@@ -69,7 +70,8 @@ def _figure(making: Building, device: str, heading: str, word: str, report: int,
 
 
 def _json(making: Building, text: str, name: str) -> None:
-    value = read_json(text.encode(), max_bytes=MAX_TABLE_BYTES)
+    with named(name):
+        value = read_json(text.encode(), max_bytes=MAX_TABLE_BYTES)
     report = 0
     for host in _list(_get(_get(value, "sysstat"), "hosts")):
         making.head.setdefault("host", str(_get(host, "nodename") or ""))

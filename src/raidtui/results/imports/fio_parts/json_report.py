@@ -10,6 +10,7 @@ from raidtui.model.jsonio import read_json
 from raidtui.model.table import MAX_TABLE_BYTES
 from raidtui.results.imports.fio_parts.asked import asked_of, own_name
 from raidtui.results.imports.tables import Building, exact, stem, unreadable
+from raidtui.results.places import named
 
 _STRING_OR_BRACE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 _KIB_PER_S: Final = 1024.0
@@ -26,7 +27,8 @@ def sniff(text: str) -> bool:
 
 
 def add(making: Building, text: str, name: str) -> None:
-    report = read_json(_last_object(text, name).encode(), max_bytes=MAX_TABLE_BYTES)
+    with named(name):
+        report = read_json(_last_object(text, name).encode(), max_bytes=MAX_TABLE_BYTES)
     every = _options(report, "global options")
     key = "jobs" if isinstance(report.get("jobs"), list) else "client_stats"
     jobs = [job for job in _list(report.get(key)) if isinstance(job, dict)]
