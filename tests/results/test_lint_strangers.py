@@ -207,6 +207,17 @@ def test_a_slip_is_told_in_the_unit_that_was_published():
     assert "it is GiB/s (2³⁰ bytes), not GB/s (10⁹ bytes)" in found.sentence
 
 
+@pytest.mark.parametrize(("unit", "value", "words"), [
+    ("kB/s", 100052, "it is KiB/s (1024 bytes), not kB/s (1000 bytes)"),
+    ("KiB/s", 102453, "it is kB/s (1000 bytes), not KiB/s (1024 bytes)"),
+    ("GB/s", 0.1000521, "it is off by a factor of 1.024, which lies between two units"),
+])  # fmt: skip
+def test_a_slip_is_told_in_words_of_the_published_unit_alone(unit, value, words):
+    (found,) = lint(read(f"layout,workload,IOPS,{unit}\na,rand read 4k,25013,{value}\n"))
+    assert found.code == "unit-slip"
+    assert found.sentence.endswith(f": {words}.")
+
+
 def test_columns_of_unlike_workloads_are_not_one_cell():
     table = read(WRONG["a slow disk among its like"][3])
     assert set(table.workloads) == {"Seq Read", "Rnd 4k Read"}

@@ -29,6 +29,8 @@ SLIPS: Final = (
     Slip(1.024, "a number in GB/s was made MB/s by multiplying with 1024 instead of 1000", ("MB/s",)),
     Slip(1.024, "MiB/s were made GiB/s by dividing by 1000 instead of 1024", ("GiB/s",)),
     Slip(1 / 1.024, "KiB/s were made MB/s by dividing by 1000", ("MB/s",)),
+    Slip(1 / 1.024, "it is KiB/s (1024 bytes), not kB/s (1000 bytes)", ("kB/s",)),
+    Slip(1.024, "it is kB/s (1000 bytes), not KiB/s (1024 bytes)", ("KiB/s",)),
     Slip(1 / 1.048576, "it is MiB/s (2²⁰ bytes), not MB/s (10⁶ bytes)", ("MB/s",)),
     Slip(1.048576, "it is MB/s (10⁶ bytes), not MiB/s (2²⁰ bytes)", ("MiB/s",)),
     Slip(1 / 1.073741824, "it is GiB/s (2³⁰ bytes), not GB/s (10⁹ bytes)", ("GB/s",)),
@@ -75,14 +77,16 @@ def _told_already(figures: Sequence[Figure], bandwidth: Figure) -> bool:
 def slip_of(published: Interval, expected: Interval, exact: float, unit: str = "") -> Slip | None:
     """The slip that makes one of the other; `exact` is the published value, whose rounding before it slipped counts too.
 
-    Of several, one that is about the published unit.
+    Of several, one that is about the published unit; words about other units would be wrong.
     """
     for slip in sorted(SLIPS, key=lambda slip: bool(slip.units) and unit not in slip.units):
         before = exact / slip.factor
         wide = max((published.high - published.low) / 2 / slip.factor, _hidden_half_step(before))
         low, high = (before - wide) * (1 - SLIP_SLACK), (before + wide) * (1 + SLIP_SLACK)
         if Interval(low, high).gap(expected) == 0:
-            return slip
+            other = bool(slip.units) and unit not in slip.units
+            apart = f"it is off by a factor of {max(slip.factor, 1 / slip.factor):.4g}, which lies between two units"
+            return slip._replace(words=apart) if other else slip
     return None
 
 
