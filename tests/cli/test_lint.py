@@ -56,6 +56,14 @@ def test_a_clean_file_is_a_sentence(engine, right):
     assert (said.code, said.out.strip().replace("\n", "")) == (0, f"{right}: no number contradicts another.")
 
 
+def test_what_was_not_understood_is_said_beside_the_findings(engine, tmp_path):
+    (tmp_path / "x.csv").write_text(f"# claim: as fast as raid5\n{RIGHT}")
+    said = engine.run("lint", "--json", "x.csv")
+    assert (said.code, json.loads(said.out)["findings"]) == (0, [])
+    assert said.err.startswith("x.csv:1: No bound")
+    assert engine.run("lint", "habr-753322").err == ""
+
+
 def test_a_result_of_raidtui_is_looked_at_too(engine, tmp_path):
     path = tmp_path / "one.json"
     path.write_bytes(encode(made.result()))

@@ -193,6 +193,36 @@ def test_an_exponent_beyond_all_numbers_is_no_number(number):
     assert read("layout,workload,IOPS\na,rand read 4k,1.5e+003\n").figures[0].value == 1500
 
 
+@pytest.mark.parametrize(("line", "words", "way_out"), [
+    ("# map layout: Nope", "no column is called 'Nope'", "layout, workload, IOPS"),
+    ("# map foo: layout", "'foo' is nothing that a column can be", "layout, workload, iops"),
+    ("# unit: parsecs", "'parsecs' is no unit", "IOPS, B/s"),
+    ("# command nope: fio --bs=4k", "'nope' is neither a workload nor a layout", "4k read, raid5 64k"),
+    ("# command raid5: mdadm --level=5", "'raid5' is neither a workload nor a layout", "4k read, raid5 64k"),
+    ("# baseline: raid55", "'raid55' is no layout", "raid5 64k"),
+])  # fmt: skip
+def test_a_line_that_matches_nothing_is_refused_with_the_names_that_there_are(line, words, way_out):
+    with pytest.raises(ProblemError, match=f"t.csv:3: {words}") as caught:
+        read(f"layout,workload,IOPS\nraid5 64k,4k read,100\n{line}\n")
+    assert way_out in caught.value.problems[0].remedy
+
+
+def test_a_mapping_that_matches_nothing_is_refused_too():
+    with pytest.raises(ProblemError, match=r"t\.csv: no column is called 'Nope'"):
+        read("layout,workload,IOPS\nraid5,4k read,100\n", (("layout", "Nope"),))
+
+
+def test_percentages_alone_may_be_of_a_layout_that_was_not_published():
+    table = read("# baseline: single disk\nlayout,workload,%\nraid5,4k read,80%\n")
+    assert [figure.of for figure in table.figures] == ["single disk"]
+
+
+def test_a_claim_that_is_not_understood_is_said():
+    text = "layout,workload,IOPS\nraid5,4k read,100\nraid6,4k read,50\n# claim: raid6 is {} raid5\n"
+    assert read(text.format("as fast as")).notes[0].startswith("t.csv:4: No bound")
+    assert read(text.format("within 60 % of")).notes == ()
+
+
 @pytest.mark.parametrize("text", ["", "hello\n", "[job]\nrw=read\nbs=4k\n", '{"a": 1}', "a,b\nc,d\n", "a;1\n"])
 def test_what_is_no_table_is_not_claimed(text):
     assert not READERS["table"].claims(Source("x", text.encode()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
@@ -13,9 +14,10 @@ from raidtui.front.importing import column_mapping
 from raidtui.front.inputs import read_bytes, table_file
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
-from raidtui.model.table import Finding
+from raidtui.model.table import Finding, Table
 from raidtui.results.anything import read_as_table
 from raidtui.results.imports import Source
+from raidtui.results.imports.document import schema_named
 from raidtui.results.lint import lint
 
 
@@ -30,9 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Print what was found; exit 5 where anything was."""
     columns = column_mapping(args.map)
-    found = {
-        name: lint(read_as_table(Source(name, read_bytes(table_file(name)), columns))) for name in dict.fromkeys(args.files)
-    }
+    found = {name: lint(_table(Source(name, read_bytes(table_file(name)), columns))) for name in dict.fromkeys(args.files)}
     several = len(found) > 1
     if args.json:
         named = [(name, finding) for name, findings in found.items() for finding in findings]
@@ -42,6 +42,14 @@ def run(args: Namespace) -> int:
         for name, findings in found.items():
             _show(args, name, findings)
     return int(Exit.INVALID if any(found.values()) else Exit.DONE)
+
+
+def _table(source: Source) -> Table:
+    """What was not read is said on stderr; of a document of raidtui's own, that was said when it was made."""
+    table = read_as_table(source)
+    for note in () if schema_named(source.data) else table.notes:
+        print(clean(note, limit=2000), file=sys.stderr)
+    return table
 
 
 def _of_file(finding: Finding, name: str) -> Finding:

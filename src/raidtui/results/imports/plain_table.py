@@ -12,14 +12,14 @@ from typing import Final
 
 import msgspec
 
-from raidtui.model.table import Asked, Subject
 from raidtui.results.imports.cells import Directive, Row, blocks, delimiter_of, read_cell, split_row
 from raidtui.results.imports.claim_lines import claims_of
 from raidtui.results.imports.grouped import regrouped
 from raidtui.results.imports.headings import rate_unit, read_heading
 from raidtui.results.imports.table_block import Block
 from raidtui.results.imports.table_columns import plain
-from raidtui.results.imports.tables import Building, TableReader, lines_of
+from raidtui.results.imports.tables import Building, TableReader, lines_of, stem
+from raidtui.results.imports.unmatched import no_such, refuse_unmatched
 from raidtui.results.likes import likes
 
 _HEAD: Final = ("title", "source", "date", "host", "name")
@@ -47,6 +47,7 @@ def add(making: Building, text: str, name: str) -> None:
     settings = {d.word: d.text for d in directives if not d.subject}
     making.head.update({key: value for key, value in settings.items() if key in _HEAD})
     mapping = {d.subject.lower(): d.text for d in directives if d.word == "map"} | making.mapping
+    refuse_unmatched(found, directives, making.mapping, name)
     layouts_before = set(making.layouts)
     before = len(making.figures)
     previous: list[Row] = []
@@ -57,25 +58,35 @@ def add(making: Building, text: str, name: str) -> None:
         Block(making, block, name, settings, mapping).read()
     making.figures[before:] = regrouped(making.figures[before:], making.workloads)
     _commands(making, directives, name)
-    _baselines(making, settings.get("baseline", ""))
+    _baselines(making, next((d for d in directives[::-1] if d.word == "baseline" and not d.subject and d.text), None), name)
     _likes(making, set(making.layouts) - layouts_before)
     making.claims += claims_of(directives, list(making.layouts), name, settings.get("baseline", ""))
+    understood = {claim.place for claim in making.claims}
+    for one in directives:
+        if one.word == "claim" and (place := f"{name}:{one.line}") not in understood:
+            making.note(f"{place}: No bound, or not of what, was understood in this claim; it was held against nothing.")
 
 
 def _commands(making: Building, directives: Sequence[Directive], name: str) -> None:
     for one in directives:
         if one.word == "command" and one.subject:
-            for key, asked in list(making.workloads.items()):
-                if plain(key) == plain(one.subject):
-                    fields = {f: getattr(asked, f) for f in Asked.__struct_fields__}
-                    making.workloads[key] = Asked(**{**fields, "command": one.text[:4000], "place": f"{name}:{one.line}"})
-            if one.subject in making.layouts:
-                old = making.layouts[one.subject]
-                making.layouts[one.subject] = Subject(old.label, old.like, one.text[:4000], f"{name}:{one.line}")
+            command, place = one.text[:4000], f"{name}:{one.line}"
+            # Of several files, layouts have the file's name before their own.
+            wanted = {plain(one.subject), plain(f"{stem(name)} {one.subject}")}
+            workloads = [key for key in making.workloads if plain(key) in wanted]
+            layouts = [key for key in making.layouts if plain(key) in wanted]
+            for key in workloads:
+                making.workloads[key] = msgspec.structs.replace(making.workloads[key], command=command, place=place)
+            for key in layouts:
+                making.layouts[key] = msgspec.structs.replace(making.layouts[key], command=command, place=place)
+            if not workloads and not layouts:
+                message = f"{one.subject!r} is neither a workload nor a layout of this table"
+                raise no_such(place, message, (*making.workloads, *making.layouts))
 
 
-def _baselines(making: Building, wanted: str) -> None:
+def _baselines(making: Building, said: Directive | None, name: str) -> None:
     """Which layout is 100 %, where no heading says it: the one that was named, else the one whose shares all are 100."""
+    wanted = said.text if said is not None else ""
     names = {plain(key): key for key in making.layouts}
 
     def known(wanted: str) -> str:
@@ -83,6 +94,9 @@ def _baselines(making: Building, wanted: str) -> None:
         inside = [key for name, key in names.items() if f" {plain(wanted)} " in f" {name} "]
         return names.get(plain(wanted)) or (inside[0] if len(inside) == 1 else wanted)
 
+    # Percentages alone may be of a layout that was not published.
+    if said is not None and known(wanted) not in making.layouts and any(f.metric != "share" for f in making.figures):
+        raise no_such(f"{name}:{said.line}", f"{wanted!r} is no layout of this table", making.layouts)
     nameless = [f for f in making.figures if f.metric == "share" and not f.of]
     whole = [k for k in dict.fromkeys(f.layout for f in nameless) if all(f.value == 100 for f in nameless if f.layout == k)]
     guess = wanted or (whole[0] if len(whole) == 1 else "")
