@@ -186,7 +186,7 @@ def test_a_number_without_a_unit_and_what_is_no_number_are_refused_by_line(text,
     assert caught.value.problems[0].place == place
 
 
-@pytest.mark.parametrize("number", ["0e309", "1e400", "1e-400"])
+@pytest.mark.parametrize("number", ["0e309", "1e400", "1e-400", "3e307M"])
 def test_an_exponent_beyond_all_numbers_is_no_number(number):
     with pytest.raises(ProblemError, match=f"t.csv:2: '{number}' is no number"):
         read(f"layout,workload,IOPS\na,rand read 4k,{number}\n")
@@ -205,6 +205,14 @@ def test_a_line_that_matches_nothing_is_refused_with_the_names_that_there_are(li
     with pytest.raises(ProblemError, match=f"t.csv:3: {words}") as caught:
         read(f"layout,workload,IOPS\nraid5 64k,4k read,100\n{line}\n")
     assert way_out in caught.value.problems[0].remedy
+
+
+def test_a_command_is_of_the_label_that_it_names_where_columns_say_more():
+    line = "# command rand write: fio --rw=randwrite --bs=8k --iodepth=32\n"
+    text = f"{line}layout,workload,bs,qd,IOPS\na,rand write,4k,32,1\n"
+    assert [(f.code, f.computed) for f in lint(read(text))] == [("label-command", "8,192 bytes")]
+    with pytest.raises(ProblemError, match="'rand write' is neither"):
+        read(f"{text}a,rand write,4k,64,1\n")
 
 
 def test_a_mapping_that_matches_nothing_is_refused_too():

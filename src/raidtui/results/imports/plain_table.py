@@ -23,6 +23,7 @@ from raidtui.results.imports.unmatched import no_such, refuse_unmatched
 from raidtui.results.likes import likes
 
 _HEAD: Final = ("title", "source", "date", "host", "name")
+_FROM_COLUMNS: Final = re.compile(r"(?: (?:bs|qd|jobs)=\S+)+$")
 
 
 def sniff(text: str) -> bool:
@@ -73,7 +74,7 @@ def _commands(making: Building, directives: Sequence[Directive], name: str) -> N
             command, place = one.text[:4000], f"{name}:{one.line}"
             # Of several files, layouts have the file's name before their own.
             wanted = {plain(one.subject), plain(f"{stem(name)} {one.subject}")}
-            workloads = [key for key in making.workloads if plain(key) in wanted]
+            workloads = [key for key in making.workloads if plain(key) in wanted] or _of_label(making, one.subject)
             layouts = [key for key in making.layouts if plain(key) in wanted]
             for key in workloads:
                 making.workloads[key] = msgspec.structs.replace(making.workloads[key], command=command, place=place)
@@ -82,6 +83,12 @@ def _commands(making: Building, directives: Sequence[Directive], name: str) -> N
             if not workloads and not layouts:
                 message = f"{one.subject!r} is neither a workload nor a layout of this table"
                 raise no_such(place, message, (*making.workloads, *making.layouts))
+
+
+def _of_label(making: Building, label: str) -> list[str]:
+    """The workload of this label, where its name goes on with what columns beside the label say, and there is but one."""
+    found = [key for key in making.workloads if plain(_FROM_COLUMNS.sub("", key)) == plain(label)]
+    return found if len(found) == 1 else []
 
 
 def _baselines(making: Building, said: Directive | None, name: str) -> None:

@@ -37,7 +37,7 @@ _LARGEST_FRACTION: Final = 20.0
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
 )
-_EXPONENT: Final = re.compile(r"(?<=\d)[eE][-+]?\d+$")
+_EXPONENT: Final = re.compile(r"(?<=\d)[eE][-+]?\d+[kKMG]?$")
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
 
