@@ -231,6 +231,15 @@ def test_a_claim_that_is_not_understood_is_said():
     assert read(text.format("within 60 % of")).notes == ()
 
 
+@pytest.mark.parametrize(("heading", "cell", "note"), [
+    ("Änderung zu raid0", "-57 %", "t.csv:1: nothing says what 'Änderung zu raid0' is; it was not read."),
+    ("slower than raid0", "57%", "t.csv:1: nothing says what 'slower than raid0' is; it was not read."),
+    ("vs raid0", "0.43x", "t.csv:2: '0.43x' is no number; such cells of its column were not read."),
+])  # fmt: skip
+def test_numbers_that_were_not_read_are_said(heading, cell, note):
+    assert read(f"layout,workload,IOPS,{heading}\nraid5,4k write,100,{cell}\n").notes == (note,)
+
+
 @pytest.mark.parametrize("text", ["", "hello\n", "[job]\nrw=read\nbs=4k\n", '{"a": 1}', "a,b\nc,d\n", "a;1\n"])
 def test_what_is_no_table_is_not_claimed(text):
     assert not READERS["table"].claims(Source("x", text.encode()))

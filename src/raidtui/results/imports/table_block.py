@@ -56,6 +56,7 @@ class Block:
         headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
         headings = {index: self._signed(index, heading) for index, heading in headings.items()}
         self._columns = Columns(headings)
+        self._with_words: set[int] = set()
         self._figures = self._columns.of("figure", "share")
         self._directions = {h.direction for h in headings.values() if h.role == "figure"}
         self._directions |= {figure.direction for figure in making.figures}
@@ -103,6 +104,7 @@ class Block:
             corner, labels = self._rows[0].cells[0], [0]
         elif not labels and unknown:
             labels = unknown
+        self._note_unread(labels)
         names = self._named_columns()
         rows_are_layouts = bool(names) and self._rows_are_layouts(list(names.values()))
         only = next(iter(names.values())) if rows_are_layouts and len(set(names.values())) == 1 else ""
@@ -119,6 +121,14 @@ class Block:
                     self._put(whose, self._workload(row, [], names[index]), heading, row, index)
                 else:
                     self._put(self._layout_key(names[index]), workload, heading, row, index)
+
+    def _note_unread(self, labels: Sequence[int]) -> None:
+        """Columns with numbers of which nobody knows what they are."""
+        for index in self._columns.of("unknown"):
+            read = index in labels or index in self._layout_columns()
+            if not read and any(read_cell(self._cell(row, index)) for row in self._rows[1:]):
+                place = f"{self._name}:{self._rows[0].line}"
+                self._making.note(f"{place}: nothing says what {self._rows[0].cells[index]!r} is; it was not read.")
 
     def _named_columns(self) -> dict[int, str]:
         """Columns of one metric for several layouts or workloads, or of metrics of unlike workloads: what each is of."""
@@ -234,6 +244,9 @@ class Block:
         mantissa = _EXPONENT.sub("", text)
         if any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in mantissa):
             raise unreadable(f"{self._name}:{row.line}", f"{text!r} is no number")
+        if any(sign.isdigit() for sign in text) and index not in self._with_words:
+            self._with_words.add(index)
+            self._making.note(f"{self._name}:{row.line}: {text!r} is no number; such cells of its column were not read.")
 
     def _cell_of(self, row: Row) -> str:
         return next((self._cell(row, i) for i in self._columns.of("baseline")), "")
@@ -242,10 +255,13 @@ class Block:
         return row.cells[index] if index < len(row.cells) else ""
 
     def _layout(self, row: Row, corner: str) -> str:
-        columns = self._columns.of("layout") or (self._columns.of("unknown") if self._columns.of("workload") else [])
+        columns = self._layout_columns()
         text = " ".join(filter(None, (self._cell(row, i) for i in columns)))
         model = next((self._cell(row, i) for i in self._columns.of("model")), "") or self._numbered(text, columns)
         return self._layout_key(text or corner or self._settings.get("layout", "") or stem(self._name), model)
+
+    def _layout_columns(self) -> list[int]:
+        return self._columns.of("layout") or (self._columns.of("unknown") if self._columns.of("workload") else [])
 
     def _numbered(self, text: str, columns: Sequence[int]) -> str:
         """The model of `P4510 #2` in a column of disks, where nothing else tells it."""

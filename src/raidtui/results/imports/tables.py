@@ -29,6 +29,7 @@ from raidtui.results.places import short_name
 from raidtui.results.published import Published
 
 MAX_LINE: int = 20_000
+MAX_NOTES: int = 100
 MAX_ROUND: int = 10**9
 SNIFFED_BYTES: int = 1 << 16
 _MAX_LABEL = 400
@@ -110,7 +111,7 @@ class Building:
 
     def note(self, sentence: str) -> None:
         """Something that a reader of the table must know, once."""
-        if sentence not in self.notes:
+        if len(self.notes) < MAX_NOTES and sentence not in self.notes:
             self.notes.append(clean(sentence))
 
     def finish(self, name: str, source: str) -> Table:
@@ -121,7 +122,7 @@ class Building:
         table = Table(
             schema=TABLE_SCHEMA, name=_label(self.head.get("name", PurePath(name).name.split(".")[0])) or "table",
             title=_label(self.head.get("title", "")), source=_label(self.head.get("source", source)), kind=self.kind,
-            date=_label(self.head.get("date", "")), host=_label(self.head.get("host", "")), notes=tuple(self.notes[:100]),
+            date=_label(self.head.get("date", "")), host=_label(self.head.get("host", "")), notes=tuple(self.notes),
             layouts={key: value for key, value in self.layouts.items() if key in used[0]},
             workloads={key: value for key, value in self.workloads.items() if key in used[1]},
             figures=tuple(self.figures), claims=tuple(self.claims),
