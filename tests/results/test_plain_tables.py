@@ -231,6 +231,12 @@ def test_a_claim_that_is_not_understood_is_said():
     assert read(text.format("within 60 % of")).notes == ()
 
 
+def test_a_quote_that_is_not_closed_is_refused_by_line():
+    with pytest.raises(ProblemError, match=r"t\.csv:2: a quote is opened and not closed"):
+        read('layout,workload,IOPS\n"a,rand read 4k,1\nb,rand read 4k,2\n')
+    assert list(read('layout,workload,IOPS\n3.5" disk,"read ""4k""",2\n').layouts) == ['3.5" disk']
+
+
 @pytest.mark.parametrize(("heading", "cell", "note"), [
     ("Änderung zu raid0", "-57 %", "t.csv:1: nothing says what 'Änderung zu raid0' is; it was not read."),
     ("slower than raid0", "57%", "t.csv:1: nothing says what 'slower than raid0' is; it was not read."),

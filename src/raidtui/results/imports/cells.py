@@ -65,6 +65,8 @@ def blocks(lines: list[str], name: str) -> tuple[list[list[Row]], list[Directive
         elif _RULE.fullmatch(line):
             continue
         else:
+            if _unclosed(line, delimiter):
+                raise unreadable(f"{name}:{number}", "a quote is opened and not closed", "A cell ends in its own line.")
             cells = split_row(line, delimiter)
             if len(cells) > MAX_COLUMNS:
                 raise unreadable(f"{name}:{number}", f"the row has {len(cells)} columns; at most {MAX_COLUMNS} are read")
@@ -145,6 +147,17 @@ def split_row(line: str, delimiter: str) -> tuple[str, ...]:
         return tuple(cell.strip() for cell in next(csv.reader(io.StringIO(line), delimiter=delimiter), ()))
     except csv.Error:
         return (line.strip(),)
+
+
+def _unclosed(line: str, delimiter: str) -> bool:
+    """Whether a cell begins with a quote and swallows the rest of the line."""
+    if delimiter == "|" or '"' not in line:
+        return False
+    try:
+        next(csv.reader(io.StringIO(line), delimiter=delimiter, strict=True), ())
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return False
 
 
 def _outside(line: str, sign: str) -> int:
