@@ -132,6 +132,13 @@ def test_a_command_beside_its_label():
     assert lint(read(row.format("fio --name=a --rw=randwrite --bs=4k --iodepth=128 --numjobs=16"))) == ()
 
 
+def test_a_label_of_two_commands_is_told_as_it_stands_in_the_file():
+    rows = "md5,fio --rw=randread --bs=4k,rand read 4k,1204\nmd6,fio --rw=randread --bs=8k,rand read 4k,1187\n"
+    (found,) = lint(read(f"layout,command,workload,IOPS\n{rows}"))
+    assert found.where == "rand read 4k (t.csv:3)"
+    assert found.sentence.startswith("The label 'rand read 4k' says block size")
+
+
 def test_columns_with_headings_of_their_own():
     table = read("Array;fio test;IOPS;MB/s\nraid5;randread 4k;1000;4.1\nraid5;randwrite 4k;500;9.9\n")
     assert list(table.workloads) == ["randread 4k", "randwrite 4k"]

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import Asked, Subject
 from raidtui.results.imports.cells import Row, mapped, read_cell
@@ -295,5 +297,6 @@ class Block:
         )  # fmt: skip
         known = self._making.workloads.get(key)
         if known is not None and command and known.command != command:
+            asked = msgspec.structs.replace(asked, label=key)
             key = f"{key} ({self._name}:{row.line})"
         return self._making.workload(key, asked)
