@@ -116,6 +116,14 @@ def test_rows_that_name_their_metric_and_unit():
     assert cells(table) == {("a", "w 4k", "iops"): (1000, "IOPS"), ("a", "w 4k", "bandwidth"): (4.1, "MB/s")}
 
 
+def test_a_column_for_each_layout_and_one_for_the_unit_of_the_row():
+    rows = "rand read 4k,iops,98.1k,51.2k\nrand read 4k,MB/s,401.8,209.7\n4k read latency,ms,0.1,0.2\n"
+    found = cells(read(f"workload,unit,raid0,raid5\n{rows}"))
+    assert found["raid5", "rand read 4k", "iops"] == (51200, "IOPS")
+    assert found["raid0", "rand read 4k", "bandwidth"] == (401.8, "MB/s")
+    assert found["raid0", "4k read latency", "latency"] == (0.1, "ms")
+
+
 def test_spreads_footnotes_and_signs_for_nothing():
     table = read(
         "layout,workload,MB/s\na,write 1M,523.4 ± 2.1\nb,write 1M,518.0 [1]\n"

@@ -182,7 +182,9 @@ class Block:
                 layout = self._layout_key(self._cell(row, 0) if rows_are_layouts else heading.text)
                 label = heading.text if rows_are_layouts else self._cell(row, 0)
                 workload = self._workload(row, [], twice.get(label, label))
-                known = of_unit(cell.unit or rate_unit(heading.text) or unit_of(label) or unit, heading.text)
+                own = next((unit_of(text) or text for i in self._columns.of("unit") if (text := self._cell(row, i))), "")
+                said = cell.unit or rate_unit(heading.text) or unit_of(label) or own or unit
+                known = of_unit(said, heading.text)
                 if known is None:
                     raise self._unitless(row, cell.text)
                 self._put(layout, workload, known, row, index)
