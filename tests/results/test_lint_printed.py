@@ -24,6 +24,11 @@ r: (groupid=0, jobs=1): err= 0: pid=1: Fri Jan  5 10:00:00 2024
   write: IOPS=1000, BW=62.5MiB/s (65.5MB/s)(1.8GiB/30001msec)
 """
 
+IOZONE = """	Command line used: iozone -I -s 1g -r 4k -i 0
+              kB  reclen    write  rewrite    read    reread
+         1048576      64   412033   418820
+"""
+
 
 def codes(text, name="x.txt"):
     return Counter(finding.code for finding in lint(read_table(Source(name, text.encode()))))
@@ -82,3 +87,13 @@ def test_what_fio_does_not_print_of_its_options_is_no_other_than_the_name_of_the
     mix = TEXT.format(block="65536B").replace("r: (g", "mix 64k 70/30 fsync=1 qd32: (g")
     assert codes(mix) == {}
     assert codes(mix.replace("iodepth=32", "iodepth=16")) == {"label-command": 1}
+
+
+def test_a_label_that_is_not_its_command_is_told_once_with_its_line():
+    def places(text, name="x.txt"):
+        return [(f.code, f.where) for f in lint(read_table(Source(name, text.encode())))]
+
+    assert places(IOZONE) == [("label-command", "write 64 KiB of 1048576 KiB (x.txt:1)")]
+    assert places(TEXT.format(block="65536B").replace("r: (g", "r qd1: (g")) == [("label-command", "r qd1 (x.txt:1)")]
+    job = report(bs="4k").replace('"a"', '"read 64k"')
+    assert ("label-command", "read 64k (x.json: $.jobs[0])") in places(job, "x.json")

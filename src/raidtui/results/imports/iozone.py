@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import msgspec
+
 from raidtui.model.table import Asked, Pattern
 from raidtui.results.imports.tables import Building, TableReader, lines_of, stem
 from raidtui.results.published import read_number
@@ -29,10 +31,10 @@ def sniff(text: str) -> bool:
 def add(making: Building, text: str, name: str) -> None:
     layout = making.layout(stem(name))
     ends: list[int] = []
-    command, unit = "", "KiB/s"
+    command, unit = Asked(), "KiB/s"
     for number, line in enumerate(lines_of(text, name), 1):
         if (shown := _COMMAND.fullmatch(line)) is not None:
-            command = shown.group(1).strip()
+            command = Asked(command=shown.group(1).strip()[:4000], place=f"{name}:{number}")
         elif "operations per second" in line.lower():
             unit = "IOPS"
         elif _HEADING.fullmatch(line):
@@ -41,7 +43,7 @@ def add(making: Building, text: str, name: str) -> None:
             _row(making, layout, line, ends, unit, command, f"{name}:{number}")
 
 
-def _row(making: Building, layout: str, line: str, ends: list[int], unit: str, command: str, place: str) -> None:
+def _row(making: Building, layout: str, line: str, ends: list[int], unit: str, shown: Asked, place: str) -> None:
     cells = list(re.finditer(r"\d+", line))
     size_kib, record_kib = int(cells[0].group()), int(cells[1].group())
     values = cells[2:]
@@ -52,9 +54,10 @@ def _row(making: Building, layout: str, line: str, ends: list[int], unit: str, c
         if column >= len(_TESTS) or (not in_order and abs(ends[column + 2] - cell.end()) > _NEAR):
             continue
         test, pattern, random = _TESTS[column]
+        block = record_kib * 1024 or None
         workload = making.workload(
             f"{test} {record_kib} KiB of {size_kib} KiB",
-            Asked(pattern=pattern, random=random, block_bytes=record_kib * 1024 or None, iodepth=1, command=command[:4000]),
+            msgspec.structs.replace(shown, pattern=pattern, random=random, block_bytes=block, iodepth=1),
         )
         metric = "iops" if unit == "IOPS" else "bandwidth"
         making.add(layout, workload, metric, read_number(cell.group()), unit, place, cell.group())  # type: ignore[arg-type]

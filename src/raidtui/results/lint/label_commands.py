@@ -24,20 +24,32 @@ _FLUSHES: Final = re.compile(r"(?<!engine=)sync=(?!0)|sync_file_range|sync\s+\d|
 
 
 def check(table: Table) -> Iterator[Finding]:
-    """`label-command`, one for each thing that a label says and its command does not."""
+    """`label-command`, one for each thing that a label says and its command does not.
+
+    Of what a tool printed, one command may be of many workloads: what is wrong with it is said once.
+    """
+    said: set[tuple[str, str]] = set()
     for key, asked in table.workloads.items():
-        if not asked.command or (done := read_command(asked.command)) is None:
-            continue
-        if table.kind == "printed":
-            # Tools print some of what they were asked, and nothing of the rest.
-            done = done._replace(**{field: None for field, option in _NOT_PRINTED.items() if option not in asked.command})
-        label = asked.label or key
-        place = f" ({asked.place})" if asked.place else ""
-        yield from _compared(_asked(asked, label), done, label, f"{label}{place}", "label")
-        if table.kind == "published":
-            yield from _durable(label, asked.command, f"{label}{place}")
-        if name := job_name(asked.command):
-            yield from _compared(read_label(name), done, name, f"{label}, job {name}{place}", "name of the job")
+        for finding in _of_workload(table, key, asked):
+            again = (asked.place, finding.sentence.rpartition(" says ")[2])
+            if table.kind == "published" or not asked.place or again not in said:
+                said.add(again)
+                yield finding
+
+
+def _of_workload(table: Table, key: str, asked: Asked) -> Iterator[Finding]:
+    if not asked.command or (done := read_command(asked.command)) is None:
+        return
+    if table.kind == "printed":
+        # Tools print some of what they were asked, and nothing of the rest.
+        done = done._replace(**{field: None for field, option in _NOT_PRINTED.items() if option not in asked.command})
+    label = asked.label or key
+    place = f" ({asked.place})" if asked.place else ""
+    yield from _compared(_asked(asked, label), done, label, f"{label}{place}", "label")
+    if table.kind == "published":
+        yield from _durable(label, asked.command, f"{label}{place}")
+    if name := job_name(asked.command):
+        yield from _compared(read_label(name), done, name, f"{label}, job {name}{place}", "name of the job")
 
 
 def _asked(asked: Asked, label: str) -> Said:

@@ -16,7 +16,7 @@ _SAID: Final = (
 _MIXED: Final = ("rw", "readwrite", "randrw")
 
 
-def asked_of(options: Mapping[str, str], label: str = "") -> Asked:
+def asked_of(options: Mapping[str, str], label: str = "", place: str = "") -> Asked:
     """From options under fio's own names; what is not there is unknown, except where fio's default says it."""
     rw = options.get("rw", options.get("readwrite", "")).partition(":")[0].partition(",")[0]
     pattern: Pattern | None = None
@@ -27,7 +27,7 @@ def asked_of(options: Mapping[str, str], label: str = "") -> Asked:
     sizes = {part for part in block.split(",") if part}
     said = [f"--{name}={value}" for name in _SAID if (value := options.get(name)) and " " not in value]
     return Asked(
-        command=" ".join(("fio", *said)) if rw else "", label=label, pattern=pattern,
+        command=" ".join(("fio", *said)) if rw else "", place=place[:400] if rw else "", label=label, pattern=pattern,
         random=rw.startswith("rand") if rw else None,
         block_bytes=size_bytes(sizes.pop()) or None if len(sizes) == 1 and not mixed_sizes else None,
         iodepth=_whole(options.get("iodepth")), numjobs=_whole(options.get("numjobs")),

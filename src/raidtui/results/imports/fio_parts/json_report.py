@@ -42,9 +42,10 @@ def add(making: Building, text: str, name: str) -> None:
         if making.several:
             layout = making.layout(f"{stem(name)} {layout}" if layout != stem(name) else layout)
         workload = own_name(making, layout, str(job.get("jobname", index)))
-        making.workload(workload, asked_of(options))
+        place = f"{name}: $.{key}[{index}]"
+        making.workload(workload, asked_of(options, place=place))
         for direction in _DIRECTIONS:
-            _direction(making, job, direction, (layout, workload), f"{name}: $.{key}[{index}].{direction}")
+            _direction(making, job, direction, (layout, workload), f"{place}.{direction}")
 
 
 def _direction(

@@ -34,15 +34,18 @@ def sniff(text: str) -> bool:
 def add(making: Building, text: str, name: str) -> None:
     layout = making.layout(stem(name))
     options: dict[str, dict[str, str]] = {}
+    places: dict[str, str] = {}
     workload, unit = "", ""
     direction: Direction = "read"
     for number, line in enumerate(lines_of(text, name), 1):
         place = f"{name}:{number}"
         if (head := _HEAD.fullmatch(line)) is not None:
             options[head.group(1)] = {"rw": head.group(2), "bs": _block(head.group(3)), "iodepth": head.group(5)}
+            places[head.group(1)] = place
         elif (job := _JOB.fullmatch(line)) is not None:
             workload = own_name(making, layout, job.group(1))
-            making.workload(workload, asked_of({"numjobs": job.group(2), **options.get(job.group(1), {})}))
+            given = {"numjobs": job.group(2), **options.get(job.group(1), {})}
+            making.workload(workload, asked_of(given, place=places.get(job.group(1), "")))
         elif not workload:
             continue
         elif (flow := _FLOW.fullmatch(line)) is not None:
