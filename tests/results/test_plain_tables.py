@@ -147,6 +147,14 @@ def test_a_label_of_two_commands_is_told_as_it_stands_in_the_file():
     assert found.sentence.startswith("The label 'rand read 4k' says block size")
 
 
+def test_a_column_of_commands_may_be_of_the_layouts():
+    text = "layout,command,workload,IOPS\nmd-raid5,{},rand read 4k,1204\n"
+    table = read(text.format("mdadm --create /dev/md0 --level=6 --raid-devices=6 /dev/sd[b-g]"))
+    assert [(f.code, f.where, f.computed) for f in lint(table)] == [("label-command", "md-raid5 (t.csv:2)", "raid6")]
+    assert table.workloads["rand read 4k"].command == ""
+    assert lint(read(text.format("`sudo mdadm --create /dev/md0 --level=5 /dev/sd[b-g]`"))) == ()
+
+
 def test_columns_with_headings_of_their_own():
     table = read("Array;fio test;IOPS;MB/s\nraid5;randread 4k;1000;4.1\nraid5;randwrite 4k;500;9.9\n")
     assert list(table.workloads) == ["randread 4k", "randwrite 4k"]

@@ -39,6 +39,8 @@ _LARGEST_FRACTION: Final = 20.0
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
 )
+_BUILDS: Final = re.compile(r"^(?:sudo\s+)?(?:/\S*/)?(?:mdadm|lvcreate|vgcreate|pvcreate|zpool|zfs|mkfs|cryptsetup)[\s.]")
+"""Commands that make a layout; all others run a workload."""
 _EXPONENT: Final = re.compile(r"(?<=\d)[eE][-+]?\d+[kKMG]?$")
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
@@ -262,7 +264,8 @@ class Block:
         columns = self._layout_columns()
         text = " ".join(filter(None, (self._cell(row, i) for i in columns)))
         model = next((self._cell(row, i) for i in self._columns.of("model")), "") or self._numbered(text, columns)
-        return self._layout_key(text or corner or self._settings.get("layout", "") or stem(self._name), model)
+        layout = text or corner or self._settings.get("layout", "") or stem(self._name)
+        return self._layout_key(layout, model, row if _BUILDS.search(self._command(row)) else None)
 
     def _layout_columns(self) -> list[int]:
         return self._columns.of("layout") or (self._columns.of("unknown") if self._columns.of("workload") else [])
@@ -273,10 +276,15 @@ class Block:
         match = _NUMBERED.fullmatch(text) if disks else None
         return match.group(1) if match is not None else ""
 
-    def _layout_key(self, text: str, model: str = "") -> str:
+    def _command(self, row: Row) -> str:
+        return next((self._cell(row, i).strip("`")[:4000] for i in self._columns.of("command")), "")
+
+    def _layout_key(self, text: str, model: str = "", built: Row | None = None) -> str:
+        """`built` is a row whose command made the layout."""
         if self._making.several and not text.startswith(stem(self._name)):
             text = f"{stem(self._name)} {text}"
-        return self._making.layout(text, Subject(like=model[:400]))
+        command, place = (self._command(built), f"{self._name}:{built.line}") if built is not None else ("", "")
+        return self._making.layout(text, Subject(like=model[:400], command=command, place=place))
 
     def _workload(self, row: Row, labels: Sequence[int], label: str = "") -> str:
         """The label with what columns beside it say of it."""
@@ -285,7 +293,8 @@ class Block:
         text = label or " ".join(filter(None, (self._cell(row, i) for i in labels)))
         said = read_label(text)
         block = said.block_bytes or block_bytes_of(parts.get("block", ""), heading["block"], self._columns)
-        command = next((self._cell(row, i).strip("`") for i in self._columns.of("command")), "")
+        command = self._command(row)
+        command = "" if _BUILDS.search(command) else command
         extra = [f"bs={parts['block']}" if said.block_bytes is None and parts.get("block") else "",
                  f"qd={parts['iodepth']}" if said.iodepth is None and parts.get("iodepth") else "",
                  f"jobs={parts['numjobs']}" if said.numjobs is None and parts.get("numjobs") else ""]  # fmt: skip
@@ -294,7 +303,7 @@ class Block:
             pattern=said.pattern, random=said.random, block_bytes=block, read_percent=said.read_percent,
             iodepth=said.iodepth or whole(parts.get("iodepth")), numjobs=said.numjobs or whole(parts.get("numjobs")),
             fsync=said.fsync if said.fsync is not None else whole(parts.get("fsync")),
-            random_percent=said.random_percent, command=command[:4000],
+            random_percent=said.random_percent, command=command,
             place=f"{self._name}:{row.line}" if command else "",
         )  # fmt: skip
         known = self._making.workloads.get(key)
