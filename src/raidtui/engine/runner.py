@@ -282,7 +282,7 @@ class Runner:
         self.context.cancelled = threading.Event()
         for step in steps:
             try:
-                self._do(step)
+                self._do_twice_if_locked(step)
             except ProblemError as error:
                 gone = [problem for problem in error.problems if self._is_gone(problem)]
                 for problem in gone:
@@ -294,6 +294,15 @@ class Runner:
                 text = "".join(traceback.format_exception(error))[-4000:]
                 self._failed(Exit.LEFT_BEHIND, [Problem("bug", f"{type(error).__name__}: {error}", step.title, text)])
         self.context.cancelled = self.cancel
+
+    def _do_twice_if_locked(self, step: Step) -> None:
+        """udev, or whoever else held a disk's lock, need not hold it for ever; nothing was written to that disk."""
+        try:
+            self._do(step)
+        except ProblemError as error:
+            if not any(problem.code == "locked" for problem in error.problems):
+                raise
+            self._do(step)
 
     def _is_gone(self, problem: Problem) -> bool:
         return problem.place in self._permits and (

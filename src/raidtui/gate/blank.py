@@ -14,15 +14,14 @@ from typing import Any
 
 from raidtui.base import proc
 from raidtui.gate.permit import Permit
-from raidtui.inventory import ioctl
+from raidtui.inventory import ioctl, lock
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import EDGE_BYTES, MIB, SAMPLES, find_signatures, open_node, regions, sample
 from raidtui.model.problem import Exit, ProblemError, fail
 
 BLKRRPART, BLKFLSBUF, BLKDISCARD, BLKZEROOUT = 0x125F, 0x1261, 0x1277, 0x127F
 DISCARD_CHUNK, ZERO_CHUNK = 16 << 30, 256 * MIB
-SETTLE_S = 10
-_LOCK_PATIENCE_S = 10.0
+SETTLE_S = 60
 
 # Copies of superblocks outside head and tail: btrfs (64 MiB, 256 GiB), ext2-4 (block groups 1, 3, 5, 7 of 128 MiB),
 # Ceph BlueStore (1, 10, 100, 1000 GiB).
@@ -44,7 +43,9 @@ def make_blank(
     size = permit.disk.size_bytes
     fd = permit.open_for_writing()
     try:
-        _keep_udev_away(fd, permit)
+        if not lock.take(fd):
+            raise fail("locked", "a program holds a lock (flock) on it", place=permit.disk.id, remedy="lslocks",
+                       exit=Exit.REFUSED)  # fmt: skip
         method, samples = "written zeroes", 0
         if permit.disk.discard and promises_zeroes(permit):
             _in_chunks(fd, BLKDISCARD, DISCARD_CHUNK, permit, progress, cancelled)
@@ -150,20 +151,6 @@ def _in_chunks(
             raise fail("not-blank", text, place=permit.disk.id, remedy="look at dmesg", exit=Exit.BUILD_FAILED) from error
         if progress is not None:
             progress(offset + length, size)
-
-
-def _keep_udev_away(fd: int, permit: Permit) -> None:
-    """udev leaves a disk alone while someone holds this lock; it may itself be looking at the disk just now."""
-    until = time.monotonic() + _LOCK_PATIENCE_S
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise fail("locked", "a program holds a lock (flock) on it", place=permit.disk.id, remedy="lslocks",
-                           exit=Exit.REFUSED) from None  # fmt: skip
-            time.sleep(0.05)
 
 
 def _settle() -> None:

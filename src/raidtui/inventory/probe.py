@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import threading
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from raidtui.base.text import clean
-from raidtui.inventory import ioctl
+from raidtui.inventory import ioctl, lock
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import Content, content_reasons, open_node, read_content
 from raidtui.inventory.hardware import read_temperature
@@ -84,15 +83,7 @@ def try_exclusive(node: Node) -> str:
             return "busy"
         raise
     try:
-        until = time.monotonic() + _FLOCK_PATIENCE_S
-        while True:  # udev takes a shared lock for a moment whenever a disk changes
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return "free"
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    return "locked"
-                time.sleep(0.05)
+        return "free" if lock.take(fd, _FLOCK_PATIENCE_S) else "locked"
     finally:
         os.close(fd)
 

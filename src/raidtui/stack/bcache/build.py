@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from raidtui.inventory import lock
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.bcache import kernel, superblock, tool
@@ -34,7 +34,7 @@ from raidtui.stack.layer import Outcome
 from raidtui.stack.undoing import open_for_writing
 
 NODE_TIMEOUT_S: Final = 30.0
-LOCK_PATIENCE_S: Final = 20.0
+OPEN_PATIENCE_S: Final = 20.0
 _PAUSE_S: Final = 0.05
 
 
@@ -97,7 +97,7 @@ def _make(context: Context, device: Device, args: dict[str, Any]) -> Argv:
     """Make one superblock, and give it its UUID before the kernel takes it."""
     with _without_udev(device):
         command = tool.run(make_argv(args, device.role, device.path))
-        until = time.monotonic() + LOCK_PATIENCE_S
+        until = time.monotonic() + OPEN_PATIENCE_S
         while True:
             try:
                 fd = open_for_writing(context, device.ref, device.path)
@@ -125,16 +125,9 @@ def _without_udev(device: Device) -> Iterator[None]:
     """udev leaves a disk alone while someone holds this lock; it may itself be looking at the disk just now."""
     fd = os.open(device.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        until = time.monotonic() + LOCK_PATIENCE_S
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise fail("locked", "a program holds a lock (flock) on it", place=device.path, remedy="lslocks",
-                               exit=Exit.BUILD_FAILED) from None  # fmt: skip
-                time.sleep(_PAUSE_S)
+        if not lock.take(fd):
+            raise fail("locked", "a program holds a lock (flock) on it", place=device.path, remedy="lslocks",
+                       exit=Exit.BUILD_FAILED)  # fmt: skip
         yield
     finally:
         os.close(fd)

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from raidtui.inventory import ioctl
+from raidtui.inventory import ioctl, lock
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.context import Context
 from raidtui.stack.undoing import open_for_writing
@@ -43,16 +43,9 @@ def udev_kept_away(context: Context, devices: list[Device]) -> Iterator[None]:
 
 
 def _lock(fd: int, device: Device) -> None:
-    until = time.monotonic() + BUSY_PATIENCE_S
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise fail("locked", "a program holds a lock (flock) on it", place=device.ref, remedy="lslocks",
-                           exit=Exit.BUILD_FAILED) from None  # fmt: skip
-            time.sleep(0.05)
+    if not lock.take(fd):
+        raise fail("locked", "a program holds a lock (flock) on it", place=device.ref, remedy="lslocks",
+                   exit=Exit.BUILD_FAILED)  # fmt: skip
 
 
 def give_partition(context: Context, device: Device) -> None:
