@@ -28,6 +28,7 @@ _MEANINGS: Final = {
     19: "no such device: it went away",
     22: "the device does not take such I/O: block size or alignment may not fit its sectors",
     28: "the device went away: a block device that is removed reports itself full",
+    35: "operations took so long that its jobs gave up waiting for each other (5 s): have fewer jobs or smaller blocks",
     52: "the device is reserved by another host",
     61: "a medium error: the sector cannot be read",
     84: "integrity error: the data on the device does not match its checksum",
@@ -109,7 +110,7 @@ def _doubts(asked: Asked, report: Report, ended: Ended, *, whole: bool) -> Itera
         return
     # Reads of a device that went away end at once, without an error, with nothing: fio counts them as done.
     moved, least = group.read.bytes + group.write.bytes, _least_bytes(asked.blocks, group.ios)
-    if moved < least:
+    if moved < least and not group.error:
         yield f"{group.ios} operations moved only {moved} bytes: a device probably went away"
     if short := group.read.short_ios + group.write.short_ios:
         yield f"{short} operations moved less than a block"
