@@ -149,6 +149,7 @@ def test_what_is_too_large_too_long_or_no_text_is_refused_by_place():
         (b"layout,IOPS\na,1\n\xff\xfe\xff", "x.csv"),
         (b"layout,IOPS\na,1\nb,1.2.3.4\n", "x.csv:3"),
         (b"layout,round,IOPS\na,1,1\nb,99999999999999999999,1\n", "x.csv:3"),
+        (b"layout,round,IOPS\na,1,1\nb," + b"9" * 5000 + b",1\n", "x.csv:3"),
     ):
         with pytest.raises(ProblemError) as caught:
             read_table(Source("folder/x.csv", data))

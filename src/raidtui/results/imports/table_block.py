@@ -240,7 +240,7 @@ class Block:
         of = self._cell_of(row) or heading.of if metric == "share" else ""
         # Of a share, the word is one of the workload where no numbers are told apart by it.
         direction = heading.direction if metric != "share" or heading.direction in self._directions else ""
-        round_ = next((int(said) for i in self._columns.of("round") if (said := self._cell(row, i)).isdecimal()), 1)
+        round_ = next((int(said[:12]) for i in self._columns.of("round") if (said := self._cell(row, i)).isdecimal()), 1)
         self._making.add(layout, workload, metric, number, unit, f"{self._name}:{row.line}", text, of=of,
                          direction=direction, statistic=heading.statistic, round=max(1, round_))  # fmt: skip
 
