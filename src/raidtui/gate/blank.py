@@ -43,9 +43,7 @@ def make_blank(
     size = permit.disk.size_bytes
     fd = permit.open_for_writing()
     try:
-        if not lock.take(fd):
-            raise fail("locked", "a program holds a lock (flock) on it", place=permit.disk.id, remedy="lslocks",
-                       exit=Exit.REFUSED)  # fmt: skip
+        lock.insist(fd, permit.disk.id, Exit.REFUSED)
         method, samples = "written zeroes", 0
         if permit.disk.discard and promises_zeroes(permit):
             _in_chunks(fd, BLKDISCARD, DISCARD_CHUNK, permit, progress, cancelled)

@@ -6,6 +6,8 @@ import fcntl
 import time
 from typing import Final
 
+from raidtui.model.problem import Exit, fail
+
 PATIENCE_S: Final = 60.0
 """udev holds it while it looks at a disk that changed: on a busy server with many disks that takes its time."""
 _PAUSE_S: Final = 0.05
@@ -22,3 +24,9 @@ def take(fd: int, patience_s: float = PATIENCE_S) -> bool:
             if time.monotonic() > until:
                 return False
             time.sleep(_PAUSE_S)
+
+
+def insist(fd: int, place: str, exit: Exit) -> None:
+    """Lock the disk, until `fd` is closed. Raises ProblemError `locked`, with this exit code, where that cannot be had."""
+    if not take(fd):
+        raise fail("locked", "a program holds a lock (flock) on it", place=place, remedy="lslocks", exit=exit)

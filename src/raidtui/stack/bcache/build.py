@@ -125,9 +125,7 @@ def _without_udev(device: Device) -> Iterator[None]:
     """udev leaves a disk alone while someone holds this lock; it may itself be looking at the disk just now."""
     fd = os.open(device.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        if not lock.take(fd):
-            raise fail("locked", "a program holds a lock (flock) on it", place=device.path, remedy="lslocks",
-                       exit=Exit.BUILD_FAILED)  # fmt: skip
+        lock.insist(fd, device.path, Exit.BUILD_FAILED)
         yield
     finally:
         os.close(fd)

@@ -35,17 +35,11 @@ def udev_kept_away(context: Context, devices: list[Device]) -> Iterator[None]:
             stack.callback(os.close, fd)
             if os.fstat(fd).st_rdev != device.devno:
                 raise _another(device)
-            _lock(fd, device)
+            lock.insist(fd, device.ref, Exit.BUILD_FAILED)
         for device in devices:
             if device.ref.startswith("disk:"):
                 context.permit(device.ref.removeprefix("disk:")).verify()
         yield
-
-
-def _lock(fd: int, device: Device) -> None:
-    if not lock.take(fd):
-        raise fail("locked", "a program holds a lock (flock) on it", place=device.ref, remedy="lslocks",
-                   exit=Exit.BUILD_FAILED)  # fmt: skip
 
 
 def give_partition(context: Context, device: Device) -> None:
