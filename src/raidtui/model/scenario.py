@@ -17,7 +17,7 @@ from msgspec import Meta
 from raidtui.model.convert import Operand, decode
 from raidtui.model.disk import Disk
 from raidtui.model.problem import Problem, ProblemError, fail
-from raidtui.model.scenario_words import NAME_PATTERN, ROLE_PATTERN, SCHEMA
+from raidtui.model.scenario_words import NAME_PATTERN, ROLE_NAME, ROLE_PATTERN, SCHEMA
 from raidtui.model.units import Duration, Size
 
 AMOUNT_PATTERN: Final = r"^(none|(?!0(\.0+)?x)[0-9](\.[0-9]{1,2})?x)(?!\n)$"
@@ -220,10 +220,9 @@ class Catalog(NamedTuple):
     """Kinds of layers that people know and that cannot be built any more: why, and what to use instead."""
 
 
-_ROLE_NAME: Final = r"[a-z][a-z0-9_-]{0,30}"
 _SPELLING: Final = {
     NAME_PATTERN: "A name has lower-case letters, digits and . _ + - and begins with a letter or digit; 63 at most.",
-    _ROLE_NAME: "A role's name has lower-case letters, digits, _ and - and begins with a letter; 31 at most.",
+    ROLE_NAME: "A role's name has lower-case letters, digits, _ and - and begins with a letter; 31 at most.",
 }
 
 
@@ -267,7 +266,7 @@ def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
 def _read(outline: _Outline, catalog: Catalog, place: str) -> Sketch:
     problems: list[Problem] = []
     roles = _section(
-        outline.roles, f"{place}.roles", 64, problems, lambda v, p: decode(Role, v, p), _ROLE_NAME
+        outline.roles, f"{place}.roles", 64, problems, lambda v, p: decode(Role, v, p), ROLE_NAME
     )
     layouts = _section(
         outline.layouts, f"{place}.layouts", MAX_LAYOUTS, problems, lambda v, p: _layout(v, p, catalog, roles)
