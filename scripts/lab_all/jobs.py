@@ -6,28 +6,58 @@ import multiprocessing
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from multiprocessing import connection
+from multiprocessing.process import BaseProcess
 
 Job = Callable[[], None]
+ENDS = (signal.SIGTERM, signal.SIGINT)
+"""What ends make: a terminal's Ctrl-C, or a kill."""
 
 
 def side_by_side(jobs: Sequence[Job], at_once: int) -> None:
-    """Do all of them, begun in this order. Raises what one of them raised, after the others are done."""
-    with multiprocessing.Pool(at_once, _ends_once, maxtasksperchild=1) as pool:
-        _ends_once()
-        begun = [pool.apply_async(job) for job in jobs]
-        for one in begun:
-            one.wait()
-        for one in begun:
-            one.get()
+    """Do all of them, begun in this order. One that raises says so itself and stops no other.
+
+    Raises:
+        RuntimeError: One or more of them broke; after the others are done.
+
+    """
+    for number in ENDS:
+        signal.signal(number, _end)
+    waiting: list[BaseProcess] = [multiprocessing.get_context("fork").Process(target=_do, args=(job,)) for job in jobs]
+    running: list[BaseProcess] = []
+    broke = 0
+    try:
+        while waiting or running:
+            if waiting and len(running) < at_once:
+                _begin(waiting.pop(0), running)
+                continue
+            connection.wait([one.sentinel for one in running])
+            broke += sum(one.exitcode not in {None, 0} for one in running)
+            running = [one for one in running if one.exitcode is None]
+    finally:
+        for one in running:
+            one.terminate()
+        for one in running:
+            one.join()
+    if broke:
+        raise RuntimeError(f"{broke} of {len(jobs)} broke, as they say above")
 
 
-def _ends_once() -> None:
-    """So that labs are taken down also when make is ended, and a second signal does not end that."""
-    signal.signal(signal.SIGTERM, _end)
-    signal.signal(signal.SIGINT, _end)
+def _begin(job: BaseProcess, running: list[BaseProcess]) -> None:
+    """Signals wait meanwhile, in both: Python swallows what they raise while it settles in after a fork."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    job.start()
+    running.append(job)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
+
+
+def _do(job: Job) -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
+    job()
 
 
 def _end(number: int, frame: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Labs are taken down also when make is ended, and a second signal does not end that."""
+    for one in ENDS:
+        signal.signal(one, signal.SIG_IGN)
     sys.exit(128 + number)

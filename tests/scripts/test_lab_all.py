@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
+import time
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -108,9 +112,24 @@ def lost(path: Path) -> None:
 
 def test_jobs_are_done_side_by_side_and_one_that_breaks_stops_no_other(tmp_path: Path) -> None:
     work = [partial(lost, tmp_path / "lost"), *(partial(done, tmp_path / str(number)) for number in range(4))]
-    with pytest.raises(RuntimeError, match="did not come up"):
+    with pytest.raises(RuntimeError, match="1 of 5 broke"):
         jobs.side_by_side(work, 2)
     assert [(tmp_path / str(number)).read_text() for number in range(4)] == ["x"] * 4
+
+
+@pytest.mark.parametrize("number", jobs.ENDS)
+def test_who_ends_them_ends_them_all(number: int) -> None:
+    """Many short jobs: whatever a process is just doing, it ends, and leaves none behind."""
+    many = "from jobs import side_by_side; from os import getpid; print(0, flush=True); side_by_side([getpid] * 9999, 2)"
+    with subprocess.Popen([sys.executable, "-c", many], cwd=SCRIPTS, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          start_new_session=True) as run:  # fmt: skip
+        assert run.stdout is not None
+        run.stdout.readline()
+        time.sleep(0.5)
+        os.killpg(run.pid, number)
+        assert run.wait(60) == 128 + number
+        with pytest.raises(ProcessLookupError):
+            os.killpg(run.pid, 0)
 
 
 def test_every_shipped_scenario_gets_the_disks_of_its_roles_and_two_workloads_a_layout() -> None:
