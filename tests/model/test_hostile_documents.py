@@ -203,6 +203,11 @@ def test_every_problem_is_told_at_once() -> None:
     assert len(refusal(json.dumps(bad))) >= 3
 
 
+def test_a_role_that_cannot_be_read_is_told_once() -> None:
+    (told,) = refusal(json.dumps(with_("roles.data.count", "four")))
+    assert told.startswith("$.roles.data.count: ")
+
+
 def test_a_role_is_used_once_in_a_layout() -> None:
     assert any("twice" in line for line in refusal(json.dumps(with_(f"{MD}.journal", "@data"))))
 

@@ -226,6 +226,10 @@ _SPELLING: Final = {
 }
 
 
+Roles = Mapping[str, Role | None]
+"""None for a role that is there and cannot be read: that is said where it is, not wherever a layout stands on it."""
+
+
 class _Outline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schema: Literal["raidtui.scenario/1"]
     name: Name
@@ -268,8 +272,9 @@ def _read(outline: _Outline, catalog: Catalog, place: str) -> Sketch:
     roles = _section(
         outline.roles, f"{place}.roles", 64, problems, lambda v, p: decode(Role, v, p), ROLE_NAME
     )
+    named: Roles = {**dict.fromkeys(outline.roles), **roles}
     layouts = _section(
-        outline.layouts, f"{place}.layouts", MAX_LAYOUTS, problems, lambda v, p: _layout(v, p, catalog, roles)
+        outline.layouts, f"{place}.layouts", MAX_LAYOUTS, problems, lambda v, p: _layout(v, p, catalog, named)
     )
     workloads = _section(
         outline.workloads, f"{place}.workloads", MAX_WORKLOADS, problems, lambda v, p: _load(v, p, catalog)
@@ -306,7 +311,7 @@ def _contradictions(policy: Policy, place: str) -> Iterator[Problem]:
         yield Problem("precondition-not-zero", text, f"{place}.precondition", remedy, exit=2)
 
 
-def _layout(value: Any, place: str, catalog: Catalog, roles: Mapping[str, Role]) -> Node:
+def _layout(value: Any, place: str, catalog: Catalog, roles: Roles) -> Node:
     node = _node(value, place, catalog, roles, 1)
     if reused := _reused_roles(node, place):
         raise ProblemError(*reused)
@@ -352,7 +357,7 @@ def _load(value: Any, place: str, catalog: Catalog) -> Load:
     return Load(kind, decode(catalog.workloads[kind], options, f"{place}.{kind}"), f"{place}.{kind}")
 
 
-def _node(value: Any, place: str, catalog: Catalog, roles: Mapping[str, Role], depth: int) -> Node:
+def _node(value: Any, place: str, catalog: Catalog, roles: Roles, depth: int) -> Node:
     if depth > MAX_NESTING:
         raise fail("schema", f"layers are nested more than {MAX_NESTING} deep", place=place)
     _refuse_gone(value, place, catalog)
@@ -373,7 +378,7 @@ def _refuse_gone(value: Any, place: str, catalog: Catalog) -> None:
             raise fail(kind, message, place=f"{place}.{kind}", remedy=remedy)
 
 
-def _sources(raw: Any, place: str, catalog: Catalog, roles: Mapping[str, Role], depth: int) -> Iterator[RoleRef | Node]:
+def _sources(raw: Any, place: str, catalog: Catalog, roles: Roles, depth: int) -> Iterator[RoleRef | Node]:
     if isinstance(raw, list):
         if not raw or len(raw) > 64:
             raise fail("schema", "a list of devices has 1 to 64 entries", place=place)
@@ -389,6 +394,8 @@ def _sources(raw: Any, place: str, catalog: Catalog, roles: Mapping[str, Role], 
         if match.group(1) not in roles:
             raise fail("unknown-role", f"there is no role {match.group(1)!r}", place=place,
                        remedy=f"Roles of this scenario: {', '.join(roles) or 'none'}.")  # fmt: skip
+        if roles[match.group(1)] is None:
+            raise ProblemError
         yield RoleRef(match.group(1))
     else:
         yield _node(raw, place, catalog, roles, depth + 1)
