@@ -6,7 +6,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -120,12 +119,16 @@ def test_jobs_are_done_side_by_side_and_one_that_breaks_stops_no_other(tmp_path:
 @pytest.mark.parametrize("number", jobs.ENDS)
 def test_who_ends_them_ends_them_all(number: int) -> None:
     """Many short jobs: whatever a process is just doing, it ends, and leaves none behind."""
-    many = "from jobs import side_by_side; from os import getpid; print(0, flush=True); side_by_side([getpid] * 9999, 2)"
+    many = """
+from functools import partial
+from os import getpid
+from jobs import side_by_side
+side_by_side([partial(print, flush=True), *[getpid] * 9999], 2)
+"""
     with subprocess.Popen([sys.executable, "-c", many], cwd=SCRIPTS, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           start_new_session=True) as run:  # fmt: skip
         assert run.stdout is not None
         run.stdout.readline()
-        time.sleep(0.5)
         os.killpg(run.pid, number)
         assert run.wait(60) == 128 + number
         with pytest.raises(ProcessLookupError):
