@@ -3,6 +3,8 @@
 import json
 from collections import Counter
 
+import pytest
+
 from raidtui.results.imports import Source
 from raidtui.results.imports.document import read_table
 from raidtui.results.lint import lint
@@ -97,3 +99,53 @@ def test_a_label_that_is_not_its_command_is_told_once_with_its_line():
     assert places(TEXT.format(block="65536B").replace("r: (g", "r qd1: (g")) == [("label-command", "r qd1 (x.txt:1)")]
     job = report(bs="4k").replace('"a"', '"read 64k"')
     assert ("label-command", "read 64k (x.json: $.jobs[0])") in places(job, "x.json")
+
+
+OLDEST = """random-write: (g=0): rw=randwrite, bs=8K-8K/8K-8K, ioengine=sync, iodepth=1
+fio 1.57
+random-write: (groupid=0, jobs=5): err= 0: pid=2447
+  write: io=596856KB, bw=56946KB/s, iops=7118 , runt= 10481msec
+     lat (usec): min=67 , max=944937 , avg=645.46, stdev=4647.69
+"""
+
+
+def test_the_oldest_fio_puts_spaces_before_its_commas():
+    table = read_table(Source("x.txt", OLDEST.encode()))
+    assert [(f.metric, f.value) for f in table.figures] == [("iops", 7118), ("bandwidth", 56946), ("latency", 645.46)]
+    assert codes(OLDEST) == {}
+    assert codes(OLDEST.replace("56946KB", "46946KB")) == {"iops-bandwidth": 1}
+    in_bytes = OLDEST.replace("bw=56946KB/s, iops=7118", "bw=286105 B/s, iops=34")
+    assert codes(in_bytes) == {}
+    assert codes(in_bytes.replace("286105", "386105")) == {"iops-bandwidth": 1}
+
+
+def test_what_a_page_took_the_spaces_away_from_is_read():
+    fio = TEXT.format(block="65536B")
+    for text, changed in ((fio, ("62.5MiB", "82.5MiB")), (PG, ("20712.881", "2712.881"))):
+        flush = "\n".join(" ".join(line.split()) for line in text.splitlines())
+        assert codes(flush) == {}
+        assert codes(flush.replace(*changed)) == {"iops-bandwidth": 1}
+
+
+@pytest.mark.parametrize("line", [
+    "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 13.356 s, 80.4 MB/s",
+    "1073741824 bytes (1,1 GB) copied, 13,356 s, 80,4 MB/s",
+    "1073741824 Bytes (1,1 GB, 1,0 GiB) kopiert, 13,356 s, 80,4 MB/s",
+    "1073741824 bytes (1,1 GB) copiados, 13,356 s, 80,4 MB/s",
+    "1073741824 octets (1,1 GB, 1,0 GiB) copiés, 13,356 s, 80,4 MB/s",
+    "1073741824 байт (1,1 GB, 1,0 GiB) скопирован, 13,356 s, 80,4 MB/s",
+    "скопировано 1073741824 байта (1,1 GB), 13,356 c, 80,4 MB/c",
+    "1073741824 字节 (1.1 GB, 1.0 GiB) 已复制，13.356 s，80.4 MB/s",
+    "1073741824字节(1.1 GB)已复制，13.356 秒，80.4 MB/秒",
+])  # fmt: skip
+def test_dd_speaks_every_language(line):
+    table = read_table(Source("x.txt", line.encode()))
+    assert [f.value for f in table.figures] == [1073741824, 13.356, 80.4]
+    assert codes(line) == {}
+    assert codes(line.replace("80", "130")) == {"iops-bandwidth": 1}
+
+
+def test_iozone_may_be_run_with_several_record_sizes():
+    several = IOZONE.replace("-r 4k", "-r 4k -r 64k")
+    assert codes(several) == {}
+    assert codes(IOZONE) == {"label-command": 1}

@@ -140,8 +140,9 @@ def _dd(text: str) -> Said | None:
 
 
 def _iozone(text: str) -> Said | None:
-    match = re.search(r"\s-r\s*(\d+)([kKmM]?)", text)
-    return Said(int(match.group(1)) * (1 << 20 if match.group(2) in ("m", "M") else 1 << 10) if match else None)
+    records = re.findall(r"\s-r\s*(\d{1,9})([kKmM]?)", text)
+    sizes = {int(size) << (20 if unit in ("m", "M") else 10) for size, unit in records}
+    return Said(sizes.pop() if len(sizes) == 1 else None)
 
 
 def _vdbench(text: str) -> Said | None:

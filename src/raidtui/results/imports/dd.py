@@ -1,4 +1,4 @@
-"""What dd says at its end: how much, how long, how fast; and the command, where the file shows it."""
+"""What dd says at its end, in any language: how much, how long, how fast; and the command, where the file shows it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from raidtui.results.imports.tables import Building, TableReader, lines_of, stem
 from raidtui.results.labels import read_command
 from raidtui.results.published import read_number
 
+_WORD: Final = r"[^\W\d_]+"
 _COPIED: Final = re.compile(
-    r"\s*(\d+) bytes?(?: \([^)]*\))? copied, ([\d.,]+(?:e[-+]?\d+)?) s(?:ec(?:onds)?)?, ([\d.,]+) ([kKMG]?i?B)/s\s*"
+    rf"\s*(?:{_WORD} )?(\d+) ?{_WORD}(?: ?[(（][^()（）]*[)）] ?(?:{_WORD})?| {_WORD})(?: {_WORD})?[,，、] ?"
+    r"([\d.,]+(?:e[-+]?\d+)?) ?(?:s(?:ec(?:onds)?)?|[сc秒])[,，、] ?([\d.,]+) ?([kKMG]?i?B)/[sсc秒]\s*"
 )
+"""`1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.1 s, 511 MB/s`."""
 _TRANSFERRED: Final = re.compile(r"\s*(\d+) bytes transferred in ([\d.]+) secs? \((\d+) bytes/sec\)\s*")
 _COMMAND: Final = re.compile(r"(?:^|[\s#$>+])(dd (?=\S*=).*)$")
 _UNITS: Final = {"B": "B/s", "kB": "kB/s", "KB": "kB/s", "MB": "MB/s", "GB": "GB/s", "KiB": "KiB/s", "MiB": "MiB/s",
@@ -42,9 +45,11 @@ def add(making: Building, text: str, name: str) -> None:
         )  # fmt: skip
         workload = making.workload(f"dd {count}" if count > 1 else "dd", asked)
         making.add(layout, workload, "amount", read_number(match.group(1)), "B", place, match.group(1))
-        making.add(layout, workload, "time", read_number(match.group(2)), "s", place, match.group(2))
+        # It groups no digits: a comma is the point of its language, also before three of them.
+        seconds, rate = (text.replace(",", ".") for text in match.group(2, 3))
+        making.add(layout, workload, "time", read_number(seconds), "s", place, seconds)
         if rate_unit:
-            making.add(layout, workload, "bandwidth", read_number(match.group(3)), rate_unit, place, match.group(3))
+            making.add(layout, workload, "bandwidth", read_number(rate), rate_unit, place, rate)
         command = ""
 
 

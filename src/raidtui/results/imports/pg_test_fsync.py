@@ -17,7 +17,7 @@ _SECTIONS: Final = (
     ("Non-", "not durable", 1),
 )
 """How a section begins, its name here, and how many writes of 8 kB an operation is; 0 where the row says it."""
-_ROW: Final = re.compile(r"\s*(\S.*?)\s{2,}([\d.]+)\s+ops/sec\s+([\d.]+)\s+usecs/op\s*")
+_ROW: Final = re.compile(r"\s*(\S.*?)\s+([\d.]+)\s+ops/sec\s+([\d.]+)\s+usecs/op\s*")
 _WRITES: Final = re.compile(r"(\d+)\s*\*\s*(\d+)kB")
 _BLOCK_BYTES: Final = 8192
 

@@ -1,4 +1,7 @@
-"""The text that fio prints, of versions 2 and 3. Version 2 wrote KB and MB and meant 1024 and 1024² bytes."""
+"""The text that fio prints, of versions 1 to 3. Before 3 it wrote KB and MB and meant 1024 and 1024² bytes.
+
+Lines count without the spaces before them: forums and pages that show text take them away.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,16 @@ from raidtui.results.published import read_number
 
 _HEAD: Final = re.compile(r"(\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?), ioengine=(\w+), iodepth=(\d+)\s*")
 _BLOCKS: Final = re.compile(r"\(([RWT])\) ([\d.]+[KMG]?i?B)-([\d.]+[KMG]?i?B)")
-_OLD_BLOCKS: Final = re.compile(r"([\d.]+[KMG]?)-([\d.]+[KMG]?)/([\d.]+[KMG]?)-([\d.]+[KMG]?)/.*")
+_OLD_BLOCKS: Final = re.compile(r"([\d.]+[KMG]?)-([\d.]+[KMG]?)/([\d.]+[KMG]?)-([\d.]+[KMG]?)(?:/.*)?")
 _JOB: Final = re.compile(r"(\S.*?): \(groupid=\d+, jobs=(\d+)\): err=\s*\d+.*")
 _FLOW: Final = re.compile(
-    r"\s+(read|write|trim)\s*: IOPS=([\d.]+[kMG]?), BW=([\d.]+)([KMG]?i?B)/s \(([\d.]+)([kMG]?B)/s\).*"
+    r"\s*(read|write|trim)\s*: IOPS=([\d.]+[kMG]?), BW=([\d.]+)([KMG]?i?B)/s \(([\d.]+)([kMG]?B)/s\).*"
 )
-_OLD_FLOW: Final = re.compile(r"\s+(read|write|trim)\s*: io=[\d.]+[KMGT]?B, bw=([\d.]+)([KMG]?B)/s, iops=([\d.]+[kMG]?),.*")
-_LATENCY: Final = re.compile(r"\s+lat \((nsec|usec|msec)\)\s*: ?min=\s*\S+, max=\s*\S+, avg=\s*([\d.]+),.*")
-_PERCENTILES: Final = re.compile(r"\s+clat percentiles \((nsec|usec|msec)\):")
+_OLD_FLOW: Final = re.compile(
+    r"\s*(read|write|trim)\s*: io=[\d.]+\s*[KMGT]?B, bw=([\d.]+)\s*([KMG]?B)/s, iops=([\d.]+[kKMG]?)\s*,.*"
+)
+_LATENCY: Final = re.compile(r"\s*lat \((nsec|usec|msec)\)\s*: ?min=\s*\S+\s*, max=\s*\S+\s*, avg=\s*([\d.]+)\s*,.*")
+_PERCENTILES: Final = re.compile(r"\s*clat percentiles \((nsec|usec|msec)\):")
 _PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[\s*(\d+)\]")
 _TIMES: Final = {"nsec": "ns", "usec": "us", "msec": "ms"}
 _OLD_UNITS: Final = {"B": "B/s", "KB": "KiB/s", "MB": "MiB/s", "GB": "GiB/s"}
