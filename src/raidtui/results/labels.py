@@ -10,6 +10,12 @@ from raidtui.model.table import Pattern
 
 MAX_CHARACTERS: Final = 4000
 _SIZE: Final = re.compile(r"(?<![\w.])(\d{1,7}(?:\.\d)?)\s?([kKmMgGкКмМ])(?:i?[bBбБ])?(?![\w%/])")
+_OF_THE_LAYOUT: Final = re.compile(
+    r"(?<![\w.])\d{1,7}\s?[kKmM](?:i?[bB])?[ -](?:chunks?|stripes?|recordsize|volblocksize)(?![a-z])"
+    r"|(?<![a-z])(?:chunk|stripe|recordsize|volblocksize)(?:[ -]?size)?\s?[=: ]\s?\d{1,7}\s?[kKmM](?:i?[bB])?(?![\w%/])",
+    re.IGNORECASE,
+)
+"""Sizes in a label that are not those of operations."""
 _FACTOR: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "к": 1 << 10, "м": 1 << 20}
 _QUEUE: Final = re.compile(r"(?<![a-z])(?:qd|(?:io[ _-]?|queue[ _-]?)?depth|q)\s*[=:]?\s*(\d{1,6})(?!\d)", re.IGNORECASE)
 _JOBS: Final = re.compile(
@@ -32,10 +38,16 @@ _PERCENTS: Final = (
 )
 _HALVES: Final = re.compile(r"(?<![\d.])(\d{1,2})\s?[/:]\s?(\d{1,2})(?![\d.])")
 _OTHER_HALVES: Final = re.compile(r"writes?\s*[/:,]\s*read|seq", re.IGNORECASE)
-_READ: Final = re.compile(r"(?<![a-z])(?:rand|rnd|seq|re|f)?read|чтени|lecture|lesen|读", re.IGNORECASE)
-_WRITE: Final = re.compile(r"(?<![a-z])(?:rand|rnd|seq|re|f)?writ|запис|recording|écriture|schreib|写", re.IGNORECASE)
-_RANDOM: Final = re.compile(r"(?<![a-z])(?:rand|rnd)|случайн|aléatoire|zufäll|随机", re.IGNORECASE)
-_SEQUENTIAL: Final = re.compile(r"(?<![a-z])seq|последоват|линейн|linear|séquen|顺序", re.IGNORECASE)
+_READ: Final = re.compile(
+    r"(?<![a-z])(?:rand|rnd|seq|re|f)?read|чтени|lecture|lesen|lectura|leitura|lettura|读|讀", re.IGNORECASE
+)
+_WRITE: Final = re.compile(
+    r"(?<![a-z])(?:rand|rnd|seq|re|f)?writ|запис|recording|écriture|schreib|escrit|gravação|scrittura|写|寫", re.IGNORECASE
+)
+_RANDOM: Final = re.compile(r"(?<![a-z])(?:rand|rnd)|случайн|aléatoire|zufäll|aleat[oó]ri|casuale|随机|隨機", re.IGNORECASE)
+_SEQUENTIAL: Final = re.compile(
+    r"(?<![a-z])seq|последоват|линейн|linear|séquen|secuen|sequen[cz]|顺序|順序|循序", re.IGNORECASE
+)
 _LARGEST_BLOCK: Final = 64 << 20
 """A larger size in a label is that of a file or a volume."""
 
@@ -61,6 +73,7 @@ def read_label(label: str) -> Said:
         if (match := pattern.search(text)) is not None:
             percents.setdefault(name, float(match.group(1)))
             text = text[: match.start()] + " " + text[match.end() :]
+    text = _OF_THE_LAYOUT.sub(" ", text)
     sizes = {size for number, unit in _SIZE.findall(text) if (size := _bytes(number, unit)) <= _LARGEST_BLOCK}
     threads, depth = _threads_and_depth(text)
     fsync = _number(_FSYNC, text)

@@ -28,10 +28,10 @@ class Slip(NamedTuple):
 SLIPS: Final = (
     Slip(1.024, "a number in GB/s was made MB/s by multiplying with 1024 instead of 1000", ("MB/s",)),
     Slip(1.024, "MiB/s were made GiB/s by dividing by 1000 instead of 1024", ("GiB/s",)),
+    Slip(1 / 1.048576, "it is MiB/s (2²⁰ bytes), not MB/s (10⁶ bytes)", ("MB/s",)),
     Slip(1 / 1.024, "KiB/s were made MB/s by dividing by 1000", ("MB/s",)),
     Slip(1 / 1.024, "it is KiB/s (1024 bytes), not kB/s (1000 bytes)", ("kB/s",)),
     Slip(1.024, "it is kB/s (1000 bytes), not KiB/s (1024 bytes)", ("KiB/s",)),
-    Slip(1 / 1.048576, "it is MiB/s (2²⁰ bytes), not MB/s (10⁶ bytes)", ("MB/s",)),
     Slip(1.048576, "it is MB/s (10⁶ bytes), not MiB/s (2²⁰ bytes)", ("MiB/s",)),
     Slip(1 / 1.073741824, "it is GiB/s (2³⁰ bytes), not GB/s (10⁹ bytes)", ("GB/s",)),
     Slip(1.073741824, "it is GB/s (10⁹ bytes), not GiB/s (2³⁰ bytes)", ("GiB/s",)),
