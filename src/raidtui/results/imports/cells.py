@@ -16,6 +16,7 @@ MAX_COLUMNS: Final = 1000
 _RULE: Final = re.compile(r"[\s|:+=-]*-{2,}[\s|:+=-]*")
 _DIRECTIVE: Final = re.compile(r"\s*#\s*([A-Za-z]+)(?:\s+([^:]{1,200}))?:\s*(.*)")
 _CELL: Final = re.compile(r"([~≈<>+−-]?\s?(?:\d[\d\s.,'\u00a0\u2009\u202f]*)(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?")
+_MARKED: Final = re.compile(r"(\*\*|__|\*|`)(.+)\1")
 _COUNTED: Final = re.compile(r"([kKMG])\s*(iops|io/s|ops/s|ops/sec|ops)?", re.IGNORECASE)
 _SPREAD: Final = re.compile(r"\s*(?:±|\+/-|\+-)\s*\d[\d.,]*\s?%?")
 _FOOTNOTE: Final = re.compile(r"\s*(?:[*†‡]+|\[\w{1,3}\]|\^\d)$")
@@ -142,11 +143,17 @@ def split_row(line: str, delimiter: str) -> tuple[str, ...]:
     """The cells of a line, without the quotes that they stand in."""
     if delimiter == "|":
         inner = line.strip()
-        return tuple(cell.strip() for cell in inner.removeprefix("|").removesuffix("|").split("|"))
+        return tuple(_bare(cell.strip()) for cell in inner.removeprefix("|").removesuffix("|").split("|"))
     try:
         return tuple(cell.strip() for cell in next(csv.reader(io.StringIO(line), delimiter=delimiter), ()))
     except csv.Error:
         return (line.strip(),)
+
+
+def _bare(cell: str) -> str:
+    """Without Markdown's marks for bold words and code, where they are around the whole cell."""
+    match = _MARKED.fullmatch(cell)
+    return cell if match is None or match.group(1) in match.group(2) else match.group(2).strip()
 
 
 def _unclosed(line: str, delimiter: str) -> bool:

@@ -64,7 +64,8 @@ _WORDS: Final[tuple[tuple[Role, str], ...]] = (
     ("value", r"values?|median|mean|average|avg|measured|wert|messwert|ergebnis|значение|valeur"),
     (
         "ignored",
-        r"state|status|low|high|min|max|valid|cells|reasons?|results?|notes?|comments?|remarks?|date|time ?stamp|#",
+        r"state|status|low|high|min|max|valid|cells|reasons?|results?|notes?|comments?|remarks?|date|time ?stamp|#"
+        r"|total(?: i/?o)?|amount|transferred|run ?time|duration|elapsed|dauer|laufzeit|длительность|durée",
     ),
     ("ignored", r"(?:.*\W)?(?:util(?:i[sz]ation)?|cpu|err(?:or)?|cv|usr|sys)(?:\W.*)?"),
     (
@@ -73,12 +74,15 @@ _WORDS: Final[tuple[tuple[Role, str], ...]] = (
     ),
 )
 _BLOCK: Final = re.compile(
-    r"(?:bs|blocks?|block ?size|record(?: ?size| ?length)?|reclen|request ?size|i/?o ?size|xfersize|размер блока)"
+    r"(?:bs|blocks?|block ?size|record(?: ?size| ?length)?|reclen|(?:request|object|transfer) ?size|i/?o ?size|xfersize"
+    r"|размер блока)"
     r"\W*(bytes|b|kib|kb|k|mib|mb|m)?\W*"
 )
 _RATE: Final = re.compile(
-    r"(?<![A-Za-z])([kKmMgG]?)(i?)(?:([bB])(?:yte)?s?|(bit)s?|(o))\s?(?:/|per |p)?\s?s(?:ec(?:ond)?)?(?![A-Za-z])"
+    r"(?<![A-Za-z])([kKmMgG])?(i?)(?:([bB])(?:yte)?s?|(bit)s?|(o))\s?(?(1)(?:/|per |p)?|(?:/|per |p))\s?s(?:ec(?:ond)?)?"
+    r"(?![A-Za-z])"
 )
+"""Without a letter before it, something must stand between the two: `bs` is a block size."""
 _CYRILLIC_RATE: Final = re.compile(r"(?<!\w)([кКмМгГ])(?:и)?[бБ](?:айт)?/[сc](?!\w)")
 _BANDWIDTH: Final = re.compile(r"(?:.*\W)?(?:bw|bandwidth|throughput|transfer|speed|débit|скорость)(?:\W.*)?")
 _BARE_SIZE: Final = re.compile(r"(?<![A-Za-z])([kKmMgG])(i?)[bB](?![A-Za-z])")
@@ -86,6 +90,9 @@ _TIMES: Final = ((r"µs|μs|us(?:ec)?|microseconds?|мкс", "us"), (r"ms(?:ec)?
                  (r"s(?:ec)?|seconds?", "s"))  # fmt: skip
 _STATISTICS: Final = (("p99.9", r"p99\.9|99\.9"), ("p99", r"p99|99(?:th| ?%)"), ("p50", r"p50|median|50(?:th| ?%)"),
                       ("max", r"\bmax"), ("mean", r"mean|avg|average"))  # fmt: skip
+_OTHER_STATISTIC: Final = re.compile(r"p\d|\d ?(?:th|%)|percentil|\bmin|std|dev")
+_SO_MUCH: Final = re.compile(r"(?<![\w.])\d{1,3}(?:[.,]\d+)?%|\(\d{1,3}(?:[.,]\d+)?\s?%[^()]*\)")
+"""`pool (84% full)`, `70% read`: a percentage of its own, not that of the numbers below."""
 _SHARE: Final = re.compile(r"%|\bpct\b|percent|\bshare\b|relative|процент", re.IGNORECASE)
 _EQUALS: Final = re.compile(r"(?:(.*?)\s*,?\s*)?%?\s*\(?([^=%()]+?)\s*=\s*100\s*%?\)?", re.IGNORECASE)
 _OF: Final = re.compile(r"(?:%|pct|percent|share|relative|vs\.?)\s*(?:of|to|vs\.?|from|от)?\s+(.+)", re.IGNORECASE)
@@ -124,7 +131,7 @@ def rate_unit(text: str) -> str:
         return {"к": "kB/s", "м": "MB/s", "г": "GB/s"}[match.group(1).lower()]
     if (match := _RATE.search(text)) is None:
         return ""
-    prefix, binary, letter, bits, _ = match.groups()
+    prefix, binary, letter, bits, _ = match.groups(default="")
     if bits or (letter == "b" and prefix.isupper()):
         return {"M": "Mbit/s", "G": "Gbit/s"}.get(prefix.upper(), "")
     if binary:
@@ -140,10 +147,11 @@ def _figure(plain: str, lowered: str) -> Heading | None:
     direction = _direction(lowered)
     if re.fullmatch(r"(?:.*\W)?(?:k ?iops|iops|ops(?:/| per )s(?:ec)?|tps)(?:\W.*)?", lowered):
         return Heading("figure", plain, "iops", "kIOPS" if _THOUSANDS.search(lowered) else "IOPS", direction=direction)
-    if _LATENCY.search(lowered) or re.fullmatch(r"p\d\d(?:\.\d+)?\W.*", lowered):
+    if _LATENCY.search(lowered) or re.fullmatch(r"p\d\d(?:\.\d+)?(?:\W.*)?", lowered):
         unit = next((name for pattern, name in _TIMES if re.search(rf"(?<![a-zµμ])(?:{pattern})(?![a-z])", lowered)), "")
-        statistic = next((name for name, pattern in _STATISTICS if re.search(pattern, lowered)), "mean")
-        return Heading("figure", plain, "latency", unit, statistic, direction) if unit else Heading("ignored", plain)
+        other = "" if _OTHER_STATISTIC.search(lowered) else "mean"
+        statistic = next((name for name, pattern in _STATISTICS if re.search(pattern, lowered)), other)
+        return Heading("figure", plain, "latency", unit, statistic, direction) if statistic else Heading("ignored", plain)
     unit = rate_unit(plain)
     if unit or _BANDWIDTH.fullmatch(lowered):
         if not unit and (size := _BARE_SIZE.search(plain)) is not None:
@@ -170,7 +178,7 @@ def _share(plain: str) -> Heading | None:
     if (change := _CHANGE.fullmatch(plain)) is not None:
         of = (change.group(1) or "").strip(" ,")
         return Heading("share", plain, "share", "%", of="" if of.lower() in _ANY_BASELINE else of, change=True)
-    if not _SHARE.search(plain):
+    if not _SHARE.search(_SO_MUCH.sub(" ", plain)):
         versus = re.fullmatch(r"(?:vs\.?|rel(?:ative)?\.? to)\s+(.+)", plain, re.IGNORECASE)
         return Heading("share", plain, "share", "", of=versus.group(1)) if versus else None
     named = _OF.fullmatch(plain) or _VERSUS.fullmatch(plain)

@@ -18,7 +18,7 @@ from raidtui.results.imports.grouped import regrouped
 from raidtui.results.imports.headings import rate_unit, read_heading
 from raidtui.results.imports.table_block import Block
 from raidtui.results.imports.table_columns import plain
-from raidtui.results.imports.tables import Building, TableReader, lines_of, stem
+from raidtui.results.imports.tables import Building, TableReader, lines_of, stem, unreadable
 from raidtui.results.imports.unmatched import no_such, refuse_unmatched
 from raidtui.results.likes import likes
 
@@ -56,7 +56,7 @@ def add(making: Building, text: str, name: str) -> None:
         if previous and len(block[0].cells) == len(previous[0].cells) and any(map(read_cell, block[0].cells[1:])):
             block.insert(0, previous[0])
         previous = block
-        Block(making, block, name, settings, mapping).read()
+        Block(making, _without_wider(making, block, name), name, settings, mapping).read()
     making.figures[before:] = regrouped(making.figures[before:], making.workloads)
     _commands(making, directives, name)
     _baselines(making, next((d for d in directives[::-1] if d.word == "baseline" and not d.subject and d.text), None), name)
@@ -66,6 +66,21 @@ def add(making: Building, text: str, name: str) -> None:
     for one in directives:
         if one.word == "claim" and (place := f"{name}:{one.line}") not in understood:
             making.note(f"{place}: No bound, or not of what, was understood in this claim; it was held against nothing.")
+
+
+def _without_wider(making: Building, block: list[Row], name: str) -> list[Row]:
+    """Without rows that have cells beyond the headings: their numbers would be taken for those of other columns.
+
+    Raises ProblemError where most rows are so: their headings are not what stands above them.
+    """
+    columns = len(block[0].cells)
+    wider = [row for row in block[1:] if any(row.cells[columns:])]
+    for row in wider:
+        message = f"the row has {len(row.cells)} cells, the first one of its table {columns}"
+        if 2 * len(wider) > len(block) - 1:
+            raise unreadable(f"{name}:{row.line}", message, "Every column needs a heading, and a comma in a number quotes.")
+        making.note(f"{name}:{row.line}: {message}; it was not read.")
+    return [row for row in block if row not in wider]
 
 
 def _commands(making: Building, directives: Sequence[Directive], name: str) -> None:

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from raidtui.model.problem import ProblemError
-from raidtui.model.table import Asked, Subject
-from raidtui.results.imports.cells import Row, mapped, read_cell
+from raidtui.model.table import TIME_UNITS, Asked, Subject
+from raidtui.results.imports.cells import NOTHING, Row, mapped, read_cell
 from raidtui.results.imports.headings import Heading, rate_unit, read_heading, residual
 from raidtui.results.imports.table_columns import (
     Columns,
@@ -42,6 +42,9 @@ _WHERE_UNITS_STAND: Final = (
 _BUILDS: Final = re.compile(r"^(?:sudo\s+)?(?:/\S*/)?(?:mdadm|lvcreate|vgcreate|pvcreate|zpool|zfs|mkfs|cryptsetup)[\s.]")
 """Commands that make a layout; all others run a workload."""
 _EXPONENT: Final = re.compile(r"(?<=\d)[eE][-+]?\d+[kKMG]?$")
+_LABELS: Final = ("layout", "workload", "block", "unknown", "metric")
+_VERSUS: Final = re.compile(r"(.+?)\s+(?:vs\.?|versus)\s+(.+)", re.IGNORECASE)
+_BEGINS_AS_NUMBER: Final = re.compile(r"[~≈<>+−-]?\s?\d")
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
 
@@ -54,31 +57,59 @@ class Block:
         self._making, self._name, self._settings = making, name, settings
         self._rows = rows
         roles = mapped(rows[0].cells, mapping)
-        headings = {index: read_heading(cell) for index, cell in enumerate(rows[0].cells)}
+        headings = {i: self._told_by_cells(i, read_heading(cell)) for i, cell in enumerate(rows[0].cells)}
         if not any(heading.role in ("value", "figure") for heading in headings.values()):
             headings |= results_of(headings)
         headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
-        headings = {index: self._signed(index, heading) for index, heading in headings.items()}
+        headings = {index: self._signed(index, self._timed(index, heading)) for index, heading in headings.items()}
+        if headings[0].role == "ignored" and not any(heading.role in _LABELS for heading in headings.values()):
+            headings[0] = headings[0]._replace(role="unknown")
         self._columns = Columns(headings)
         self._with_words: set[int] = set()
         self._figures = self._columns.of("figure", "share")
         self._directions = {h.direction for h in headings.values() if h.role == "figure"}
         self._directions |= {figure.direction for figure in making.figures}
         self._taken = {(f.layout, f.workload, f.metric, f.direction) for f in making.figures if f.metric != "share"}
+        self._again: dict[tuple[str, str], str] = {}
+        """By layout and workload: what the layout is called where an earlier table of the file has measured it so."""
 
     def read(self) -> None:
+        before = len(self._making.figures)
         named = self._columns.of("value") and self._columns.of("unit", "metric")
         figures = any(index and heading.role == "figure" for index, heading in self._columns.headings.items())
         if named or figures or self._shares_alone():
             self._long()
         else:
             self._wide()
+        if self._again:
+            self._rename_shares(before)
 
     def _shares_alone(self) -> bool:
         """Rows of a layout, a workload and its percentage."""
         layouts = self._columns.of("layout")
         numbers = any(read_cell(self._cell(row, i)) for row in self._rows[1:] for i in layouts)
         return bool(layouts and self._columns.of("workload") and self._columns.of("share")) and not numbers
+
+    def _told_by_cells(self, index: int, heading: Heading) -> Heading:
+        """What only the cells tell: a layout called Baseline from names of baselines, `a vs b` in percent from a label."""
+        cells = [cell for row in self._rows[1:] if (cell := read_cell(self._cell(row, index))) is not None]
+        if heading.role == "baseline" and cells:
+            return heading._replace(role="unknown")
+        both = _VERSUS.fullmatch(heading.text)
+        if heading.role == "unknown" and both is not None and cells and all(cell.unit == "%" for cell in cells):
+            return Heading("share", heading.text, "share", "%", of=both.group(2), other=both.group(1))
+        return heading
+
+    def _timed(self, index: int, heading: Heading) -> Heading:
+        """A column of latencies has its unit in the heading or behind the numbers; without one it says nothing."""
+        if heading.metric != "latency" or heading.unit:
+            return heading
+        cells = [cell for row in self._rows[1:] if (cell := read_cell(self._cell(row, index))) is not None]
+        if any(cell.unit in TIME_UNITS for cell in cells):
+            return heading
+        if cells:
+            self._making.note(f"{self._name}:{self._rows[0].line}: nothing says which unit {heading.text!r} has; not read.")
+        return heading._replace(role="ignored")
 
     def _signed(self, index: int, heading: Heading) -> Heading:
         """A column of percentages with + and - says how much more or less; one of such words without them, nothing."""
@@ -117,12 +148,12 @@ class Block:
             workload = "" if names and rows_are_layouts else self._workload(row, labels)
             for index, heading in self._measured(row):
                 if index not in names and heading.role == "share" and names and not rows_are_layouts:
-                    self._share_column(row, index, heading, list(names.values()))
+                    self._share_column(row, index, heading, names, workload)
+                elif rows_are_layouts and (index in names or corner):
+                    whose = self._layout_key(self._cell(row, 0)) if corner else layout
+                    self._put(whose, self._workload(row, [], names.get(index, only)), heading, row, index)
                 elif index not in names:
                     self._put(layout, workload or self._workload(row, labels, only), heading, row, index)
-                elif rows_are_layouts:
-                    whose = self._layout_key(self._cell(row, 0)) if corner else layout
-                    self._put(whose, self._workload(row, [], names[index]), heading, row, index)
                 else:
                     self._put(self._layout_key(names[index]), workload, heading, row, index)
 
@@ -158,8 +189,10 @@ class Block:
             yield index, self._columns.headings[index]
         named = " ".join(self._cell(row, i) for i in self._columns.of("metric", "unit"))
         for index in self._columns.of("value"):
-            heading = read_heading(named)
-            if heading.role in ("figure", "share"):
+            heading: Heading | None = read_heading(named)
+            if not named and (cell := read_cell(self._cell(row, index))) is not None and cell.unit:
+                heading = of_unit(cell.unit, self._columns.headings[index].text)
+            if heading is not None and heading.role in ("figure", "share"):
                 yield index, heading
 
     def _wide(self) -> None:
@@ -170,26 +203,38 @@ class Block:
         rows_are_layouts = first.role == "layout" or (
             first.role == "unknown" and self._rows_are_layouts([self._columns.headings[i].text for i in values])
         )
-        raw = [self._columns.headings[i].text for i in values if self._columns.headings[i].role != "share"]
+        words = [i for i in values if self._has_words(i)]
+        values = [i for i in values if i not in words]
+        raw = {i: self._columns.headings[i].text for i in values if self._columns.headings[i].role != "share"}
         twice = self._told_twice()
         for row in self._rows[1:]:
+            name = self._cell(row, 0)
+            own_words = (name if rows_are_layouts else twice.get(name, name), *(self._cell(row, i) for i in words))
+            row_label = " ".join(filter(None, own_words))
             for index in values:
                 heading = self._columns.headings[index]
                 if heading.role == "share" and not rows_are_layouts:
-                    self._share_column(row, index, heading, raw)
+                    self._share_column(row, index, heading, raw, self._workload(row, [], row_label))
                     continue
                 cell = read_cell(self._cell(row, index))
                 if cell is None:
+                    self._note_words(row, index)
                     continue
-                layout = self._layout_key(self._cell(row, 0) if rows_are_layouts else heading.text)
-                label = heading.text if rows_are_layouts else self._cell(row, 0)
-                workload = self._workload(row, [], twice.get(label, label))
+                layout = self._layout_key(row_label if rows_are_layouts else heading.text)
+                label = heading.text if rows_are_layouts else name
+                workload = self._workload(row, [], twice.get(label, label) if rows_are_layouts else row_label)
                 own = next((unit_of(text) or text for i in self._columns.of("unit") if (text := self._cell(row, i))), "")
                 said = cell.unit or rate_unit(heading.text) or unit_of(label) or own or unit
                 known = of_unit(said, heading.text)
                 if known is None:
                     raise self._unitless(row, cell.text)
                 self._put(layout, workload, known, row, index)
+
+    def _has_words(self, index: int) -> bool:
+        """Whether a column says more of its row, and measures nothing."""
+        cells = [cell for row in self._rows[1:] if (cell := self._cell(row, index)).lower() not in NOTHING]
+        role = self._columns.headings[index].role
+        return role in ("unknown", "layout", "workload") and bool(cells) and not any(map(_BEGINS_AS_NUMBER.match, cells))
 
     def _unitless(self, row: Row, text: str) -> ProblemError:
         place = f"{self._name}:{row.line}"
@@ -200,21 +245,40 @@ class Block:
         bare = {label: residual(label) for row in self._rows[1:] if unit_of(label := self._cell(row, 0))}
         return {label: name for label, name in bare.items() if name and list(bare.values()).count(name) > 1}
 
-    def _share_column(self, row: Row, index: int, heading: Heading, raw: Sequence[str]) -> None:
+    def _share_column(self, row: Row, index: int, heading: Heading, raw: Mapping[int, str], workload: str) -> None:
         """A column of percentages beside columns of numbers: whose it is, and of whose, where there is but one answer."""
+        names = list(raw.values())
         shares = [self._columns.headings[i] for i in self._columns.of("share")]
-        whose = {id(one): named(one.other, raw) or residual(one.other) or own_name(one, raw) for one in shares}
+        whose = {id(one): named(one.other, names) or residual(one.other) or own_name(one, names) for one in shares}
         layout, of = whose[id(heading)], heading.of
+        if not layout and not of and len(set(names)) == 2:
+            of, layout = self._direction(index, heading, raw)
         if not layout:
-            others = [name for name in raw if not of or plain(of) not in plain(name)]
+            others = [name for name in names if not of or plain(of) not in plain(name)]
             layout = others[-1] if len(others) == 1 or (len(others) == 2 and not of) else ""
         if not of:
-            bases = [name for name in raw if name not in whose.values() and name != layout]
+            bases = [name for name in names if name not in whose.values() and name != layout]
             of = bases[0] if len(bases) == 1 else ""
         if layout:
-            self._put(layout, self._workload(row, [], self._cell(row, 0)), heading._replace(of=of), row, index)
+            self._put(layout, workload, heading._replace(of=of), row, index)
         else:
             self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whose percentages {heading.text!r} are.")
+
+    def _direction(self, index: int, heading: Heading, raw: Mapping[int, str]) -> tuple[str, str]:
+        """Of two layouts, the one that is 100 % and the other: the second is measured by the first unless most numbers say
+        that it is the other way round.
+        """
+        first, second = dict.fromkeys(raw.values())
+        columns = [next(i for i, name in raw.items() if name == wanted) for wanted in (first, second)]
+        backward = 0
+        for row in self._rows[1:]:
+            share, one, other = (read_cell(self._cell(row, i)) for i in (index, *columns))
+            if share is None or one is None or other is None or not one.number.value or not other.number.value:
+                continue
+            said = share.number.value + (100 if heading.change else 0)
+            ratio = other.number.value / one.number.value
+            backward += 1 if abs(said - 100 / ratio) < abs(said - 100 * ratio) else -1
+        return (second, first) if backward > 0 else (first, second)
 
     def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:
         cell = read_cell(self._cell(row, index))
@@ -228,6 +292,9 @@ class Block:
         text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
         if unit == "fraction":
             unit, number, text = "%", number._replace(value=round(100 * number.value, 6)), f"{100 * number.value:g}"
+        if metric == "latency" and unit not in TIME_UNITS:
+            self._making.note(f"{self._name}:{row.line}: nothing says which unit {cell.text!r} has; not read.")
+            return
         if not unit and metric != "share":
             raise self._unitless(row, cell.text)
         if (unit == "%") != (metric == "share"):
@@ -236,7 +303,7 @@ class Block:
             number = number._replace(value=round(100 + number.value, 6))
             text = f"{number.value:g}"
         if metric != "share" and (layout, workload, metric, heading.direction) in self._taken:
-            layout = self._layout_key(f"{self._rows[0].cells[0]} {layout}".strip())
+            layout = self._called_again(layout, workload, metric, heading.direction)
         of = self._cell_of(row) or heading.of if metric == "share" else ""
         # Of a share, the word is one of the workload where no numbers are told apart by it.
         direction = heading.direction if metric != "share" or heading.direction in self._directions else ""
@@ -244,12 +311,35 @@ class Block:
         self._making.add(layout, workload, metric, number, unit, f"{self._name}:{row.line}", text, of=of,
                          direction=direction, statistic=heading.statistic, round=max(1, round_))  # fmt: skip
 
+    def _called_again(self, layout: str, workload: str, metric: str, direction: str) -> str:
+        """Another name for a layout that an earlier table of the file has measured under this workload."""
+        name = again = f"{self._rows[0].cells[0]} {layout}".strip()
+        number = 1
+        while (again, workload, metric, direction) in self._taken:
+            number += 1
+            again = f"{name} #{number}"
+        self._again[layout, workload] = self._layout_key(again)
+        return self._again[layout, workload]
+
+    def _rename_shares(self, before: int) -> None:
+        """Percentages beside numbers of layouts with another name are of these."""
+        figures = self._making.figures
+        for index, figure in enumerate(figures[before:], before):
+            if figure.metric == "share":
+                layout, of = (self._again.get((name, figure.workload), name) for name in (figure.layout, figure.of))
+                figures[index] = msgspec.structs.replace(figure, layout=layout, of=of)
+
     def _refuse_words(self, row: Row, index: int) -> None:
         """Words where a number belongs are refused by name; signs for nothing are not."""
         text = self._cell(row, index)
         mantissa = _EXPONENT.sub("", text)
         if any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in mantissa):
             raise unreadable(f"{self._name}:{row.line}", f"{text!r} is no number")
+        self._note_words(row, index)
+
+    def _note_words(self, row: Row, index: int) -> None:
+        """Cells with digits that are no number, once for each column."""
+        text = self._cell(row, index)
         if any(sign.isdigit() for sign in text) and index not in self._with_words:
             self._with_words.add(index)
             self._making.note(f"{self._name}:{row.line}: {text!r} is no number; such cells of its column were not read.")
