@@ -136,6 +136,11 @@ def test_percentages_of_a_second_table_are_of_its_own_numbers():
     assert (found.where, found.computed) == ("layout raid5 #2, randread 4k (found.txt:11)", 50)
 
 
+def test_a_percentage_is_of_the_numbers_in_its_own_line():
+    (found,) = lint(read(TWICE.replace("-1.42%", "-0.64%").replace("0.02%", "22.0%")))
+    assert (found.where, found.computed) == ("850-pro-ext4, Random read (found.txt:4)", 100.02)
+
+
 def test_first_column_of_sources_names_what_was_measured():
     table = read("| Source | IOPS | BW |\n|---|---|---|\n| **ours** | 1.9k | 7.9 MB/s |\n| theirs | 13.1k | 51 MB/s |\n")
     assert [(f.workload, f.value) for f in table.figures if f.metric == "iops"] == [("ours", 1900), ("theirs", 13100)]

@@ -112,12 +112,12 @@ class _Index:
                 self._workload.setdefault((label, figure.metric), []).append(figure)
 
     def raws(self, share: Figure) -> list[Raw]:
-        """The pairs that it may follow from."""
+        """The pairs that it may follow from: where some stand in its own line, these."""
         label = workload_label(self._table, share.workload)
         key = (share.layout, share.of, label, share.direction)
         if key not in self._raws:
             self._raws[key] = self._found(share, label)
-        return self._raws[key]
+        return [raw for raw in self._raws[key] if share.place and raw.own.place == share.place] or self._raws[key]
 
     def _found(self, share: Figure, label: str) -> list[Raw]:
         found: list[Raw] = []
