@@ -150,3 +150,23 @@ def test_mebibytes_called_megabytes_are_told_as_such_also_of_few_digits():
     text = "pool,test,object size,Bandwidth (MB/sec),Average IOPS\nrbd,write t=48,8388608,381.954,47\n"
     (found,) = lint(read(text))
     assert found.sentence.endswith("it is MiB/s (2²⁰ bytes), not MB/s (10⁶ bytes).")
+
+
+FIBERS = """numjobs,iodepth,mode,IOPS,BW
+1,1,randwrite,163k,635 MiB/s
+1,16,randwrite,522k,2041 MiB/s
+16,1,randwrite,837k,3270 MiB/s
+16,16,randwrite,755k,2951 MiB/s
+1,1,randread,195k,761 MiB/s
+"""
+
+
+def test_a_block_size_that_nobody_wrote_down_is_that_of_all_others_of_the_kind():
+    assert codes(FIBERS) == []
+    (found,) = lint(read(FIBERS.replace("755k", "75.5k")))
+    assert found.sentence.startswith("75.5k IOPS of 4,096 bytes, like all others of their kind, are 294.9 MiB/s, not 2951")
+    assert codes(FIBERS.replace("2951 MiB", "2951 MB")) == ["unit-slip"]
+    # Two that disagree may be of another kind, and the size of another power of two may be meant.
+    assert codes(FIBERS.replace("755k", "75.5k").replace("837k", "83.9k")) == []
+    assert codes(FIBERS.replace("755k", "47.2k")) == []
+    assert codes(FIBERS.replace("761", "671")) == []

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from raidtui.model.table import Figure, Finding, Table
 from raidtui.results.lint.cells import SLACK, base, block_sizes, by_cell, factor, number, of_metric, shown, where
+from raidtui.results.lint.implied_sizes import implied_sizes
 from raidtui.results.published import Interval, interval, printed_interval
 
 SLIP_SLACK: Final = 0.0055
@@ -49,19 +50,25 @@ SLIPS: Final = (
 def check(table: Table) -> Iterator[Finding]:
     """`iops-bandwidth` and `unit-slip`, one for each bandwidth that contradicts its cell."""
     sizes = {key: block_sizes(table, key) for key in table.workloads}
+    implied = implied_sizes(table, sizes)
     for key, figures in by_cell(table).items():
+        blocks = sizes.get(key.workload) or ((implied[key],) if key in implied else ())
         for bandwidth in of_metric(figures, "bandwidth"):
-            yield from _contradicted(table, figures, bandwidth, sizes.get(key.workload, ()))
+            why = ", like all others of their kind," if key in implied else ""
+            yield from _contradicted(table, figures, bandwidth, blocks, why)
     yield from _request_sizes(table)
     yield from _one_at_a_time(table)
 
 
-def _contradicted(table: Table, figures: Sequence[Figure], bandwidth: Figure, blocks: Sequence[int]) -> Iterator[Finding]:
+def _contradicted(
+    table: Table, figures: Sequence[Figure], bandwidth: Figure, blocks: Sequence[int], why: str
+) -> Iterator[Finding]:
     """At most one finding: by its operations, else by amount and time, else by the same rate in another unit.
 
     What follows from one of several (two block sizes that were said, a cell that was published twice) is right.
     """
-    expected = list(_by_operations(table, figures, bandwidth, blocks)) or list(_by_others(table, figures, bandwidth))
+    expected = [(rate, from_what + why) for rate, from_what in _by_operations(table, figures, bandwidth, blocks)]
+    expected = expected or list(_by_others(table, figures, bandwidth))
     findings = [_judged(table, bandwidth, rate, from_what) for rate, from_what in expected]
     if findings and None not in findings and not _told_already(figures, bandwidth):
         yield from (finding for finding in findings[:1] if finding is not None)
