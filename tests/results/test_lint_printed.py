@@ -149,3 +149,24 @@ def test_iozone_may_be_run_with_several_record_sizes():
     several = IOZONE.replace("-r 4k", "-r 4k -r 64k")
     assert codes(several) == {}
     assert codes(IOZONE) == {"label-command": 1}
+
+
+STATUS = """> // Ubuntu 16.04 / Linux 4.4.0:
+> Run status group 0 (all jobs):
+>    READ: bw=54.5MiB/s (57.1MB/s), 54.5MiB/s-54.5MiB/s (57.1MB/s-57.1MB/s), io=6537MiB (6854MB), run=120002-120002msec
+>   WRITE: bw=54.5MiB/s (57.2MB/s), 54.5MiB/s-54.5MiB/s (57.2MB/s-57.2MB/s), io=6544MiB (6862MB), run=120002-120002msec
+"""
+OLD_STATUS = """RaidZ2 striped:
+WRITE: io=6144.0MB, aggrb=129857KB/s, minb=5410KB/s, maxb=5410KB/s, mint=48448msec, maxt=48449msec
+RAIDZ2:
+WRITE: io=6144.0MB, aggrb=61500KB/s, minb=2562KB/s, maxb=2562KB/s, mint=102299msec, maxt=102300msec
+"""
+
+
+def test_the_end_of_a_report_of_fio_is_enough():
+    assert codes(STATUS) == {}
+    assert codes(STATUS.replace("io=6537MiB", "io=9537MiB")) == {"iops-bandwidth": 1}
+    assert codes(STATUS.replace("54.5MiB/s (57.2", "45.5MiB/s (57.2")) == {"iops-bandwidth": 1}
+    assert codes(OLD_STATUS) == {}
+    assert codes(OLD_STATUS.replace("129857", "192857")) == {"iops-bandwidth": 1}
+    assert list(read_table(Source("x.txt", OLD_STATUS.encode())).workloads) == ["run status", "run status #2"]

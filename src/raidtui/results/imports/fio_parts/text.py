@@ -22,21 +22,32 @@ _FLOW: Final = re.compile(
 _OLD_FLOW: Final = re.compile(
     r"\s*(read|write|trim)\s*: io=[\d.]+\s*[KMGT]?B, bw=([\d.]+)\s*([KMG]?B)/s, iops=([\d.]+[kKMG]?)\s*,.*"
 )
+_STATUS: Final = re.compile(
+    r"[\s>]*(READ|WRITE|TRIM): bw=([\d.]+)([KMG]?i?B)/s \(([\d.]+)([kMG]?B)/s\),.* io=([\d.]+)([KMGT]?i?B) .*"
+    r"run=(\d+)-(\d+)msec\s*"
+)
+_OLD_STATUS: Final = re.compile(
+    r"[\s>]*(READ|WRITE|TRIM): io=([\d.]+)([KMGT]?B), aggrb=([\d.]+)([KMG]?B)/s,.* maxt=\s*(\d+)\s*msec\s*"
+)
 _LATENCY: Final = re.compile(r"\s*lat \((nsec|usec|msec)\)\s*: ?min=\s*\S+\s*, max=\s*\S+\s*, avg=\s*([\d.]+)\s*,.*")
 _PERCENTILES: Final = re.compile(r"\s*clat percentiles \((nsec|usec|msec)\):")
 _PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[\s*(\d+)\]")
 _TIMES: Final = {"nsec": "ns", "usec": "us", "msec": "ms"}
-_OLD_UNITS: Final = {"B": "B/s", "KB": "KiB/s", "MB": "MiB/s", "GB": "GiB/s"}
+_OLD_UNITS: Final = {"B": "B/s", "KB": "KiB/s", "MB": "MiB/s", "GB": "GiB/s", "TB": "TiB/s"}
 _STATISTICS: Final = {"50.00": "p50", "99.00": "p99", "99.90": "p99.9"}
 
 Direction = Literal["read", "write", "trim"]
 
 
 def sniff(text: str) -> bool:
-    return any(_JOB.fullmatch(line) for line in text.splitlines()[:5000])
+    lines = text.splitlines()[:5000]
+    return any(_JOB.fullmatch(line) or _STATUS.fullmatch(line) or _OLD_STATUS.fullmatch(line) for line in lines)
 
 
 def add(making: Building, text: str, name: str) -> None:
+    if not any(map(_JOB.fullmatch, text.splitlines())):
+        _statuses(making, text, name)
+        return
     layout = making.layout(stem(name))
     options: dict[str, dict[str, str]] = {}
     places: dict[str, str] = {}
@@ -69,6 +80,35 @@ def add(making: Building, text: str, name: str) -> None:
                 if share in _STATISTICS:
                     making.add(layout, workload, "latency", read_number(value), unit, place, value, direction=direction,
                                statistic=_STATISTICS[share])  # fmt: skip
+
+
+def _statuses(making: Building, text: str, name: str) -> None:
+    """The lines at the end of a report, where nothing else of it was kept: a number for each direction of a group."""
+    layout, workload = making.layout(stem(name)), ""
+    told: set[str] = set()
+    for number, line in enumerate(lines_of(text, name), 1):
+        place = f"{name}:{number}"
+        new, old = _STATUS.fullmatch(line), _OLD_STATUS.fullmatch(line)
+        match = new or old
+        if match is None:
+            told = set() if "Run status group" in line else told
+            continue
+        direction = cast(Direction, match.group(1).lower())
+        if not told or direction in told:
+            workload, told = making.workload(own_name(making, layout, "run status")), set()
+        told.add(direction)
+        cell = (layout, workload)
+        if new is not None:
+            _, binary, binary_unit, decimal, decimal_unit, amount, amount_unit, shortest, longest = new.groups()
+            making.add(*cell, "bandwidth", read_number(decimal), f"{decimal_unit}/s", place, decimal, direction=direction)
+            making.add(*cell, "bandwidth", read_number(binary), f"{binary_unit}/s", place, binary, direction=direction)
+        else:
+            _, amount, unit, rate, rate_unit, longest = match.groups()
+            amount_unit, shortest = _OLD_UNITS[unit].removesuffix("/s"), longest
+            making.add(*cell, "bandwidth", read_number(rate), _OLD_UNITS[rate_unit], place, rate, direction=direction)
+        if shortest == longest:
+            making.add(*cell, "amount", read_number(amount), amount_unit, place, amount, direction=direction)
+            making.add(*cell, "time", read_number(longest), "ms", place, longest, direction=direction)
 
 
 def _flow(making: Building, cell: tuple[str, str], direction: Direction, place: str, flow: re.Match[str]) -> None:
