@@ -170,3 +170,26 @@ def test_a_block_size_that_nobody_wrote_down_is_that_of_all_others_of_the_kind()
     assert codes(FIBERS.replace("755k", "75.5k").replace("837k", "83.9k")) == []
     assert codes(FIBERS.replace("755k", "47.2k")) == []
     assert codes(FIBERS.replace("761", "671")) == []
+
+
+GERMAN = """Aufbau;Test;IOPS;MB/s;Latenz (ms);% von raid10
+raid10;4k zufälliges Lesen QD32;182.345;746,9;0,175;100
+raid5;4k zufälliges Lesen QD32;180.112;737,7;0,178;98,8
+"""
+
+
+def test_percentages_and_latencies_in_german():
+    assert codes(GERMAN) == []
+    assert codes(GERMAN.replace("98,8", "89,8")) == ["percent-mismatch"]
+    assert [f.value for f in read(GERMAN).figures if f.metric == "latency"] == [0.175, 0.178]
+
+
+def test_percentages_of_what_was_not_published_are_said():
+    notes = read(GERMAN.replace("von raid10", "von raid0")).notes
+    assert notes == ("'raid0' is no layout of found.txt: the percentages of it were not held against anything.",)
+
+
+def test_two_tools_beside_each_other_are_not_one_number_in_two_units():
+    text = "pool;test;aggrb KB/s;dd MB/s\nRAIDZ2;write;61500;754\nRAIDZ;write;65737;739\n"
+    assert codes(text) == []
+    assert codes(text.replace("aggrb", "BW").replace("dd", "BW")) == ["iops-bandwidth"] * 2

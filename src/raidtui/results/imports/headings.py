@@ -95,7 +95,9 @@ _SO_MUCH: Final = re.compile(r"(?<![\w.])\d{1,3}(?:[.,]\d+)?%|\(\d{1,3}(?:[.,]\d
 """`pool (84% full)`, `70% read`: a percentage of its own, not that of the numbers below."""
 _SHARE: Final = re.compile(r"%|\bpct\b|percent|\bshare\b|relative|процент", re.IGNORECASE)
 _EQUALS: Final = re.compile(r"(?:(.*?)\s*,?\s*)?%?\s*\(?([^=%()]+?)\s*=\s*100\s*%?\)?", re.IGNORECASE)
-_OF: Final = re.compile(r"(?:%|pct|percent|share|relative|vs\.?)\s*(?:of|to|vs\.?|from|от)?\s+(.+)", re.IGNORECASE)
+_OF: Final = re.compile(
+    r"(?:%|pct|percent|share|relative|vs\.?)\s*(?:of|to|vs\.?|from|от|von|gegenüber|de|di)?\s+(.+)", re.IGNORECASE
+)
 _VERSUS: Final = re.compile(
     r"(?:vs\.?|of|relative to|compared (?:to|with))\s+(.+?)\s*[,(]?\s*(?:%|percent)?\)?", re.IGNORECASE
 )
@@ -109,7 +111,9 @@ _CHANGE: Final = re.compile(
 )
 _ANY_BASELINE: Final = ("baseline", "base", "reference", "best", "the baseline", "first")
 _THOUSANDS: Final = re.compile(r"k ?iops|(?:iops|tps)\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
-_LATENCY: Final = re.compile(r"lat(?:ency|encies)?\b|clat|response|задержк|await", re.IGNORECASE)
+_LATENCY: Final = re.compile(
+    r"lat(?:ency|encies|enz|encia|ência|enza)?\b|clat|response|задержк|await|延迟|延遲", re.IGNORECASE
+)
 
 
 def read_heading(text: str) -> Heading:

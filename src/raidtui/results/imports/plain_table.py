@@ -124,6 +124,9 @@ def _baselines(making: Building, said: Directive | None, name: str) -> None:
     guess = wanted or (whole[0] if len(whole) == 1 else "")
     if nameless and not guess:
         making.note("Nothing says which layout the percentages are of; they were not held against anything.")
+    for other in dict.fromkeys(f.of for f in making.figures if f.metric == "share" and f.of):
+        if known(other) not in making.layouts and any(f.metric != "share" for f in making.figures):
+            making.note(f"{other!r} is no layout of {name}: the percentages of it were not held against anything.")
     making.figures = [
         msgspec.structs.replace(f, of=known(f.of or guess)) if f.metric == "share" and (f.of or guess) else f
         for f in making.figures

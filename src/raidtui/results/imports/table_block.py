@@ -168,8 +168,14 @@ class Block:
     def _named_columns(self) -> dict[int, str]:
         """Columns of one metric for several layouts or workloads, or of metrics of unlike workloads: what each is of."""
         keys = {i: self._columns.headings[i][2:] for i in self._figures if self._columns.headings[i].role == "figure"}
-        several = [i for i, key in keys.items() if list(keys.values()).count(key) > 1]
         names = {i: residual(self._columns.headings[i].text) for i in keys}
+        several = [i for i, key in keys.items() if list(keys.values()).count(key) > 1]
+        # Under two names, the same in two units is not one number told twice.
+        bare = {i: self._columns.headings[i]._replace(unit="")[2:] for i in keys}
+        groups: dict[tuple[object, ...], set[str]] = {}
+        for i, name in names.items():
+            groups.setdefault(bare[i], set()).update(filter(None, (plain(name),)))
+        several += [i for i, name in names.items() if name and len(groups[bare[i]]) > 1]
         said = {name for name in names.values() if name}
         if several or (not self._columns.of("workload") and len({asked(name) for name in said} - {None}) > 1):
             return {i: name for i, name in names.items() if name}
