@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from raidtui.model.problem import ProblemError
-from raidtui.model.table import TIME_UNITS, Asked, Subject
+from raidtui.model.table import TIME_UNITS, UNITS_OF, Asked, Subject
 from raidtui.results.imports.cells import NOTHING, Row, mapped, read_cell
 from raidtui.results.imports.headings import Heading, rate_unit, read_heading, residual
 from raidtui.results.imports.table_columns import (
@@ -92,13 +92,13 @@ class Block:
 
     def _told_by_cells(self, index: int, heading: Heading) -> Heading:
         """What only the cells tell: a layout called Baseline from names of baselines, `a vs b` in percent from a label."""
+        both = _VERSUS.fullmatch(heading.text) if heading.role == "unknown" else None
+        if heading.role != "baseline" and both is None:
+            return heading
         cells = [cell for row in self._rows[1:] if (cell := read_cell(self._cell(row, index))) is not None]
-        if heading.role == "baseline" and cells:
-            return heading._replace(role="unknown")
-        both = _VERSUS.fullmatch(heading.text)
-        if heading.role == "unknown" and both is not None and cells and all(cell.unit == "%" for cell in cells):
+        if both is not None and cells and all(cell.unit == "%" for cell in cells):
             return Heading("share", heading.text, "share", "%", of=both.group(2), other=both.group(1))
-        return heading
+        return heading._replace(role="unknown") if both is None and cells else heading
 
     def _timed(self, index: int, heading: Heading) -> Heading:
         """A column of latencies has its unit in the heading or behind the numbers; without one it says nothing."""
@@ -298,13 +298,18 @@ class Block:
         text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
         if unit == "fraction":
             unit, number, text = "%", number._replace(value=round(100 * number.value, 6)), f"{100 * number.value:g}"
+        if (unit == "%") != (metric == "share"):
+            self._note_words(row, index, "not what its heading says")
+            return
+        if metric != "share" and cell.unit and unit not in UNITS_OF[metric]:
+            # Under a heading that says more than one thing (throughput), the number's own unit says what it is.
+            counted = of_unit(unit, heading.text)
+            metric = counted.metric if counted is not None and counted.metric is not None else metric
         if metric == "latency" and unit not in TIME_UNITS:
             self._making.note(f"{self._name}:{row.line}: nothing says which unit {cell.text!r} has; not read.")
             return
-        if not unit and metric != "share":
+        if metric != "share" and unit not in UNITS_OF[metric]:
             raise self._unitless(row, cell.text)
-        if (unit == "%") != (metric == "share"):
-            return
         if heading.change:
             number = number._replace(value=round(100 + number.value, 6))
             text = f"{number.value:g}"
@@ -343,12 +348,12 @@ class Block:
             raise unreadable(f"{self._name}:{row.line}", f"{text!r} is no number")
         self._note_words(row, index)
 
-    def _note_words(self, row: Row, index: int) -> None:
-        """Cells with digits that are no number, once for each column."""
+    def _note_words(self, row: Row, index: int, what: str = "no number") -> None:
+        """Cells with digits that are no number, or none of what their column has, once for each column."""
         text = self._cell(row, index)
         if any(sign.isdigit() for sign in text) and index not in self._with_words:
             self._with_words.add(index)
-            self._making.note(f"{self._name}:{row.line}: {text!r} is no number; such cells of its column were not read.")
+            self._making.note(f"{self._name}:{row.line}: {text!r} is {what}; such cells of its column were not read.")
 
     def _cell_of(self, row: Row) -> str:
         return next((self._cell(row, i) for i in self._columns.of("baseline")), "")
