@@ -64,7 +64,7 @@ def read_number(text: str) -> Published | None:
     if value in (float("inf"), float("-inf")):
         return None
     digits = _ROUGH_DIGITS if rough else _ALL_DIGITS if factor > 1 else _PLAIN_DIGITS
-    return Published(value * factor, _half_step(plain, digits) * factor, rough)
+    return Published(round(value * factor, 6) if factor > 1 else value, _half_step(plain, digits) * factor, rough)
 
 
 def interval(figure: Figure) -> Interval:

@@ -294,7 +294,7 @@ class Block:
         unit, number = cell.unit or heading.unit or self._settings.get("unit", ""), cell.number
         metric = heading.metric
         if unit == "kIOPS":
-            unit, number = "IOPS", number._replace(value=number.value * 1000, half_step=number.half_step * 1000)
+            unit, number = "IOPS", number._replace(value=round(number.value * 1000, 6), half_step=number.half_step * 1000)
         text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
         if unit == "fraction":
             unit, number, text = "%", number._replace(value=round(100 * number.value, 6)), f"{100 * number.value:g}"
