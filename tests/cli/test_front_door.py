@@ -54,9 +54,10 @@ def test_a_mistake_of_raidtui_is_kept_in_a_file(engine, tmp_path, monkeypatch):
     assert "ZeroDivisionError" in kept.read_text()
 
 
-def test_nobody_reading_is_no_error(engine):
+@pytest.mark.parametrize("words", [["disks", "--json"], ["disks"]])
+def test_nobody_reading_is_no_error(engine, words):
     engine.answers(disks={"result": made.disk_list()})
-    child = subprocess.Popen([sys.executable, "-m", "raidtui", "--on", "stor1", "disks", "--json"],
+    child = subprocess.Popen([sys.executable, "-m", "raidtui", "--on", "stor1", *words],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))  # fmt: skip
     child.stdout.close()
     err = child.stderr.read()

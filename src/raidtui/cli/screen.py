@@ -34,12 +34,17 @@ def console(args: Namespace | None = None, file: IO[str] | None = None, width: i
     """A Rich console on `file` (stdout): colours only on a terminal, and never where NO_COLOR or --no-color says so."""
     from rich.console import Console
 
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            """Called while a BrokenPipeError is handled, which is told to `main`; Rich would exit with 1."""
+            raise
+
     file = file or sys.stdout
     plain = bool(os.environ.get("NO_COLOR")) or bool(args and getattr(args, "no_color", False))
     if width is None and not file.isatty():
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isascii() and columns.isdigit() and 20 <= int(columns) <= 1000 else PIPE_WIDTH
-    return Console(file=file, width=width, no_color=plain, markup=False, highlight=False, emoji=False, legacy_windows=False)
+    return Piped(file=file, width=width, no_color=plain, markup=False, highlight=False, emoji=False, legacy_windows=False)
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
