@@ -106,6 +106,15 @@ def test_without_such_a_pair_there_is_no_noise_floor():
     assert compare(result(*rounds("a", 1), *rounds("b", 2))).noise_floors == (None,)
 
 
+def test_layouts_on_other_disks_are_not_the_same():
+    fast, slow = ({"md": {"level": "raid5", "on": role}} for role in ("@nvme", "@hdd"))
+    cells = [*rounds("a", 1), *rounds("b", 2, factor=0.1), *rounds("c", 3, factor=0.5)]
+    comparison = compare(with_layouts(result(*cells), a=fast, b=slow, c=md("raid6")))
+    assert (comparison.same, comparison.noise_floors) == ((), (None,))
+    assert [entries(comparison, name)[0].verdict for name in "bc"] == ["different", "different"]
+    assert facts(comparison, "b") == []  # where it stands is part of what it is
+
+
 def test_noise_under_one_workload_hides_nothing_under_another():
     same = md("raid5", chunk="64KiB")
     cells = [*rounds("a", 1), *rounds("again", 2), *rounds("b", 3, factor=0.9)]

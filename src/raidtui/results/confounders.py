@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -77,7 +78,7 @@ def confounders(
 @lru_cache(maxsize=4096)
 def _of_layouts(given_here: _Items, given_there: _Items) -> list[Confounder]:
     layout, baseline = dict(given_here), dict(given_there)
-    common = [name for name in layout if name in baseline and layout[name] != baseline[name]]
+    common = [name for name in layout if name in baseline and layout[name] != baseline[name] and not _is_place(name)]
     given = [name for name in common if not _built(name)]
     if len(given) == 1 and not _is_kind(given[0]) and _given_names(layout) == _given_names(baseline):
         return []
@@ -92,7 +93,7 @@ def _built(name: str) -> bool:
 
 
 def _given_names(facts: Facts) -> set[str]:
-    return {name for name in facts if not _built(name)}
+    return {name for name in facts if not _built(name) and not _is_place(name)}
 
 
 def _follows(name: str, asked: set[str]) -> bool:
@@ -105,6 +106,11 @@ def _is_kind(name: str) -> bool:
     return name.removeprefix(AS_BUILT).rpartition(".")[2] in ("level", "type", "mode", "raid", "segtype")
 
 
+def _is_place(name: str) -> bool:
+    """Which disks a layer stands on: they have facts of their own, and a role's name says nothing of them."""
+    return re.fullmatch(r"on(\[\d+\])*", name.rpartition(".")[2]) is not None
+
+
 def given_options(facts: Facts) -> frozenset[tuple[str, str]]:
-    """What a layout was defined by, without what was read back: equal for layouts that are the same."""
+    """What a layout was defined by, roles included, without what was read back: equal for layouts that are the same."""
     return frozenset((name, value) for name, value in facts.items() if not _built(name))

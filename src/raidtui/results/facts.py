@@ -153,18 +153,18 @@ def options_facts(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _flat(value: object, place: str = "") -> dict[str, str]:
-    """Options by place; what a layer stands on is not one of them, but the layers below are walked."""
+    """Options by place, and below a layer that stands on others theirs."""
     found: dict[str, str] = {}
     if isinstance(value, dict):
-        parts = [(f"{place}.{key}" if place else str(key), below, key == "on") for key, below in value.items()]
+        parts = [(f"{place}.{key}" if place else str(key), below) for key, below in value.items()]
     elif isinstance(value, list):
-        parts = [(f"{place}[{index}]", below, False) for index, below in enumerate(value)]
+        parts = [(f"{place}[{index}]", below) for index, below in enumerate(value)]
     else:
         return {place: _text(value)}
-    for name, below, on in parts:
+    for name, below in parts:
         if isinstance(below, (dict, list)):
             found |= _flat(below, name)
-        elif not on:
+        else:
             found[name] = _text(below)
     return found
 

@@ -17,7 +17,7 @@ from raidtui.results.extract import Extract
 from raidtui.results.library.kept import Unfolding, packed, shared_of, unpacked
 from raidtui.results.library.lean import lean_extract
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Of the index and of what extracts hold. Another one than the file's: it is made anew."""
 _WAIT_S = 10.0
 """For another process that writes the index."""
