@@ -19,6 +19,7 @@ from test_comparing import cell, result
 from raidtui.model.problem import Problem
 from raidtui.model.result import Built, Machine
 from raidtui.results.compare import compare, compare_many
+from raidtui.results.extract import Extract, Point
 from raidtui.results.formats import FORMATS
 from raidtui.results.formats.table import table_lines
 from raidtui.results.lines import lines
@@ -72,6 +73,27 @@ def test_a_format_can_write_a_comparison_of_nothing(name):
 
 def test_a_layout_that_two_results_have_is_told_apart_by_the_results_number():
     assert [row.label for row in compare_many(two()).rows] == ["a:1", "b", "a:2", "c"]
+
+
+def called(name, factor=1.0, workload="w"):
+    """A table of somebody else's, in which a layout has this name: five rounds."""
+    rates = [1000 * factor * (1 + n / 100) for n in range(5)]
+    points = tuple(Point(str(n), name, workload, n, iops=rate) for n, rate in enumerate(rates, 1))
+    return Extract("table", points, layouts={name: {}}, workloads={workload: "table"}, imported=True)
+
+
+def test_no_two_rows_and_no_two_columns_have_one_name():
+    table, other, again = called("raid5:2"), called("raid5", 0.5), called("raid5", 0.9)
+    found = compare_many([again, other, table, called("w", workload="w:1")])
+    labels = [row.label for row in found.rows]
+    assert labels == ["raid5:1", "raid5:2:2", "raid5:2", "w"]
+    shares = [row.entries[0] for row in found.rows[1:3]]
+    assert all(one.share_low < one.of_baseline < one.share_high for one in shares)
+    assert found.workloads == ("w", "w:1")
+    parts = compare_many([result(cell("disk", "w", 1, part="S1"), order=("disk",)), called("disk S1")])
+    assert [row.label for row in parts.rows] == ["disk S1", "disk S1:2"]
+    one, other = called("x"), msgspec.structs.replace(called("y"), workloads={"w": "another"})
+    assert compare_many([one, other, called("z", workload="w:2")]).workloads == ("w:1", "w:2:2", "w:2")
 
 
 def test_a_workload_is_one_column_where_it_was_the_same_workload():

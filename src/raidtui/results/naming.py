@@ -11,10 +11,15 @@ if TYPE_CHECKING:
 
 
 def layout_names(extracts: Sequence[Extract]) -> list[dict[str, str]]:
-    """For each result, by layout: its name here. The same name in several results gets the result's number: `raid5:2`."""
+    """For each result, by layout: its name here. The same name in several results gets the result's number: `raid5:2`.
+
+    So does what somebody called like a disk's row of another result.
+    """
     count = Counter(name for one in extracts for name in one.layouts)
+    rows = {f"{point.layout} {point.part}" for one in extracts for point in one.points if point.part}
+    taken = {*count, *rows}
     return [
-        {name: f"{name}:{number}" if count[name] > 1 else name for name in one.layouts}
+        {name: _numbered(name, number, taken) if count[name] > 1 or name in rows else name for name in one.layouts}
         for number, one in enumerate(extracts, 1)
     ]
 
@@ -26,10 +31,20 @@ def workload_names(extracts: Sequence[Extract]) -> list[dict[str, str]]:
         for item in one.workloads.items():
             first.setdefault(item, number)
     count = Counter(name for name, _ in first)
-    return [
-        {name: f"{name}:{first[name, key]}" if count[name] > 1 else name for name, key in one.workloads.items()}
-        for one in extracts
-    ]
+    taken = set(count)
+    names = {
+        (name, key): _numbered(name, number, taken) if count[name] > 1 else name for (name, key), number in first.items()
+    }
+    return [{name: names[name, key] for name, key in one.workloads.items()} for one in extracts]
+
+
+def _numbered(name: str, number: int, taken: set[str]) -> str:
+    """`raid5:2`, longer where somebody's name is that already; it is taken from now on."""
+    found = f"{name}:{number}"
+    while found in taken:
+        found += f":{number}"
+    taken.add(found)
+    return found
 
 
 def in_order(section: object, found: Sequence[str]) -> list[str]:
