@@ -153,6 +153,21 @@ def test_an_invalid_cell_has_a_mark_and_no_percentage():
     )
 
 
+def test_a_number_of_the_other_rate_is_not_called_invalid():
+    ours = (Point("1", "a", "w", iops=5.0), Point("2", "c", "w", iops=6.0))
+    iops_alone = Extract("t", ours, layouts={"a": {}, "c": {}}, workloads={"w": "w"}, imported=True)
+    theirs = (Point("1", "b", "w", bytes_per_s=4e6),)
+    bytes_alone = msgspec.structs.replace(iops_alone, points=theirs, layouts={"b": {}})
+    comparison = compare_many([iops_alone, bytes_alone])
+    found = next(line for line in lines(comparison) if line.layout == "b")
+    assert (found.state, found.median, found.percent, found.valid) == ("other rate", None, None, 1)
+    for name in ("table", "md", "html"):
+        text = FORMATS[name].write(comparison).decode()
+        assert "other rate" in text
+        assert "invalid" not in text
+    assert FORMATS["xlsx"].write(comparison)
+
+
 def test_csv_is_read_back_and_runs_no_formula():
     rows = list(csv.DictReader(io.StringIO(FORMATS["csv"].write(compare_many(two())).decode())))
     assert [row["iops_per_s"] for row in rows if (row["layout"], row["workload"]) == ("a:1", "w")] == [

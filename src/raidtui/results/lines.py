@@ -10,8 +10,10 @@ from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
 from raidtui.results.numbers import NOTHING, SCALE, Unit, percent_text, rate_text
 
 VALID, PARTLY, INVALID, NOT_BUILT, NOT_MEASURED = "valid", "partly valid", "invalid", "not built", "not measured"
+OTHER_RATE = "other rate"
+"""Valid, but only IOPS or only MB/s are known of it, and its column is in the other one."""
 TOLD, NOT_TOLD, TOO_FEW = "different", "not told apart", "too few rounds"
-MARKS = {VALID: "✓", PARTLY: "⚠", INVALID: "✗", NOT_BUILT: "✗", NOT_MEASURED: NOTHING}
+MARKS = {VALID: "✓", PARTLY: "⚠", INVALID: "✗", NOT_BUILT: "✗", NOT_MEASURED: NOTHING, OTHER_RATE: NOTHING}
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -21,7 +23,7 @@ class Line(msgspec.Struct, frozen=True):
     workload: str
     unit: Unit
     state: str
-    """One of `valid`, `partly valid`, `invalid`, `not built`, `not measured`."""
+    """One of `valid`, `partly valid`, `invalid`, `not built`, `not measured`, `other rate`."""
     median: float | None
     """In `unit`: MB is 10⁶ bytes."""
     low: float | None
@@ -62,7 +64,7 @@ def state_of(row: Row, index: int) -> str:
     if entry is None:
         return NOT_BUILT if row.failed else NOT_MEASURED
     if entry.median is None:
-        return INVALID
+        return OTHER_RATE if entry.valid else INVALID
     return PARTLY if entry.valid < entry.cells else VALID
 
 
@@ -71,7 +73,9 @@ def why(row: Row, index: int) -> str:
     entry = row.entries[index]
     if entry is None:
         return row.failed
-    return "; ".join(entry.reasons) or "no reason was given" if entry.valid < entry.cells else ""
+    if entry.valid < entry.cells:
+        return "; ".join(entry.reasons) or "no reason was given"
+    return "only operations or only bytes per second are known of it" if state_of(row, index) == OTHER_RATE else ""
 
 
 def beside(row: Row, index: int) -> str:
@@ -89,7 +93,7 @@ def entry_words(row: Row, index: int, unit: Unit) -> str:
     """The number with its spread and its share, or the mark that stands in its place."""
     entry = row.entries[index]
     state = state_of(row, index)
-    if entry is None or state == INVALID:
+    if entry is None or entry.median is None:
         return NOTHING if state == NOT_MEASURED else f"{MARKS[state]} {state}"
     words = rate_text(entry.median, unit)
     if spread := spread_text(entry):

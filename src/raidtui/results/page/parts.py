@@ -10,6 +10,7 @@ from raidtui.base.text import clean
 from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.extract import Point
 from raidtui.results.lines import (
+    INVALID,
     MARKS,
     PARTLY,
     TOLD,
@@ -56,7 +57,8 @@ def _entry(row: Row, number: int, index: int, unit: Unit) -> str:
     reason = f' title="{text(why(row, index))}"' if why(row, index) else ""
     if entry is None or entry.median is None:
         words = f"{MARKS[state]} {state}" if entry is not None or row.failed else MARKS[state]
-        link = f'<a class="rate bad" href="#{anchor(number, index)}"{reason}>{words}</a>' if entry is not None else \
+        look = "rate bad" if state == INVALID else "rate"
+        link = f'<a class="{look}" href="#{anchor(number, index)}"{reason}>{words}</a>' if entry is not None else \
             f'<span class="{"bad" if row.failed else "muted"}"{reason}>{words}</span>'  # fmt: skip
         return f"<td>{link}</td>"
     rate = f'<a class="rate" href="#{anchor(number, index)}">{rate_text(entry.median, unit)}</a>'
