@@ -172,6 +172,9 @@ def test_servers_kernels_tools_and_schedulers_are_confounders_counted_and_listed
     other = changed(result(*rounds("b", 2)), machine=Machine("h", "6.13", tools={"fio": "3.33"}), disks=(disk("bfq"),))
     comparison = compare_many([one, other])
     assert facts(comparison, "b") == ["kernel", "tool fio", "scheduler"]
+    moved = changed(one, machine=Machine("h", "6.12", "Ubuntu 24.04", numa_nodes=2, tools={"fio": "3.39"}))
+    there = changed(one, machine=Machine("h", "6.12", "Debian 13", tools={"fio": "3.39"}))
+    assert facts(compare_many([there, moved]), "a:2") == ["distribution", "NUMA nodes"]
     assert confounder_lines(comparison)[0].startswith("confounders: 3, ")
     assert "confounder kernel: 6.13 with b; 6.12 with a" in confounder_lines(comparison)
     assert facts(compare_many([one, other], meant=frozenset({"kernel"})), "b") == ["tool fio", "scheduler"]
@@ -202,6 +205,32 @@ def test_how_the_regions_were_filled_and_what_fio_says_it_did_are_confounders():
     one, other = (changed(r, cells=tuple(changed(c, report=said) for c in r.cells))
                   for r, said in zip((one, other), reports, strict=True))  # fmt: skip
     assert facts(compare_many([one, other]), "b") == ["policy prefill", "fio direct", "fio buffer_compress_percentage"]
+
+
+def test_what_the_policy_leaves_out_is_what_holds_then():
+    from raidtui.model.scenario import Policy
+
+    one, other = result(*rounds("a", 1)), result(*rounds("b", 2))
+    one.scenario["policy"] = {}
+    other.scenario["policy"] = {"prefill": True, "order": "interleaved", "cooldown": "0s", "caches": "warm"}
+    assert facts(compare_many([one, other]), "b") == []
+    out = Policy()
+    assert (out.prefill, out.order, out.cooldown.text, out.caches) == (True, "interleaved", "0s", "warm")
+    other.scenario["policy"] = {"cooldown": "60s", "order": "random", "caches": "cold", "prefill": False}
+    assert facts(compare_many([one, other]), "b") == [f"policy {x}" for x in ("prefill", "order", "cooldown", "caches")]
+
+
+def test_an_option_of_fio_that_one_side_leaves_out_is_a_confounder():
+    one, other = result(*rounds("a", 1)), result(*rounds("b", 2))
+    reports = [{"fio version": "fio-3.39", "global options": options}
+               for options in ({"direct": "1"}, {"dedupe_percentage": "0"})]  # fmt: skip
+    one, other = (changed(r, cells=tuple(changed(c, report=said) for c in r.cells))
+                  for r, said in zip((one, other), reports, strict=True))  # fmt: skip
+    assert [tuple(found) for found in compare_many([one, other]).rows[1].confounders] == [
+        ("fio dedupe_percentage", "0", "not given"), ("fio direct", "not given", "1"),
+    ]  # fmt: skip
+    unknown = result(*rounds("c", 3))
+    assert facts(compare_many([one, unknown]), "c") == []  # without a report nothing is known of its options
 
 
 def test_the_same_result_twice_has_no_confounders():

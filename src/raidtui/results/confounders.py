@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from raidtui.results.facts import AS_BUILT, leaf
+from raidtui.results.facts import AS_BUILT, TOOL_FIO, leaf
+
+NOT_GIVEN = "not given"
 
 Facts = Mapping[str, str]
 _Items = tuple[tuple[str, str], ...]
@@ -69,10 +71,17 @@ def confounders(
     """
     found = []
     if here is not there and here != there:
-        found += [Confounder(name, here[name], there[name]) for name in here if name in there and here[name] != there[name]]
+        names = [name for name in {**here, **there} if _known(name, here) and _known(name, there)]
+        sides = [(name, here.get(name, NOT_GIVEN), there.get(name, NOT_GIVEN)) for name in names]
+        found += [Confounder(*one) for one in sides if one[1] != one[2]]
     if layout and layout != baseline:
         found += _of_layouts(tuple(layout.items()), tuple(baseline.items()))
     return tuple(one for one in found if one.fact not in meant)
+
+
+def _known(name: str, facts: Facts) -> bool:
+    """Whether these facts say something of it: of fio's options, whose list is whole, also by leaving it out."""
+    return name in facts or (name.startswith("fio ") and TOOL_FIO in facts)
 
 
 @lru_cache(maxsize=4096)

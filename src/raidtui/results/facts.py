@@ -28,9 +28,11 @@ _OF_THE_RUN = frozenset((
 ))  # fmt: skip
 """Options of fio that say where and how it reports, not what is done."""
 
-_POLICY = ("prefill", "order", "cooldown", "caches")
+_POLICY = {"prefill": True, "order": "interleaved", "cooldown": "0s", "caches": "warm"}
+"""Of the policy, what numbers depend on; and what holds where it is left out."""
 
 _DEFINITION = json.JSONEncoder(sort_keys=True, default=str)
+TOOL_FIO = "tool fio"
 PRECONDITIONING = "preconditioning"
 """The fact that says what the disks were written with before."""
 
@@ -56,7 +58,7 @@ def given_of(scenario: Mapping[str, Any]) -> Given:
         {name: _flat(layout) for name, layout in layouts.items()},
         {name: _DEFINITION.encode(_as_run(workload, policy)) for name, workload in workloads.items()},
         {"steady state": "asked for" if policy.get("steady") is True else "not asked for",
-         **{f"policy {name}": _text(policy[name]) for name in _POLICY if name in policy}},
+         **{f"policy {name}": _text(policy.get(name, left_out)) for name, left_out in _POLICY.items()}},
     )
 
 
@@ -80,8 +82,10 @@ def server_of(machine: Machine) -> Server:
     return Server(machine.host, {
         "server": machine.host,
         "kernel": machine.kernel,
+        "distribution": machine.distribution,
         "cpu": f"{machine.cpus} × {machine.cpu_model}" if machine.cpu_model else "",
         "memory": f"{machine.memory_bytes / 2**30:.0f} GiB" if machine.memory_bytes else "",
+        "NUMA nodes": str(machine.numa_nodes),
         "governor": machine.governor or "",
         "mitigations": ", ".join(f"{name}: {state}" for name, state in sorted(machine.mitigations.items())),
         "rehearsal": "",
@@ -144,7 +148,7 @@ def workload_facts(cell: Cell | LeanCell) -> dict[str, str]:
         facts = options_facts(options) if isinstance(options, dict) else {}
     else:
         version, facts = getattr(report, "version", None), getattr(report, "options", {})
-    return {**facts, "tool fio": _text(version).removeprefix("fio-")} if version else facts
+    return {**facts, TOOL_FIO: _text(version).removeprefix("fio-")} if version else facts
 
 
 def options_facts(options: Mapping[str, Any]) -> dict[str, str]:
