@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import mean
+from statistics import median
 
 import msgspec
 
@@ -34,7 +34,7 @@ class Rate(msgspec.Struct, frozen=True, gc=False):
 
 
 class Account(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One valid cell, or the mean over the rounds of one layout under one workload."""
+    """One valid cell, or the medians over the rounds of one layout under one workload."""
 
     row: str
     """The layout as the comparison names it."""
@@ -91,23 +91,23 @@ class _Bare:
         self._moved.setdefault((load, disks), []).append(moved)
 
     def solo(self, load: object, disks: frozenset[str]) -> Rate | None:
-        """Each alone, the mean over its rounds, added up."""
+        """Each alone, the median over its rounds, added up."""
         found = [self._solo.get((load, disk)) for disk in disks]
-        known = [_mean(rates) for rates in found if rates]
+        known = [_middle(rates) for rates in found if rates]
         if not known or len(known) < len(found):
             return None
         return Rate(sum(rate.iops for rate in known), sum(rate.bytes_per_s for rate in known))
 
     def together(self, load: object, disks: frozenset[str]) -> Rate | None:
-        """All at once, the mean over the rounds; of a single disk what it gave alone."""
+        """All at once, the median over the rounds; of a single disk what it gave alone."""
         rates = self._together.get((load, disks))
-        return _mean(rates) if rates else self.solo(load, disks) if len(disks) == 1 else None
+        return _middle(rates) if rates else self.solo(load, disks) if len(disks) == 1 else None
 
     def moved(self, load: object, disks: frozenset[str]) -> dict[str, float]:
         """Bytes per second of each, all at once."""
         rounds = self._moved.get((load, disks), [])
         found = {disk: [one[disk] for one in rounds if disk in one] for disk in disks}
-        return {disk: mean(values) for disk, values in found.items() if values}
+        return {disk: median(values) for disk, values in found.items() if values}
 
 
 def accounts(
@@ -219,12 +219,12 @@ def _load(one: Extract, point: Point) -> object:
     return point.workload, one.workloads.get(point.workload, "")
 
 
-def _mean(rates: Sequence[Rate]) -> Rate:
-    return Rate(mean(rate.iops for rate in rates), mean(rate.bytes_per_s for rate in rates))
+def _middle(rates: Sequence[Rate]) -> Rate:
+    return Rate(median(rate.iops for rate in rates), median(rate.bytes_per_s for rate in rates))
 
 
 def over_rounds(found: Iterable[Account]) -> Iterator[Account]:
-    """One for each layout under each workload: means over its cells, and the limiter that most of them had."""
+    """One for each layout under each workload: medians over its cells, and the limiter that most of them had."""
     groups: dict[tuple[int, str, str], list[Account]] = {}
     for one in found:
         groups.setdefault((one.source, one.row, one.workload), []).append(one)
@@ -235,9 +235,9 @@ def over_rounds(found: Iterable[Account]) -> Iterator[Account]:
         observed = [one.observed for one in alike if one.observed is not None]
         yield msgspec.structs.replace(
             first,
-            reached=_mean([one.reached for one in alike]),
-            share=mean(shares) if shares else None,
-            observed=mean(observed) if observed else None,
+            reached=_middle([one.reached for one in alike]),
+            share=median(shares) if shares else None,
+            observed=median(observed) if observed else None,
             cells=tuple(cell for one in alike for cell in one.cells),
             why=first.why + _elsewhere(alike, common),
         )
