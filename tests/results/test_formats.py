@@ -110,9 +110,23 @@ def test_workloads_of_one_name_that_differ_are_two_columns():
 
 
 def test_a_rehearsal_is_never_set_against_a_measurement():
-    found = compare_many([result(cell("a", "w", 1)), changed(result(cell("b", "w", 1)), rehearsal=True)])
+    found = compare_many([result(cell("a", "w", 1)), changed(result(cell("b", "w", 1)), rehearsal=True, run="other")])
     assert found.workloads == ("w:1", "w:2")
-    assert found.notes == ("result 2 is a rehearsal (--quick): good for trying, not for comparing",)
+    assert found.notes == (
+        "result 2 is a rehearsal (--quick): good for trying, not for comparing",
+        "w:1 and w:2: of one name, but not the same workload, or not run the same way",
+    )
+
+
+def test_a_run_that_is_given_twice_is_said_to_be():
+    one = result(cell("a", "w", 1))
+    found = compare_many([one, changed(one, run="other"), one])
+    assert found.notes == ("results 1, 3 are one and the same run: 20260131-120000-abcd1234",)
+
+
+def test_a_baseline_without_a_valid_number_is_said_to_be_one():
+    found = compare(result(cell("a", "w", 1), cell("b", "w", 2, reasons=["lost"])), "b")
+    assert found.notes == ("b has no valid number: nothing can be said in percent of it",)
 
 
 def test_what_makes_results_unlike_each_other_is_said():

@@ -20,7 +20,7 @@ from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
 from raidtui.results.confounders import Confounder, Differences, Side, given_options
 from raidtui.results.extract import Extract, Point, extract
 from raidtui.results.latency import merged_latency
-from raidtui.results.naming import layout_names, workload_names
+from raidtui.results.naming import layout_names, split_workloads, workload_names
 from raidtui.results.notes import notes_on
 from raidtui.results.numbers import Unit
 from raidtui.results.rates import again_label, rate_of, units_of
@@ -77,7 +77,7 @@ def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str])
     table = _Table(extracts, drafts, workloads, units, _reference(drafts, baseline), meant)
     pairs, floors = table.noise()
     return Comparison(workloads, units, tuple(table.rows(pairs, floors)), table.reference.label if table.reference else "",
-                      tuple(map(_source, extracts)), (*notes_on(extracts), *table.told_from_itself()),
+                      tuple(map(_source, extracts)), (*notes_on(extracts), *split_workloads(loads), *table.told()),
                       tuple(floors.values()), tuple(pairs), accounts(extracts, layouts, loads))  # fmt: skip
 
 
@@ -109,7 +109,13 @@ class _Table:
         labels = [(one.label, again_label(one.label)) for one in twice] + [(a.label, b.label) for a, b in pairs]
         return labels, floors
 
-    def told_from_itself(self) -> Iterator[str]:
+    def told(self) -> Iterator[str]:
+        """What must be known of the rows."""
+        if self.reference is not None and not self.reference.medians:
+            yield f"{self.reference.label} has no valid number: nothing can be said in percent of it"
+        yield from self._told_from_itself()
+
+    def _told_from_itself(self) -> Iterator[str]:
         """Where the two buildings of one layout are told apart: what keeps them apart is in every other difference too."""
         asked = [(one, name, second) for one in self._drafts for name, points in one.again.items()
                  if name in one.values and (second := _values(points, self._units[name]))]  # fmt: skip

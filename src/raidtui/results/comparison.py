@@ -41,7 +41,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     verdict: str = ""
     """Against the baseline: `different`, `not told apart` or `too few rounds`; empty where there is no share."""
     share_low: float | None = None
-    """Where the share of the baseline lies with 95 % confidence."""
+    """Where the share of the baseline lies with 95 % confidence: that of the geometric means of the rounds."""
     share_high: float | None = None
     rank_p: float | None = None
     """Mann-Whitney's p of the rounds, exact."""

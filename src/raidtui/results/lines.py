@@ -147,18 +147,19 @@ def legend_lines(comparison: Comparison) -> list[str]:
     """What the signs of the table mean, as far as they are in it, and how far two measurements of the same are apart."""
     entries = [entry for row in comparison.rows for entry in row.entries if entry is not None]
     verdicts = {entry.verdict for entry in entries}
-    found = []
-    if NOT_TOLD in verdicts:
-        found.append("~: not told apart from the baseline (Mann-Whitney and Welch at 5 %, Holm over all comparisons)")
-    if TOO_FEW in verdicts:
-        found.append("?: too few rounds to tell a difference from chance: four of each are needed")
-    if any(map(share_interval_text, entries)):
-        found.append("[ ]: the share lies there with 95 % confidence")
     floors = [
         f"{percent_text(floor)} ({name})"
         for name, floor in zip(comparison.workloads, comparison.noise_floors, strict=False)
         if floor is not None
     ]
+    found = []
+    if NOT_TOLD in verdicts:
+        found.append("~: not told apart from the baseline (Mann-Whitney and Welch at 5 %, Holm over all comparisons"
+                     f"{', or apart by no more than the noise floor' if floors else ''})")  # fmt: skip
+    if TOO_FEW in verdicts:
+        found.append("?: too few rounds to tell a difference from chance: four of each are enough")
+    if any(map(share_interval_text, entries)):
+        found.append("[ ]: the share of typical rounds (geometric means) lies there with 95 % confidence")
     if floors:
         pairs = ", ".join(f"{a} and {b}" for a, b in comparison.same[:4])
         found.append(f"noise floor {', '.join(floors)}: so far apart were {pairs}, which are the same")

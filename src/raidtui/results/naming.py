@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from raidtui.results.extract import Extract
+
+
+_MOST = 6
+"""Names that are listed."""
 
 
 def layout_names(extracts: Sequence[Extract]) -> list[dict[str, str]]:
@@ -45,6 +49,18 @@ def _numbered(name: str, number: int, taken: set[str]) -> str:
         found += f":{number}"
     taken.add(found)
     return found
+
+
+def split_workloads(loads: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """What must be said of names that stand for several workloads. `loads`: as `workload_names`."""
+    shown: dict[str, dict[str, None]] = {}
+    for names in loads:
+        for name, here in names.items():
+            shown.setdefault(name, {})[here] = None
+    split = [" and ".join(columns) for columns in shown.values() if len(columns) > 1]
+    if split:
+        named = ", ".join(split[:_MOST]) + (f" and {len(split) - _MOST} more" if len(split) > _MOST else "")
+        yield f"{named}: of one name, but not the same workload, or not run the same way"
 
 
 def in_order(section: object, found: Sequence[str]) -> list[str]:

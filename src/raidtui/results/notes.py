@@ -36,7 +36,18 @@ def notes_on(extracts: Sequence[Extract]) -> list[str]:
         (one if len(numbers) == 1 else many).replace("WHO", _who(numbers) if several else "this result", 1)
         for (one, many), numbers in said.items()
     ]
-    return [*notes, *_unlike(extracts)]
+    return [*notes, *_twice(extracts), *_unlike(extracts)]
+
+
+def _twice(extracts: Sequence[Extract]) -> Iterator[str]:
+    """Runs that were given more than once: a run agrees with itself, whatever it measured."""
+    given: dict[str, list[int]] = {}
+    for number, one in enumerate(extracts, 1):
+        if not one.imported:
+            given.setdefault(one.run, []).append(number)
+    for run, numbers in given.items():
+        if len(numbers) > 1:
+            yield f"{_who(numbers)} are one and the same run: {run}"
 
 
 def _of(one: Extract) -> Iterator[tuple[str, str]]:
