@@ -21,6 +21,7 @@ from raidtui.results.charts.catalog import CHARTS, panels_of
 from raidtui.results.charts.drawing import panel_svg
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.formats import FORMATS
+from raidtui.results.lines import share_interval_text
 
 HOSTILE = "</script><script>alert(1)</script>\"'&$x^{2}$\x1b[31m\u202e=1+1"
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -247,6 +248,34 @@ def test_percentages_of_the_workbook_are_formulas_over_the_chosen_baseline(book)
             assert values[at] == pytest.approx(values[median_at] / base)
 
 
+def test_the_baseline_of_the_workbook_is_told_by_its_very_letters():
+    named = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(compare(result(
+        cell("RAID5", "w", 100), cell("raid5", "w", 50), order=("RAID5", "raid5")
+    )))))  # fmt: skip
+    found = formulas(named)
+    assert "EXACT($A$6:$A$7,$B$2)" in found["B3"]
+    assert "IF(EXACT($A7,$B$2)," in found["C7"]
+
+
+def test_latencies_of_the_workbook_are_those_over_all_rounds():
+    comparison = compare_many(campaign())
+    book = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(comparison)))
+    values = sheet(book, 4)
+    assert [values[f"{letter}1"] for letter in "DG"] == ["rounds", "p99_us"]
+    first = comparison.rows[0].entries[0]
+    (direction, latency), *_ = first.latency.items()
+    assert (values["A2"], values["C2"], values["D2"]) == (comparison.rows[0].label, direction, first.valid)
+    assert values.get("G2") == (None if latency.p99_us is None else pytest.approx(latency.p99_us))
+
+
+def test_a_mean_over_more_workloads_than_a_formula_takes_is_a_number():
+    loads = [f"w{n}" for n in range(256)]
+    cells = [cell(name, load, rate) for name, rate in (("a", 100), ("b", 50)) for load in loads]
+    many = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(compare(result(*cells, loads=loads)))))
+    assert not any("GEOMEAN" in formula for formula in formulas(many).values())
+    assert 0.5 in sheet(many, 1).values()
+
+
 def test_the_workbook_has_a_chart_with_intervals_for_each_workload(book):
     charts = [name for name in book.namelist() if name.startswith("xl/charts/chart")]
     assert len(charts) == 2
@@ -261,6 +290,9 @@ def test_the_same_comparison_gives_the_same_workbook(book):
 def test_verdicts_reach_every_format():
     comparison = compare(result(*rounds("a", 1), *rounds("b", 3), *rounds("c", 2, factor=0.9), order=("a", "b", "c")))
     book = zipfile.ZipFile(io.BytesIO(FORMATS["xlsx"].write(comparison)))
-    assert {"different", "not told apart"} <= set(map(str, sheet(book, 1).values()))
+    told = [str(value) for at, value in sheet(book, 1).items() if at[0] == "H" and int(at[1:]) > 5]
+    found = [(row.entries[0].verdict, share_interval_text(row.entries[0])) for row in comparison.rows[1:]]
+    assert sorted(filter(None, told)) == sorted(" ".join(one) for one in found)
+    assert {verdict for verdict, _ in found} == {"different", "not told apart"}
     for name in ("table", "md", "html"):
         assert "~" in FORMATS[name].write(comparison).decode()

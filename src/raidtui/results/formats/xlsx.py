@@ -10,7 +10,7 @@ from raidtui.base.text import clean
 from raidtui.model.problem import fail
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
-from raidtui.results.workbook.about import write_confounders, write_results
+from raidtui.results.workbook.about import write_confounders, write_latency, write_results
 from raidtui.results.workbook.cells import SHEET, write_cells
 from raidtui.results.workbook.overview import ABOVE, BELOW, MEDIAN, NAME, Looks, Overview
 
@@ -44,6 +44,7 @@ def write(comparison: Comparison) -> bytes:
     for index in range(len(comparison.workloads[:_MOST_CHARTS]) if comparison.rows else 0):
         chart = _chart(book, overview, comparison, index)
         charts.insert_chart(index // 2 * 21, index % 2 * 10, chart)
+    write_latency(book.add_worksheet("Latency"), comparison, looks.head)
     write_confounders(book.add_worksheet("What else differs"), comparison, looks.head)
     write_results(book.add_worksheet("Results"), comparison, looks.head)
     for sheet in book.worksheets():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.base.text import clean
 from raidtui.results.comparison import Comparison, Entry, Row
-from raidtui.results.lines import beside, state_of, why
+from raidtui.results.lines import beside, share_interval_text, state_of, why
 from raidtui.results.numbers import SCALE, Unit
 from raidtui.results.workbook.cells import COUNTED, SHEET, Ranges
 
@@ -22,6 +22,8 @@ BASELINE, ITS_ROW = "$B$2", "$B$3"
 MEDIAN, SHARE, WORST, BEST, BELOW, ABOVE, VERDICT, VALID = range(8)
 WIDTH = 8
 """Columns of a workload."""
+_MOST_ARGUMENTS = 255
+"""Of a function in a spreadsheet."""
 _HEADS = ("median", "% of baseline", "worst round", "best round", "median - worst", "best - median", "against", "state")
 
 
@@ -52,7 +54,7 @@ class Overview:
         place = labels.index(comparison.baseline) + 1 if comparison.baseline in labels else ""
         if labels:
             names = f"$A${FIRST + 1}:$A${self._last + 1}"
-            sheet.write_formula(2, 1, f'=IFERROR(MATCH(TRUE,INDEX({names}={BASELINE},0),0),"")', None, place)
+            sheet.write_formula(2, 1, f'=IFERROR(MATCH(TRUE,INDEX(EXACT({names},{BASELINE}),0),0),"")', None, place)
             sheet.data_validation(1, 1, 1, 1, {"validate": "list", "source": f"={names}"})
         self._heads()
         for number, row in enumerate(comparison.rows):
@@ -104,8 +106,11 @@ class Overview:
         shares = [f"{_name(self.column(index, SHARE))}{at + 1}" for index in range(len(self._comparison.units))]
         if shares:
             mean = "" if row.geometric_mean is None else row.geometric_mean
-            formula = f'=IFERROR(GEOMEAN({",".join(shares)}),"")'
-            self._sheet.write_formula(at, self.column(len(shares), 0), formula, self._looks.percent, mean)
+            column, look = self.column(len(shares), 0), self._looks.percent
+            if len(shares) <= _MOST_ARGUMENTS:
+                self._sheet.write_formula(at, column, f'=IFERROR(GEOMEAN({",".join(shares)}),"")', look, mean)
+            else:
+                self._sheet.write(at, column, mean, look)
 
     def _entry(self, number: int, index: int, entry: Entry, unit: Unit) -> None:
         at, looks = FIRST + number, self._looks
@@ -119,7 +124,7 @@ class Overview:
         base = f"INDEX({column}${FIRST + 1}:{column}${self._last + 1},{ITS_ROW})"
         below = None if median is None or worst is None else median - worst
         above = None if median is None or best is None else best - median
-        share = f'IF($A{at + 1}={BASELINE},"",IFERROR({name[MEDIAN]}/{base},""))'
+        share = f'IF(EXACT($A{at + 1},{BASELINE}),"",IFERROR({name[MEDIAN]}/{base},""))'
         for part, formula, value in (
             (MEDIAN, f'IFERROR(MEDIAN({counted}),"")', median),
             (SHARE, f'IF({name[MEDIAN]}="","",{share})', entry.of_baseline),
@@ -131,7 +136,7 @@ class Overview:
             looks_like = looks.percent if part == SHARE else looks.rate
             shown = "" if value is None else value
             self._sheet.write_formula(at, self.column(index, part), f"={formula}", looks_like, shown)
-        self._sheet.write_string(at, self.column(index, VERDICT), entry.verdict)
+        self._sheet.write_string(at, self.column(index, VERDICT), f"{entry.verdict} {share_interval_text(entry)}".rstrip())
 
 
 def _name(column: int) -> str:
