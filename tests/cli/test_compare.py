@@ -47,6 +47,21 @@ def test_a_files_name_says_its_format_and_nothing_is_replaced(engine, files, tmp
     assert target.read_bytes() == kept
 
 
+def test_a_dash_is_stdout(engine, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert engine.run("compare", files[0], "-o", "-").out == engine.run("compare", files[0]).out
+    assert engine.run("compare", files[0], "-o", "-", "--format", "md").out.startswith("| Layout |")
+    assert not (tmp_path / "-").exists()
+
+
+def test_a_fact_that_nothing_has_cannot_be_meant(engine, files):
+    refused = engine.run("compare", *files, "--meant", "kernle")
+    assert refused.code == 2
+    assert "--meant kernle" in refused.err
+    assert "kernel" in refused.err.partition("Known:")[2]
+    assert engine.run("compare", *files, "--meant", "kernel").code == 0
+
+
 def test_a_name_that_ends_like_no_format_is_refused_and_nothing_is_written(engine, files, tmp_path):
     target = tmp_path / "out.pdf"
     refused = engine.run("compare", *files, "-o", str(target))

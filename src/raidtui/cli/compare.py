@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import PurePath
 
 from raidtui.base.text import clean
@@ -19,7 +21,7 @@ from raidtui.model.result import Result
 from raidtui.results.charts.catalog import CHARTS
 from raidtui.results.compare import compare_many
 from raidtui.results.comparison import Comparison
-from raidtui.results.extract import Extract
+from raidtui.results.extract import Extract, extract
 from raidtui.results.formats import FORMATS
 from raidtui.results.formats.base import Format
 
@@ -34,20 +36,23 @@ def add_arguments(parser: ArgumentParser) -> None:
                         help=f"one of {', '.join(FORMATS)} (default: by the name of the file, else table)")  # fmt: skip
     parser.add_argument("--chart", action="append", default=[], choices=list(CHARTS), metavar="KIND",
                         help=f"only charts of this kind, in svg and png: {', '.join(CHARTS)}")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (a new file)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (a new file; - for stdout)")
     parser.add_argument("--json", action="store_true", help="the same as --format json")
 
 
 def run(args: Namespace) -> int:
     """Print or write the comparison."""
-    check_output(args.output)
-    name = _format(args)
+    output = None if args.output == "-" else args.output
+    check_output(output)
+    name = _format(args, output)
     made = _chosen(name, args.chart)
-    comparison = compare_many(_given(args), args.baseline, frozenset(args.meant))
+    extracts = [one if isinstance(one, Extract) else extract(one) for one in _given(args)]
+    _check_meant(extracts, args.meant)
+    comparison = compare_many(extracts, args.baseline, frozenset(args.meant))
     check_baseline(comparison, args.baseline)
-    if args.output:
-        export(comparison, made, args.output)
-        print(f"Comparison: {args.output}", file=sys.stderr)
+    if output:
+        export(comparison, made, output)
+        print(f"Comparison: {clean(output)}", file=sys.stderr)
     elif name == "table":
         show_comparison(comparison, console(args), about=True)
     else:
@@ -68,6 +73,21 @@ def _given(args: Namespace) -> list[Result | Extract]:
     return given
 
 
+def _check_meant(extracts: Iterable[Extract], meant: Iterable[str]) -> None:
+    """Refuse what is no fact of any of them. Raises ProblemError (`unknown-name`)."""
+    named = set(meant)
+    known = {fact for one in extracts for fact in _facts(one)} if named else named
+    if unknown := sorted(named - known):
+        raise fail("unknown-name", f"--meant {clean(unknown[0])}: nothing of that name is known of these results",
+                   remedy=f"Known: {', '.join(map(clean, sorted(known)))}.")  # fmt: skip
+
+
+def _facts(one: Extract) -> Iterator[str]:
+    yield from one.facts
+    yield from chain.from_iterable(one.layouts.values())
+    yield from chain.from_iterable(point.facts for point in one.points)
+
+
 def _chosen(name: str, charts: list[str]) -> Format:
     """The format, with these charts only. Raises ProblemError where it has none."""
     made = FORMATS[name]
@@ -79,16 +99,16 @@ def _chosen(name: str, charts: list[str]) -> Format:
     return made._replace(write=lambda comparison: write(comparison, charts))
 
 
-def _format(args: Namespace) -> str:
+def _format(args: Namespace, output: str | None) -> str:
     """The format that was asked for, in words or by the ending of the file's name. Raises ProblemError (`output`)."""
     if args.json or args.format:
         return "json" if args.json else str(args.format)
-    ending = PurePath(args.output or "").suffix.lower()
+    ending = PurePath(output or "").suffix.lower()
     if not ending:
         return "table"
     by_ending = {made.suffix: made.name for made in FORMATS.values()}
     if ending not in by_ending:
-        raise fail("output", f"{clean(args.output)}: no format is written to files that end in {clean(ending)}",
+        raise fail("output", f"{clean(output)}: no format is written to files that end in {clean(ending)}",
                    remedy=f"End it in one of {', '.join(by_ending)}, or say --format.")  # fmt: skip
     return by_ending[ending]
 
