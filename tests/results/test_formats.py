@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_comparing import cell, result
 
+from raidtui.base.text import columns
 from raidtui.model.problem import Problem
 from raidtui.model.result import Built, Machine
 from raidtui.results.compare import compare, compare_many
@@ -225,6 +226,15 @@ def test_no_name_and_no_reason_breaks_a_format(title, reason):
         assert not {char for char in text if ord(char) < 32 and char not in "\n\r"}
     table = FORMATS["md"].write(compare(one)).decode().splitlines()
     assert len({line.replace("\\|", "").count("|") for line in table if line.startswith("|")}) == 1
+
+
+def test_wide_letters_and_long_names_keep_columns_in_line():
+    long = "L" * 300
+    named = [*map(called, ("存储阵列五", "re\u0301sume\u0301", f"{long}1", f"{long}2", "a"))]
+    head, *rows = table_lines(compare_many(named), 120)[:6]
+    assert {columns(line) for line in (head, *rows)} == {columns(head)}
+    assert columns(head) < 120
+    assert len({row.split()[0] for row in rows}) == 5
 
 
 @given(st.integers(20, 200))

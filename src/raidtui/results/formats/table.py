@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from raidtui.base.text import clean
+from raidtui.base.text import clean, columns
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
 from raidtui.results.lines import (
@@ -20,6 +20,8 @@ from raidtui.results.lines import (
 WIDTH = 120
 """Columns where nobody says otherwise."""
 _GAP = "  "
+_LONGEST = 60
+"""Letters of a name; of a longer one both ends are shown."""
 
 
 def write(comparison: Comparison) -> bytes:
@@ -33,19 +35,19 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     `about` adds what is to be known of the results themselves.
     """
     notes = Footnotes()
-    first = ["LAYOUT", *(clean(row.label) for row in comparison.rows)]
-    heads = [f"{clean(name)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
+    first = ["LAYOUT", *(_name(row.label) for row in comparison.rows)]
+    heads = [f"{_name(name)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
     body = [
         [entry_words(row, index, unit) + notes.marks(row, index) for index, unit in enumerate(comparison.units)]
         for row in comparison.rows
     ]
-    columns = [list(column) for column in zip(heads, *body, strict=True)]
+    table = [list(column) for column in zip(heads, *body, strict=True)]
     if has_means(comparison):
-        columns.append(["geomean", *map(geometric_mean_text, comparison.rows)])
+        table.append(["geomean", *map(geometric_mean_text, comparison.rows)])
     found: list[str] = []
-    for group in _fitting(columns, width - max(map(len, first))):
+    for group in _fitting(table, width - max(map(columns, first))):
         found += ["", *_aligned(first, group)] if found else _aligned(first, group)
-    if not columns:
+    if not table:
         found.append("Nothing was measured.")
     if comparison.baseline and len(comparison.rows) > 1:
         found.append(f"% of {clean(comparison.baseline)}")
@@ -58,12 +60,17 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     return found
 
 
-def _fitting(columns: Sequence[list[str]], room: int) -> Iterator[list[list[str]]]:
+def _name(name: str) -> str:
+    shown = clean(name)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST // 2]}…{shown[1 - _LONGEST // 2 :]}"
+
+
+def _fitting(table: Sequence[list[str]], room: int) -> Iterator[list[list[str]]]:
     """Columns in groups that fit side by side."""
     group: list[list[str]] = []
     used = 0
-    for column in columns:
-        needed = len(_GAP) + max(map(len, column))
+    for column in table:
+        needed = len(_GAP) + max(map(columns, column))
         if group and used + needed > room:
             yield group
             group, used = [], 0
@@ -73,13 +80,14 @@ def _fitting(columns: Sequence[list[str]], room: int) -> Iterator[list[list[str]
         yield group
 
 
-def _aligned(first: list[str], columns: list[list[str]]) -> list[str]:
-    left = max(map(len, first))
-    widths = [max(map(len, column)) for column in columns]
+def _aligned(first: list[str], table: list[list[str]]) -> list[str]:
+    left = max(map(columns, first))
+    widths = [max(map(columns, column)) for column in table]
     return [
-        _GAP.join([label.ljust(left), *(cell.rjust(wide) for cell, wide in zip(cells, widths, strict=True))])
-        for label, *cells in zip(first, *columns, strict=True)
-    ]
+        _GAP.join([label + " " * (left - columns(label)),
+                   *(" " * (wide - columns(cell)) + cell for cell, wide in zip(cells, widths, strict=True))])
+        for label, *cells in zip(first, *table, strict=True)
+    ]  # fmt: skip
 
 
 FORMAT = Format("table", ".txt", "a table for a terminal", write)
