@@ -54,6 +54,15 @@ def test_a_dash_is_stdout(engine, files, tmp_path, monkeypatch):
     assert not (tmp_path / "-").exists()
 
 
+def test_of_many_layouts_those_are_named_that_were_probably_meant(engine, tmp_path):
+    file = tmp_path / "many.json"
+    file.write_bytes(encode(made.result(*(made.cell(f"l{n}", "sync-4k", 1.0) for n in range(30)))))
+    refused = engine.run("compare", str(file), "--baseline", "L29")
+    assert refused.code == 2
+    assert "Known: l29, " in refused.err
+    assert " more." in refused.err
+
+
 def test_a_fact_that_nothing_has_cannot_be_meant(engine, files):
     refused = engine.run("compare", *files, "--meant", "kernle")
     assert refused.code == 2

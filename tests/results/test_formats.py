@@ -127,7 +127,7 @@ def test_a_run_that_is_given_twice_is_said_to_be():
 
 def test_a_baseline_without_a_valid_number_is_said_to_be_one():
     found = compare(result(cell("a", "w", 1), cell("b", "w", 2, reasons=["lost"])), "b")
-    assert found.notes == ("b has no valid number: nothing can be said in percent of it",)
+    assert found.notes == ("b has no valid number above 0: nothing can be said in percent of it",)
 
 
 def test_what_makes_results_unlike_each_other_is_said():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from raidtui.base.text import clean
 from raidtui.cli.session import connect
 from raidtui.front.inputs import read_bytes, table_file
 from raidtui.front.results_files import results_folder
@@ -16,6 +17,8 @@ from raidtui.model.result import Result
 from raidtui.results.comparison import Comparison
 from raidtui.results.load import read_result
 
+_MOST = 12
+"""Names that are listed, those first that the wanted one is part of."""
 _RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
 
 
@@ -42,5 +45,7 @@ def given_data(args: Namespace, name: str) -> bytes:
 def check_baseline(comparison: Comparison, wanted: str) -> None:
     """Refuse a baseline that is no layout here. Raises ProblemError (`unknown-name`)."""
     if wanted and comparison.baseline != wanted:
-        names = ", ".join(row.label for row in comparison.rows)
-        raise fail("unknown-name", f"there is no layout {wanted!r} with these results", remedy=f"Known: {names}.")
+        labels = sorted((row.label for row in comparison.rows), key=lambda label: wanted.lower() not in label.lower())
+        more = f" and {len(labels) - _MOST} more" if len(labels) > _MOST else ""
+        raise fail("unknown-name", f"there is no layout {wanted!r} with these results",
+                   remedy=f"Known: {', '.join(map(clean, labels[:_MOST]))}{more}.")  # fmt: skip

@@ -111,8 +111,8 @@ class _Table:
 
     def told(self) -> Iterator[str]:
         """What must be known of the rows."""
-        if self.reference is not None and not self.reference.medians:
-            yield f"{self.reference.label} has no valid number: nothing can be said in percent of it"
+        if self.reference is not None and not any(self.reference.medians.values()):
+            yield f"{self.reference.label} has no valid number above 0: nothing can be said in percent of it"
         yield from self._told_from_itself()
 
     def _told_from_itself(self) -> Iterator[str]:
