@@ -125,6 +125,11 @@ def test_a_run_that_is_given_twice_is_said_to_be():
     assert found.notes == ("results 1, 3 are one and the same run: 20260131-120000-abcd1234",)
 
 
+def test_a_cell_that_is_there_twice_is_said_to_be():
+    found = compare(result(cell("a", "w", 1), cell("a", "w", 1), cell("b", "w", 1)))
+    assert found.notes == ("in this result some cells are there more than once: there were fewer rounds than are counted",)
+
+
 def test_a_baseline_without_a_valid_number_is_said_to_be_one():
     found = compare(result(cell("a", "w", 1), cell("b", "w", 2, reasons=["lost"])), "b")
     assert found.notes == ("b has no valid number above 0: nothing can be said in percent of it",)

@@ -10,7 +10,7 @@ from raidtui.model.result import NOT_PRECONDITIONED
 from raidtui.results.facts import PRECONDITIONING
 
 if TYPE_CHECKING:
-    from raidtui.results.extract import Extract
+    from raidtui.results.extract import Extract, Point
 
 _MOST = 8
 """Different values that are listed."""
@@ -69,11 +69,18 @@ def _of(one: Extract) -> Iterator[tuple[str, str]]:
             "WHO is not complete: not every planned cell was measured",
             "WHO are not complete: not every planned cell was measured",
         )
+    if not one.imported and len(set(map(_which, one.points))) < len(one.points):
+        yield _same("in WHO some cells are there more than once: there were fewer rounds than are counted")
     if one.facts.get("policy order") == "grouped" and any(point.round > 1 for point in one.points):
         yield _same("in WHO all rounds of a layout share one build (order grouped): "
                     "what that build was like by chance is in every round")  # fmt: skip
     if (state := one.facts.get(PRECONDITIONING, NOT_PRECONDITIONED)) != NOT_PRECONDITIONED:
         yield _same(f"disks of WHO: {state}")
+
+
+def _which(point: Point) -> tuple[str, str, str, int, bool]:
+    """What a result has one cell of."""
+    return point.layout, point.part, point.workload, point.round, point.again
 
 
 def _same(sentence: str) -> tuple[str, str]:
