@@ -272,3 +272,30 @@ def test_numbers_that_were_not_read_are_said(heading, cell, note):
 @pytest.mark.parametrize("text", ["", "hello\n", "[job]\nrw=read\nbs=4k\n", '{"a": 1}', "a,b\nc,d\n", "a;1\n"])
 def test_what_is_no_table_is_not_claimed(text):
     assert not READERS["table"].claims(Source("x", text.encode()))
+
+
+def percentiles(*values):
+    rows = zip(("raid5", "raid6") * 3, (1, 1, 8, 8, 32, 64), values, strict=True)
+    return lint(read("layout,test,p99 us\n" + "".join(f"{name},4k randread qd={qd},{us}\n" for name, qd, us in rows)))
+
+
+def test_percentiles_that_meet_in_one_of_fios_bins_were_copied_by_nobody():
+    """Its histogram knows 64 values for each power of two: 1236992 ns is the middle of one of 16384 ns."""
+    assert not percentiles("1056.768", "1155.072", "1318.912", "1482.752", "1236.992", "1236.992")
+    (copied,) = percentiles("1056.771", "1155.119", "1318.905", "1482.888", "1236.873", "1236.873")
+    assert copied.code == "repeated-value"
+
+
+def test_the_csv_of_a_comparison_is_read_as_what_it_says():
+    cells_of = {
+        "layout": "raid5", "workload": "w", "round": "1", "state": "valid", "iops_per_s": "1000",
+        "throughput_MB_per_s": "4.096", "read_mean_us": "7.5", "read_p999_us": "12.3", "cpu_cores": "0.9",
+        "published_percent": "", "run": "20261122-233932-nop2n9eb", "scenario": "s", "command": "fio --bs=4096",
+    }  # fmt: skip
+    rest = [cells_of | {"layout": "raid6", "iops_per_s": "9", "state": "invalid"}]
+    table = read("".join(",".join(line) + "\n" for line in (cells_of, *(one.values() for one in (cells_of, *rest)))))
+    assert [(f.layout, f.workload, f.metric, f.value, f.unit, f.statistic, f.direction) for f in table.figures] == [
+        ("raid5", "w", "iops", 1000, "IOPS", "", ""), ("raid5", "w", "bandwidth", 4.096, "MB/s", "", ""),
+        ("raid5", "w", "latency", 7.5, "us", "mean", "read"), ("raid5", "w", "latency", 12.3, "us", "p99.9", "read"),
+    ]  # fmt: skip
+    assert table.notes == ("t.csv:1: 1 line is of no valid cell; not read.",)

@@ -31,6 +31,7 @@ from raidtui.results.imports.table_columns import (
     whole,
 )
 from raidtui.results.imports.tables import Building, stem, unreadable
+from raidtui.results.imports.tidy_columns import tidy_headings, valid_rows
 from raidtui.results.labels import read_label
 
 _DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
@@ -55,9 +56,10 @@ class Block:
         self, making: Building, rows: list[Row], name: str, settings: Mapping[str, str], mapping: Mapping[str, str]
     ) -> None:
         self._making, self._name, self._settings = making, name, settings
-        self._rows = rows
+        own = tidy_headings(rows[0].cells)
+        self._rows = valid_rows(making, rows, name) if own else rows
         roles = mapped(rows[0].cells, mapping)
-        headings = {i: self._told_by_cells(i, read_heading(cell)) for i, cell in enumerate(rows[0].cells)}
+        headings = {i: self._told_by_cells(i, read_heading(cell)) for i, cell in enumerate(rows[0].cells)} | own
         if not any(heading.role in ("value", "figure") for heading in headings.values()):
             headings |= results_of(headings)
         headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import median
 from typing import Final
 
-from raidtui.model.table import Figure, Finding, Table
+from raidtui.model.table import TIME_UNITS, Figure, Finding, Table
 from raidtui.results.lint.cells import (
     CellKey,
     block_sizes,
@@ -44,7 +45,7 @@ def check(table: Table) -> Iterator[Finding]:
         return
     cells = by_cell(table)
     for metric in ("iops", "bandwidth", "latency"):
-        figures = [f for f in table.figures if f.metric == metric and f.value > 0 and not f.rough]
+        figures = [f for f in table.figures if f.metric == metric and f.value > 0 and not f.rough and not _binned(f)]
         peers = _Peers(table, figures)
         said: set[int] = set()
         for one, other in _equal_pairs(figures):
@@ -55,6 +56,24 @@ def check(table: Table) -> Iterator[Finding]:
                 yield Finding("repeated-value", where(table, other),
                               f"{shown(other)} stands also at {where(table, one)}: one of the two was copied.", other.value,
                               f"equal to {where(table, one)}")  # fmt: skip
+
+
+def _binned(figure: Figure) -> bool:
+    """Whether it is a percentile as fio tells them: the middle of one of its bins, so that others are equal to it.
+
+    Of nanoseconds, before fio 3 of microseconds; 64 bins for each power of two (fio's stat.h, FIO_IO_U_PLAT_BITS).
+    """
+    if figure.metric != "latency" or not figure.statistic.startswith("p"):
+        return False
+    ns = TIME_UNITS[figure.unit] * 1e9
+    half_ns = 0.5 * 10.0 ** -decimals(figure) * ns
+    return any(abs(_middle(figure.value * ns / unit) * unit - figure.value * ns) <= half_ns for unit in (1.0, 1000.0))
+
+
+def _middle(value: float) -> float:
+    """Of the bin that a value is in."""
+    width = 2.0 ** max(0, math.frexp(value)[1] - 7)
+    return (value // width + 0.5) * width if width > 1 else round(value)
 
 
 def _equal_pairs(figures: Sequence[Figure]) -> Iterator[tuple[Figure, Figure]]:
