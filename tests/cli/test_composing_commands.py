@@ -9,18 +9,20 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import made
 import msgspec
 import pytest
 
-from conftest import Engine
 from raidtui.cli import kinds
 from raidtui.cli.preview import preview_lines
 from raidtui.cli.screen import console
 from raidtui.engine.preview import preview
 from raidtui.model.describe import Field, Kind, Kinds, Preset, Preview, PreviewRequest
+
+if TYPE_CHECKING:
+    from conftest import Engine
 
 FOLDER = Path(__file__).with_name("golden")
 LEVEL = Field("level", "choice", "raid0 stripes, raid1 mirrors.", required=True, choices=("raid0", "raid1"))
