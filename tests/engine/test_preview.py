@@ -228,6 +228,21 @@ def test_writes_that_fill_no_stripe_are_a_warning_on_both_sides() -> None:
     assert layout(found, "each").warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("filesystem", "warning"),
+    [
+        ({"type": "ext4", "journal_mode": "journal"}, "direct I/O goes through the page cache"),
+        ({"type": "btrfs"}, "direct I/O in less than 4.0 KiB goes through the page cache"),
+        ({"type": "xfs"}, ""),
+    ],
+)
+def test_direct_io_that_a_filesystem_does_not_do_is_a_warning(filesystem: dict[str, Any], warning: str) -> None:
+    small = {"small": {"fio": {"rw": "randread", "bs": "512B", "size": "64MiB", "runtime": "60s"}}}
+    found = see(layouts={"it": {"filesystem": {**filesystem, "on": "@journal"}}}, workloads=small)
+    said = [text for text in layout(found, "it").warnings if "page cache" in text]
+    assert [text.startswith(f"Workload small: {warning}") for text in said] == ([True] if warning else [])
+
+
 def test_blocks_that_are_no_whole_sectors_are_a_warning() -> None:
     disks = [disk(n, logical_sector_bytes=4096) for n in range(1, 5)]
     found = see(disks, workloads={"odd": {"fio": {"rw": "randread", "bs": "512B", "runtime": "60s"}}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isinf
 from typing import Final, NamedTuple
 
 from raidtui.load.engine import Pattern
@@ -117,6 +118,11 @@ def of_workloads(
             text = size_text(sector_bytes)
             yield tuple(broken), f"blocks or offsets are not whole logical sectors of {text}: direct I/O will be refused."
     for words, shape in layers:
+        least = shape.buffered_under
+        cached = [n for n, p in patterns.items() if p.whole_sectors and any(size < least for size in p.block_bytes)]
+        if cached:
+            which = "direct I/O" if isinf(least) else f"direct I/O in less than {size_text(int(least))}"
+            yield tuple(cached), f"{which} goes through the page cache ({words}), so memory is measured as well."
         stripe = shape.stripe_bytes if shape.reads_to_write else None
         small = [name for name, found in patterns.items() if stripe and _partial(found, stripe)]
         if stripe and small:

@@ -98,6 +98,8 @@ class Shape(NamedTuple):
     """True where a write of less than a full stripe has to read first what the parity is made of."""
     data_share: float | None = None
     """Of what is written to its devices, how much is data; None where that is its size by theirs."""
+    buffered_under: float = 0.0
+    """Bytes: direct I/O on its files in less than these goes through the page cache without a word; `inf`: all does."""
 
 
 class Reading(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Final, Literal, NamedTuple
 
 from raidtui.model.problem import fail
@@ -48,6 +49,13 @@ def stripes(spec: FilesystemSpec, part: Part | None) -> Stripes | None:
 def sector_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int | None:
     """What direct I/O comes in whole ones of; None where it is buffered otherwise, as btrfs and f2fs do."""
     return max(part.logical_sector_bytes for part in parts) if spec.type in ("xfs", "ext4") else None
+
+
+def buffered_under(spec: FilesystemSpec) -> float:
+    """As `Shape.buffered_under`. Source: ext4_should_use_dio, btrfs and f2fs's checks of alignment in the kernel's fs/."""
+    if spec.type == "ext4" and spec.journal_mode == "journal":
+        return inf
+    return SMALL_BLOCK if spec.type in ("btrfs", "f2fs") else 0.0
 
 
 def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:

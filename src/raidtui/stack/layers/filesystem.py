@@ -59,6 +59,7 @@ class FilesystemLayer:
             meaning.may_fail(spec, len(on)),
             meaning.write_penalty(spec, len(on)),
             stripe_bytes=found.width if found else None,
+            buffered_under=geometry.buffered_under(spec),
         )
 
     def reduces(self, spec: FilesystemSpec) -> tuple[str, ...]:
