@@ -43,7 +43,9 @@ MAKERS = ("zpool.create", "zpool.volume", "zpool.dataset", "zpool.mount")
 
 
 def sh(line: str) -> str:
-    return subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(line, shell=True, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, f"{line}: {done.stderr.strip()}"
+    return done.stdout
 
 
 class Bench:
@@ -252,7 +254,7 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody else's pool has the name that the plan chose."""
     create = bench.plan(case).build[0]
     name, theirs = create.args["name"], [permit.path() for permit in bench.permits.values()][-1]
-    sh(f"zpool create -o cachefile=none -O mountpoint=none {name} {theirs}")
+    sh(f"udevadm settle; zpool create -o cachefile=none -O mountpoint=none {name} {theirs}")
     imported = problem_of(lambda: bench.run(create))
     undo = problem_of(lambda: ACTIONS["zpool.create"].undo(bench.fresh_context(), create.args))
     sh(f"zpool export {name}; udevadm settle")
