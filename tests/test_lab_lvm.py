@@ -75,7 +75,7 @@ GEOMETRY = [
 ]
 CACHED = [
     volume("cachevol on raid5", 3, SKIP, fast=2, type="raid5", cache={"size": "50%", "policy": "mq"}),
-    volume("cleaner", 1, fast=1, cache={"policy": "cleaner"}),
+    volume("cleaner", 1, fast=1, cache={"kind": "pool", "policy": "cleaner"}),
     volume(
         "cache pool of threshold", 1, fast=1, cache={"kind": "pool", "mode": "writeback", "migration_threshold": "4MiB"}
     ),

@@ -60,6 +60,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
         "cache.migration_threshold",
     ),
     ("lvm-cache", {"cache": {"on": "@f", "mode": "writeback", "policy": "cleaner"}}, FAST, "cache.policy"),
+    ("lvm-cache", {"cache": {"on": "@f", "kind": "cachevol", "policy": "cleaner"}}, FAST, "cache.policy"),
     ("lvm-too-few", {"cache": {"on": "@f"}}, {"on": 1}, "cache.on"),
     ("lvm-writecache", {"writecache": {"on": "@f", "block_size": "8KiB"}}, SLOW, "writecache.block_size"),
     ("lvm-writecache", {"writecache": {"on": "@f", "low_watermark": 60}}, SLOW, "writecache.low_watermark"),

@@ -91,6 +91,10 @@ def _cache(cache: CacheSpec, counts: Mapping[str, int], place: str) -> Iterator[
     if cache.policy == "cleaner" and cache.mode == "writeback":
         text = "the policy cleaner writes everything back and keeps nothing for writeback"
         yield _refusal("lvm-cache", text, f"{place}.policy", "Use smq, or another mode.")
+    elif cache.policy == "cleaner" and cache.kind == "cachevol":
+        # Seen with LVM 2.03.31: what the kernel gets for a cachevol is always mq, which is smq.
+        text = "LVM gives a cachevol the policy smq, whatever is asked for"
+        yield _refusal("lvm-cache", text, f"{place}.policy", 'Use "kind": "pool", or smq.')
     threshold = cache.migration_threshold
     if threshold is not None and threshold.bytes % 512:
         text = f"a migration threshold of {threshold.text} is no whole number of sectors"

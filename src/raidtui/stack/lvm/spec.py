@@ -49,7 +49,7 @@ class CacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     chunk: Annotated[Size, Meta(examples=["64KiB", "256KiB"])] | None = None
     """What is moved at once, a multiple of 32KiB; 64KiB where not given, or more so that there are at most a million."""
     policy: Literal["smq", "mq", "cleaner"] = "smq"
-    """Which blocks are worth it: smq; mq is another name for it; cleaner only writes back."""
+    """Which blocks are worth it: smq; mq is another name for it; cleaner only writes back, in a pool."""
     migration_threshold: Annotated[Size, Meta(examples=["1MiB", "8MiB"])] | None = None
     """How much may be on its way between cache and volume at a time; LVM's default where not given."""
     size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
