@@ -67,7 +67,7 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     "lvm-cache": (
         "Not an option of a cache",
         "A chunk is a multiple of 32KiB up to 1GiB, the migration threshold at least 8 chunks, and the policy cleaner "
-        "does not go with writeback.",
+        "goes with a pool, and not with writeback.",
         "Leave them out: LVM's own choice is a good start.",
     ),
     "lvm-writecache": (
