@@ -14,9 +14,9 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from test_comparing import cell, result
 
-from raidtui.base.text import columns
 from raidtui.model.problem import Problem
 from raidtui.model.result import Built, Machine
 from raidtui.results.compare import compare, compare_many
@@ -237,8 +237,8 @@ def test_wide_letters_and_long_names_keep_columns_in_line():
     long = "L" * 300
     named = [*map(called, ("存储阵列五", "re\u0301sume\u0301", f"{long}1", f"{long}2", "a"))]
     head, *rows = table_lines(compare_many(named), 120)[:6]
-    assert {columns(line) for line in (head, *rows)} == {columns(head)}
-    assert columns(head) < 120
+    assert {cell_len(line) for line in (head, *rows)} == {cell_len(head)}
+    assert cell_len(head) < 120
     assert len({row.split()[0] for row in rows}) == 5
 
 

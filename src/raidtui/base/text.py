@@ -27,13 +27,6 @@ def clean_lines(value: object, limit: int = 65536) -> str:
     return "\n".join(clean(line, limit) for line in text[:limit].splitlines())
 
 
-def columns(text: str) -> int:
-    """How many columns of a terminal it takes: two for wide letters, none for accents that combine."""
-    if max(text, default="") < "\u0300":
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
 def _escape(char: str) -> str:
     code = ord(char)
     if code < 0x100:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from raidtui.base.text import clean, columns
+from rich.cells import cell_len
+
+from raidtui.base.text import clean
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
 from raidtui.results.lines import (
@@ -45,7 +47,7 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     if has_means(comparison):
         table.append(["geomean", *map(geometric_mean_text, comparison.rows)])
     found: list[str] = []
-    for group in _fitting(table, width - max(map(columns, first))):
+    for group in _fitting(table, width - max(map(cell_len, first))):
         found += ["", *_aligned(first, group)] if found else _aligned(first, group)
     if not table:
         found.append("Nothing was measured.")
@@ -70,7 +72,7 @@ def _fitting(table: Sequence[list[str]], room: int) -> Iterator[list[list[str]]]
     group: list[list[str]] = []
     used = 0
     for column in table:
-        needed = len(_GAP) + max(map(columns, column))
+        needed = len(_GAP) + max(map(cell_len, column))
         if group and used + needed > room:
             yield group
             group, used = [], 0
@@ -81,11 +83,11 @@ def _fitting(table: Sequence[list[str]], room: int) -> Iterator[list[list[str]]]
 
 
 def _aligned(first: list[str], table: list[list[str]]) -> list[str]:
-    left = max(map(columns, first))
-    widths = [max(map(columns, column)) for column in table]
+    left = max(map(cell_len, first))
+    widths = [max(map(cell_len, column)) for column in table]
     return [
-        _GAP.join([label + " " * (left - columns(label)),
-                   *(" " * (wide - columns(cell)) + cell for cell, wide in zip(cells, widths, strict=True))])
+        _GAP.join([label + " " * (left - cell_len(label)),
+                   *(" " * (wide - cell_len(cell)) + cell for cell, wide in zip(cells, widths, strict=True))])
         for label, *cells in zip(first, *table, strict=True)
     ]  # fmt: skip
 
