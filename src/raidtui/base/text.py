@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 # Control, format (bidi, zero-width), surrogate, private and unassigned characters are shown as escapes, so that a disk's
 # serial or a scenario's title can neither move the cursor, recolour the screen nor reverse the text around it.
@@ -37,3 +38,8 @@ def _escape(char: str) -> str:
 def plural(count: int, noun: str) -> str:
     """`3 disks`, `1 disk`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def named(names: Sequence[str], most: int) -> str:
+    """`a, b, c`; beyond `most` of them `a, b and 4 more`."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from raidtui.base.text import clean
+from raidtui.base.text import clean, named
 from raidtui.cli.session import connect
 from raidtui.front.inputs import read_bytes, table_file
 from raidtui.front.results_files import results_folder
@@ -46,6 +46,5 @@ def check_baseline(comparison: Comparison, wanted: str) -> None:
     """Refuse a baseline that is no layout here. Raises ProblemError (`unknown-name`)."""
     if wanted and comparison.baseline != wanted:
         labels = sorted((row.label for row in comparison.rows), key=lambda label: wanted.lower() not in label.lower())
-        more = f" and {len(labels) - _MOST} more" if len(labels) > _MOST else ""
         raise fail("unknown-name", f"there is no layout {wanted!r} with these results",
-                   remedy=f"Known: {', '.join(map(clean, labels[:_MOST]))}{more}.")  # fmt: skip
+                   remedy=f"Known: {named([clean(label) for label in labels], _MOST)}.")  # fmt: skip

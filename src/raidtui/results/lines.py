@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from raidtui.base.text import named
 from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
 from raidtui.results.numbers import NOTHING, SCALE, Unit, percent_text, rate_text
 
@@ -175,8 +176,7 @@ def confounder_lines(comparison: Comparison) -> list[str]:
     found = [f"confounders: {len(by_fact)}, beside what was meant to differ from {comparison.baseline}"] if by_fact else []
     for fact, values in by_fact.items():
         for (here, there), labels in values.items():
-            named = ", ".join(labels[:6]) + (f" and {len(labels) - 6} more" if len(labels) > 6 else "")
-            found.append(f"confounder {fact}: {here} with {named}; {there} with {comparison.baseline}")
+            found.append(f"confounder {fact}: {here} with {named(labels, 6)}; {there} with {comparison.baseline}")
     return found
 
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from raidtui.base.text import named
+
 if TYPE_CHECKING:
     from raidtui.results.extract import Extract
 
@@ -59,8 +61,7 @@ def split_workloads(loads: Sequence[Mapping[str, str]]) -> Iterator[str]:
             shown.setdefault(name, {})[here] = None
     split = [" and ".join(columns) for columns in shown.values() if len(columns) > 1]
     if split:
-        named = ", ".join(split[:_MOST]) + (f" and {len(split) - _MOST} more" if len(split) > _MOST else "")
-        yield f"{named}: of one name, but not the same workload, or not run the same way"
+        yield f"{named(split, _MOST)}: of one name, but not the same workload, or not run the same way"
 
 
 def in_order(section: object, found: Sequence[str]) -> list[str]:

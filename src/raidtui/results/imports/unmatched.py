@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from raidtui.base.text import named
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import RATE_UNITS, TIME_UNITS
 from raidtui.results.imports.cells import Directive, Row, mapped
@@ -32,9 +33,7 @@ def refuse_unmatched(
 
 
 def no_such(place: str, message: str, names: Iterable[str]) -> ProblemError:
-    there = list(names)
-    more = f" and {len(there) - _MOST_NAMES} more" if len(there) > _MOST_NAMES else ""
-    return unreadable(place, message, f"There are: {', '.join(there[:_MOST_NAMES])}{more}.")
+    return unreadable(place, message, f"There are: {named(list(names), _MOST_NAMES)}.")
 
 
 def _refuse_column(blocks: Sequence[Sequence[Row]], role: str, heading: str, place: str) -> None:
