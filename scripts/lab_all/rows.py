@@ -23,14 +23,20 @@ def row_files(root: Path) -> Iterator[Path]:
 
 
 def run_tests(root: Path, path: Path, wish: Wish, report: Report, at_once: int) -> None:
-    """Run one file of tests beside others; what it said is kept in the report's folder."""
+    """Run one file of tests beside others; what it says is in the report's folder while it runs, a line a test."""
     began = time.monotonic()
-    argv = [sys.executable, "-m", "pytest", "-m", "lab", "-q", str(path)]
-    environ = {**os.environ, "RAIDTUI_LABS_AT_ONCE": str(at_once)}
-    done = proc.run(argv, timeout_s=LONGEST_S, env=environ, cwd=root, check=False, max_output_bytes=1 << 30)
-    (report.folder / f"{path.stem}.txt").write_bytes(done.out + done.err)
-    failed = [line for line in done.text.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    if done.code and not failed:
-        failed = [f"pytest ended with {done.code}"]
-    passed = dict.fromkeys(COLUMNS, not done.code)
+    argv = [sys.executable, "-m", "pytest", "-m", "lab", "-v", str(path)]
+    environ = {**os.environ, "RAIDTUI_LABS_AT_ONCE": str(at_once), "PYTHONUNBUFFERED": "1"}
+    said = report.folder / f"{path.stem}.txt"
+    print(f"running {path.stem}: {said}", flush=True)
+    with said.open("wb") as out:
+        child = proc.spawn(argv, stdout=out, stderr=out, env=environ, cwd=root)
+        try:
+            code = child.wait(LONGEST_S)
+        finally:
+            child.end(term_grace_s=1.0)
+    failed = [line for line in said.read_text(errors="replace").splitlines() if line.startswith(("FAILED", "ERROR"))]
+    if code != 0 and not failed:
+        failed = [f"pytest did not end within {LONGEST_S / 3600:g} h" if code is None else f"pytest ended with {code}"]
+    passed = dict.fromkeys(COLUMNS, not failed)
     report.add(wish, Row(path.stem, "", passed, time.monotonic() - began, tuple(failed)))

@@ -99,6 +99,22 @@ def test_what_passed_is_kept_until_its_source_changes(tmp_path: Path) -> None:
     assert not report.Report(tmp_path, resume=False).known(of_good)
 
 
+@pytest.mark.parametrize(
+    ("test", "wrong"), [("assert True", ()), ("assert False", ("FAILED",)), ("import os; os._exit(7)", ("pytest ended",))]
+)
+def test_what_a_file_of_tests_says_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, test: str, wrong: Any) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    path = tmp_path / "test_some.py"
+    path.write_text(f"import pytest\n@pytest.mark.lab\ndef test_it():\n    {test}\n")
+    kept, of_file = report.Report(tmp_path / "report", resume=False), report.wish("test_some", "", b"1")
+    load("rows").run_tests(tmp_path, path, of_file, kept, 1)
+    (row,) = kept.rows([of_file])
+    assert row.passed == (not wrong)
+    assert len(row.wrong) == len(wrong)
+    assert all(text.startswith(begins) for text, begins in zip(row.wrong, wrong, strict=True))
+    assert "test_some.py::test_it" in (tmp_path / "report/test_some.txt").read_text()
+
+
 def done(path: Path) -> None:
     with path.open("a") as file:
         file.write("x")
