@@ -177,3 +177,14 @@ def test_a_partition_table_is_written_read_and_taken_off(tmp_path: Path, sector:
 
 def test_the_labels_of_zfs_are_at_both_ends_of_a_partition() -> None:
     assert list(gpt.places_of_labels(MIB, 10 * MIB)) == [(MIB, MIB // 2), (11 * MIB - MIB // 2, MIB // 2)]
+
+
+def test_a_volume_is_found_by_its_link_without_opening_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "VOLUMES", tmp_path)
+    monkeypatch.setattr(pool, "_volume_name", pytest.fail)
+    (tmp_path / "tank/a").mkdir(parents=True)
+    (tmp_path / "tank/a/vol").symlink_to("../../../zd16")
+    (tmp_path / "tank/a/vol-part1").symlink_to("../../../zd16p1")
+    assert pool.linked_node("tank/a/vol") == "zd16"
+    assert pool.linked_node("tank/vol") is None
+    assert pool.linked_node("other/vol") is None

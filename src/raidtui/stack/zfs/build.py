@@ -13,7 +13,7 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 from raidtui.stack.zfs import pool
-from raidtui.stack.zfs.command import create_argv, dataset, filesystem_argv, has_volume, link_path, volume_argv
+from raidtui.stack.zfs.command import create_argv, dataset, filesystem_argv, has_volume, volume_argv
 from raidtui.stack.zfs.devices import all_devices
 from raidtui.stack.zfs.dismantle import dismantle
 from raidtui.stack.zfs.planning import refuse_unknown
@@ -97,13 +97,13 @@ def create_filesystem(context: Context, args: dict[str, Any]) -> Outcome:
 
 def _volume_path(name: str, node: str) -> str:
     """The name that udev gives it, or the node where udev does not."""
-    link = link_path(name)
+    link = pool.link_path(name)
     until = time.monotonic() + LINK_PATIENCE_S
     while os.path.realpath(link) != f"/dev/{node}":
         if time.monotonic() > until:
             return f"/dev/{node}"
         time.sleep(0.05)
-    return link
+    return str(link)
 
 
 def _refuse_taken_name(name: str) -> None:

@@ -71,5 +71,5 @@ def _export(args: dict[str, Any]) -> list[Argv]:
 
 
 def _users(args: dict[str, Any]) -> str:
-    node = pool.volume_node(dataset(args)) if has_volume(args) else None
+    node = pool.linked_node(dataset(args)) if has_volume(args) else None
     return "; ".join(users_of(node)) if node else ""

@@ -25,11 +25,6 @@ def part_path(path: str) -> str:
     return f"{path}p1" if path[-1:].isdigit() else f"{path}1"
 
 
-def link_path(dataset: str) -> str:
-    """Where udev shows a volume."""
-    return f"/dev/zvol/{dataset}"
-
-
 def vdev_words(groups: Sequence[Group]) -> list[str | int]:
     """What `zpool create` is told of the devices: words, and devices by their place."""
     words: list[str | int] = []

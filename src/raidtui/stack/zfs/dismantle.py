@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from raidtui.inventory import ioctl
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.stack import blockdev
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
@@ -22,7 +22,7 @@ from raidtui.stack.nodes import users_of
 from raidtui.stack.undoing import await_links, await_makers, is_there, open_for_writing, until_gone
 from raidtui.stack.zfs import devices as found_devices
 from raidtui.stack.zfs import gpt, mounting, pool
-from raidtui.stack.zfs.command import dataset, destroy_argv, destroy_dataset_argv, has_volume, link_path
+from raidtui.stack.zfs.command import dataset, destroy_argv, destroy_dataset_argv, has_volume
 from raidtui.stack.zfs.devices import Device, present_devices
 from raidtui.stack.zfs.writing import reread
 
@@ -51,7 +51,7 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
 
     until_gone(attempt, "the pool", name)
     if commands:
-        await_links(Path(link_path(name)))
+        await_links(pool.link_path(name))
     context.built.pop(args["ref"], None)
     result = "undone" if commands or erased else "nothing to do"
     facts = {"destroyed": bool(commands), "erased": erased, "missing": missing}
@@ -65,12 +65,12 @@ def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
     while True:
         if pool.state(name) == "SUSPENDED":
             raise _suspended(name)
-        found = pool.find(name)
-        if found is None:
-            return []
-        _insist_ours(context, args, found)
         commands: list[Argv] = []
         try:
+            found = pool.find(name)
+            if found is None:
+                return []
+            _insist_ours(context, args, found)
             commands += mounting.unmount(context, args)
             # A pool is destroyed without a word while a program has its volume open, and that hangs until the program ends;
             # a volume is not.
@@ -88,9 +88,7 @@ def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
             if not isinstance(error, blockdev.CallFailed):
                 raise
             if error.problems[0].code == "stuck" or time.monotonic() > until:
-                raise fail("zpool-busy", f"the pool cannot be destroyed: {_users(args) or error.problems[0].message}",
-                           place=name, remedy="End that use, then: raidtui recover",
-                           exit=Exit.LEFT_BEHIND) from error  # fmt: skip
+                raise _busy(args, error.problems[0]) from error
             time.sleep(0.3)
 
 
@@ -126,8 +124,15 @@ def _suspended(name: str) -> ProblemError:
                 remedy="ZFS lets go of it only when the machine is restarted. Then: raidtui recover")  # fmt: skip
 
 
+def _busy(args: dict[str, Any], why: Problem) -> ProblemError:
+    users = _users(args)
+    remedy = "End that use" if users or why.code != "stuck" else "A device does not answer: see dmesg. Restart the machine"
+    return fail("zpool-busy", f"the pool cannot be destroyed: {users or why.message}", place=args["name"],
+                remedy=f"{remedy}, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+
+
 def _users(args: dict[str, Any]) -> str:
-    node = pool.volume_node(dataset(args)) if has_volume(args) else None
+    node = pool.linked_node(dataset(args)) if has_volume(args) else None
     return "; ".join(users_of(node)) if node else ""
 
 

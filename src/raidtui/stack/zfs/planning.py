@@ -10,9 +10,9 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.units import size_texts
 from raidtui.stack import mounts
 from raidtui.stack.layer import Part
-from raidtui.stack.zfs import size
+from raidtui.stack.zfs import pool, size
 from raidtui.stack.zfs import spec as options
-from raidtui.stack.zfs.command import FILESYSTEM, VOLUME, link_path, part_path, vdev_words
+from raidtui.stack.zfs.command import FILESYSTEM, VOLUME, part_path, vdev_words
 from raidtui.stack.zfs.properties import check_known
 from raidtui.stack.zfs.spec import Group, ZpoolSpec
 from raidtui.stack.zfs.version import insist_new_enough, module_version
@@ -157,4 +157,4 @@ def planned_paths(args: dict[str, Any]) -> list[str]:
 def target_path(args: dict[str, Any]) -> str:
     """Where what is measured will be."""
     name = args["name"]
-    return link_path(f"{name}/{VOLUME}") if args["child"] == VOLUME else mounts.point_of(name)
+    return str(pool.link_path(f"{name}/{VOLUME}")) if args["child"] == VOLUME else mounts.point_of(name)

@@ -20,6 +20,8 @@ from raidtui.stack.blockdev import CallFailed
 LOOK_TIMEOUT_S: Final = 30.0
 KSTAT: Final = Path("/proc/spl/kstat/zfs")
 PACKAGES: Final = "zfsutils-linux zfs-dkms"
+VOLUMES: Final = Path("/dev/zvol")
+"""Where udev shows volumes, by pool and name."""
 _BLKZNAME: Final = 0x8100127D
 """_IOR(0x12, 125, char[256]): the name of the volume behind a zd node (zfs/sys/fs/zfs.h)."""
 _SECTIONS: Final = {"logs": "log", "l2cache": "cache", "special": "special", "dedup": "dedup", "spares": "spare"}
@@ -165,16 +167,39 @@ def _table(text: str) -> dict[str, tuple[str, str]]:
     return {row[0]: (clean(row[1]), clean(row[2])) for row in rows if len(row) == 3}
 
 
+def link_path(dataset: str) -> Path:
+    """Where udev shows a volume."""
+    return VOLUMES / dataset
+
+
 def volume_node(dataset: str, wait_s: float = 0.0) -> str | None:
-    """The kernel name of a volume's device (`zd16`), asked of the device itself; None where it is not there in time."""
+    """The kernel name of a volume's device (`zd16`), asked of the device itself; None where it is not there in time.
+
+    A volume that udev says is another is not opened: where its pool is sick, that would never end.
+    """
     until = time.monotonic() + wait_s
     while True:
+        others = _linked_nodes() - {linked_node(dataset)}
         for path in sorted(Path("/sys/block").glob("zd*")):
-            if _volume_name(path.name) == dataset:
+            if path.name not in others and _volume_name(path.name) == dataset:
                 return path.name
         if time.monotonic() >= until:
             return None
         time.sleep(0.05)
+
+
+def linked_node(dataset: str) -> str | None:
+    """As `volume_node`, but as udev's link says it. Nothing is opened: it answers also while the pool does not."""
+    try:
+        return link_path(dataset).readlink().name
+    except OSError:
+        return None
+
+
+def _linked_nodes() -> set[str]:
+    """Kernel names of all volumes that udev has a link to."""
+    found = (linked_node(str(path.relative_to(VOLUMES))) for path in VOLUMES.rglob("*") if path.is_symlink())
+    return {node for node in found if node}
 
 
 def _volume_name(kernel_name: str) -> str | None:
