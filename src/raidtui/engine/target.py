@@ -6,11 +6,14 @@ import fcntl
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from raidtui.gate.permit import Permit
 from raidtui.load.engine import FIRST_TARGET_FD, Target, TargetDevice
 from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, fail
@@ -19,6 +22,9 @@ from raidtui.stack.context import Context
 
 CELL_FOLDER: Final = "cell"
 """Where a workload has its files, in the directory that is measured."""
+
+_RELEASE_PATIENCE_S: Final = 30.0
+"""How long a device that lost a disk may take to let go."""
 
 _reserved: Final[set[int]] = set()
 
@@ -52,7 +58,7 @@ def _open_devices(step: Step, context: Context) -> Iterator[Target]:
         yield Target(tuple(devices))
     finally:
         for device in devices:
-            _give_back(device.fd)
+            _give_back(device.fd, context.permits.values())
 
 
 @contextmanager
@@ -77,10 +83,10 @@ def _open_folder(step: Step, context: Context) -> Iterator[Target]:
             size_bytes = min(room.f_blocks * room.f_frsize, int(step.args["size_bytes"]))
             yield Target((TargetDevice(folder, path, size_bytes),), "directory")
         finally:
-            _give_back(folder)
+            _give_back(folder, context.permits.values())
         mounts.insist(root, path)
         # A filesystem that lost a disk may never answer again; what lies in it goes with the disks being made blank.
-        if step.action == "measure" and all(permit.alive() for permit in context.permits.values()):
+        if step.action == "measure" and _all_alive(context.permits.values()):
             _remove(root)
     finally:
         os.close(root)
@@ -120,14 +126,28 @@ def _as_number(fd: int, number: int) -> int:
         os.close(fd)
 
 
-def _give_back(number: int) -> None:
-    """Close it; a reserved number stays reserved."""
-    if number not in _reserved:
+def _give_back(number: int, permits: Collection[Permit]) -> None:
+    """Close it; a reserved number stays reserved.
+
+    The kernel lets go of a device when what was written reached its disks, which is waited for. Where one of those is
+    lost it may never be (a ZFS volume whose pool hangs), so that another thread waits then, and the run goes on.
+    """
+    last = fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 0)
+    if number in _reserved:
+        null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        os.dup2(null, number, inheritable=False)
+        os.close(null)
+    else:
         os.close(number)
-        return
-    null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    os.dup2(null, number, inheritable=False)
-    os.close(null)
+    closing = threading.Thread(target=os.close, args=(last,), daemon=True)
+    closing.start()
+    until = time.monotonic() + _RELEASE_PATIENCE_S
+    while closing.is_alive() and (_all_alive(permits) or time.monotonic() < until):
+        closing.join(1.0)
+
+
+def _all_alive(permits: Collection[Permit]) -> bool:
+    return all(permit.alive() for permit in permits)
 
 
 def _open(ref: str, context: Context) -> int:

@@ -88,7 +88,7 @@ def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
             if not isinstance(error, blockdev.CallFailed):
                 raise
             if error.problems[0].code == "stuck" or time.monotonic() > until:
-                raise _busy(args, error.problems[0]) from error
+                raise _busy(context, args, error.problems[0]) from error
             time.sleep(0.3)
 
 
@@ -124,9 +124,11 @@ def _suspended(name: str) -> ProblemError:
                 remedy="ZFS lets go of it only when the machine is restarted. Then: raidtui recover")  # fmt: skip
 
 
-def _busy(args: dict[str, Any], why: Problem) -> ProblemError:
-    users = _users(args)
-    remedy = "End that use" if users or why.code != "stuck" else "A device does not answer: see dmesg. Restart the machine"
+def _busy(context: Context, args: dict[str, Any], why: Problem) -> ProblemError:
+    users, (_, missing) = _users(args), present_devices(context, args)
+    remedy = "End that use"
+    if not users and (missing or why.code == "stuck"):
+        remedy = "A device is gone or does not answer (see dmesg). Where ZFS does not let go, restart the machine"
     return fail("zpool-busy", f"the pool cannot be destroyed: {users or why.message}", place=args["name"],
                 remedy=f"{remedy}, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
 
