@@ -207,7 +207,7 @@ def drive(suffix: str, disks: str, cases: list[dict[str, Any]]) -> Seen:
 
 def check_whole(case: dict[str, Any]) -> None:
     """Built as planned and read back as asked; taken down as planned, and nothing is left."""
-    assert "problems" not in case, case
+    assert "problems" not in case, json.dumps(case)
     for action, planned in case["planned"].items():
         assert case["commands"][action] == planned, "what was shown is what ran"
     assert case["actual_size"] == case["planned_size"], "the size was known to the byte"
@@ -267,7 +267,7 @@ def test_a_creation_that_was_killed_at_any_moment_is_undone(name: str) -> None:
 
 
 def check_undone(case: dict[str, Any]) -> None:
-    assert "problems" not in case, case
+    assert "problems" not in case, json.dumps(case)
     assert case["undo"] == ["undone", "nothing to do"]
     assert case["left"] == {}
 

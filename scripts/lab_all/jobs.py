@@ -32,8 +32,9 @@ def side_by_side(jobs: Sequence[Job], at_once: int) -> None:
                 _begin(waiting.pop(0), running)
                 continue
             connection.wait([one.sentinel for one in running])
-            broke += sum(one.exitcode not in {None, 0} for one in running)
-            running = [one for one in running if one.exitcode is None]
+            ended = [one for one in running if one.exitcode is not None]
+            broke += sum(one.exitcode != 0 for one in ended)
+            running = [one for one in running if one not in ended]
     finally:
         for one in running:
             one.terminate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from report import COLUMNS, Report, Row, Wish
 from raidtui.base import proc
 
 LONGEST_S = 6 * 3600.0
+TAKE_DOWN_S = 60.0
 
 
 def row_files(root: Path) -> Iterator[Path]:
@@ -30,11 +32,15 @@ def run_tests(root: Path, path: Path, wish: Wish, report: Report, at_once: int) 
     said = report.folder / f"{path.stem}.txt"
     print(f"running {path.stem}: {said}", flush=True)
     with said.open("wb") as out:
-        child = proc.spawn(argv, stdout=out, stderr=out, env=environ, cwd=root)
+        child = proc.spawn(argv, stdout=out, stderr=out, env=environ, cwd=root, new_session=True)
         try:
             code = child.wait(LONGEST_S)
         finally:
-            child.end(term_grace_s=1.0)
+            if child.poll() is None:
+                # As Ctrl-C, but once: it takes its labs down.
+                child.signal(signal.SIGINT)
+                child.wait(TAKE_DOWN_S)
+            child.end()
     failed = [line for line in said.read_text(errors="replace").splitlines() if line.startswith(("FAILED", "ERROR"))]
     if code != 0 and not failed:
         failed = [f"pytest did not end within {LONGEST_S / 3600:g} h" if code is None else f"pytest ended with {code}"]

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -149,6 +150,42 @@ side_by_side([partial(print, flush=True), *[getpid] * 9999], 2)
         assert run.wait(60) == 128 + number
         with pytest.raises(ProcessLookupError):
             os.killpg(run.pid, 0)
+
+
+@pytest.mark.parametrize("number", jobs.ENDS)
+def test_tests_that_are_ended_take_their_labs_down(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "test_some.py"
+    path.write_text("""
+import pathlib, time, pytest
+HERE = pathlib.Path(__file__).parent
+@pytest.fixture
+def lab():
+    yield
+    time.sleep(2)
+    (HERE / "down").touch()
+@pytest.mark.lab
+def test_it(lab):
+    (HERE / "up").touch()
+    time.sleep(300)
+""")
+    one = f"""
+from functools import partial
+from pathlib import Path
+from jobs import side_by_side
+from report import Report, wish
+from rows import run_tests
+here = Path({str(tmp_path)!r})
+report = Report(here / "report", resume=False)
+side_by_side([partial(run_tests, here, here / "test_some.py", wish("test_some", "", b"1"), report, 1)], 1)
+"""
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen([sys.executable, "-c", one], cwd=SCRIPTS, stdout=quiet, start_new_session=True) as run:
+        until = time.monotonic() + 60
+        while not (tmp_path / "up").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        os.killpg(run.pid, number)
+        run.wait(60)
+    assert (tmp_path / "down").exists()
 
 
 def test_every_shipped_scenario_gets_the_disks_of_its_roles_and_two_workloads_a_layout() -> None:

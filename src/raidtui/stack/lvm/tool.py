@@ -89,4 +89,7 @@ def _path(name: str) -> str:
 
 
 def _last_lines(text: str) -> str:
-    return " ".join(line.strip() for line in text.splitlines() if "WARNING: This metadata update" not in line)[-400:]
+    """What LVM says went wrong: what it warns of beside that was asked for (a conversion destroys content)."""
+    lines = [line.strip() for line in text.splitlines()]
+    wrong = [line for line in lines if not line.startswith(("WARNING:", "THIS WILL DESTROY CONTENT"))]
+    return " ".join(wrong or lines)[-400:]
