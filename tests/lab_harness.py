@@ -12,17 +12,17 @@ from raidtui.lab.disks import DEFAULT_SPEC, parse_spec
 from raidtui.lab.qemu import cpus_of_each
 
 MakeLab = Callable[..., Lab]
-"""Called with disks as `raidtui lab up --disks` takes them, and `cold=True` for a real boot."""
+"""Called with disks as `raidtui lab up --disks` takes them; `cold=True` for a real boot, `cpus` where they matter."""
 
 
 AT_ONCE = int(os.environ.get("RAIDTUI_LABS_AT_ONCE") or os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 CPUS = cpus_of_each(AT_ONCE)
 
 
-def start_lab(suffix: str, spec: str = DEFAULT_SPEC, *, cold: bool = False) -> Lab:
+def start_lab(suffix: str, spec: str = DEFAULT_SPEC, *, cold: bool = False, cpus: int = CPUS) -> Lab:
     """A lab that no other test run has, with a name made of this process's number."""
     lab = Lab(f"test-{os.getpid()}-{suffix}")
-    return lab.up(parse_spec(spec), lambda line: print(line, flush=True), cold=cold, cpus=CPUS)
+    return lab.up(parse_spec(spec), lambda line: print(line, flush=True), cold=cold, cpus=cpus)
 
 
 def slow_ones_run(request: pytest.FixtureRequest) -> bool:
@@ -46,10 +46,10 @@ def make_lab(request: pytest.FixtureRequest) -> Iterator[MakeLab]:
     """Makes labs that live as long as the test."""
     made: list[str] = []
 
-    def make(spec: str = DEFAULT_SPEC, *, cold: bool = False) -> Lab:
+    def make(spec: str = DEFAULT_SPEC, *, cold: bool = False, cpus: int = CPUS) -> Lab:
         suffix = f"{abs(hash(request.node.nodeid)) % 10**6}-{len(made)}"
         made.append(f"test-{os.getpid()}-{suffix}")
-        return start_lab(suffix, spec, cold=cold)
+        return start_lab(suffix, spec, cold=cold, cpus=cpus)
 
     try:
         yield make
