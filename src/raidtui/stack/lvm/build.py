@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -14,10 +14,11 @@ from raidtui.inventory.arrays import read_volumes as read_all_pvs
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev
+from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 from raidtui.stack.lvm import fast, kernel, label, names, pool, tool
-from raidtui.stack.lvm.command import VOLUME, pv_extra, vg_extra, volume_argv, volume_path
+from raidtui.stack.lvm.command import VOLUME, activate_argv, pv_extra, vg_extra, volume_argv, volume_path
 from raidtui.stack.lvm.devices import Device, all_devices, paths_of
 from raidtui.stack.lvm.dismantle import dismantle
 from raidtui.stack.lvm.proof import Difference, group_differences, mismatch, read_group, read_volumes
@@ -26,6 +27,7 @@ from raidtui.stack.lvm.verify import differences
 CREATE_TIMEOUT_S: Final = 120.0
 NODE_TIMEOUT_S: Final = 20.0
 VDO_TIMEOUT_S: Final = 120.0
+PART_LEFT_ACTIVE: Final = "is prohibited while logical volume"
 _NOT_YET: Final = {"deduplication": {"closed", "opening"}, "compression": {"offline"}}
 """What the kernel says of each that was asked for and is not there yet: of the index, and of the compressor."""
 
@@ -147,9 +149,8 @@ def _make(
         # What was made is active, and the kernel is asked in a moment.
         if not is_made({one.volume for one in kernel.mappings(args["name"])}):
             for argv, answer in steps:
-                if argv[1] == "lvconvert":
-                    tool.settle()
-                commands.append(tool.run(argv, answer=answer))
+                converts = argv[1] == "lvconvert"
+                commands.append(_convert(args, argv, answer, paths) if converts else tool.run(argv, answer=answer))
         if args["vdo"] is not None:
             _await_vdo(args["name"], args["vdo"])
         volumes = read_volumes(args, paths)
@@ -163,6 +164,25 @@ def _make(
 
     facts = or_dismantle(context, args, make)
     return Outcome("created" if commands else "already there", facts, tuple(commands))
+
+
+def _convert(args: dict[str, Any], argv: Argv, answer: str | None, paths: Sequence[str]) -> Argv:
+    """Run one conversion, during which LVM takes the volume down and activates what it made of it.
+
+    It leaves a part active that anybody has open at that moment (udev's rule for bcache looks at all that a changed device
+    stands on), and refuses to activate the whole over it. What it made is there then, and is taken down and activated
+    again; whether all of it is as asked is read back as always.
+    """
+    tool.settle()
+    try:
+        return tool.run(argv, answer=answer)
+    except CallFailed as error:
+        if PART_LEFT_ACTIVE not in error.problems[0].message:
+            raise
+    for state in ("n", "y"):
+        tool.settle()
+        tool.run(activate_argv(args["name"], state, paths))
+    return argv
 
 
 def _await_vdo(group: str, asked: dict[str, Any]) -> None:

@@ -93,11 +93,16 @@ def volume_argv(args: dict[str, Any], on: Sequence[str], paths: Sequence[str]) -
     return lvcreate_argv(args["volume"]["name"], args["volume"]["size_bytes"], args["name"], on, volume_extra(args, paths))
 
 
+def activate_argv(group: str, state: str, paths: Sequence[str]) -> Argv:
+    """Activate (`y`) or deactivate (`n`) everything in the group."""
+    return ("lvm", "vgchange", "--activate", state, group, *flat(limits(paths)))
+
+
 def teardown_argvs(group: str, paths: Sequence[str]) -> tuple[Argv, ...]:
     """Deactivate, remove volumes, group and labels."""
     common = flat(limits(paths))
     return (
-        ("lvm", "vgchange", "--activate", "n", group, *common),
+        activate_argv(group, "n", paths),
         ("lvm", "lvremove", group, *common),
         ("lvm", "vgremove", group, *common),
         ("lvm", "pvremove", *paths, *common),

@@ -18,7 +18,7 @@ from raidtui.stack import blockdev
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 from raidtui.stack.lvm import kernel, label, tool
-from raidtui.stack.lvm.command import flat, limits, volume_path
+from raidtui.stack.lvm.command import activate_argv, flat, limits, volume_path
 from raidtui.stack.lvm.devices import Device, present_devices
 from raidtui.stack.nodes import users_of
 from raidtui.stack.undoing import await_links, await_makers, is_there, open_for_writing, until_gone
@@ -100,8 +100,7 @@ def _deactivate(args: dict[str, Any], marked: list[Device], removed: list[str], 
         return
     names = [one.name for one in active]
     if marked:
-        common = flat(limits([device.path for device in marked]))
-        _try(("lvm", "vgchange", "--activate", "n", args["name"], *common), commands)
+        _try(activate_argv(args["name"], "n", [device.path for device in marked]), commands)
     until = time.monotonic() + BUSY_PATIENCE_S
     while left := _ours(args):
         for one in left:
