@@ -106,6 +106,7 @@ VDO_POOLS = [
     volume("thin on vdo behind a cache", 1, fast=1, large=True, vdo={}, thin={}, cache={"mode": "writeback"}),
     volume("vdo on striped", 2, large=True, type="striped", vdo={"virtual_size": "1TB"}),
     volume("vdo on raid1", 2, SKIP, large=True, type="raid1", vdo={"deduplication": False, "slab_size": "512MiB"}),
+    {**volume("vdo on raid1 looked at", 2, SKIP, large=True, type="raid1", vdo={}), "do": "looked_at", "part": "_rimage_1"},
     volume("vdo behind a cache", 1, fast=1, large=True, vdo={}, cache={"mode": "writeback"}),
     volume("vdo behind a pool", 1, fast=1, large=True, vdo=THREADS, cache={"kind": "pool", "size": "256MiB"}),
 ]
@@ -238,6 +239,11 @@ def test_how_images_became_consistent_is_said(row: str, name: str, said: str) ->
     seen = seen_of(row)
     facts = {**seen[name]["lvm.group"], **seen[name].get("lvm.sync", {})}
     assert facts["initial_sync"].startswith(said)
+
+
+@slow
+def test_what_lvm_does_not_activate_over_a_part_in_use_is_activated_again() -> None:
+    assert seen_of("vdo")["vdo on raid1 looked at"]["activated_again"] == 1
 
 
 @slow

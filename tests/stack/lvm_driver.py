@@ -34,7 +34,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.layer import Draft, Outcome, Part, Planned
 from raidtui.stack.layers.lvm import LAYER
 from raidtui.stack.layers.md import LAYER as MD
-from raidtui.stack.lvm import dismantle, label
+from raidtui.stack.lvm import dismantle, label, tool
 from raidtui.stack.lvm.spec import LvmSpec
 from raidtui.stack.md import kernel as md_kernel
 from raidtui.stack.md import superblock
@@ -167,6 +167,40 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return seen
 
 
+def looked_at(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+    """As `whole`, while somebody has a part of the volume open just when LVM converts it, as udev's rules may."""
+    again: list[Any] = []
+    usual = tool.run
+
+    def run(argv: Any, **how: Any) -> Any:
+        if argv[1:4] == ("vgchange", "--activate", "y"):
+            again.append(argv)
+        return usual(argv, **how)
+
+    with instead(tool, "run", run):
+        threading.Thread(target=look, args=(case["part"],), daemon=True).start()
+        seen = whole(bench, case)
+    return {**seen, "activated_again": len(again)}
+
+
+def look(part: str) -> None:
+    """Keep a part of the volume open from when it is there until LVM took the volume down, and a little longer."""
+
+    def there(name: str) -> bool:
+        return name in [path.read_text().strip() for path in Path("/sys/block").glob("dm-*/dm/name")]
+
+    while not (found := list(Path("/dev/mapper").glob(f"rt*-pool{part}"))):
+        time.sleep(0.05)
+    fd = os.open(found[0], os.O_RDONLY)
+    pool = found[0].name.removesuffix(part)
+    while not there(pool):
+        time.sleep(0.05)
+    while there(pool):
+        time.sleep(0.05)
+    time.sleep(3.0)
+    os.close(fd)
+
+
 def undone(bench: Bench, args: dict[str, Any]) -> dict[str, Any]:
     """Undo as recovery does: first without any permit, then with them, knowing nothing but the step's arguments; twice."""
     group = ACTIONS["lvm.group"]
@@ -180,10 +214,10 @@ def undone(bench: Bench, args: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def patience(module: Any, name: str, seconds: float) -> Iterator[None]:
-    """What is known to be in use is not waited for as long as usual; everything after it is."""
+def instead(module: Any, name: str, value: Any) -> Iterator[None]:
+    """Something else under this name meanwhile: a patience that is shorter for what is known to be in use."""
     usual = getattr(module, name)
-    setattr(module, name, seconds)
+    setattr(module, name, value)
     try:
         yield
     finally:
@@ -298,7 +332,7 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     path = bench.context.path(group.args["ref"])
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
-    with patience(dismantle, "BUSY_PATIENCE_S", 1.0):
+    with instead(dismantle, "BUSY_PATIENCE_S", 1.0):
         busy = problem_of(lambda: bench.run(planned.teardown[0]))
     holder.kill()
     holder.wait()
@@ -377,7 +411,7 @@ def blank(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 
 FUNCTIONS: dict[str, Callable[[Bench, dict[str, Any]], dict[str, Any]]] = {
     found.__name__: found
-    for found in (whole, killed, still_creating, broken, foreign, refused, cancelled, stacked, unplugged, blank)
+    for found in (whole, looked_at, killed, still_creating, broken, foreign, refused, cancelled, stacked, unplugged, blank)
 }
 
 
