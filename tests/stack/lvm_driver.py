@@ -187,7 +187,7 @@ def look(part: str) -> None:
     """Keep a part of the volume open from when it is there until LVM took the volume down, and a little longer."""
 
     def there(name: str) -> bool:
-        return name in [path.read_text().strip() for path in Path("/sys/block").glob("dm-*/dm/name")]
+        return sh("dmsetup info -c --noheadings -o name").split().count(name) > 0
 
     while not (found := list(Path("/dev/mapper").glob(f"rt*-pool{part}"))):
         time.sleep(0.05)
