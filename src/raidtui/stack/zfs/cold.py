@@ -13,10 +13,10 @@ from raidtui.model.problem import Exit, fail
 from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
-from raidtui.stack.nodes import users_of
 from raidtui.stack.zfs import arc, build, mounting, pool
-from raidtui.stack.zfs.command import dataset, export_argv, has_volume, import_argv
+from raidtui.stack.zfs.command import export_argv, has_volume, import_argv
 from raidtui.stack.zfs.devices import all_devices
+from raidtui.stack.zfs.dismantle import users
 from raidtui.stack.zfs.proof import check_members
 from raidtui.stack.zfs.writing import pool_path
 
@@ -56,20 +56,15 @@ def _export(args: dict[str, Any]) -> list[Argv]:
     while True:
         if pool.find(args["name"]) is None:
             return []
-        if not (users := _users(args)):
+        if not (by := users(args)):
             try:
                 pool.call(argv, TIMEOUT_S)
                 return [argv]
             except CallFailed as error:
-                users = error.problems[0].message
+                by = error.problems[0].message
                 if error.problems[0].code == "stuck":
                     raise
         if time.monotonic() > until:
-            raise fail("zpool-busy", f"the pool cannot be exported: {users}", place=args["name"],
+            raise fail("zpool-busy", f"the pool cannot be exported: {by}", place=args["name"],
                        remedy="End that use.", exit=Exit.INVALID)  # fmt: skip
         time.sleep(0.2)
-
-
-def _users(args: dict[str, Any]) -> str:
-    node = pool.linked_node(dataset(args)) if has_volume(args) else None
-    return "; ".join(users_of(node)) if node else ""

@@ -125,15 +125,16 @@ def _suspended(name: str) -> ProblemError:
 
 
 def _busy(context: Context, args: dict[str, Any], why: Problem) -> ProblemError:
-    users, (_, missing) = _users(args), present_devices(context, args)
+    by, (_, missing) = users(args), present_devices(context, args)
     remedy = "End that use"
-    if not users and (missing or why.code == "stuck"):
+    if not by and (missing or why.code == "stuck"):
         remedy = "A device is gone or does not answer (see dmesg). Where ZFS does not let go, restart the machine"
-    return fail("zpool-busy", f"the pool cannot be destroyed: {users or why.message}", place=args["name"],
+    return fail("zpool-busy", f"the pool cannot be destroyed: {by or why.message}", place=args["name"],
                 remedy=f"{remedy}, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
 
 
-def _users(args: dict[str, Any]) -> str:
+def users(args: dict[str, Any]) -> str:
+    """Who uses the volume, in words; nothing where nobody is known to. Opens nothing."""
     node = pool.linked_node(dataset(args)) if has_volume(args) else None
     return "; ".join(users_of(node)) if node else ""
 
