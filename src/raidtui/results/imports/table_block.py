@@ -13,13 +13,13 @@ from typing import Final
 import msgspec
 
 from raidtui.model.problem import ProblemError
-from raidtui.model.table import TIME_UNITS, UNITS_OF, Asked, Subject
+from raidtui.model.table import TIME_UNITS, UNITS_OF
 from raidtui.results.imports.cells import NOTHING, Row, mapped, read_cell
 from raidtui.results.imports.headings import Heading, rate_unit, read_heading, residual
+from raidtui.results.imports.row_labels import RowLabels, cell_of
 from raidtui.results.imports.table_columns import (
     Columns,
     asked,
-    block_bytes_of,
     by_mapping,
     named,
     of_unit,
@@ -28,25 +28,17 @@ from raidtui.results.imports.table_columns import (
     results_of,
     told,
     unit_of,
-    whole,
 )
-from raidtui.results.imports.tables import Building, stem, unreadable
+from raidtui.results.imports.tables import Building, unreadable
 from raidtui.results.imports.tidy_columns import tidy_headings, valid_rows
-from raidtui.results.labels import read_label
+from raidtui.results.imports.told_by_cells import settled, told_by_cells
 
-_DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
-_LARGEST_FRACTION: Final = 20.0
-"""A layout is not more than so many times as fast as another one that it stands beside."""
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
 )
-_BUILDS: Final = re.compile(r"^(?:sudo\s+)?(?:/\S*/)?(?:mdadm|lvcreate|vgcreate|pvcreate|zpool|zfs|mkfs|cryptsetup)[\s.]")
-"""Commands that make a layout; all others run a workload."""
 _EXPONENT: Final = re.compile(r"(?<=\d)[eE][-+]?\d+[kKMG]?$")
 _LABELS: Final = ("layout", "workload", "block", "unknown", "metric")
-_VERSUS: Final = re.compile(r"(.+?)\s+(?:vs\.?|versus)\s+(.+)", re.IGNORECASE)
 _BEGINS_AS_NUMBER: Final = re.compile(r"[~≈<>+−-]?\s?\d")
-_NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
 
 class Block:
@@ -59,14 +51,15 @@ class Block:
         own = tidy_headings(rows[0].cells)
         self._rows = valid_rows(making, rows, name) if own else rows
         roles = mapped(rows[0].cells, mapping)
-        headings = {i: self._told_by_cells(i, read_heading(cell)) for i, cell in enumerate(rows[0].cells)} | own
+        headings = {i: told_by_cells(read_heading(cell), i, self._rows) for i, cell in enumerate(rows[0].cells)} | own
         if not any(heading.role in ("value", "figure") for heading in headings.values()):
             headings |= results_of(headings)
         headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
-        headings = {index: self._signed(index, self._timed(index, heading)) for index, heading in headings.items()}
+        headings = {index: settled(heading, index, self._rows, making, name) for index, heading in headings.items()}
         if headings[0].role == "ignored" and not any(heading.role in _LABELS for heading in headings.values()):
             headings[0] = headings[0]._replace(role="unknown")
         self._columns = Columns(headings)
+        self._labels = RowLabels(making, self._columns, name, settings.get("layout", ""))
         self._with_words: set[int] = set()
         self._figures = self._columns.of("figure", "share")
         self._directions = {h.direction for h in headings.values() if h.role == "figure"}
@@ -89,46 +82,8 @@ class Block:
     def _shares_alone(self) -> bool:
         """Rows of a layout, a workload and its percentage."""
         layouts = self._columns.of("layout")
-        numbers = any(read_cell(self._cell(row, i)) for row in self._rows[1:] for i in layouts)
+        numbers = any(read_cell(cell_of(row, i)) for row in self._rows[1:] for i in layouts)
         return bool(layouts and self._columns.of("workload") and self._columns.of("share")) and not numbers
-
-    def _told_by_cells(self, index: int, heading: Heading) -> Heading:
-        """What only the cells tell: a layout called Baseline from names of baselines, `a vs b` in percent from a label."""
-        both = _VERSUS.fullmatch(heading.text) if heading.role == "unknown" else None
-        if heading.role != "baseline" and both is None:
-            return heading
-        cells = [cell for row in self._rows[1:] if (cell := read_cell(self._cell(row, index))) is not None]
-        if both is not None and cells and all(cell.unit == "%" for cell in cells):
-            return Heading("share", heading.text, "share", "%", of=both.group(2), other=both.group(1))
-        return heading._replace(role="unknown") if both is None and cells else heading
-
-    def _timed(self, index: int, heading: Heading) -> Heading:
-        """A column of latencies has its unit in the heading or behind the numbers; without one it says nothing."""
-        if heading.metric != "latency" or heading.unit:
-            return heading
-        cells = [cell for row in self._rows[1:] if (cell := read_cell(self._cell(row, index))) is not None]
-        if any(cell.unit in TIME_UNITS for cell in cells):
-            return heading
-        if cells:
-            self._making.note(f"{self._name}:{self._rows[0].line}: nothing says which unit {heading.text!r} has; not read.")
-        return heading._replace(role="ignored")
-
-    def _signed(self, index: int, heading: Heading) -> Heading:
-        """A column of percentages with + and - says how much more or less; one of such words without them, nothing."""
-        if heading.role != "share":
-            return heading
-        signed = any(text[:1] in "+-−" and read_cell(text) for row in self._rows[1:] if (text := self._cell(row, index)))
-        if heading.change and not signed:
-            self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whether {heading.text!r} is more or less.")
-            return heading._replace(role="ignored")
-        return heading._replace(change=signed, unit="fraction" if self._fractions(index, heading) else heading.unit)
-
-    def _fractions(self, index: int, heading: Heading) -> bool:
-        """Whether shares are written as 1.00 and 0.22, in a column that nowhere says percent."""
-        found = [cell for row in self._rows[1:] if (cell := read_cell(self._cell(row, index))) is not None]
-        said = re.search(r"%|pct|percent|процент", heading.text, re.IGNORECASE) or any(cell.unit for cell in found)
-        whole = any(cell.number.value == 1 for cell in found)
-        return not said and whole and all(cell.number.value <= _LARGEST_FRACTION for cell in found)
 
     def _long(self) -> None:
         labels = self._columns.of("workload")
@@ -146,24 +101,24 @@ class Block:
         rows_are_layouts = bool(names) and self._rows_are_layouts(list(names.values()))
         only = next(iter(names.values())) if rows_are_layouts and len(set(names.values())) == 1 else ""
         for row in self._rows[1:]:
-            layout = self._layout(row, corner if not names else "")
-            workload = "" if names and rows_are_layouts else self._workload(row, labels)
+            layout = self._labels.layout(row, corner if not names else "")
+            workload = "" if names and rows_are_layouts else self._labels.workload(row, labels)
             for index, heading in self._measured(row):
                 if index not in names and heading.role == "share" and names and not rows_are_layouts:
                     self._share_column(row, index, heading, names, workload)
                 elif rows_are_layouts and (index in names or corner):
-                    whose = self._layout_key(self._cell(row, 0)) if corner else layout
-                    self._put(whose, self._workload(row, [], names.get(index, only)), heading, row, index)
+                    whose = self._labels.layout_key(cell_of(row, 0)) if corner else layout
+                    self._put(whose, self._labels.workload(row, [], names.get(index, only)), heading, row, index)
                 elif index not in names:
-                    self._put(layout, workload or self._workload(row, labels, only), heading, row, index)
+                    self._put(layout, workload or self._labels.workload(row, labels, only), heading, row, index)
                 else:
-                    self._put(self._layout_key(names[index]), workload, heading, row, index)
+                    self._put(self._labels.layout_key(names[index]), workload, heading, row, index)
 
     def _note_unread(self, labels: Sequence[int]) -> None:
         """Columns with numbers of which nobody knows what they are."""
         for index in self._columns.of("unknown"):
-            read = index in labels or index in self._layout_columns()
-            if not read and any(read_cell(self._cell(row, index)) for row in self._rows[1:]):
+            read = index in labels or index in self._labels.layout_columns()
+            if not read and any(read_cell(cell_of(row, index)) for row in self._rows[1:]):
                 place = f"{self._name}:{self._rows[0].line}"
                 self._making.note(f"{place}: nothing says what {self._rows[0].cells[index]!r} is; it was not read.")
 
@@ -189,16 +144,16 @@ class Block:
         """Whether columns are named after workloads, and rows therefore after layouts."""
         if self._columns.of("layout") and not self._columns.of("workload"):
             return True
-        return not self._columns.of("workload") and told(names) > told([self._cell(row, 0) for row in self._rows[1:]])
+        return not self._columns.of("workload") and told(names) > told([cell_of(row, 0) for row in self._rows[1:]])
 
     def _measured(self, row: Row) -> Iterator[tuple[int, Heading]]:
         """Columns with numbers; of a value column, the metric that its row names."""
         for index in self._figures:
             yield index, self._columns.headings[index]
-        named = " ".join(self._cell(row, i) for i in self._columns.of("metric", "unit"))
+        named = " ".join(cell_of(row, i) for i in self._columns.of("metric", "unit"))
         for index in self._columns.of("value"):
             heading: Heading | None = read_heading(named)
-            if not named and (cell := read_cell(self._cell(row, index))) is not None and cell.unit:
+            if not named and (cell := read_cell(cell_of(row, index))) is not None and cell.unit:
                 heading = of_unit(cell.unit, self._columns.headings[index].text)
             if heading is not None and heading.role in ("figure", "share"):
                 yield index, heading
@@ -216,22 +171,22 @@ class Block:
         raw = {i: self._columns.headings[i].text for i in values if self._columns.headings[i].role != "share"}
         twice = self._told_twice()
         for row in self._rows[1:]:
-            name = self._cell(row, 0)
-            own_words = (name if rows_are_layouts else twice.get(name, name), *(self._cell(row, i) for i in words))
+            name = cell_of(row, 0)
+            own_words = (name if rows_are_layouts else twice.get(name, name), *(cell_of(row, i) for i in words))
             row_label = " ".join(filter(None, own_words))
             for index in values:
                 heading = self._columns.headings[index]
                 if heading.role == "share" and not rows_are_layouts:
-                    self._share_column(row, index, heading, raw, self._workload(row, [], row_label))
+                    self._share_column(row, index, heading, raw, self._labels.workload(row, [], row_label))
                     continue
-                cell = read_cell(self._cell(row, index))
+                cell = read_cell(cell_of(row, index))
                 if cell is None:
                     self._note_words(row, index)
                     continue
-                layout = self._layout_key(row_label if rows_are_layouts else heading.text)
+                layout = self._labels.layout_key(row_label if rows_are_layouts else heading.text)
                 label = heading.text if rows_are_layouts else name
-                workload = self._workload(row, [], twice.get(label, label) if rows_are_layouts else row_label)
-                own = next((unit_of(text) or text for i in self._columns.of("unit") if (text := self._cell(row, i))), "")
+                workload = self._labels.workload(row, [], twice.get(label, label) if rows_are_layouts else row_label)
+                own = next((unit_of(text) or text for i in self._columns.of("unit") if (text := cell_of(row, i))), "")
                 said = cell.unit or rate_unit(heading.text) or unit_of(label) or own or unit
                 known = of_unit(said, heading.text)
                 if known is None:
@@ -240,7 +195,7 @@ class Block:
 
     def _has_words(self, index: int) -> bool:
         """Whether a column says more of its row, and measures nothing."""
-        cells = [cell for row in self._rows[1:] if (cell := self._cell(row, index)).lower() not in NOTHING]
+        cells = [cell for row in self._rows[1:] if (cell := cell_of(row, index)).lower() not in NOTHING]
         role = self._columns.headings[index].role
         return role in ("unknown", "layout", "workload") and bool(cells) and not any(map(_BEGINS_AS_NUMBER.match, cells))
 
@@ -250,7 +205,7 @@ class Block:
 
     def _told_twice(self) -> dict[str, str]:
         """Rows that are one workload in two metrics (`4k read (IOPS)`, `4k read (MB/s)`): what they are without these."""
-        bare = {label: residual(label) for row in self._rows[1:] if unit_of(label := self._cell(row, 0))}
+        bare = {label: residual(label) for row in self._rows[1:] if unit_of(label := cell_of(row, 0))}
         return {label: name for label, name in bare.items() if name and list(bare.values()).count(name) > 1}
 
     def _share_column(self, row: Row, index: int, heading: Heading, raw: Mapping[int, str], workload: str) -> None:
@@ -280,7 +235,7 @@ class Block:
         columns = [next(i for i, name in raw.items() if name == wanted) for wanted in (first, second)]
         backward = 0
         for row in self._rows[1:]:
-            share, one, other = (read_cell(self._cell(row, i)) for i in (index, *columns))
+            share, one, other = (read_cell(cell_of(row, i)) for i in (index, *columns))
             if share is None or one is None or other is None or not one.number.value or not other.number.value:
                 continue
             said = share.number.value + (100 if heading.change else 0)
@@ -289,7 +244,7 @@ class Block:
         return (second, first) if backward > 0 else (first, second)
 
     def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:
-        cell = read_cell(self._cell(row, index))
+        cell = read_cell(cell_of(row, index))
         if cell is None or heading.metric is None:
             self._refuse_words(row, index)
             return
@@ -320,7 +275,7 @@ class Block:
         of = self._cell_of(row) or heading.of if metric == "share" else ""
         # Of a share, the word is one of the workload where no numbers are told apart by it.
         direction = heading.direction if metric != "share" or heading.direction in self._directions else ""
-        round_ = next((int(said[:12]) for i in self._columns.of("round") if (said := self._cell(row, i)).isdecimal()), 1)
+        round_ = next((int(said[:12]) for i in self._columns.of("round") if (said := cell_of(row, i)).isdecimal()), 1)
         self._making.add(layout, workload, metric, number, unit, f"{self._name}:{row.line}", text, of=of,
                          direction=direction, statistic=heading.statistic, round=max(1, round_))  # fmt: skip
 
@@ -331,7 +286,7 @@ class Block:
         while (again, workload, metric, direction) in self._taken:
             number += 1
             again = f"{name} #{number}"
-        self._again[layout, workload] = self._layout_key(again)
+        self._again[layout, workload] = self._labels.layout_key(again)
         return self._again[layout, workload]
 
     def _rename_shares(self, before: int) -> None:
@@ -344,7 +299,7 @@ class Block:
 
     def _refuse_words(self, row: Row, index: int) -> None:
         """Words where a number belongs are refused by name; signs for nothing are not."""
-        text = self._cell(row, index)
+        text = cell_of(row, index)
         mantissa = _EXPONENT.sub("", text)
         if any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in mantissa):
             raise unreadable(f"{self._name}:{row.line}", f"{text!r} is no number")
@@ -352,65 +307,10 @@ class Block:
 
     def _note_words(self, row: Row, index: int, what: str = "no number") -> None:
         """Cells with digits that are no number, or none of what their column has, once for each column."""
-        text = self._cell(row, index)
+        text = cell_of(row, index)
         if any(sign.isdigit() for sign in text) and index not in self._with_words:
             self._with_words.add(index)
             self._making.note(f"{self._name}:{row.line}: {text!r} is {what}; such cells of its column were not read.")
 
     def _cell_of(self, row: Row) -> str:
-        return next((self._cell(row, i) for i in self._columns.of("baseline")), "")
-
-    def _cell(self, row: Row, index: int) -> str:
-        return row.cells[index] if index < len(row.cells) else ""
-
-    def _layout(self, row: Row, corner: str) -> str:
-        columns = self._layout_columns()
-        text = " ".join(filter(None, (self._cell(row, i) for i in columns)))
-        model = next((self._cell(row, i) for i in self._columns.of("model")), "") or self._numbered(text, columns)
-        layout = text or corner or self._settings.get("layout", "") or stem(self._name)
-        return self._layout_key(layout, model, row if _BUILDS.search(self._command(row)) else None)
-
-    def _layout_columns(self) -> list[int]:
-        return self._columns.of("layout") or (self._columns.of("unknown") if self._columns.of("workload") else [])
-
-    def _numbered(self, text: str, columns: Sequence[int]) -> str:
-        """The model of `P4510 #2` in a column of disks, where nothing else tells it."""
-        disks = len(columns) == 1 and _DISKS.fullmatch(self._columns.headings[columns[0]].text)
-        match = _NUMBERED.fullmatch(text) if disks else None
-        return match.group(1) if match is not None else ""
-
-    def _command(self, row: Row) -> str:
-        return next((self._cell(row, i).strip("`")[:4000] for i in self._columns.of("command")), "")
-
-    def _layout_key(self, text: str, model: str = "", built: Row | None = None) -> str:
-        """`built` is a row whose command made the layout."""
-        if self._making.several and not text.startswith(stem(self._name)):
-            text = f"{stem(self._name)} {text}"
-        command, place = (self._command(built), f"{self._name}:{built.line}") if built is not None else ("", "")
-        return self._making.layout(text, Subject(like=model[:400], command=command, place=place))
-
-    def _workload(self, row: Row, labels: Sequence[int], label: str = "") -> str:
-        """The label with what columns beside it say of it."""
-        heading = {role: next(iter(self._columns.of(role)), None) for role in ("block", "iodepth", "numjobs", "fsync")}
-        parts = {role: self._cell(row, index) for role, index in heading.items() if index is not None}
-        text = label or " ".join(filter(None, (self._cell(row, i) for i in labels)))
-        said = read_label(text)
-        block = said.block_bytes or block_bytes_of(parts.get("block", ""), heading["block"], self._columns)
-        command = self._command(row)
-        command = "" if _BUILDS.search(command) else command
-        extra = [f"bs={parts['block']}" if said.block_bytes is None and parts.get("block") else "",
-                 f"qd={parts['iodepth']}" if said.iodepth is None and parts.get("iodepth") else "",
-                 f"jobs={parts['numjobs']}" if said.numjobs is None and parts.get("numjobs") else ""]  # fmt: skip
-        key = " ".join(filter(None, (text, *extra))) or "workload"
-        asked = Asked(
-            pattern=said.pattern, random=said.random, block_bytes=block, read_percent=said.read_percent,
-            iodepth=said.iodepth or whole(parts.get("iodepth")), numjobs=said.numjobs or whole(parts.get("numjobs")),
-            fsync=said.fsync if said.fsync is not None else whole(parts.get("fsync")),
-            random_percent=said.random_percent, command=command,
-            place=f"{self._name}:{row.line}" if command else "",
-        )  # fmt: skip
-        known = self._making.workloads.get(key)
-        if known is not None and command and known.command != command:
-            asked = msgspec.structs.replace(asked, label=key)
-            key = f"{key} ({self._name}:{row.line})"
-        return self._making.workload(key, asked)
+        return next((cell_of(row, i) for i in self._columns.of("baseline")), "")
