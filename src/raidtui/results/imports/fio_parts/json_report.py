@@ -15,7 +15,10 @@ from raidtui.results.places import named
 _STRING_OR_BRACE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 _KIB_PER_S: Final = 1024.0
 _SAME: Final = 0.001
-_DIRECTIONS: Final[tuple[Literal["read", "write", "trim"], ...]] = ("read", "write", "trim")
+_DIRECTIONS: Final[Mapping[str, Literal["read", "write", "trim", ""]]] = {
+    "read": "read", "write": "write", "trim": "trim", "mixed": "",
+}  # fmt: skip
+"""What it counts over all of them (unified_rw_reporting) is of no direction."""
 _PERCENTILES: Final[tuple[tuple[str, Literal["p50", "p99", "p99.9"]], ...]] = (
     ("50.000000", "p50"), ("99.000000", "p99"), ("99.900000", "p99.9"),
 )  # fmt: skip
@@ -44,14 +47,13 @@ def add(making: Building, text: str, name: str) -> None:
         workload = own_name(making, layout, str(job.get("jobname", index)))
         place = f"{name}: $.{key}[{index}]"
         making.workload(workload, asked_of(options, place=place))
-        for direction in _DIRECTIONS:
-            _direction(making, job, direction, (layout, workload), f"{place}.{direction}")
+        for word, direction in _DIRECTIONS.items():
+            _direction(making, job.get(word), direction, (layout, workload), f"{place}.{word}")
 
 
 def _direction(
-    making: Building, job: Mapping[str, Any], direction: Literal["read", "write", "trim"], cell: tuple[str, str], place: str
+    making: Building, flow: Any, direction: Literal["read", "write", "trim", ""], cell: tuple[str, str], place: str
 ) -> None:
-    flow = job.get(direction)
     if not isinstance(flow, dict) or not _number(flow.get("total_ios", flow.get("iops"))):
         return
     bandwidth = _number(flow.get("bw_bytes"))
@@ -80,7 +82,7 @@ def _latencies(flow: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             for name, statistic in _PERCENTILES:
                 if (value := _number(found.get(name))) is not None:
                     yield statistic, value * factor
-            if (largest := _number(completion.get("max"))) is not None:
+            if largest := _number(completion.get("max")):  # 0 where no time was taken (gtod_reduce)
                 yield "max", largest * factor
             return
 

@@ -14,7 +14,6 @@ _FIELDS: Final = {2: 41, 3: 41, 4: 41, 5: 47}
 """Fields of one direction, by version."""
 _FIRST: Final = {2: 4, 3: 5, 4: 5, 5: 5}
 _BANDWIDTH, _IOPS, _PERCENTILES, _MEAN = 1, 2, 12, 34
-_DIRECTIONS: Final[tuple[Literal["read", "write"], ...]] = ("read", "write")
 _NAMES: Final[tuple[tuple[float, Literal["p50", "p99", "p99.9"]], ...]] = ((50.0, "p50"), (99.0, "p99"), (99.9, "p99.9"))
 
 
@@ -30,19 +29,25 @@ def add(making: Building, text: str, name: str) -> None:
         fields = line.strip().split(";")
         version = int(fields[0])
         job = own_name(making, layout, fields[1] if version == 2 else fields[2])
-        for index, direction in enumerate(_DIRECTIONS):
+        for index, direction in enumerate(_directions(fields, version)):
             start = _FIRST[version] + index * _FIELDS[version]
             _direction(making, fields[start : start + _FIELDS[version]], (layout, job), direction, f"{name}:{number}")
 
 
+def _directions(fields: list[str], version: int) -> tuple[Literal["read", "write", ""], ...]:
+    """Of unified_rw_reporting there is but one for all, and behind it stands the share of the processor, in percent."""
+    behind = fields[_FIRST[version] + _FIELDS[version]]
+    return ("",) if behind.endswith("%") else ("read", "write")
+
+
 def _direction(
-    making: Building, fields: list[str], cell: tuple[str, str], direction: Literal["read", "write"], place: str
+    making: Building, fields: list[str], cell: tuple[str, str], direction: Literal["read", "write", ""], place: str
 ) -> None:
     try:
         iops, kib = float(fields[_IOPS]), float(fields[_BANDWIDTH])
         mean = float(fields[_MEAN])
     except (ValueError, IndexError):
-        raise unreadable(place, f"fio's fields of {direction} are not all numbers") from None
+        raise unreadable(place, f"fio's fields of {direction or 'all directions'} are not all numbers") from None
     if not iops and not kib:
         return
     making.add(*cell, "iops", read_number(fields[_IOPS]), "IOPS", place, fields[_IOPS], direction=direction)

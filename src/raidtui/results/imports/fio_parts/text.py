@@ -6,7 +6,7 @@ Lines count without the spaces before them: forums and pages that show text take
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 from raidtui.results.imports.fio_parts.asked import asked_of, own_name
 from raidtui.results.imports.tables import Building, lines_of, stem
@@ -17,26 +17,30 @@ _BLOCKS: Final = re.compile(r"\(([RWT])\) ([\d.]+[KMG]?i?B)-([\d.]+[KMG]?i?B)")
 _OLD_BLOCKS: Final = re.compile(r"([\d.]+[KMG]?)-([\d.]+[KMG]?)/([\d.]+[KMG]?)-([\d.]+[KMG]?)(?:/.*)?")
 _JOB: Final = re.compile(r"(\S.*?): \(groupid=\d+, jobs=(\d+)\): err=\s*\d+.*")
 _FLOW: Final = re.compile(
-    r"\s*(read|write|trim)\s*: IOPS=([\d.]+[kMG]?), BW=([\d.]+)([KMG]?i?B)/s \(([\d.]+)([kMG]?B)/s\).*"
+    r"\s*(read|write|trim|mixed)\s*: IOPS=([\d.]+[kMG]?), BW=([\d.]+)([KMG]?i?B)/s \(([\d.]+)([kMG]?B)/s\).*"
 )
 _OLD_FLOW: Final = re.compile(
-    r"\s*(read|write|trim)\s*: io=[\d.]+\s*[KMGT]?B, bw=([\d.]+)\s*([KMG]?B)/s, iops=([\d.]+[kKMG]?)\s*,.*"
+    r"\s*(read|write|trim|mixed)\s*: io=[\d.]+\s*[KMGT]?B, bw=([\d.]+)\s*([KMG]?B)/s, iops=([\d.]+[kKMG]?)\s*,.*"
 )
+_DIRECTION: Final = re.compile(r"\s*(read|write|trim|mixed)\s*: (?:IOPS|io)=.*")
+"""Whatever else stands in it: fio counts nothing (`BW=0 (0)`) over all where it tells each direction as well."""
 _STATUS: Final = re.compile(
-    r"[\s>]*(READ|WRITE|TRIM): bw=([\d.]+)([KMG]?i?B)/s \(([\d.]+)([kMG]?B)/s\),.* io=([\d.]+)([KMGT]?i?B) .*"
+    r"[\s>]*(READ|WRITE|TRIM|MIXED): bw=([\d.]+)([KMG]?i?B)/s \(([\d.]+)([kMG]?B)/s\),.* io=([\d.]+)([KMGT]?i?B) .*"
     r"run=(\d+)-(\d+)msec\s*"
 )
 _OLD_STATUS: Final = re.compile(
-    r"[\s>]*(READ|WRITE|TRIM): io=([\d.]+)([KMGT]?B), aggrb=([\d.]+)([KMG]?B)/s,.* maxt=\s*(\d+)\s*msec\s*"
+    r"[\s>]*(READ|WRITE|TRIM|MIXED): io=([\d.]+)([KMGT]?B), aggrb=([\d.]+)([KMG]?B)/s,.* maxt=\s*(\d+)\s*msec\s*"
 )
 _LATENCY: Final = re.compile(r"\s*lat \((nsec|usec|msec)\)\s*: ?min=\s*\S+\s*, max=\s*\S+\s*, avg=\s*([\d.]+)\s*,.*")
-_PERCENTILES: Final = re.compile(r"\s*clat percentiles \((nsec|usec|msec)\):")
+_PERCENTILES: Final = re.compile(r"\s*(\w+) percentiles \((nsec|usec|msec)\):")
 _PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[\s*(\d+)\]")
 _TIMES: Final = {"nsec": "ns", "usec": "us", "msec": "ms"}
 _OLD_UNITS: Final = {"B": "B/s", "KB": "KiB/s", "MB": "MiB/s", "GB": "GiB/s", "TB": "TiB/s"}
 _STATISTICS: Final = {"50.00": "p50", "99.00": "p99", "99.90": "p99.9"}
 
-Direction = Literal["read", "write", "trim"]
+Direction = Literal["read", "write", "trim", ""]
+_DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim", "mixed": ""}
+"""What fio counts over all of them (unified_rw_reporting) is of no direction."""
 
 
 def sniff(text: str) -> bool:
@@ -52,7 +56,7 @@ def add(making: Building, text: str, name: str) -> None:
     options: dict[str, dict[str, str]] = {}
     places: dict[str, str] = {}
     workload, unit = "", ""
-    direction: Direction = "read"
+    direction: Direction = ""
     for number, line in enumerate(lines_of(text, name), 1):
         place = f"{name}:{number}"
         if (head := _HEAD.fullmatch(line)) is not None:
@@ -65,16 +69,19 @@ def add(making: Building, text: str, name: str) -> None:
         elif not workload:
             continue
         elif (flow := _FLOW.fullmatch(line)) is not None:
-            direction = cast(Direction, flow.group(1))
+            direction = _DIRECTIONS[flow.group(1)]
             _flow(making, (layout, workload), direction, place, flow)
         elif (old := _OLD_FLOW.fullmatch(line)) is not None:
-            direction = cast(Direction, old.group(1))
+            direction = _DIRECTIONS[old.group(1)]
             _old_flow(making, (layout, workload), direction, place, old)
+        elif (begun := _DIRECTION.fullmatch(line)) is not None:
+            direction = _DIRECTIONS[begun.group(1)]
         elif (mean := _LATENCY.fullmatch(line)) is not None:
             making.add(layout, workload, "latency", read_number(mean.group(2)), _TIMES[mean.group(1)], place, mean.group(2),
                        direction=direction, statistic="mean")  # fmt: skip
         elif (found := _PERCENTILES.fullmatch(line)) is not None:
-            unit = _TIMES[found.group(1)]
+            # Those of lat and of sync (fsync) are other times than those of the completion.
+            unit = _TIMES[found.group(2)] if found.group(1) == "clat" else ""
         elif unit and line.lstrip().startswith("|"):
             for share, value in _PERCENTILE.findall(line):
                 if share in _STATISTICS:
@@ -93,7 +100,7 @@ def _statuses(making: Building, text: str, name: str) -> None:
         if match is None:
             told = set() if "Run status group" in line else told
             continue
-        direction = cast(Direction, match.group(1).lower())
+        direction = _DIRECTIONS[match.group(1).lower()]
         if not told or direction in told:
             workload, told = making.workload(own_name(making, layout, "run status")), set()
         told.add(direction)
