@@ -299,3 +299,9 @@ def test_the_csv_of_a_comparison_is_read_as_what_it_says():
         ("raid5", "w", "latency", 7.5, "us", "mean", "read"), ("raid5", "w", "latency", 12.3, "us", "p99.9", "read"),
     ]  # fmt: skip
     assert table.notes == ("t.csv:1: 1 line is of no valid cell; not read.",)
+
+
+@pytest.mark.parametrize("heading", ["randread 4k IOPS", "4k IOPS", "randread 4 k IOPS"])
+def test_the_k_of_a_block_size_before_iops_makes_no_thousands(heading):
+    table = read(f"layout,{heading},randwrite 8k kIOPS\nraid0,402118,12.5\nraid5,391884,11.9\n")
+    assert [f.value for f in table.figures if f.layout == "raid0"] == [402118, 12500]

@@ -110,7 +110,8 @@ _CHANGE: Final = re.compile(
     re.IGNORECASE,
 )
 _ANY_BASELINE: Final = ("baseline", "base", "reference", "best", "the baseline", "first")
-_THOUSANDS: Final = re.compile(r"k ?iops|(?:iops|tps)\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
+_THOUSANDS: Final = re.compile(r"(?<![\d.])(?<!\d )k ?iops|(?:iops|tps)\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
+"""Behind a number, the k is that of a block size: `4k IOPS`."""
 _LATENCY: Final = re.compile(
     r"lat(?:ency|encies|enz|encia|ência|enza)?\b|clat|response|задержк|await|延迟|延遲", re.IGNORECASE
 )
