@@ -8,7 +8,7 @@ from raidtui.base.text import clean
 from raidtui.front.inputs import read_bytes
 from raidtui.model.problem import fail
 from raidtui.results.imports import READERS, Imported, Reader, Source, readers_of
-from raidtui.results.imports.headings import MAPPED_ROLES
+from raidtui.results.imports.heading import MAPPED_ROLES
 
 
 def import_files(words: Sequence[str], *, leave_out: bool = False, mapping: Sequence[str] = ()) -> Imported:

@@ -3,38 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
-from raidtui.model.table import Metric
-
-Role = Literal[
-    "layout", "workload", "block", "iodepth", "numjobs", "fsync", "command", "model", "round", "baseline", "unit", "value",
-    "metric", "figure", "share", "ignored", "unknown",
-]  # fmt: skip
-
-
-MAPPED_ROLES: Final = (
-    "layout", "workload", "iops", "bandwidth", "latency", "share", "block", "iodepth", "numjobs", "fsync", "command",
-    "model", "round", "baseline", "ignored",
-)  # fmt: skip
-"""What a column can be said to be."""
-
-
-class Heading(NamedTuple):
-    """One column. Metric and unit are of a `figure`; `of` of a `share`."""
-
-    role: Role
-    text: str
-    metric: Metric | None = None
-    unit: str = ""
-    statistic: str = ""
-    direction: str = ""
-    of: str = ""
-    other: str = ""
-    """For a share that names both: the layout whose it is."""
-    change: bool = False
-    """A share that says how much more or less than the other it is: +5 %, not 105 %."""
-
+from raidtui.results.imports.heading import Heading, Role
+from raidtui.results.imports.share_headings import read_share
 
 _WORDS: Final[tuple[tuple[Role, str], ...]] = (
     (
@@ -88,32 +60,16 @@ _BANDWIDTH: Final = re.compile(r"(?:.*\W)?(?:bw|bandwidth|throughput|transfer|sp
 _BARE_SIZE: Final = re.compile(r"(?<![A-Za-z])([kKmMgG])(i?)[bB](?![A-Za-z])")
 _TIMES: Final = ((r"µs|μs|us(?:ec)?|microseconds?|мкс", "us"), (r"ms(?:ec)?|milliseconds?|мс", "ms"), (r"ns(?:ec)?", "ns"),
                  (r"s(?:ec)?|seconds?", "s"))  # fmt: skip
-_STATISTICS: Final = (("p99.9", r"p99\.9|99\.9"), ("p99", r"p99|99(?:th| ?%)"), ("p50", r"p50|median|50(?:th| ?%)"),
-                      ("max", r"\bmax"), ("mean", r"mean|avg|average"))  # fmt: skip
-_OTHER_STATISTIC: Final = re.compile(r"p\d|\d ?(?:th|%)|percentil|\bmin|std|dev")
-_SO_MUCH: Final = re.compile(r"(?<![\w.])\d{1,3}(?:[.,]\d+)?%|\(\d{1,3}(?:[.,]\d+)?\s?%[^()]*\)")
-"""`pool (84% full)`, `70% read`: a percentage of its own, not that of the numbers below."""
-_SHARE: Final = re.compile(r"%|\bpct\b|percent|\bshare\b|relative|процент", re.IGNORECASE)
-_EQUALS: Final = re.compile(r"(?:(.*?)\s*,?\s*)?%?\s*\(?([^=%()]+?)\s*=\s*100\s*%?\)?", re.IGNORECASE)
-_OF: Final = re.compile(
-    r"(?:%|pct|percent|share|relative|vs\.?)\s*(?:of|to|vs\.?|from|от|von|gegenüber|de|di)?\s+(.+)", re.IGNORECASE
+_PERCENTILE: Final = re.compile(
+    r"(?<![a-z\d])p(\d{2,5}(?:[.,]\d+)?)(?!\d)|(?<![\d.,])(\d\d(?:[.,]\d+)?) ?(?:th|%)|percentil\w*\W+(\d\d(?:[.,]\d+)?)"
 )
-_VERSUS: Final = re.compile(
-    r"(?:vs\.?|of|relative to|compared (?:to|with))\s+(.+?)\s*[,(]?\s*(?:%|percent)?\)?", re.IGNORECASE
-)
-_WHOSE: Final = re.compile(r"(.+?)[\s,(]*(?:as|in)?[\s(]*(?:%|pct|percent)\s*(?:of|vs\.?)\s+(.+)", re.IGNORECASE)
-"""`RAID5, % of RAID0`."""
-_CHANGE: Final = re.compile(
-    r"(?:rel(?:ative|\.)? )?(?:%\W*)?"
-    r"(?:change|diff(?:erence|\.)?|delta|Δ|gain|loss|improvement|overhead|speed-?up|slow-?down|penalty)"
-    r"\W*(?:%|pct|percent)?\W*(?:(?:vs\.?|to|from|over|of|against)\s+([^()%]+?))?[\s()%]*",
-    re.IGNORECASE,
-)
-_ANY_BASELINE: Final = ("baseline", "base", "reference", "best", "the baseline", "first")
+_PERCENTILES: Final = ("p50", "p99", "p99.9")
+_STATISTICS: Final = (("p50", r"median"), ("max", r"\bmax"), ("mean", r"mean|avg|average"))
+_OTHER_STATISTIC: Final = re.compile(r"percentil|\bmin|std|dev")
 _THOUSANDS: Final = re.compile(r"(?<![\d.])(?<!\d )k ?iops|(?:iops|tps)\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
 """Behind a number, the k is that of a block size: `4k IOPS`."""
 _LATENCY: Final = re.compile(
-    r"lat(?:ency|encies|enz|encia|ência|enza)?\b|clat|response|задержк|await|延迟|延遲", re.IGNORECASE
+    r"lat(?:ency|encies|enz|encia|ência|enza)?\b|clat|response|\bresp(?:\.|\b)|задержк|await|延迟|延遲", re.IGNORECASE
 )
 
 
@@ -126,7 +82,7 @@ def read_heading(text: str) -> Heading:
             return Heading(role, plain)
     if (block := _BLOCK.fullmatch(lowered)) is not None:
         return Heading("block", plain, unit=(block.group(1) or "").removesuffix("ytes"))
-    share = _share(plain)
+    share = read_share(plain)
     return share._replace(direction=_direction(lowered)) if share else _figure(plain, lowered) or Heading("unknown", plain)
 
 
@@ -152,10 +108,11 @@ def _figure(plain: str, lowered: str) -> Heading | None:
     direction = _direction(lowered)
     if re.fullmatch(r"(?:.*\W)?(?:k ?iops|iops|ops(?:/| per )s(?:ec)?|tps)(?:\W.*)?", lowered):
         return Heading("figure", plain, "iops", "kIOPS" if _THOUSANDS.search(lowered) else "IOPS", direction=direction)
-    if _LATENCY.search(lowered) or re.fullmatch(r"p\d\d(?:\.\d+)?(?:\W.*)?", lowered):
+    if _LATENCY.search(lowered) or re.fullmatch(r"p\d{2,5}(?:[.,]\d+)?(?:\W.*)?", lowered):
         unit = next((name for pattern, name in _TIMES if re.search(rf"(?<![a-zµμ])(?:{pattern})(?![a-z])", lowered)), "")
-        other = "" if _OTHER_STATISTIC.search(lowered) else "mean"
-        statistic = next((name for name, pattern in _STATISTICS if re.search(pattern, lowered)), other)
+        statistic = _statistic(lowered)
+        if statistic == "other percentile":
+            return Heading("unread", plain)
         return Heading("figure", plain, "latency", unit, statistic, direction) if statistic else Heading("ignored", plain)
     unit = rate_unit(plain)
     if unit or _BANDWIDTH.fullmatch(lowered):
@@ -165,31 +122,23 @@ def _figure(plain: str, lowered: str) -> Heading | None:
     return None
 
 
+def _statistic(lowered: str) -> str:
+    """Of a latency. p999 is 99.9 %: nobody counts more than a hundred of them."""
+    if (match := _PERCENTILE.search(lowered)) is not None:
+        digits = next(filter(None, match.groups())).replace(",", ".")
+        share = float(digits if "." in digits else f"{digits[:2]}.{digits[2:]}")
+        return f"p{share:g}" if f"p{share:g}" in _PERCENTILES else "other percentile"
+    other = "" if _OTHER_STATISTIC.search(lowered) else "mean"
+    return next((name for name, pattern in _STATISTICS if re.search(pattern, lowered)), other)
+
+
 def residual(text: str) -> str:
     """What a heading says beside metric and unit: `raid5` of `raid5 IOPS`, `4k randread` of `4k randread, MB/s`."""
     rest = _CYRILLIC_RATE.sub(" ", _RATE.sub(" ", " ".join(text.replace("_", " ").split())))
     rest = re.sub(
-        r"(?i)(?<!\w)(?:k ?iops|iops|tps|ops|bw|bandwidth|throughput|latency|lat|clat|avg|mean|p\d\d(?:\.\d+)?)(?!\w)",
+        r"(?i)(?<!\w)(?:k ?iops|iops|tps|ops|bw|bandwidth|throughput|latency|lat|clat|avg|mean|p\d{2,5}(?:[.,]\d+)?)(?!\w)",
         " ",
         rest,
     )
     rest = re.sub(r"(?i)(?<!\w)(?:[nuµm]?s|sec|usec|msec|nsec)(?!\w)", " ", rest)
     return " ".join(re.sub(r"[(),\[\]:;/]+", " ", rest).split())
-
-
-def _share(plain: str) -> Heading | None:
-    if (both := _EQUALS.fullmatch(plain)) is not None:
-        return Heading("share", plain, "share", "%", of=both.group(2).strip(), other=(both.group(1) or "").strip())
-    if (change := _CHANGE.fullmatch(plain)) is not None:
-        of = (change.group(1) or "").strip(" ,")
-        return Heading("share", plain, "share", "%", of="" if of.lower() in _ANY_BASELINE else of, change=True)
-    if not _SHARE.search(_SO_MUCH.sub(" ", plain)):
-        versus = re.fullmatch(r"(?:vs\.?|rel(?:ative)?\.? to)\s+(.+)", plain, re.IGNORECASE)
-        return Heading("share", plain, "share", "", of=versus.group(1)) if versus else None
-    named = _OF.fullmatch(plain) or _VERSUS.fullmatch(plain)
-    of = named.group(1).strip(" ()%,") if named else ""
-    whose = _WHOSE.fullmatch(plain)
-    if whose is not None and not of:
-        of = whose.group(2).strip(" ()%,")
-    other = whose.group(1).strip() if whose is not None else ""
-    return Heading("share", plain, "share", "%", of="" if of.lower() in _ANY_BASELINE else of, other=other)

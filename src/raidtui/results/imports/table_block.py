@@ -15,7 +15,8 @@ import msgspec
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import TIME_UNITS, UNITS_OF
 from raidtui.results.imports.cells import NOTHING, Row, mapped, read_cell
-from raidtui.results.imports.headings import Heading, rate_unit, read_heading, residual
+from raidtui.results.imports.heading import Heading
+from raidtui.results.imports.headings import rate_unit, read_heading, residual
 from raidtui.results.imports.row_labels import RowLabels, cell_of
 from raidtui.results.imports.table_columns import (
     Columns,
@@ -31,7 +32,7 @@ from raidtui.results.imports.table_columns import (
 )
 from raidtui.results.imports.tables import Building, unreadable
 from raidtui.results.imports.tidy_columns import tidy_headings, valid_rows
-from raidtui.results.imports.told_by_cells import settled, told_by_cells
+from raidtui.results.imports.told_by_cells import settled, shares_told_apart, told_by_cells
 
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
@@ -56,7 +57,8 @@ class Block:
             headings |= results_of(headings)
         headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
         headings = {index: settled(heading, index, self._rows, making, name) for index, heading in headings.items()}
-        if headings[0].role == "ignored" and not any(heading.role in _LABELS for heading in headings.values()):
+        headings = shares_told_apart(headings, self._rows)
+        if headings[0].role in ("ignored", "unread") and not any(heading.role in _LABELS for heading in headings.values()):
             headings[0] = headings[0]._replace(role="unknown")
         self._columns = Columns(headings)
         self._labels = RowLabels(making, self._columns, name, settings.get("layout", ""))
@@ -121,6 +123,9 @@ class Block:
             if not read and any(read_cell(cell_of(row, index)) for row in self._rows[1:]):
                 place = f"{self._name}:{self._rows[0].line}"
                 self._making.note(f"{place}: nothing says what {self._rows[0].cells[index]!r} is; it was not read.")
+        for index in self._columns.of("unread"):
+            place, text = f"{self._name}:{self._rows[0].line}", self._columns.headings[index].text
+            self._making.note(f"{place}: {text!r} is nothing that is compared here; it was not read.")
 
     def _named_columns(self) -> dict[int, str]:
         """Columns of one metric for several layouts or workloads, or of metrics of unlike workloads: what each is of."""
@@ -167,6 +172,7 @@ class Block:
             first.role == "unknown" and self._rows_are_layouts([self._columns.headings[i].text for i in values])
         )
         words = [i for i in values if self._has_words(i)]
+        self._note_unread(values)
         values = [i for i in values if i not in words]
         raw = {i: self._columns.headings[i].text for i in values if self._columns.headings[i].role != "share"}
         twice = self._told_twice()

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from raidtui.results.imports.headings import Heading, rate_unit, read_heading
+from raidtui.results.imports.heading import Heading
+from raidtui.results.imports.headings import rate_unit, read_heading
 from raidtui.results.labels import read_label, size_bytes
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from raidtui.results.imports.cells import Row
-from raidtui.results.imports.headings import Heading
+from raidtui.results.imports.heading import Heading
 from raidtui.results.imports.tables import Building
 from raidtui.results.lines import VALID
 from raidtui.results.tidy import COLUMNS

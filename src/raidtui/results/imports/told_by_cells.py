@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from raidtui.model.table import TIME_UNITS
 from raidtui.results.imports.cells import Cell, Row, read_cell
-from raidtui.results.imports.headings import Heading
+from raidtui.results.imports.heading import Heading
+from raidtui.results.imports.headings import residual
 from raidtui.results.imports.row_labels import cell_of
+from raidtui.results.imports.table_columns import asked, plain
 from raidtui.results.imports.tables import Building
 
 _LARGEST_FRACTION: Final = 20.0
@@ -34,6 +36,20 @@ def told_by_cells(heading: Heading, index: int, rows: Sequence[Row]) -> Heading:
     return heading._replace(role="unknown") if both is None and cells else heading
 
 
+def shares_told_apart(headings: Mapping[int, Heading], rows: Sequence[Row]) -> dict[int, Heading]:
+    """The headings, where a percentage of nobody knows what is not read: its words name neither a layout nor a workload."""
+    named = {plain(name) for one in headings.values() if not one.words for name in (one.text, residual(one.text))}
+    layouts = [i for i, heading in headings.items() if heading.role == "layout"]
+    baselines = {plain(cell_of(row, i)) for row in rows[1:] for i in layouts}
+    found = dict(headings)
+    for index, heading in headings.items():
+        if plain(heading.words) in baselines - {""}:
+            found[index] = heading._replace(of=heading.words, words="")
+        elif heading.words and plain(heading.words) not in named and asked(heading.words) is None:
+            found[index] = heading._replace(role="unread")
+    return found
+
+
 def _timed(index: int, heading: Heading, rows: Sequence[Row], making: Building, place: str) -> Heading:
     """A column of latencies has its unit in the heading or behind the numbers; without one it says nothing."""
     if heading.metric != "latency" or heading.unit:
@@ -54,7 +70,10 @@ def _signed(index: int, heading: Heading, rows: Sequence[Row], making: Building,
     if heading.change and not signed:
         making.note(f"{place}: nothing says whether {heading.text!r} is more or less.")
         return heading._replace(role="ignored")
-    return heading._replace(change=signed, unit="fraction" if _fractions(index, heading, rows) else heading.unit)
+    if _fractions(index, heading, rows):
+        return heading._replace(change=signed, unit="fraction")
+    whole = any(cell.number.value == 100 for cell in _numbers(index, rows))
+    return heading._replace(change=signed, unit=heading.unit or ("%" if whole else ""))
 
 
 def _fractions(index: int, heading: Heading, rows: Sequence[Row]) -> bool:

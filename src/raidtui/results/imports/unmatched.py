@@ -9,7 +9,7 @@ from raidtui.base.text import named
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import RATE_UNITS, TIME_UNITS
 from raidtui.results.imports.cells import Directive, Row, mapped
-from raidtui.results.imports.headings import MAPPED_ROLES
+from raidtui.results.imports.heading import MAPPED_ROLES
 from raidtui.results.imports.table_columns import of_unit
 from raidtui.results.imports.tables import unreadable
 
