@@ -13,18 +13,37 @@ _DISK: Final = re.compile(
 )
 _MODEL_IN_BRACKETS: Final = re.compile(r"(.+?)\s*\(([^()]+)\)(.*)")
 _SERIAL: Final = re.compile(r"(?=.*\d)(?=.*[A-Z])([A-Z0-9]{5})[A-Z0-9-]{3,25}")
+_LAYOUT: Final = re.compile(
+    r"(?<![a-z])(?:raid|md\d*(?!\w)|mdadm|lvm|zfs|zpool|ext[234]|xfs|btrfs|f2fs|mirror|stripe|luks|dm[-_ ]|ceph|drbd|bcache"
+    r"|vdo|jbod|pool|volume|chunk|vdev)",
+    re.IGNORECASE,
+)
+"""What such a name has in brackets or behind a hyphen is an option, not the number of a disk."""
+_NUMBER: Final = re.compile(
+    r"(?:(?i:slot|bay|port|disk|drive|no\.?|nr\.?|s/?n:?|serial)\s*)?#?(?:[\d:.]+|(?=[A-Z\d-]*\d)[A-Z\d][A-Z\d:.-]{3,})"
+)
+_SIZE: Final = re.compile(r".*\d\s?[KMGT](?:i?B)?")
 
 
 def likes(names: Iterable[str]) -> dict[str, str]:
     """What each of several disks has in common with at least three others: model, serial or the row of its name."""
     groups: dict[str, list[str]] = {}
     for name in names:
-        if (match := _DISK.fullmatch(name)) is not None:
-            groups.setdefault(match.group(1).strip(" _-").lower(), []).append(name)
-        elif (serial := _SERIAL.fullmatch(name)) is not None:
-            groups.setdefault(serial.group(1), []).append(name)
-        elif (both := _MODEL_IN_BRACKETS.fullmatch(name)) is not None:
-            before, inside, after = both.groups()
-            # NVMe1 (PM9A3), or PM9A3 (0369), Physical: what several have in common is the model.
-            groups.setdefault(f"{inside}{after}" if _DISK.fullmatch(before) else f"{before}{after}", []).append(name)
+        if like := _like(name):
+            groups.setdefault(like, []).append(name)
     return {name: like[:400] for like, group in groups.items() if len(group) >= AT_LEAST for name in group}
+
+
+def _like(name: str) -> str:
+    """What a disk of this name has in common with others, as far as a name tells it."""
+    if (match := _DISK.fullmatch(name)) is not None:
+        return match.group(1).strip(" _-").lower()
+    both = _MODEL_IN_BRACKETS.fullmatch(name)
+    if both is not None and _DISK.fullmatch(both.group(1)):
+        return f"{both.group(2)}{both.group(3)}"  # NVMe1 (PM9A3)
+    if _LAYOUT.search(name) is not None:
+        return ""
+    if both is not None:  # PM9A3 (0369), Physical
+        return f"{both.group(1)}{both.group(3)}" if _NUMBER.fullmatch(both.group(2)) else ""
+    serial = _SERIAL.fullmatch(name) if _SIZE.fullmatch(name) is None else None
+    return serial.group(1) if serial is not None else ""
