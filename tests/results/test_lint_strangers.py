@@ -311,3 +311,20 @@ def test_shares_may_be_fractions_of_one():
     text = "layout,workload,MB/s,share of raid0\nraid0,1M seq write,11873,1.00\nraid5,1M seq write,2614,0.22\n"
     assert codes(text) == []
     assert codes(text.replace("0.22", "0.42")) == ["percent-mismatch"]
+
+
+def test_a_share_that_was_reached_is_no_tolerance():
+    text = "layout,workload,IOPS\next4,4k randread,121400\nzfs,4k randread,24200\n# claim: zfs {} of ext4\n"
+    for claim in ("reaches only 20 %", "has 20 %"):
+        table = read_table(Source("t.csv", text.format(claim).encode()))
+        assert (lint(table), len(table.notes)) == ((), 1)
+    assert codes(text.format("differs by up to 20 %")) == ["claim-broken"]
+
+
+def test_a_claim_is_of_the_longest_name_that_stands_in_it():
+    text = (
+        "layout,workload,IOPS\nraid5,4k randwrite,80000\nraid5-ppl,4k randwrite,{}\nraid5-log,4k randwrite,56000\n"
+        "# claim: raid5-ppl is within 10 % of raid5-log\n"
+    )
+    assert codes(text.format(55000)) == []
+    assert codes(text.format(45000)) == ["claim-broken"]

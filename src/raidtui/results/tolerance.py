@@ -17,6 +17,10 @@ _ONE_SIDE: Final = re.compile(rf"{_AT_MOST}\s+{_PERCENT}\s+({_LESS}|{_MORE})", r
 _AMOUNT: Final = re.compile(rf"{_PERCENT}\s+(?:{_LESS}|{_MORE})", re.IGNORECASE)
 _NO_SIDE: Final = re.compile(rf"(?:not?|never|nowhere)\s+({_LESS}|{_MORE})\s+than(?!\s*\d)", re.IGNORECASE)
 _TOLERANCE: Final = re.compile(_PERCENT, re.IGNORECASE)
+_DIFFERENCE: Final = re.compile(
+    r"(?:within|inside|±|\+/-|less than|more than|at most|up to|maximum|differ\w*|deviat\w*|apart|by|off)\W+(?:\w+\W+)?$",
+    re.IGNORECASE,
+)
 _HALF: Final = 50.0
 """`less than 5 % of it` is a difference, `less than 95 % of it` is what is left, as is `at least 5 % of it`."""
 _LATENCY: Final = re.compile(r"latenc", re.IGNORECASE)
@@ -44,6 +48,8 @@ def tolerance(sentence: str) -> Tolerance | None:
         return Tolerance(0.0, _side(match.group(1), sentence), match.end())
     if _AMOUNT.search(sentence) is not None or (match := _TOLERANCE.search(sentence)) is None:
         return None  # `20 % faster` is what was measured, not how far it may be off
+    if re.match(r"\s+of\b", sentence[match.end() :]) and not _DIFFERENCE.search(sentence[: match.start()]):
+        return None  # as is `reaches 20 % of`
     return Tolerance(_number(match), "", match.end())
 
 
