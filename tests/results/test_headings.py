@@ -50,3 +50,33 @@ def test_percentiles_that_have_no_place_are_not_those_next_to_them(heading):
     table = read(text)
     assert [f.metric for f in table.figures] == ["iops"]
     assert table.notes == (f"t.csv:1: {heading!r} is nothing that is compared here; it was not read.",)
+
+
+@pytest.mark.parametrize("heading", ["fsync/s", "Time (s)", "Wait", "duration s", "ctx switches"])
+def test_numbers_that_nobody_knows_name_nothing(heading):
+    table = read(f"layout,{heading},IOPS\na,11200,402000\nb,9800,399000\n")
+    assert (list(table.layouts), list(table.workloads)) == (["a", "b"], ["workload"])
+    assert table.notes == (f"t.csv:1: nothing says what {heading!r} is; it was not read.",)
+    assert list(read(f"workload,{heading},IOPS\n4k read,60,402000\n").layouts) == ["t"]
+
+
+@pytest.mark.parametrize("heading", ["clients", "disks in it", "cache size", "VMs", "queues"])
+def test_numbers_under_the_name_of_a_setting_tell_rows_apart(heading):
+    assert list(read(f"workload,{heading},IOPS\n4k read,2,402000\n4k read,4,812000\n").layouts) == ["2", "4"]
+
+
+def test_a_record_size_beside_a_block_size_is_of_the_layout():
+    text = "pool,recordsize,test,{}IOPS,MB/s\nmirror,128k,randread,{}41200,{}\nmirror,16k,randread,{}66100,{}\n"
+    table = read(text.format("bs,", "4k,", "168.8", "4k,", "270.7"))
+    assert list(table.layouts) == ["mirror 128k", "mirror 16k"]
+    assert lint(table) == ()
+    assert [f.code for f in lint(read(text.format("", "", "5400.2", "", "270.7")))] == ["iops-bandwidth"]
+
+
+def test_a_column_type_is_of_workloads_or_of_disks():
+    table = read("layout,type,bs,IOPS\nraid0,randread,4k,402000\nraid5,randwrite,4k,31200\n")
+    assert (list(table.layouts), len(table.workloads)) == (["raid0", "raid5"], 2)
+    table = read("name,type,test,IOPS\nraid0,md,rr 4k,402000\nraidz,zfs,rr 4k,31200\n")
+    assert {subject.like for subject in table.layouts.values()} == {""}
+    table = read("disk,type,test,IOPS\nsda,SSD,rr 4k,402000\nsdb,HDD,rr 4k,31200\n")
+    assert [subject.like for subject in table.layouts.values()] == ["SSD", "HDD"]

@@ -8,9 +8,11 @@ from raidtui.model.table import Metric
 
 Role = Literal[
     "layout", "workload", "block", "iodepth", "numjobs", "fsync", "command", "model", "round", "baseline", "unit", "value",
-    "metric", "figure", "share", "ignored", "unread", "unknown",
+    "metric", "figure", "share", "ignored", "unread", "setting", "unknown",
 ]  # fmt: skip
-"""What is `ignored` says nothing of what was measured; what is `unread` does, and has no place here: it is noted."""
+"""What is `ignored` says nothing of what was measured; what is `unread` does, and has no place here: it is noted.
+A `setting` is one of the layout: its chunk.
+"""
 
 
 MAPPED_ROLES: Final = (

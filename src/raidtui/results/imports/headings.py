@@ -28,7 +28,7 @@ _WORDS: Final[tuple[tuple[Role, str], ...]] = (
     ("numjobs", r"(?:num ?)?jobs|threads?|thread count|workers|потоки|потоков"),
     ("fsync", r"fsync"),
     ("command", r"commands?|cmd|fio command|command line|команда|commande"),
-    ("model", r"models?|like|disk model|type|модель|modèle"),
+    ("model", r"models?|like|disk model|модель|modèle"),
     ("round", r"rounds?|runs?|iterations?|repeat|pass|repetition"),
     ("baseline", r"baseline|of|relative to|reference|base"),
     ("unit", r"units?|einheit|единицы?|unité"),

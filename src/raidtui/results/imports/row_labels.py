@@ -14,7 +14,7 @@ from raidtui.results.imports.table_columns import Columns, block_bytes_of, whole
 from raidtui.results.imports.tables import Building, stem
 from raidtui.results.labels import read_label
 
-_DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
+DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
 _BUILDS: Final = re.compile(r"^(?:sudo\s+)?(?:/\S*/)?(?:mdadm|lvcreate|vgcreate|pvcreate|zpool|zfs|mkfs|cryptsetup)[\s.]")
 """Commands that make a layout; all others run a workload."""
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
@@ -42,7 +42,8 @@ class RowLabels:
 
     def layout_columns(self) -> list[int]:
         """The columns that name layouts."""
-        return self._columns.of("layout") or (self._columns.of("unknown") if self._columns.of("workload") else [])
+        named = self._columns.of("layout", "setting")
+        return named or (self._columns.of("unknown") if self._columns.of("workload") else [])
 
     def layout_key(self, text: str, model: str = "", built: Row | None = None) -> str:
         """The layout of this name. `built` is a row whose command made it."""
@@ -79,7 +80,7 @@ class RowLabels:
 
     def _numbered(self, text: str, columns: Sequence[int]) -> str:
         """The model of `P4510 #2` in a column of disks, where nothing else tells it."""
-        disks = len(columns) == 1 and _DISKS.fullmatch(self._columns.headings[columns[0]].text)
+        disks = len(columns) == 1 and DISKS.fullmatch(self._columns.headings[columns[0]].text)
         match = _NUMBERED.fullmatch(text) if disks else None
         return match.group(1) if match is not None else ""
 

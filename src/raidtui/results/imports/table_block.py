@@ -15,6 +15,13 @@ import msgspec
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import TIME_UNITS, UNITS_OF
 from raidtui.results.imports.cells import NOTHING, Row, mapped, read_cell
+from raidtui.results.imports.column_roles import (
+    layouts_settings,
+    measured_by_nobody,
+    shares_told_apart,
+    told_by_cells,
+    typed,
+)
 from raidtui.results.imports.heading import Heading
 from raidtui.results.imports.headings import rate_unit, read_heading, residual
 from raidtui.results.imports.row_labels import RowLabels, cell_of
@@ -32,7 +39,7 @@ from raidtui.results.imports.table_columns import (
 )
 from raidtui.results.imports.tables import Building, unreadable
 from raidtui.results.imports.tidy_columns import tidy_headings, valid_rows
-from raidtui.results.imports.told_by_cells import settled, shares_told_apart, told_by_cells
+from raidtui.results.imports.told_by_cells import settled
 
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
@@ -57,10 +64,13 @@ class Block:
             headings |= results_of(headings)
         headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
         headings = {index: settled(heading, index, self._rows, making, name) for index, heading in headings.items()}
-        headings = shares_told_apart(headings, self._rows)
+        headings = shares_told_apart(layouts_settings(typed(headings, self._rows)), self._rows)
         if headings[0].role in ("ignored", "unread") and not any(heading.role in _LABELS for heading in headings.values()):
             headings[0] = headings[0]._replace(role="unknown")
         self._columns = Columns(headings)
+        self._is_long = self._told_long()
+        if self._is_long:
+            headings |= self._left_out(measured_by_nobody(headings, self._rows))
         self._labels = RowLabels(making, self._columns, name, settings.get("layout", ""))
         self._with_words: set[int] = set()
         self._figures = self._columns.of("figure", "share")
@@ -72,14 +82,17 @@ class Block:
 
     def read(self) -> None:
         before = len(self._making.figures)
-        named = self._columns.of("value") and self._columns.of("unit", "metric")
-        figures = any(index and heading.role == "figure" for index, heading in self._columns.headings.items())
-        if named or figures or self._shares_alone():
+        if self._is_long:
             self._long()
         else:
             self._wide()
         if self._again:
             self._rename_shares(before)
+
+    def _told_long(self) -> bool:
+        named = self._columns.of("value") and self._columns.of("unit", "metric")
+        figures = any(index and heading.role == "figure" for index, heading in self._columns.headings.items())
+        return bool(named) or figures or self._shares_alone()
 
     def _shares_alone(self) -> bool:
         """Rows of a layout, a workload and its percentage."""
@@ -116,13 +129,17 @@ class Block:
                 else:
                     self._put(self._labels.layout_key(names[index]), workload, heading, row, index)
 
-    def _note_unread(self, labels: Sequence[int]) -> None:
+    def _left_out(self, columns: Sequence[int]) -> dict[int, Heading]:
         """Columns with numbers of which nobody knows what they are."""
-        for index in self._columns.of("unknown"):
-            read = index in labels or index in self._labels.layout_columns()
-            if not read and any(read_cell(cell_of(row, index)) for row in self._rows[1:]):
-                place = f"{self._name}:{self._rows[0].line}"
-                self._making.note(f"{place}: nothing says what {self._rows[0].cells[index]!r} is; it was not read.")
+        for index in columns:
+            place = f"{self._name}:{self._rows[0].line}"
+            self._making.note(f"{place}: nothing says what {self._rows[0].cells[index]!r} is; it was not read.")
+        return {index: self._columns.headings[index]._replace(role="ignored") for index in columns}
+
+    def _note_unread(self, read: Sequence[int]) -> None:
+        """Columns with numbers that are not read."""
+        unknown = (i for i in self._columns.of("unknown") if i not in read and i not in self._labels.layout_columns())
+        self._left_out([i for i in unknown if any(read_cell(cell_of(row, i)) for row in self._rows[1:])])
         for index in self._columns.of("unread"):
             place, text = f"{self._name}:{self._rows[0].line}", self._columns.headings[index].text
             self._making.note(f"{place}: {text!r} is nothing that is compared here; it was not read.")

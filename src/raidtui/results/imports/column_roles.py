@@ -1,0 +1,95 @@
+"""What a column of a plain table is where its heading alone does not say it: by its cells, and by those beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from raidtui.results.imports.cells import NOTHING, Row, read_cell
+from raidtui.results.imports.heading import Heading, Role
+from raidtui.results.imports.headings import residual
+from raidtui.results.imports.row_labels import DISKS, cell_of
+from raidtui.results.imports.table_columns import asked, plain
+from raidtui.results.imports.told_by_cells import numbers
+from raidtui.results.labels import read_label
+
+_VERSUS: Final = re.compile(r"(.+?)\s+(?:vs\.?|versus)\s+(.+)", re.IGNORECASE)
+_OF_LAYOUTS: Final = re.compile(
+    r"(?:(?:zfs )?record ?size|vol ?block ?size|(?:chunk|strip(?:e|e unit)?)(?: ?size)?)(?:\W*[km]i?b)?\W*", re.IGNORECASE
+)
+_SETTING: Final = re.compile(
+    r"(?<![a-z])(?:disks?|drives?|members?|devices?|ssds?|hdds?|nvmes?|osds?|vdevs?|jobs?|threads?|workers?|clients?|vms?|guests?"
+    r"|users?|connections?|sessions?|qd|depth|queues?|outstanding|oio|chunks?|stripes?|width|blocks?|bs|size|sectors?|level|raid"
+    r"|nodes?|hosts?|cores?|streams?|files?|count|number|num|no|nr|n|tests?|case|id|copies|replicas?|parity|port|lun|slot|bay"
+    r"|targets?|step|[kmg]i?b|k|m|scale|batch|generation|version|group|set|ratio)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Numbers under such words tell rows apart; those under others were measured."""
+_PER_SECOND_OR_TIME: Final = re.compile(
+    r"/\s?s(?:ec)?(?![a-z])|per sec|(?<![a-z])(?:[nuµm]?s|[nuµm]?sec|minutes?|min)(?![a-z])", re.IGNORECASE
+)
+
+
+def told_by_cells(heading: Heading, index: int, rows: Sequence[Row]) -> Heading:
+    """What only the cells tell: a layout called Baseline from names of baselines, `a vs b` in percent from a label."""
+    both = _VERSUS.fullmatch(heading.text) if heading.role == "unknown" else None
+    if heading.role != "baseline" and both is None:
+        return heading
+    cells = list(numbers(index, rows))
+    if both is not None and cells and all(cell.unit == "%" for cell in cells):
+        return Heading("share", heading.text, "share", "%", of=both.group(2), other=both.group(1))
+    return heading._replace(role="unknown") if both is None and cells else heading
+
+
+def shares_told_apart(headings: Mapping[int, Heading], rows: Sequence[Row]) -> dict[int, Heading]:
+    """The headings, where a percentage of nobody knows what is not read: its words name neither a layout nor a workload."""
+    named = {plain(name) for one in headings.values() if not one.words for name in (one.text, residual(one.text))}
+    layouts = [i for i, heading in headings.items() if heading.role == "layout"]
+    baselines = {plain(cell_of(row, i)) for row in rows[1:] for i in layouts}
+    found = dict(headings)
+    for index, heading in headings.items():
+        if plain(heading.words) in baselines - {""}:
+            found[index] = heading._replace(of=heading.words, words="")
+        elif heading.words and plain(heading.words) not in named and asked(heading.words) is None:
+            found[index] = heading._replace(role="unread")
+    return found
+
+
+def layouts_settings(headings: Mapping[int, Heading]) -> dict[int, Heading]:
+    """The headings; chunk and record size are of the layout where a column says the block size of the operations."""
+    blocks = [i for i, heading in headings.items() if heading.role == "block"]
+    role: Role = "setting" if any(heading.role == "layout" for heading in headings.values()) else "unknown"
+    found = dict(headings)
+    for index, heading in headings.items():
+        settles = heading.role == "unknown" or (heading.role == "block" and len(blocks) > 1)
+        if settles and _OF_LAYOUTS.fullmatch(heading.text):
+            found[index] = heading._replace(role=role)
+    return found
+
+
+def typed(headings: Mapping[int, Heading], rows: Sequence[Row]) -> dict[int, Heading]:
+    """The headings; a column `type` is of workloads where its cells say so, and of models beside a column of disks."""
+    disks = any(heading.role == "layout" and DISKS.fullmatch(heading.text) for heading in headings.values())
+    found = dict(headings)
+    for index, heading in headings.items():
+        if heading.role == "unknown" and heading.text.lower() == "type":
+            said = [read_label(cell) for row in rows[1:] if (cell := cell_of(row, index))]
+            workloads = bool(said) and all(one.pattern is not None or one.random is not None for one in said)
+            found[index] = heading._replace(role="workload" if workloads else "model" if disks else "unknown")
+    return found
+
+
+def measured_by_nobody(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[int]:
+    """Columns of numbers, of which nobody knows what they count; they name nothing."""
+    return [
+        index
+        for index, heading in headings.items()
+        if index and heading.role == "unknown" and _all_numbers(index, rows)
+        and (not _SETTING.search(heading.text) or _PER_SECOND_OR_TIME.search(heading.text))
+    ]  # fmt: skip
+
+
+def _all_numbers(index: int, rows: Sequence[Row]) -> bool:
+    cells = [cell for row in rows[1:] if (cell := cell_of(row, index)).lower() not in NOTHING]
+    return bool(cells) and all(read_cell(cell) is not None for cell in cells)
