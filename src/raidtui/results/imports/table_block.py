@@ -25,13 +25,12 @@ from raidtui.results.imports.column_roles import (
 from raidtui.results.imports.heading import Heading
 from raidtui.results.imports.headings import rate_unit, read_heading, residual
 from raidtui.results.imports.row_labels import RowLabels, cell_of
+from raidtui.results.imports.share_columns import owner_and_baseline, workload_of_share
 from raidtui.results.imports.table_columns import (
     Columns,
     asked,
     by_mapping,
-    named,
     of_unit,
-    own_name,
     plain,
     results_of,
     told,
@@ -124,10 +123,21 @@ class Block:
                 elif rows_are_layouts and (index in names or corner):
                     whose = self._labels.layout_key(cell_of(row, 0)) if corner else layout
                     self._put(whose, self._labels.workload(row, [], names.get(index, only)), heading, row, index)
+                elif index not in names and heading.role == "share" and len(set(names.values())) > 1:
+                    self._share_of_workload(row, index, names, layout)
                 elif index not in names:
                     self._put(layout, workload or self._labels.workload(row, labels, only), heading, row, index)
                 else:
                     self._put(self._labels.layout_key(names[index]), workload, heading, row, index)
+
+    def _share_of_workload(self, row: Row, index: int, names: Mapping[int, str], layout: str) -> None:
+        """A column of percentages beside columns of workloads, in the row of a layout."""
+        heading = self._columns.headings[index]
+        if label := workload_of_share(index, self._columns.headings, names):
+            self._put(layout, self._labels.workload(row, [], label), heading, row, index)
+        else:
+            place = f"{self._name}:{self._rows[0].line}"
+            self._making.note(f"{place}: nothing says of which workload {heading.text!r} is; it was held against nothing.")
 
     def _left_out(self, columns: Sequence[int]) -> dict[int, Heading]:
         """Columns with numbers of which nobody knows what they are."""
@@ -233,38 +243,14 @@ class Block:
 
     def _share_column(self, row: Row, index: int, heading: Heading, raw: Mapping[int, str], workload: str) -> None:
         """A column of percentages beside columns of numbers: whose it is, and of whose, where there is but one answer."""
-        names = list(raw.values())
-        shares = [self._columns.headings[i] for i in self._columns.of("share")]
-        whose = {id(one): named(one.other, names) or residual(one.other) or own_name(one, names) for one in shares}
-        layout, of = whose[id(heading)], heading.of
-        if not layout and not of and len(set(names)) == 2:
-            of, layout = self._direction(index, heading, raw)
+        place = f"{self._name}:{self._rows[0].line}"
+        layout, of = owner_and_baseline(index, self._columns.headings, raw, self._rows)
         if not layout:
-            others = [name for name in names if not of or plain(of) not in plain(name)]
-            layout = others[-1] if len(others) == 1 or (len(others) == 2 and not of) else ""
-        if not of:
-            bases = [name for name in names if name not in whose.values() and name != layout]
-            of = bases[0] if len(bases) == 1 else ""
-        if layout:
-            self._put(layout, workload, heading._replace(of=of), row, index)
-        else:
-            self._making.note(f"{self._name}:{self._rows[0].line}: nothing says whose percentages {heading.text!r} are.")
-
-    def _direction(self, index: int, heading: Heading, raw: Mapping[int, str]) -> tuple[str, str]:
-        """Of two layouts, the one that is 100 % and the other: the second is measured by the first unless most numbers say
-        that it is the other way round.
-        """
-        first, second = dict.fromkeys(raw.values())
-        columns = [next(i for i, name in raw.items() if name == wanted) for wanted in (first, second)]
-        backward = 0
-        for row in self._rows[1:]:
-            share, one, other = (read_cell(cell_of(row, i)) for i in (index, *columns))
-            if share is None or one is None or other is None or not one.number.value or not other.number.value:
-                continue
-            said = share.number.value + (100 if heading.change else 0)
-            ratio = other.number.value / one.number.value
-            backward += 1 if abs(said - 100 / ratio) < abs(said - 100 * ratio) else -1
-        return (second, first) if backward > 0 else (first, second)
+            self._making.note(f"{place}: nothing says whose percentages {heading.text!r} are.")
+            return
+        if layout not in raw.values():
+            self._making.note(f"{place}: {layout!r} of {heading.text!r} has no numbers here; it was held against nothing.")
+        self._put(layout, workload, heading._replace(of=of), row, index)
 
     def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:
         cell = read_cell(cell_of(row, index))
