@@ -328,3 +328,11 @@ def test_a_claim_is_of_the_longest_name_that_stands_in_it():
     )
     assert codes(text.format(55000)) == []
     assert codes(text.format(45000)) == ["claim-broken"]
+
+
+def test_a_number_that_its_neighbours_explain_is_no_slip():
+    assert codes("layout,test,bs,MB/s\na,randread,4k,1228.8\nb,randread,4k,921.3\nc,randread,4k,811.4\n") == []
+    heading = "layout,test,read MB/s,write MB/s,total MB/s\n"
+    rows = "a,randrw 4k,860.2,368.6,1228.8\nb,randrw 4k,1076.1,460.7,1536.0\nc,randrw 4k,700.3,300.2,{}\n"
+    assert codes(heading + rows.format("1000.5")) == []
+    assert codes("layout,test,MB/s\na,4k,1211.4\nb,4k,1843.2\nc,4k,2048.0\n") == ["unit-slip", "unit-slip"]

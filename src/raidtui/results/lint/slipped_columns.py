@@ -14,6 +14,8 @@ SMALLEST: Final = 1000.0
 STEP: Final = 51.2
 """Tools print GB/s with one or two digits behind the point: half of a tenth, times 1024."""
 CHANCE: Final = 0.002
+FEWEST: Final = 2
+"""One such number alone is right as often: 300,000 operations of 4 KiB are 1228.8 MB/s."""
 _LARGER: Final[dict[Unit, str]] = {"MB/s": "GB/s", "kB/s": "MB/s"}
 
 
@@ -22,7 +24,12 @@ def check(table: Table) -> Iterator[Finding]:
     operations = _operations(table)
     for unit, larger in _LARGER.items():
         column = [figure for figure in of_metric(table.figures, "bandwidth") if figure.unit == unit]
-        right = {id(figure) for figure in column if _confirmed(figure, operations.get(_cell(figure)))}
+        sums = _sums(column)
+        right = {
+            id(figure)
+            for figure in column
+            if any(_confirmed(figure, expected.get(_cell(figure))) for expected in (operations, sums))
+        }
         for figure in _suspicious(column, right):
             if _cell(figure) not in operations:
                 before = round(figure.value / 1.024, 6)
@@ -42,7 +49,7 @@ def _suspicious(column: Sequence[Figure], right: set[int]) -> list[Figure]:
     rest = falling[len(top) :]
     step = decimals_step(rest or top)
     different = len({figure.value for figure in top})
-    return top if (step / STEP) ** different <= CHANCE else []
+    return top if different >= FEWEST and (step / STEP) ** different <= CHANCE else []
 
 
 def _is_multiple(value: float) -> bool:
@@ -62,6 +69,19 @@ def _operations(table: Table) -> dict[CellKey, Interval]:
         for size in sizes.get(figure.workload, ())[:1]:
             found[_cell(figure)] = base(figure).times(size)
     return found
+
+
+def _sums(column: Sequence[Figure]) -> dict[CellKey, Interval]:
+    """Bytes per second of reads and writes together, of cells that tell both."""
+    parts: dict[CellKey, dict[str, Interval]] = {}
+    for figure in column:
+        if figure.direction:
+            parts.setdefault(_cell(figure)._replace(direction=""), {}).setdefault(figure.direction, base(figure))
+    return {
+        key: Interval(sum(one.low for one in found.values()), sum(one.high for one in found.values()))
+        for key, found in parts.items()
+        if len(found) > 1
+    }
 
 
 def _confirmed(figure: Figure, expected: Interval | None) -> bool:
