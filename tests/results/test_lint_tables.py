@@ -88,6 +88,8 @@ def test_percentages_of_nothing_are_of_the_layout_that_has_100_everywhere():
     ("zfs stripe no compression", "zpool create -O compression=lz4 t a b c", "no compress"),
     ("raidz1 sync=disabled", "zpool create t raidz1 a b c; zfs set sync=standard t", "disabled"),
     ("writeback cache", "lvconvert --type cache --cachemode writethrough --cachepool vg/c vg/d", "writeback"),
+    ("zfs raid10", "zpool create t mirror a b", "raid10"),
+    ("raid10", "mdadm -C /dev/md0 --level=mirror -n2 a b", "raid10"),
 ])  # fmt: skip
 def test_a_layout_that_is_not_its_command(label, command, wrong):
     value = document([figure("a", "w", "iops", 1, "IOPS")], layouts={"a": {"label": label, "command": command}})
@@ -104,6 +106,10 @@ def test_a_layout_that_is_its_command():
         ("LVM stripe 4x 256k", "lvcreate -i4 -I256 -L1T vg"),
         ("stripe 64k", "lvcreate --type striped -i4 -I64 -L 1T vg"),
         ("ext4 beside xfs", "mkfs.xfs /dev/md0"),
+        ("zfs raid10", "zpool create t mirror a b mirror c d"),
+        ("zfs raid1", "zpool create t mirror a b"),
+        ("raid1", "mdadm -C /dev/md0 --level=mirror -n2 a b"),
+        ("raid0", "mdadm -C /dev/md0 --level=stripe -n2 a b"),
     ):
         value = document([figure("a", "w", "iops", 1, "IOPS")], layouts={"a": {"label": label, "command": command}})
         assert codes(value) == {}

@@ -18,7 +18,7 @@ _STRUCTURE: Final = (
     ("raid6", r"raid[- ]?6(?!\d)", _LEVEL + r"6(?![\d%.])|--type raid6"),
     ("raid5", r"raid[- ]?5(?!\d)", _LEVEL + r"5(?![\d%.])|--type raid5"),
     ("raid1", r"raid[- ]?1(?!\d)", _LEVEL + r"1(?![\d%.])|--type (?:raid1|mirror)\b"),
-    ("raid0", r"raid[- ]?0|stripe", _LEVEL + r"0\b|--type (?:striped?|raid0)\b"),
+    ("raid0", r"raid[- ]?0|stripe", _LEVEL + r"(?:0\b|stripe)|--type (?:striped?|raid0)\b"),
     ("mirror", r"mirror", r"\bmirror\b"),
 )
 """A name, how labels write it, and how mdadm, lvcreate and zpool do."""
@@ -53,7 +53,7 @@ def check(table: Table) -> Iterator[Finding]:
 def _structures(label: str, command: str, where: str) -> Iterator[Finding]:
     """Level, sizes and switches of a layout."""
     said, done = _structure(label, 1), _structure(command, 2)
-    if said and done and said != done and not (said == "mirror" and done == "raid1"):
+    if said and done and said != done and not _alike(said, done, command):
         yield _differs(label, where, said, done)
     wanted = set(re.findall(r"(?<![\w.])(\d{1,4}[kKmM])(?![\w])", label.replace("_", "-")))
     known = set(re.findall(r"(?:volblocksize|recordsize|chunk|--chunk|--stripesize)[= ](\d{1,4}[kKmM])", command))
@@ -77,6 +77,13 @@ def _structures(label: str, command: str, where: str) -> Iterator[Finding]:
         switched = re.search(rf"{pattern}[=:](on|off)", label, re.IGNORECASE)
         if switched and set_to and (switched.group(1).lower() == "off") != (set_to[-1] == "off"):
             yield _differs(label, where, f"{name}={switched.group(1)}", f"{name}={set_to[-1]}")
+
+
+def _alike(said: str, done: str, command: str) -> bool:
+    """Whether two names are of one structure: a mirror is a RAID1, and several of ZFS in one pool are a RAID10."""
+    if done == "mirror":
+        return said == "raid1" or (said == "raid10" and len(re.findall(r"\bmirror\b", command)) > 1)
+    return said == "mirror" and done == "raid1"
 
 
 def _members(label: str, command: str, where: str) -> Iterator[Finding]:
