@@ -32,6 +32,20 @@ IOZONE = """	Command line used: iozone -I -s 1g -r 4k -i 0
 """
 
 
+OLD_IOSTAT = """
+Device:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await  svctm  %util
+sda               0.10     5.20  100.00   50.00  3200.00   800.00    26.67     0.50    3.30   1.10  16.50
+"""
+BLOCKS = """
+Device:            tps   Blk_read/s   Blk_wrtn/s   Blk_read   Blk_wrtn
+sda             150.00      3200.00       800.00   32000000    8000000
+"""
+SHORT = """
+Device             tps      kB/s    rqm/s   await  areq-sz  aqu-sz  %util
+nvme0n1         150.00   2000.00     5.00    3.30    13.33    0.50  16.50
+"""
+
+
 def codes(text, name="x.txt"):
     return Counter(finding.code for finding in lint(read_table(Source(name, text.encode()))))
 
@@ -170,3 +184,22 @@ def test_the_end_of_a_report_of_fio_is_enough():
     assert codes(OLD_STATUS) == {}
     assert codes(OLD_STATUS.replace("129857", "192857")) == {"iops-bandwidth": 1}
     assert list(read_table(Source("x.txt", OLD_STATUS.encode())).workloads) == ["run status", "run status #2"]
+
+
+def test_iostat_counts_in_sectors_where_it_is_old_and_in_kib_where_it_is_short():
+    for text in (OLD_IOSTAT, BLOCKS):
+        found = read_table(Source("x.txt", text.encode())).figures
+        rates = {f.direction: (f.value, f.unit, f.text) for f in found if f.metric == "bandwidth"}
+        assert rates == {"read": (1600.0, "KiB/s", "1600.00"), "write": (400.0, "KiB/s", "400.00")}
+    assert codes(OLD_IOSTAT) == {}
+    assert codes(OLD_IOSTAT.replace("3200.00", "5200.00")) == {"iops-bandwidth": 1}
+    assert codes(SHORT) == {}
+    assert codes(SHORT.replace("2000.00", "4000.00")) == {"iops-bandwidth": 1}
+
+
+def test_iozone_may_print_the_time_of_an_operation():
+    text = IOZONE.replace("-i 0", "-N -i 0").replace("412033", "    12").replace("418820", "    11")
+    found = read_table(Source("x.txt", f"Microseconds/op Mode. Output is in microseconds per operation.\n{text}".encode()))
+    assert {(f.metric, f.unit, f.statistic, f.value) for f in found.figures} == {
+        ("latency", "us", "mean", 12), ("latency", "us", "mean", 11),
+    }  # fmt: skip

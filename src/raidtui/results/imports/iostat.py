@@ -18,6 +18,8 @@ class Column(NamedTuple):
     unit: str
     direction: str = ""
     statistic: str = ""
+    of_the_unit: float = 1.0
+    """What one of the printed unit is in the one it is stored in."""
 
 
 _COLUMNS: Final[Mapping[str, Column]] = {
@@ -35,7 +37,13 @@ _COLUMNS: Final[Mapping[str, Column]] = {
     "svctm": Column("service-time", "ms"), "%util": Column("utilisation", "%"), "util": Column("utilisation", "%"),
     "tps": Column("iops", "IOPS"), "kb_read/s": Column("bandwidth", "KiB/s", "read"),
     "kb_wrtn/s": Column("bandwidth", "KiB/s", "write"), "mb_read/s": Column("bandwidth", "MiB/s", "read"),
-    "mb_wrtn/s": Column("bandwidth", "MiB/s", "write"),
+    "mb_wrtn/s": Column("bandwidth", "MiB/s", "write"), "kb_dscd/s": Column("bandwidth", "KiB/s", "trim"),
+    "mb_dscd/s": Column("bandwidth", "MiB/s", "trim"), "kb/s": Column("bandwidth", "KiB/s"),
+    "mb/s": Column("bandwidth", "MiB/s"), "rqm/s": Column("merges", "IOPS"),
+    # Sectors and blocks of 512 bytes, of iostat before 12 where nobody asked for kB.
+    "rsec/s": Column("bandwidth", "KiB/s", "read", "", 0.5), "wsec/s": Column("bandwidth", "KiB/s", "write", "", 0.5),
+    "blk_read/s": Column("bandwidth", "KiB/s", "read", "", 0.5),
+    "blk_wrtn/s": Column("bandwidth", "KiB/s", "write", "", 0.5),
 }  # fmt: skip
 _WORKLOAD: Final = "iostat"
 _HEADING: Final = re.compile(r"Device:?\s+.*(?:tps|r/s|rrqm/s).*")
@@ -63,10 +71,14 @@ def add(making: Building, text: str, name: str) -> None:
 
 
 def _figure(making: Building, device: str, heading: str, word: str, report: int, place: str) -> None:
-    column = _COLUMNS.get(heading.lower())
-    if column is not None:
-        making.add(device, _WORKLOAD, column.metric, read_number(word), column.unit, place, word, round=report,
-                   direction=column.direction, statistic=column.statistic)  # fmt: skip
+    column, number = _COLUMNS.get(heading.lower()), read_number(word)
+    if column is None or number is None:
+        return
+    if column.of_the_unit != 1.0:
+        value = number.value * column.of_the_unit
+        number, word = number._replace(value=value), f"{value:.{len(word.partition('.')[2])}f}"
+    making.add(device, _WORKLOAD, column.metric, number, column.unit, place, word, round=report,
+               direction=column.direction, statistic=column.statistic)  # fmt: skip
 
 
 def _json(making: Building, text: str, name: str) -> None:

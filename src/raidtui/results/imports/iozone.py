@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from raidtui.model.table import Asked, Pattern
+from raidtui.model.table import Asked, Metric, Pattern
 from raidtui.results.imports.tables import Building, TableReader, lines_of, stem
 from raidtui.results.published import read_number
 
@@ -22,6 +22,8 @@ _HEADING: Final = re.compile(r"\s*(?:kB|KB)\s+reclen\s+write\s+rewrite\b.*")
 _ROW: Final = re.compile(r"\s*\d+\s+\d+(?:\s+\d+)+\s*")
 _COMMAND: Final = re.compile(r"\s*Command line used:\s*(.*)")
 _NEAR: Final = 2
+_METRICS: Final[dict[str, tuple[Metric, str]]] = {"IOPS": ("iops", ""), "us": ("latency", "mean")}
+"""By the unit that -O and -N make it print."""
 
 
 def sniff(text: str) -> bool:
@@ -37,6 +39,8 @@ def add(making: Building, text: str, name: str) -> None:
             command = Asked(command=shown.group(1).strip()[:4000], place=f"{name}:{number}")
         elif "operations per second" in line.lower():
             unit = "IOPS"
+        elif "microseconds per operation" in line.lower():
+            unit = "us"
         elif _HEADING.fullmatch(line):
             ends = [match.end() for match in re.finditer(r"\S+", line)]
         elif ends and _ROW.fullmatch(line):
@@ -59,8 +63,8 @@ def _row(making: Building, layout: str, line: str, ends: list[int], unit: str, s
             f"{test} {record_kib} KiB of {size_kib} KiB",
             msgspec.structs.replace(shown, pattern=pattern, random=random, block_bytes=block, iodepth=1),
         )
-        metric = "iops" if unit == "IOPS" else "bandwidth"
-        making.add(layout, workload, metric, read_number(cell.group()), unit, place, cell.group())  # type: ignore[arg-type]
+        metric, statistic = _METRICS.get(unit, ("bandwidth", ""))
+        making.add(layout, workload, metric, read_number(cell.group()), unit, place, cell.group(), statistic=statistic)
 
 
 READER = TableReader("iozone", "iozone's table, as a table", sniff, add)
