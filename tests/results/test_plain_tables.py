@@ -305,3 +305,11 @@ def test_the_csv_of_a_comparison_is_read_as_what_it_says():
 def test_the_k_of_a_block_size_before_iops_makes_no_thousands(heading):
     table = read(f"layout,{heading},randwrite 8k kIOPS\nraid0,402118,12.5\nraid5,391884,11.9\n")
     assert [f.value for f in table.figures if f.layout == "raid0"] == [402118, 12500]
+
+
+def test_a_summary_says_numbers_again_and_another_campaign_may_have_copied_one():
+    first = "MB/s;raid0;raid5\nseq read 1M;12411.3;10288.7\nrand write 4k;1834.6;188.4\n"
+    text = first + "\nMB/s;raid0\nseq read 1M;12411.3\nrand write 4k;{}\nseq write 1M;9000.1\n"
+    table = read(text.format("1834.6"))
+    assert (list(table.layouts), len(table.figures), lint(table)) == (["raid0", "raid5"], 5, ())
+    assert list(read(text.format("1911.7")).layouts) == ["raid0", "raid5", "MB/s raid0"]

@@ -24,6 +24,7 @@ from raidtui.results.imports.column_roles import (
 )
 from raidtui.results.imports.heading import Heading
 from raidtui.results.imports.headings import rate_unit, read_heading, residual
+from raidtui.results.imports.restated import told_again
 from raidtui.results.imports.row_labels import RowLabels, cell_of
 from raidtui.results.imports.share_columns import owner_and_baseline, workload_of_share
 from raidtui.results.imports.table_columns import (
@@ -86,6 +87,8 @@ class Block:
         else:
             self._wide()
         if self._again:
+            for index in reversed(told_again(self._making.figures, before, self._again)):
+                del self._making.figures[index]
             self._rename_shares(before)
 
     def _told_long(self) -> bool:
@@ -301,9 +304,11 @@ class Block:
     def _rename_shares(self, before: int) -> None:
         """Percentages beside numbers of layouts with another name are of these."""
         figures = self._making.figures
+        kept = {(figure.layout, figure.workload) for figure in figures[before:]}
+        again = {key: name for key, name in self._again.items() if (name, key[1]) in kept}
         for index, figure in enumerate(figures[before:], before):
             if figure.metric == "share":
-                layout, of = (self._again.get((name, figure.workload), name) for name in (figure.layout, figure.of))
+                layout, of = (again.get((name, figure.workload), name) for name in (figure.layout, figure.of))
                 figures[index] = msgspec.structs.replace(figure, layout=layout, of=of)
 
     def _refuse_words(self, row: Row, index: int) -> None:
