@@ -80,3 +80,41 @@ def test_a_column_type_is_of_workloads_or_of_disks():
     assert {subject.like for subject in table.layouts.values()} == {""}
     table = read("disk,type,test,IOPS\nsda,SSD,rr 4k,402000\nsdb,HDD,rr 4k,31200\n")
     assert [subject.like for subject in table.layouts.values()] == ["SSD", "HDD"]
+
+
+@pytest.mark.parametrize(("heading", "right", "wrong"), [
+    ("x of a", "0.50x", "0.57x"), ("ratio to a", "0.50", "0.57"), ("speedup vs a", "0.5x", "0.6x"),
+    ("vs a", "0.50×", "0.57×"), ("overhead vs a (%)", "50", "40"), ("loss %", "50", "40"), ("penalty vs a", "50%", "40%"),
+])  # fmt: skip
+def test_how_many_times_and_how_much_less(heading, right, wrong):
+    whole = "0" if "50" in right.split(".")[0] else right.replace("0.5", "1.0")
+    text = "layout,workload,IOPS,{}\na,4k read,402000,{}\nb,4k read,201000,{}\n"
+    assert read(text.format(heading, whole, right)).notes == ()
+    assert lint(read(text.format(heading, whole, right))) == ()
+    assert [f.code for f in lint(read(text.format(heading, whole, wrong)))] == ["percent-mismatch"]
+
+
+def test_times_of_few_digits_are_as_rough_as_they_look():
+    text = "layout,workload,IOPS,speedup\na,4k read,181000,1.0x\nb,4k read,1292000,{}x\n"
+    assert lint(read(text.format("7.1"))) == ()
+    (found,) = lint(read(text.format("7.3")))
+    assert "713.81 % of a (181000 IOPS), not 730 %" in found.sentence
+
+
+def test_an_overhead_beside_latencies_alone_may_be_more_of_them():
+    table = read("layout,workload,p99 (us),overhead vs a (%)\na,4k read,100,0\nb,4k read,130,30\n")
+    assert (table.notes, lint(table)) == (("t.csv:1: nothing says whether 'overhead vs a (%)' is more or less.",), ())
+
+
+@pytest.mark.parametrize("heading", ["IO/s", "I/O per second", "I/Os per second", "ops/s", "operations per second"])
+def test_operations_per_second_in_other_words(heading):
+    found = read_heading(heading)
+    assert (found.metric, found.unit) == ("iops", "IOPS")
+    table = read(f"layout,4k read {heading},4k write {heading}\na,402000,1000\n")
+    assert list(table.workloads) == ["4k read", "4k write"]
+
+
+def test_transactions_are_no_operations():
+    table = read("layout,test,TPS,MB/s\na,pgbench 8k,12111,211.4\n")
+    assert {f.metric for f in table.figures} == {"bandwidth"}
+    assert table.notes == ("t.csv:1: 'TPS' is nothing that is compared here; it was not read.",)

@@ -263,7 +263,7 @@ def test_a_quote_that_is_not_closed_is_refused_by_line():
 @pytest.mark.parametrize(("heading", "cell", "note"), [
     ("Änderung zu raid0", "-57 %", "t.csv:1: nothing says what 'Änderung zu raid0' is; it was not read."),
     ("slower than raid0", "57%", "t.csv:1: nothing says what 'slower than raid0' is; it was not read."),
-    ("vs raid0", "0.43x", "t.csv:2: '0.43x' is no number; such cells of its column were not read."),
+    ("vs raid0", "0.43 fold", "t.csv:2: '0.43 fold' is no number; such cells of its column were not read."),
 ])  # fmt: skip
 def test_numbers_that_were_not_read_are_said(heading, cell, note):
     assert read(f"layout,workload,IOPS,{heading}\nraid5,4k write,100,{cell}\n").notes == (note,)

@@ -38,3 +38,9 @@ class Heading(NamedTuple):
     """Of a share that names no layout as 100 %: what it says beside."""
     change: bool = False
     """A share that says how much more or less than the other it is: +5 %, not 105 %."""
+    less: bool = False
+    """A change without signs, under a word that says it is less: an overhead of 5 % is 95 %."""
+
+    def percent(self, value: float) -> float:
+        """What a number of a share is in percent of the other."""
+        return round(100 - value if self.less else 100 + value if self.change else value, 6)

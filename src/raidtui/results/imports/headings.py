@@ -27,7 +27,7 @@ _WORDS: Final[tuple[tuple[Role, str], ...]] = (
     ("iodepth", r"qd|io ?depth|queue(?: ?depth)?|depth|глубина очереди"),
     ("numjobs", r"(?:num ?)?jobs|threads?|thread count|workers|потоки|потоков"),
     ("fsync", r"fsync"),
-    ("command", r"commands?|cmd|fio command|command line|команда|commande"),
+    ("command", r"(?:[\w-]+ ){0,2}(?:commands?|cmd|command line)|команда|commande"),
     ("model", r"models?|like|disk model|модель|modèle"),
     ("round", r"rounds?|runs?|iterations?|repeat|pass|repetition"),
     ("baseline", r"baseline|of|relative to|reference|base"),
@@ -66,6 +66,8 @@ _PERCENTILE: Final = re.compile(
 _PERCENTILES: Final = ("p50", "p99", "p99.9")
 _STATISTICS: Final = (("p50", r"median"), ("max", r"\bmax"), ("mean", r"mean|avg|average"))
 _OTHER_STATISTIC: Final = re.compile(r"percentil|\bmin|std|dev")
+_PER_SECOND: Final = r"(?:ops|i/?os?|operations)(?:/| per )s(?:ec(?:ond)?)?"
+"""Of operations: `IO/s`, `I/Os per second`."""
 _THOUSANDS: Final = re.compile(r"(?<![\d.])(?<!\d )k ?iops|(?:iops|tps)\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
 """Behind a number, the k is that of a block size: `4k IOPS`."""
 _LATENCY: Final = re.compile(
@@ -106,7 +108,9 @@ def _direction(lowered: str) -> str:
 
 def _figure(plain: str, lowered: str) -> Heading | None:
     direction = _direction(lowered)
-    if re.fullmatch(r"(?:.*\W)?(?:k ?iops|iops|ops(?:/| per )s(?:ec)?|tps)(?:\W.*)?", lowered):
+    if re.fullmatch(r"(?:.*\W)?tps(?:\W.*)?", lowered):
+        return Heading("unread", plain)  # transactions of a database are no operations of a disk
+    if re.fullmatch(rf"(?:.*\W)?(?:k ?iops|iops|{_PER_SECOND})(?:\W.*)?", lowered):
         return Heading("figure", plain, "iops", "kIOPS" if _THOUSANDS.search(lowered) else "IOPS", direction=direction)
     if _LATENCY.search(lowered) or re.fullmatch(r"p\d{2,5}(?:[.,]\d+)?(?:\W.*)?", lowered):
         unit = next((name for pattern, name in _TIMES if re.search(rf"(?<![a-zµμ])(?:{pattern})(?![a-z])", lowered)), "")
@@ -134,7 +138,8 @@ def _statistic(lowered: str) -> str:
 
 def residual(text: str) -> str:
     """What a heading says beside metric and unit: `raid5` of `raid5 IOPS`, `4k randread` of `4k randread, MB/s`."""
-    rest = _CYRILLIC_RATE.sub(" ", _RATE.sub(" ", " ".join(text.replace("_", " ").split())))
+    rest = re.sub(rf"(?i)(?<!\w){_PER_SECOND}(?!\w)", " ", " ".join(text.replace("_", " ").split()))
+    rest = _CYRILLIC_RATE.sub(" ", _RATE.sub(" ", rest))
     rest = re.sub(
         r"(?i)(?<!\w)(?:k ?iops|iops|tps|ops|bw|bandwidth|throughput|latency|lat|clat|avg|mean|p\d{2,5}(?:[.,]\d+)?)(?!\w)",
         " ",

@@ -72,7 +72,7 @@ def _direction(index: int, heading: Heading, names: Mapping[int, str], rows: Seq
         share, one, other = (read_cell(cell_of(row, i)) for i in (index, *columns))
         if share is None or one is None or other is None or not one.number.value or not other.number.value:
             continue
-        said = share.number.value + (100 if heading.change else 0)
+        said = heading.percent(share.number.value)
         ratio = other.number.value / one.number.value
         backward += 1 if abs(said - 100 / ratio) < abs(said - 100 * ratio) else -1
     return (second, first) if backward > 0 else (first, second)

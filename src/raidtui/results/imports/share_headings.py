@@ -21,10 +21,16 @@ _WHOSE: Final = re.compile(r"(.+?)[\s,(]*(?:as|in)?[\s(]*(?:%|pct|percent)\s*(?:
 """`RAID5, % of RAID0`."""
 _CHANGE: Final = re.compile(
     r"(?:rel(?:ative|\.)? )?(?:%\W*)?"
-    r"(?:change|diff(?:erence|\.)?|delta|Δ|gain|loss|improvement|overhead|speed-?up|slow-?down|penalty)"
+    r"(?:change|diff(?:erence|\.)?|delta|Δ|gain|loss|improvement|overhead|speed-?up|slow-?down|penalty|drop"
+    r"|degradation)"
     r"\W*(?:%|pct|percent)?\W*(?:(?:vs\.?|to|from|over|of|against)\s+([^()%]+?))?[\s()%]*",
     re.IGNORECASE,
 )
+_RATIO: Final = re.compile(
+    r"(?:x|×|times|ratio|factor|multiple|scaling)\s+(?:of|to|vs\.?|over|against|relative to|compared to)\s+(.+)",
+    re.IGNORECASE,
+)
+"""`x of raid0`, `ratio to raid0`: its cells are 0.78 or 0.78x."""
 _ANY_BASELINE: Final = re.compile(
     r"(?:the )?(?:baseline|base|reference|best|first)(?:\s*[(:,]\s*(?P<named>[^()]+?)\)?)?", re.IGNORECASE
 )
@@ -62,6 +68,8 @@ def read_share(plain: str) -> Heading | None:
         return Heading("share", plain, "share", "%", of=both.group(2).strip(), other=(both.group(1) or "").strip())
     if (change := _CHANGE.fullmatch(plain)) is not None:
         return Heading("share", plain, "share", "%", of=_baseline((change.group(1) or "").strip(" ,")), change=True)
+    if (ratio := _RATIO.fullmatch(plain)) is not None and "%" not in plain:
+        return Heading("share", plain, "share", "", of=_baseline(ratio.group(1)))
     if not _SHARE.search(_SO_MUCH.sub(" ", plain)):
         versus = re.fullmatch(r"(?:vs\.?|rel(?:ative)?\.? to)\s+(.+)", plain, re.IGNORECASE)
         return Heading("share", plain, "share", "", of=versus.group(1)) if versus else None

@@ -39,7 +39,7 @@ from raidtui.results.imports.table_columns import (
 )
 from raidtui.results.imports.tables import Building, unreadable
 from raidtui.results.imports.tidy_columns import tidy_headings, valid_rows
-from raidtui.results.imports.told_by_cells import settled
+from raidtui.results.imports.told_by_cells import less_of_rates, settled
 
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
@@ -64,6 +64,7 @@ class Block:
             headings |= results_of(headings)
         headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
         headings = {index: settled(heading, index, self._rows, making, name) for index, heading in headings.items()}
+        headings = less_of_rates(headings, making, f"{name}:{rows[0].line}")
         headings = shares_told_apart(layouts_settings(typed(headings, self._rows)), self._rows)
         if headings[0].role in ("ignored", "unread") and not any(heading.role in _LABELS for heading in headings.values()):
             headings[0] = headings[0]._replace(role="unknown")
@@ -256,7 +257,7 @@ class Block:
         self._put(layout, workload, heading._replace(of=of), row, index)
 
     def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:
-        cell = read_cell(cell_of(row, index))
+        cell = read_cell(cell_of(row, index).rstrip("x× ") if heading.unit == "fraction" else cell_of(row, index))
         if cell is None or heading.metric is None:
             self._refuse_words(row, index)
             return
@@ -266,7 +267,8 @@ class Block:
             unit, number = "IOPS", number._replace(value=round(number.value * 1000, 6), half_step=number.half_step * 1000)
         text = cell.text if unit != "IOPS" or heading.unit != "kIOPS" else f"{cell.text}k"
         if unit == "fraction":
-            unit, number, text = "%", number._replace(value=round(100 * number.value, 6)), f"{100 * number.value:g}"
+            # 7.1 is anything from 705 to 715 %.
+            unit, number, text = "%", number._replace(value=round(100 * number.value, 6)), f"{cell.text}e2"
         if (unit == "%") != (metric == "share"):
             self._note_words(row, index, "not what its heading says")
             return
@@ -280,7 +282,7 @@ class Block:
         if metric != "share" and unit not in UNITS_OF[metric]:
             raise self._unitless(row, cell.text)
         if heading.change:
-            number = number._replace(value=round(100 + number.value, 6))
+            number = number._replace(value=heading.percent(number.value))
             text = f"{number.value:g}"
         if metric != "share" and (layout, workload, metric, heading.direction) in self._taken:
             layout = self._called_again(layout, workload, metric, heading.direction)

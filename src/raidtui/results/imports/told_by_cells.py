@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from raidtui.model.table import TIME_UNITS
-from raidtui.results.imports.cells import Cell, Row, read_cell
+from raidtui.results.imports.cells import NOTHING, Cell, Row, read_cell
 from raidtui.results.imports.heading import Heading
 from raidtui.results.imports.row_labels import cell_of
 from raidtui.results.imports.tables import Building
 
+_LESS: Final = re.compile(r"loss|overhead|slow-?down|penalty|drop|degradation", re.IGNORECASE)
+_TIMES: Final = re.compile(r"\d+(?:[.,]\d+)?\s?[x×]")
 _LARGEST_FRACTION: Final = 20.0
 """A layout is not more than so many times as fast as another one that it stands beside."""
 
@@ -35,17 +37,38 @@ def _timed(index: int, heading: Heading, rows: Sequence[Row], making: Building, 
 
 
 def _signed(index: int, heading: Heading, rows: Sequence[Row], making: Building, place: str) -> Heading:
-    """A column of percentages with + and - says how much more or less; one of such words without them, nothing."""
+    """A column of percentages with + and - says how much more or less; one of such words without them, only if they do."""
     if heading.role != "share":
         return heading
-    signed = any(text[:1] in "+-−" and read_cell(text) for row in rows[1:] if (text := cell_of(row, index)))
+    texts = [text for row in rows[1:] if (text := cell_of(row, index))]
+    signed = any(text[:1] in "+-−" and read_cell(text) for text in texts)
     if heading.change and not signed:
-        making.note(f"{place}: nothing says whether {heading.text!r} is more or less.")
-        return heading._replace(role="ignored")
-    if _fractions(index, heading, rows):
+        times = _LESS.search(heading.text) is None and (_times(texts) or _fractions(index, heading, rows))
+        if not times and _LESS.search(heading.text) and not _times(texts):
+            return heading._replace(less=True)
+        if not times:
+            making.note(f"{place}: nothing says whether {heading.text!r} is more or less.")
+            return heading._replace(role="ignored")
+    if _times(texts) or _fractions(index, heading, rows):
         return heading._replace(change=signed, unit="fraction")
     whole = any(cell.number.value == 100 for cell in numbers(index, rows))
     return heading._replace(change=signed, unit=heading.unit or ("%" if whole else ""))
+
+
+def less_of_rates(headings: Mapping[int, Heading], making: Building, place: str) -> dict[int, Heading]:
+    """The headings, where an overhead without signs is read beside rates only: more latency is less as well."""
+    rates = any(heading.metric in ("iops", "bandwidth") for heading in headings.values())
+    found = dict(headings)
+    for index, heading in headings.items():
+        if heading.less and not rates:
+            making.note(f"{place}: nothing says whether {heading.text!r} is more or less.")
+            found[index] = heading._replace(role="ignored")
+    return found
+
+
+def _times(texts: Sequence[str]) -> bool:
+    """Whether cells are written as 0.78x."""
+    return bool(texts) and all(_TIMES.fullmatch(text) for text in texts if text.lower() not in NOTHING)
 
 
 def _fractions(index: int, heading: Heading, rows: Sequence[Row]) -> bool:

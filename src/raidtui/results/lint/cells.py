@@ -95,7 +95,9 @@ def number(value: float) -> str:
 def shown(figure: Figure) -> str:
     """The number as it was published, with its unit."""
     unit = "" if figure.unit == "operations" else f" {figure.unit}"
-    return f"{figure.text or number(figure.value)}{unit}"
+    # 7.1e2 % was written as 7.1x.
+    text = f"{figure.value:g}" if figure.unit == "%" and "e" in figure.text else figure.text
+    return f"{text or number(figure.value)}{unit}"
 
 
 def decimals_step(figures: Sequence[Figure]) -> float:
