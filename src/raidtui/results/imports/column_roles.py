@@ -9,12 +9,13 @@ from typing import Final
 from raidtui.results.imports.cells import NOTHING, Row, read_cell
 from raidtui.results.imports.heading import Heading, Role
 from raidtui.results.imports.headings import residual
-from raidtui.results.imports.row_labels import DISKS, cell_of
+from raidtui.results.imports.row_labels import DISKS, cell_of, is_command, measures
 from raidtui.results.imports.table_columns import asked, plain
 from raidtui.results.imports.told_by_cells import numbers
 from raidtui.results.labels import read_label
 
 _VERSUS: Final = re.compile(r"(.+?)\s+(?:vs\.?|versus)\s+(.+)", re.IGNORECASE)
+_NAME: Final = re.compile(r"names?|labels?", re.IGNORECASE)
 _OF_LAYOUTS: Final = re.compile(
     r"(?:(?:zfs )?record ?size|vol ?block ?size|(?:chunk|strip(?:e|e unit)?)(?: ?size)?)(?:\W*[km]i?b)?\W*", re.IGNORECASE
 )
@@ -77,6 +78,23 @@ def typed(headings: Mapping[int, Heading], rows: Sequence[Row]) -> dict[int, Hea
             said = [read_label(cell) for row in rows[1:] if (cell := cell_of(row, index))]
             workloads = bool(said) and all(one.pattern is not None or one.random is not None for one in said)
             found[index] = heading._replace(role="workload" if workloads else "model" if disks else "unknown")
+    return found
+
+
+def commands(headings: Mapping[int, Heading], rows: Sequence[Row]) -> dict[int, Heading]:
+    """The headings; cells that are commands are so under any name, and names beside unlike ones are workloads."""
+    found = dict(headings)
+    for index, heading in headings.items():
+        cells = [cell for row in rows[1:] if (cell := cell_of(row, index)).lower() not in NOTHING]
+        if heading.role in ("unknown", "fsync", "ignored") and cells and all(map(is_command, cells)):
+            found[index] = heading._replace(role="command")
+    runs = {cell for i in found if found[i].role == "command" for row in rows[1:] if measures(cell := cell_of(row, i))}
+    named = [i for i, heading in found.items() if heading.role == "layout"]
+    if runs and len(named) == 1 and _NAME.fullmatch(found[named[0]].text) and not any(
+        heading.role == "workload" for heading in found.values()
+    ):
+        asked_for = any(asked(cell_of(row, named[0])) for row in rows[1:])
+        found[named[0]] = found[named[0]]._replace(role="workload" if asked_for or len(runs) > 1 else "layout")
     return found
 
 

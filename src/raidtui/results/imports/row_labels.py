@@ -15,14 +15,27 @@ from raidtui.results.imports.tables import Building, stem
 from raidtui.results.labels import read_label
 
 DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
-_BUILDS: Final = re.compile(r"^(?:sudo\s+)?(?:/\S*/)?(?:mdadm|lvcreate|vgcreate|pvcreate|zpool|zfs|mkfs|cryptsetup)[\s.]")
+_BUILDS: Final = re.compile(
+    r"^`?(?:sudo\s+)?(?:/\S*/)?(?:mdadm|lvcreate|lvconvert|vgcreate|pvcreate|zpool|zfs|mkfs|mke2fs|cryptsetup)[\s.]"
+)
 """Commands that make a layout; all others run a workload."""
+_RUNS: Final = re.compile(r"^`?(?:sudo\s+)?(?:/\S*/)?(?:fio|dd|iozone|vdbench)\s")
 _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
 
 def cell_of(row: Row, index: int) -> str:
     """Its text; nothing where the row is shorter."""
     return row.cells[index] if index < len(row.cells) else ""
+
+
+def is_command(text: str) -> bool:
+    """Whether a cell is what somebody typed to build or to measure."""
+    return _BUILDS.search(text) is not None or _RUNS.search(text) is not None
+
+
+def measures(text: str) -> bool:
+    """Whether a cell is a command that runs a workload."""
+    return _RUNS.search(text) is not None
 
 
 class RowLabels:
@@ -38,7 +51,7 @@ class RowLabels:
         text = " ".join(filter(None, (cell_of(row, i) for i in columns)))
         model = next((cell_of(row, i) for i in self._columns.of("model")), "") or self._numbered(text, columns)
         layout = text or corner or self._default_layout or stem(self._name)
-        return self.layout_key(layout, model, row if _BUILDS.search(self._command(row)) else None)
+        return self.layout_key(layout, model, row)
 
     def layout_columns(self) -> list[int]:
         """The columns that name layouts."""
@@ -46,10 +59,11 @@ class RowLabels:
         return named or (self._columns.of("unknown") if self._columns.of("workload") else [])
 
     def layout_key(self, text: str, model: str = "", built: Row | None = None) -> str:
-        """The layout of this name. `built` is a row whose command made it."""
+        """The layout of this name. `built` is a row that may have the command that made it."""
         if self._making.several and not text.startswith(stem(self._name)):
             text = f"{stem(self._name)} {text}"
-        command, place = (self._command(built), f"{self._name}:{built.line}") if built is not None else ("", "")
+        command = self._command(built, builds=True) if built is not None else ""
+        place = f"{self._name}:{built.line}" if built is not None and command else ""
         return self._making.layout(text, Subject(like=model[:400], command=command, place=place))
 
     def workload(self, row: Row, labels: Sequence[int], label: str = "") -> str:
@@ -59,8 +73,7 @@ class RowLabels:
         text = label or " ".join(filter(None, (cell_of(row, i) for i in labels)))
         said = read_label(text)
         block = said.block_bytes or block_bytes_of(parts.get("block", ""), heading["block"], self._columns)
-        command = self._command(row)
-        command = "" if _BUILDS.search(command) else command
+        command = self._command(row, builds=False)
         extra = [f"bs={parts['block']}" if said.block_bytes is None and parts.get("block") else "",
                  f"qd={parts['iodepth']}" if said.iodepth is None and parts.get("iodepth") else "",
                  f"jobs={parts['numjobs']}" if said.numjobs is None and parts.get("numjobs") else ""]  # fmt: skip
@@ -84,5 +97,7 @@ class RowLabels:
         match = _NUMBERED.fullmatch(text) if disks else None
         return match.group(1) if match is not None else ""
 
-    def _command(self, row: Row) -> str:
-        return next((cell_of(row, i).strip("`")[:4000] for i in self._columns.of("command")), "")
+    def _command(self, row: Row, *, builds: bool) -> str:
+        """The first command of a row that builds a layout, or the first that does not."""
+        cells = (cell_of(row, i).strip("`")[:4000] for i in self._columns.of("command"))
+        return next((cell for cell in cells if cell and bool(_BUILDS.search(cell)) == builds), "")
