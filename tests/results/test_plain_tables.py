@@ -313,3 +313,32 @@ def test_a_summary_says_numbers_again_and_another_campaign_may_have_copied_one()
     table = read(text.format("1834.6"))
     assert (list(table.layouts), len(table.figures), lint(table)) == (["raid0", "raid5"], 5, ())
     assert list(read(text.format("1911.7")).layouts) == ["raid0", "raid5", "MB/s raid0"]
+
+
+def test_rows_of_metrics_under_the_name_of_their_workload():
+    head = "4k randread qd32,raid0,raid5\nIOPS,402118,391884\n"
+    text = head + "BW (MB/s),1647.1,{}\navg lat (us),79.6,81.7\np99 lat (us),99.6,98.7\n"
+    table = read(text.format(1605.2))
+    assert list(table.workloads) == ["4k randread qd32"]
+    assert {f.statistic for f in table.figures if f.metric == "latency"} == {"mean", "p99"}
+    assert lint(table) == ()
+    assert [f.code for f in lint(read(text.format(1505.2)))] == ["iops-bandwidth"]
+
+
+@pytest.mark.parametrize("headings", ["Name,Command", "Name,fio", "label,how it was run"])
+def test_names_beside_commands_that_measure_are_workloads(headings):
+    row = "randread-4k-qd64,fio --name=x --rw=randread --bs=4k --iodepth=32,301000\n"
+    table = read(f"{headings},IOPS\n{row}")
+    assert list(table.workloads) == ["randread-4k-qd64"]
+    assert [(f.code, f.published) for f in lint(table)] == [("label-command", "64")]
+    assert list(read(f"{headings},IOPS\nsda,fio --rw=read,301\nsdb,fio --rw=read,302\n").layouts) == ["sda", "sdb"]
+
+
+@pytest.mark.parametrize("heading", ["Create command", "layout command", "how it was built"])
+def test_a_column_of_commands_that_build_is_of_the_layouts(heading):
+    text = f"layout,{heading},test,IOPS,command\n"
+    text += "raid10,mdadm -C /dev/md0 --level=1 -n2 a b,rr 4k,301000,fio --rw=randread --bs=4k\n"
+    table = read(text)
+    assert table.layouts["raid10"].command.startswith("mdadm")
+    assert table.workloads["rr 4k"].command.startswith("fio")
+    assert [(f.code, f.published) for f in lint(table)] == [("label-command", "raid10")]

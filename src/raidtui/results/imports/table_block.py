@@ -16,6 +16,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.table import TIME_UNITS, UNITS_OF
 from raidtui.results.imports.cells import NOTHING, Row, mapped, read_cell
 from raidtui.results.imports.column_roles import (
+    commands,
     layouts_settings,
     measured_by_nobody,
     shares_told_apart,
@@ -65,7 +66,7 @@ class Block:
         headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
         headings = {index: settled(heading, index, self._rows, making, name) for index, heading in headings.items()}
         headings = less_of_rates(headings, making, f"{name}:{rows[0].line}")
-        headings = shares_told_apart(layouts_settings(typed(headings, self._rows)), self._rows)
+        headings = shares_told_apart(layouts_settings(typed(commands(headings, self._rows), self._rows)), self._rows)
         if headings[0].role in ("ignored", "unread") and not any(heading.role in _LABELS for heading in headings.values()):
             headings[0] = headings[0]._replace(role="unknown")
         self._columns = Columns(headings)
@@ -228,7 +229,8 @@ class Block:
                 known = of_unit(said, heading.text)
                 if known is None:
                     raise self._unitless(row, cell.text)
-                self._put(layout, workload, known, row, index)
+                told = read_heading(label) if label in twice else known
+                self._put(layout, workload, known._replace(statistic=told.statistic or known.statistic), row, index)
 
     def _has_words(self, index: int) -> bool:
         """Whether a column says more of its row, and measures nothing."""
@@ -241,8 +243,15 @@ class Block:
         return unreadable(place, f"nothing says which unit {text} has", _WHERE_UNITS_STAND)
 
     def _told_twice(self) -> dict[str, str]:
-        """Rows that are one workload in two metrics (`4k read (IOPS)`, `4k read (MB/s)`): what they are without these."""
-        bare = {label: residual(label) for row in self._rows[1:] if unit_of(label := cell_of(row, 0))}
+        """Rows that are one workload in two metrics (`4k read (IOPS)`, `4k read (MB/s)`): what they are without these.
+
+        Where all rows are metrics alone (`IOPS`, `MB/s`), the corner may say the workload.
+        """
+        labels = [cell_of(row, 0) for row in self._rows[1:]]
+        bare = {label: residual(label) for label in labels if unit_of(label)}
+        corner = self._columns.headings[0].text
+        if not any(bare.values()) and len(bare) == len(set(labels)) > 1 and asked(corner) is not None:
+            return dict.fromkeys(bare, corner)
         return {label: name for label, name in bare.items() if name and list(bare.values()).count(name) > 1}
 
     def _share_column(self, row: Row, index: int, heading: Heading, raw: Mapping[int, str], workload: str) -> None:
