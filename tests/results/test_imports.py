@@ -198,3 +198,22 @@ def test_no_bytes_break_a_reader(data):
             reader.claims(Source("x", data))
             with suppress(ProblemError):
                 reader.table([Source("x", data)])
+
+
+def test_dd_tells_its_progress_before_what_it_did():
+    shown = "# dd if=/dev/zero of=/mnt/t bs=1M count=2000 oflag=direct status=progress\n"
+    way = "524288000 bytes (524 MB, 500 MiB) copied, 1 s, 524 MB/s\r"
+    way += "1048576000 bytes (1.0 GB, 1000 MiB) copied, 2 s, 524 MB/s\n"
+    end = "2000+0 records in\n2000+0 records out\n2097152000 bytes (2.1 GB, 2.0 GiB) copied, 4.00012 s, 524 MB/s\n"
+    found = read_table(Source("dd.txt", (shown + way + end).encode()))
+    assert [(f.workload, f.value) for f in numbers(found, metric="amount")] == [("dd", 2097152000)]
+    assert found.workloads["dd"].block_bytes == 1 << 20
+    alone = read_table(Source("dd.txt", way.encode()))
+    assert [f.value for f in numbers(alone, metric="amount")] == [524288000, 1048576000]
+
+
+def test_busyboxs_dd_counts_in_mebibytes():
+    text = "1000+0 records in\n1000+0 records out\n1048576000 bytes (1000.0MB) copied, 5.234170 seconds, 191.1MB/s\n"
+    found = read_table(Source("dd.txt", text.encode()))
+    assert [(f.value, f.unit) for f in numbers(found, metric="bandwidth")] == [(191.1, "MiB/s")]
+    assert lint(found) == ()

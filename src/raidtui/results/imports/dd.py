@@ -17,6 +17,9 @@ _COPIED: Final = re.compile(
 )
 """`1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.1 s, 511 MB/s`."""
 _TRANSFERRED: Final = re.compile(r"\s*(\d+) bytes transferred in ([\d.]+) secs? \((\d+) bytes/sec\)\s*")
+_BUSYBOX: Final = re.compile(r".*\([\d.]+[kKMG]?B\) copied, [\d.]+ seconds, [\d.]+[kKMG]B/s\s*")
+"""It puts no space before its units, and they are 1024, 1024² and 1024³ bytes."""
+_RECORDS: Final = re.compile(r"\s*\d+\+\d+ .*")
 _COMMAND: Final = re.compile(r"(?:^|[\s#$>+])(dd (?=\S*=).*)$")
 _UNITS: Final = {"B": "B/s", "kB": "kB/s", "KB": "kB/s", "MB": "MB/s", "GB": "GB/s", "KiB": "KiB/s", "MiB": "MiB/s",
                  "GiB": "GiB/s"}  # fmt: skip
@@ -29,15 +32,19 @@ def sniff(text: str) -> bool:
 def add(making: Building, text: str, name: str) -> None:
     layout = making.layout(stem(name))
     command, command_place, count = "", "", 0
-    for number, line in enumerate(lines_of(text, name), 1):
+    lines = lines_of(text, name)
+    on_the_way = _on_the_way(lines)
+    for number, line in enumerate(lines, 1):
         place = f"{name}:{number}"
         if (shown := _COMMAND.search(line)) is not None:
             command, command_place = shown.group(1).strip(), place
         match = _COPIED.fullmatch(line) or _TRANSFERRED.fullmatch(line)
-        if match is None:
+        if match is None or number - 1 in on_the_way:
             continue
         count += 1
         rate_unit = "B/s" if match.re is _TRANSFERRED else _UNITS.get(match.group(4), "")
+        if _BUSYBOX.fullmatch(line):
+            rate_unit = f"{match.group(4)[0].upper()}iB/s"
         done = read_command(command) if command else None
         asked = Asked(
             pattern=done.pattern if done else None, random=False, block_bytes=done.block_bytes if done else None,
@@ -51,6 +58,25 @@ def add(making: Building, text: str, name: str) -> None:
         if rate_unit:
             making.add(layout, workload, "bandwidth", read_number(rate), rate_unit, place, rate)
         command = ""
+
+
+def _on_the_way(lines: list[str]) -> set[int]:
+    """Lines of status=progress: records are counted behind them, and not before them."""
+    found: set[int] = set()
+    waiting: set[int] = set()
+    counted = False
+    for index, line in enumerate(lines):
+        if _COMMAND.search(line):
+            waiting, counted = set(), False
+        elif _COPIED.fullmatch(line) or _TRANSFERRED.fullmatch(line):
+            waiting = set() if counted else waiting | {index}
+            counted = False
+        elif _RECORDS.fullmatch(line):
+            counted = True
+            found |= waiting
+        elif line.strip():
+            waiting = set()  # what stood before other words was the end of a run
+    return found
 
 
 READER = TableReader("dd", "what dd says at its end, as a table", sniff, add)
