@@ -342,3 +342,10 @@ def test_a_column_of_commands_that_build_is_of_the_layouts(heading):
     assert table.layouts["raid10"].command.startswith("mdadm")
     assert table.workloads["rr 4k"].command.startswith("fio")
     assert [(f.code, f.published) for f in lint(table)] == [("label-command", "raid10")]
+
+
+def test_columns_of_one_heading_are_noted():
+    table = read("test,IOPS,MB/s,IOPS,MB/s\nrand read 4k,402118,1647.1,391884,1605.2\n")
+    assert table.notes == tuple(
+        f"t.csv:1: 2 columns are called {heading!r}; nothing says what each is of." for heading in ("IOPS", "MB/s")
+    )

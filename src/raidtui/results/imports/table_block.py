@@ -117,6 +117,7 @@ class Block:
             labels = unknown
         self._note_unread(labels)
         names = self._named_columns()
+        self._note_alike(names)
         rows_are_layouts = bool(names) and self._rows_are_layouts(list(names.values()))
         only = next(iter(names.values())) if rows_are_layouts and len(set(names.values())) == 1 else ""
         for row in self._rows[1:]:
@@ -158,6 +159,13 @@ class Block:
         for index in self._columns.of("unread"):
             place, text = f"{self._name}:{self._rows[0].line}", self._columns.headings[index].text
             self._making.note(f"{place}: {text!r} is nothing that is compared here; it was not read.")
+
+    def _note_alike(self, names: Mapping[int, str]) -> None:
+        """Columns under one heading, which nothing tells apart."""
+        texts = [self._rows[0].cells[i] for i in self._columns.of("figure") if i not in names]
+        for text in dict.fromkeys(text for text in texts if texts.count(text) > 1):
+            place = f"{self._name}:{self._rows[0].line}"
+            self._making.note(f"{place}: {texts.count(text)} columns are called {text!r}; nothing says what each is of.")
 
     def _named_columns(self) -> dict[int, str]:
         """Columns of one metric for several layouts or workloads, or of metrics of unlike workloads: what each is of."""
