@@ -9,6 +9,7 @@ from raidtui.front.inputs import read_bytes
 from raidtui.model.problem import fail
 from raidtui.results.imports import READERS, Imported, Reader, Source, readers_of
 from raidtui.results.imports.heading import MAPPED_ROLES
+from raidtui.results.imports.table_columns import has_known_unit
 
 
 def import_files(words: Sequence[str], *, leave_out: bool = False, mapping: Sequence[str] = ()) -> Imported:
@@ -32,6 +33,9 @@ def column_mapping(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
         if not equals or not heading.strip() or role.partition(":")[0] not in MAPPED_ROLES:
             known = f"ROLE is one of {', '.join(MAPPED_ROLES)}; a unit stands behind a colon: bandwidth:MiB/s=Speed."
             raise fail("map", f"--map {clean(word)} is not of the form ROLE=HEADING", remedy=known)
+        if not has_known_unit(role):
+            remedy = "bandwidth:MiB/s, latency:us, iops:kIOPS; share:LAYOUT names the layout that is 100 %."
+            raise fail("map", f"--map {clean(word)}: {clean(role.partition(':')[2])!r} is no unit of it", remedy=remedy)
         found.append((role, heading.strip()))
     return tuple(found)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from raidtui.model.table import TIME_UNITS
 from raidtui.results.imports.heading import Heading
 from raidtui.results.imports.headings import rate_unit, read_heading
 from raidtui.results.labels import read_label, size_bytes
+
+_OPERATIONS: Final = {"": "IOPS", "iops": "IOPS", "kiops": "kIOPS"}
 
 
 class Columns(NamedTuple):
@@ -46,11 +49,19 @@ def by_mapping(role: str, text: str) -> Heading:
     """`layout`, `workload` … as they are; `iops`, `bandwidth:MiB/s`, `share:BASELINE` with what their names cannot say."""
     word, _, rest = role.partition(":")
     if word in ("iops", "bandwidth", "latency"):
-        units = {"iops": "IOPS", "bandwidth": rate_unit(rest or text), "latency": rest or read_heading(text).unit}
+        operations = _OPERATIONS.get(rest.lower(), "IOPS")
+        units = {"iops": operations, "bandwidth": rate_unit(rest or text), "latency": rest or read_heading(text).unit}
         return Heading("figure", text, word, units[word], "mean" if word == "latency" else "")  # type: ignore[arg-type]
     if word == "share":
         return Heading("share", text, "share", "%", of=rest)
     return Heading(word, text)  # type: ignore[arg-type]
+
+
+def has_known_unit(role: str) -> bool:
+    """Whether the unit of a mapped column (`bandwidth:MiB/s`) is one, where it names one."""
+    word, _, rest = role.partition(":")
+    known = {"iops": rest.lower() in _OPERATIONS, "bandwidth": bool(rate_unit(rest)), "latency": rest in TIME_UNITS}
+    return not rest or known.get(word, word == "share")
 
 
 def of_unit(unit: str, text: str) -> Heading | None:
