@@ -16,6 +16,7 @@ from raidtui.results.imports.cells import Directive, Row, blocks, delimiter_of, 
 from raidtui.results.imports.claim_lines import claims_of
 from raidtui.results.imports.grouped import regrouped
 from raidtui.results.imports.headings import rate_unit, read_heading
+from raidtui.results.imports.inline_shares import is_both, with_shares_apart
 from raidtui.results.imports.table_block import Block
 from raidtui.results.imports.table_columns import plain
 from raidtui.results.imports.tables import Building, TableReader, lines_of, stem, unreadable
@@ -38,7 +39,7 @@ def sniff(text: str) -> bool:
     cells = [split_row(line, sign) for line in rows[:50]]
     known = any(read_heading(text).role in ("figure", "share", "value") for row in cells for text in row)
     units = any((cell := read_cell(text)) is not None and cell.unit for row in cells[1:] for text in row)
-    numbers = any(read_cell(text) is not None for row in cells[1:] for text in row)
+    numbers = any(read_cell(text) is not None or is_both(text) for row in cells[1:] for text in row)
     said = bool(re.search(r"^\s*#\s*(?:unit:|map\s)", text, re.MULTILINE) or rate_unit(rows[0]))
     return numbers and (known or units or said)
 
@@ -56,7 +57,7 @@ def add(making: Building, text: str, name: str) -> None:
         if previous and len(block[0].cells) == len(previous[0].cells) and any(map(read_cell, block[0].cells[1:])):
             block.insert(0, previous[0])
         previous = block
-        Block(making, _without_wider(making, block, name), name, settings, mapping).read()
+        Block(making, with_shares_apart(_without_wider(making, block, name)), name, settings, mapping).read()
     making.figures[before:] = regrouped(making.figures[before:], making.workloads)
     _commands(making, directives, name)
     _baselines(making, next((d for d in directives[::-1] if d.word == "baseline" and not d.subject and d.text), None), name)
