@@ -31,7 +31,8 @@ def readers_of(source: Source) -> list[Reader]:
     claiming = [reader for reader in READERS.values() if reader.claims(source)]
     if len(claiming) > 1:  # what tools print may look like a table: commas and units in equally many lines
         claiming = [reader for reader in claiming if reader.name != "table"]
-    meant = source.mapping or PurePath(source.name).suffix.lower() in (".csv", ".tsv")
+    suffix = PurePath(source.name).suffix.lower()
+    meant = source.mapping or suffix in (".csv", ".tsv") or (suffix in (".md", ".markdown") and b"|" in source.data)
     return claiming or ([READERS["table"]] if meant and source.data.strip() else [])
 
 

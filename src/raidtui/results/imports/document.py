@@ -43,7 +43,8 @@ def read_table(source: Source) -> Table:
             why = _unknown(source)
         names = ", ".join(one.name for one in _of_tables(READERS.values()))
         raise fail("import-unknown", why, place=short_name(source.name),
-                   remedy=f"Known: results and tables of raidtui, and {names}.")  # fmt: skip
+                   remedy=f"Known: results and tables of raidtui, and {names}. The cells of a plain table stand between "
+                   "commas, semicolons, tabs or bars, not between spaces.")  # fmt: skip
     return claiming[0].table([source])
 
 

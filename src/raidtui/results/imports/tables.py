@@ -33,6 +33,7 @@ MAX_NOTES: int = 100
 MAX_ROUND: int = 10**9
 SNIFFED_BYTES: int = 1 << 16
 _MAX_LABEL = 400
+_NOTES_OF_AN_ERROR = 3
 
 
 class TableReader(NamedTuple):
@@ -54,10 +55,13 @@ class TableReader(NamedTuple):
     def table(self, sources: Sequence[Source]) -> Table:
         """The files as one table. Raises ProblemError (`table-unreadable`) naming file and line."""
         making = Building(self.kind, several=len(sources) > 1)
-        for source in sources:
-            making.mapping = dict(source.mapping)
-            self.add(making, text_of(source), short_name(source.name))
-        return making.finish(short_name(sources[0].name), self.title.removesuffix(", as a table"))
+        try:
+            for source in sources:
+                making.mapping = dict(source.mapping)
+                self.add(making, text_of(source), short_name(source.name))
+            return making.finish(short_name(sources[0].name), self.title.removesuffix(", as a table"))
+        except ProblemError as error:
+            raise _with_notes(error, making.notes) from None
 
     def read(self, sources: Sequence[Source], *, leave_out: bool) -> Imported:
         """The table as a document."""
@@ -132,6 +136,15 @@ class Building:
             return msgspec.convert(msgspec.to_builtins(table), Table)
         except msgspec.ValidationError as error:
             raise unreadable(name, str(error)) from None
+
+
+def _with_notes(error: ProblemError, notes: Sequence[str]) -> ProblemError:
+    """The error, with what was noted before: it may be the reason."""
+    if not notes:
+        return error
+    first, *rest = error.problems
+    noted = " ".join(notes[:_NOTES_OF_AN_ERROR]).rstrip(".")
+    return ProblemError(msgspec.structs.replace(first, message=f"{first.message}. Noted before: {noted}"), *rest)
 
 
 def exact(value: float) -> Published:
