@@ -26,7 +26,7 @@ def test_percentages_of_something_else_are_no_shares_and_are_named(heading):
 @pytest.mark.parametrize(
     "heading",
     ["%", "% of a", "vs a", "relative", "Performance (%)", "% of baseline", "% of baseline (a)", "Performance vs a (%)",
-     "a %", "IOPS, % of a", "read % of a", "rel. %", "share"],
+     "a %", "IOPS, % of a", "read % of a", "rel. %", "share", "relative performance"],
 )  # fmt: skip
 def test_percentages_of_the_throughput_are_shares(heading):
     table = read(f'layout,workload,IOPS,"{heading}"\na,4k read,402000,100\nb,4k read,201000,75\n')

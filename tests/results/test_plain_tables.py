@@ -332,6 +332,8 @@ def test_names_beside_commands_that_measure_are_workloads(headings):
     assert list(table.workloads) == ["randread-4k-qd64"]
     assert [(f.code, f.published) for f in lint(table)] == [("label-command", "64")]
     assert list(read(f"{headings},IOPS\nsda,fio --rw=read,301\nsdb,fio --rw=read,302\n").layouts) == ["sda", "sdb"]
+    rows = "raid0,fio --filename=/dev/md0 --rw=read,301\nraid5,fio --filename=/dev/md1 --rw=read,302\n"
+    assert list(read(f"{headings},IOPS\n{rows}").layouts) == ["raid0", "raid5"]
 
 
 @pytest.mark.parametrize("heading", ["Create command", "layout command", "how it was built"])
@@ -349,3 +351,12 @@ def test_columns_of_one_heading_are_noted():
     assert table.notes == tuple(
         f"t.csv:1: 2 columns are called {heading!r}; nothing says what each is of." for heading in ("IOPS", "MB/s")
     )
+
+
+@pytest.mark.parametrize("text", [
+    "layout,write cache,test,IOPS\nraid5,on,4k read,1000\nraid5,off,4k read,100\n",
+    "layout,write cache,4k read IOPS,4k write IOPS\nraid5,on,1000,900\nraid5,off,100,90\n",
+])  # fmt: skip
+def test_where_all_that_is_known_of_rows_is_equal_another_column_tells_them_apart(text):
+    assert list(read(text).layouts) == ["raid5 on", "raid5 off"]
+    assert list(read(text.replace("raid5,off", "raid6,off")).layouts) == ["raid5", "raid6"]

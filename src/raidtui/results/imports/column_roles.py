@@ -12,9 +12,13 @@ from raidtui.results.imports.headings import residual
 from raidtui.results.imports.row_labels import DISKS, cell_of, is_command, measures
 from raidtui.results.imports.table_columns import asked, plain
 from raidtui.results.imports.told_by_cells import numbers
-from raidtui.results.labels import read_label
+from raidtui.results.labels import read_command, read_label
 
 _VERSUS: Final = re.compile(r"(.+?)\s+(?:vs\.?|versus)\s+(.+)", re.IGNORECASE)
+_LABELLING: Final = (
+    "layout", "setting", "workload", "block", "iodepth", "numjobs", "fsync", "round", "model", "metric", "unit", "command",
+    "baseline",
+)  # fmt: skip
 _NAME: Final = re.compile(r"names?|labels?", re.IGNORECASE)
 _OF_LAYOUTS: Final = re.compile(
     r"(?:(?:zfs )?record ?size|vol ?block ?size|(?:chunk|strip(?:e|e unit)?)(?: ?size)?)(?:\W*[km]i?b)?\W*", re.IGNORECASE
@@ -23,7 +27,7 @@ _SETTING: Final = re.compile(
     r"(?<![a-z])(?:disks?|drives?|members?|devices?|ssds?|hdds?|nvmes?|osds?|vdevs?|jobs?|threads?|workers?|clients?|vms?|guests?"
     r"|users?|connections?|sessions?|qd|depth|queues?|outstanding|oio|chunks?|stripes?|width|blocks?|bs|size|sectors?|level|raid"
     r"|nodes?|hosts?|cores?|streams?|files?|count|number|num|no|nr|n|tests?|case|id|copies|replicas?|parity|port|lun|slot|bay"
-    r"|targets?|step|[kmg]i?b|k|m|scale|batch|generation|version|group|set|ratio)(?![a-z])",
+    r"|targets?|step|ram|memory|cache(?! ?(?:hit|miss))|[kmg]i?b|k|m|scale|batch|generation|version|group|set)(?![a-z])",
     re.IGNORECASE,
 )
 """Numbers under such words tell rows apart; those under others were measured."""
@@ -88,14 +92,17 @@ def commands(headings: Mapping[int, Heading], rows: Sequence[Row]) -> dict[int, 
         cells = [cell for row in rows[1:] if (cell := cell_of(row, index)).lower() not in NOTHING]
         if heading.role in ("unknown", "fsync", "ignored") and cells and all(map(is_command, cells)):
             found[index] = heading._replace(role="command")
-    runs = {cell for i in found if found[i].role == "command" for row in rows[1:] if measures(cell := cell_of(row, i))}
-    named = [i for i, heading in found.items() if heading.role == "layout"]
-    if runs and len(named) == 1 and _NAME.fullmatch(found[named[0]].text) and not any(
-        heading.role == "workload" for heading in found.values()
-    ):
-        asked_for = any(asked(cell_of(row, named[0])) for row in rows[1:])
-        found[named[0]] = found[named[0]]._replace(role="workload" if asked_for or len(runs) > 1 else "layout")
+    names = [i for i, heading in found.items() if heading.role in ("layout", "workload")]
+    if len(names) == 1 and _NAME.fullmatch(found[names[0]].text) and _name_workloads(names[0], found, rows):
+        found[names[0]] = found[names[0]]._replace(role="workload")
     return found
+
+
+def _name_workloads(index: int, headings: Mapping[int, Heading], rows: Sequence[Row]) -> bool:
+    """Whether names are those of what their commands measure: the names say so, or the commands do unlike things."""
+    runs = [cell_of(row, i) for i in headings if headings[i].role == "command" for row in rows[1:]]
+    done = {said for run in runs if measures(run) and (said := read_command(run)) is not None}
+    return bool(done) and (len(done) > 1 or all(asked(cell_of(row, index)) for row in rows[1:]))
 
 
 def measured_by_nobody(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[int]:
@@ -106,6 +113,17 @@ def measured_by_nobody(headings: Mapping[int, Heading], rows: Sequence[Row]) -> 
         if index and heading.role == "unknown" and _all_numbers(index, rows)
         and (not _SETTING.search(heading.text) or _PER_SECOND_OR_TIME.search(heading.text))
     ]  # fmt: skip
+
+
+def telling_apart(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[int]:
+    """Columns that nobody knows, of which something must tell rows apart: all that is known of these is equal."""
+    known = [i for i, heading in headings.items() if heading.role in _LABELLING]
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows[1:]:
+        groups.setdefault(tuple(cell_of(row, i) for i in known), []).append(row)
+    alike = [group for group in groups.values() if len(group) > 1]
+    unknown = [i for i, heading in headings.items() if heading.role == "unknown"]
+    return [i for i in unknown if any(len({cell_of(row, i) for row in group}) > 1 for group in alike)]
 
 
 def _all_numbers(index: int, rows: Sequence[Row]) -> bool:

@@ -8,6 +8,8 @@ from typing import Final
 from raidtui.results.imports.heading import Heading, Role
 from raidtui.results.imports.share_headings import read_share
 
+_LONGEST: Final = 400
+"""Characters of a heading; longer ones are no headings."""
 _WORDS: Final[tuple[tuple[Role, str], ...]] = (
     (
         "layout",
@@ -78,6 +80,8 @@ _LATENCY: Final = re.compile(
 def read_heading(text: str) -> Heading:
     """`IOPS`, `BW (MiB/s)`, `p99 latency, ms`, `% of raid0`, `layout`, `Block size`; `unknown` for anything else."""
     plain = " ".join(text.replace("_", " ").split()).strip("* ")
+    if len(plain) > _LONGEST:
+        return Heading("unknown", plain)
     lowered = plain.lower()
     for role, words in _WORDS:
         if re.fullmatch(words, lowered):

@@ -7,6 +7,7 @@ from typing import Final
 
 from raidtui.results.imports.cells import Row
 
+_LONGEST: Final = 200
 _BOTH: Final = re.compile(r"([~≈]?\s?\d[^()%±]*?)\s*\(\s*([+−-]?\d+(?:[.,]\d+)?\s?%)\s*\)")
 _HEADING: Final = re.compile(r"(.+?)\s*[(,/]\s*((?:%|vs).*?)\)?")
 """`IOPS (% of raid0)`."""
@@ -16,7 +17,11 @@ _WHOLE: Final = re.compile(r"100(?:[.,]0+)?\s?%|[+−-].*")
 
 def is_both(text: str) -> bool:
     """Whether a cell holds a number and a percentage."""
-    return _BOTH.fullmatch(text) is not None
+    return _both(text) is not None
+
+
+def _both(text: str) -> re.Match[str] | None:
+    return _BOTH.fullmatch(text) if len(text) <= _LONGEST else None
 
 
 def with_shares_apart(rows: list[Row]) -> list[Row]:
@@ -25,7 +30,7 @@ def with_shares_apart(rows: list[Row]) -> list[Row]:
         (index, match.group(2))
         for row in rows[1:]
         for index, cell in enumerate(row.cells[: len(rows[0].cells)])
-        if (match := _BOTH.fullmatch(cell)) is not None
+        if (match := _both(cell)) is not None
     ]
     if not any(_WHOLE.fullmatch(share) for _, share in found):
         return rows
@@ -36,7 +41,7 @@ def with_shares_apart(rows: list[Row]) -> list[Row]:
 def _apart(row: Row, columns: set[int], *, heading: bool) -> Row:
     cells: list[str] = []
     for index, cell in enumerate(row.cells):
-        both = (_HEADING if heading else _BOTH).fullmatch(cell) if index in columns else None
+        both = (_HEADING.fullmatch(cell[:_LONGEST]) if heading else _both(cell)) if index in columns else None
         cells.append(both.group(1) if both is not None else cell)
         if index in columns:
             cells.append(both.group(2) if both is not None else "%" if heading else "")

@@ -44,6 +44,11 @@ class RowLabels:
     def __init__(self, making: Building, columns: Columns, name: str, default_layout: str) -> None:
         self._making, self._columns, self._name = making, columns, name
         self._default_layout = default_layout
+        self._apart: Sequence[int] = ()
+
+    def tell_apart(self, columns: Sequence[int]) -> None:
+        """Names layouts by these columns too."""
+        self._apart = columns
 
     def layout(self, row: Row, corner: str) -> str:
         """The layout that a row names, else the corner of its table, else the file."""
@@ -56,6 +61,7 @@ class RowLabels:
     def layout_columns(self) -> list[int]:
         """The columns that name layouts."""
         named = self._columns.of("layout", "setting")
+        named += self._apart
         return named or (self._columns.of("unknown") if self._columns.of("workload") else [])
 
     def layout_key(self, text: str, model: str = "", built: Row | None = None) -> str:

@@ -94,7 +94,7 @@ def _of_and_whose(plain: str) -> tuple[str, str]:
     other = (whose.group(1) or "").strip() if whose is not None else ""
     if whose is not None and not of:
         of = whose.group(2).strip(" ()%,")
-    return of, other if _said_more(other) else ""
+    return of if _said_more(of) or _ANY_BASELINE.fullmatch(of) else "", other if _said_more(other) else ""
 
 
 def _baseline(of: str) -> str:

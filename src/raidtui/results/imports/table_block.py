@@ -20,6 +20,7 @@ from raidtui.results.imports.column_roles import (
     layouts_settings,
     measured_by_nobody,
     shares_told_apart,
+    telling_apart,
     told_by_cells,
     typed,
 )
@@ -115,10 +116,12 @@ class Block:
             corner, labels = self._rows[0].cells[0], [0]
         elif not labels and unknown:
             labels = unknown
-        self._note_unread(labels)
         names = self._named_columns()
-        self._note_alike(names)
         rows_are_layouts = bool(names) and self._rows_are_layouts(list(names.values()))
+        if self._columns.of("layout") and (rows_are_layouts or self._columns.of("workload")):
+            self._labels.tell_apart(telling_apart(self._columns.headings, self._rows))
+        self._note_unread(labels)
+        self._note_alike(names)
         only = next(iter(names.values())) if rows_are_layouts and len(set(names.values())) == 1 else ""
         for row in self._rows[1:]:
             layout = self._labels.layout(row, corner if not names else "")
