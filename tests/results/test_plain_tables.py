@@ -360,3 +360,8 @@ def test_columns_of_one_heading_are_noted():
 def test_where_all_that_is_known_of_rows_is_equal_another_column_tells_them_apart(text):
     assert list(read(text).layouts) == ["raid5 on", "raid5 off"]
     assert list(read(text.replace("raid5,off", "raid6,off")).layouts) == ["raid5", "raid6"]
+
+
+def test_a_cell_without_end_is_no_number():
+    table = read(f"layout,test,IOPS,notes on it\na,4k read,1,1{' ' * 19000}(1%\n")
+    assert [f.value for f in table.figures] == [1]

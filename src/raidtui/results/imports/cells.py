@@ -13,6 +13,8 @@ from raidtui.results.imports.tables import unreadable
 from raidtui.results.published import Published, read_number
 
 MAX_COLUMNS: Final = 1000
+_LONGEST: Final = 200
+"""Characters of a cell with a number; spaces without end would be tried in every way."""
 _RULE: Final = re.compile(r"[\s|:+=-]*-{2,}[\s|:+=-]*")
 _DIRECTIVE: Final = re.compile(r"\s*#\s*([A-Za-z]+)(?:\s+([^:]{1,200}))?:\s*(.*)")
 _CELL: Final = re.compile(r"([~≈<>+−-]?\s?(?:\d[\d\s.,'\u00a0\u2009\u202f]*)(?:[eE][-+]?\d+)?)\s*([^\d\s].*)?")
@@ -115,6 +117,8 @@ def delimiter_of(lines: list[str]) -> str:
 
 def read_cell(text: str) -> Cell | None:
     """`4603.11 MB/s`, `99.81%`, `2 817 002.93 IOPS`, `63.6k`, `120 µs`; None where no number stands."""
+    if len(text) > _LONGEST:
+        return None
     plain = _SPREAD.sub("", _FOOTNOTE.sub("", text.strip())).strip("* ")
     if plain.lower() in NOTHING or (match := _CELL.fullmatch(plain)) is None:
         return None
