@@ -61,6 +61,9 @@ _MEASURED: Final = re.compile(
 )
 """Words that say no more than that something was measured."""
 
+_PERFORMANCE: Final = re.compile(r"performance|perf\.?|throughput|bandwidth|speed|scores?|results?|values?", re.IGNORECASE)
+"""`relative performance` names no layout."""
+
 
 def read_share(plain: str) -> Heading | None:
     """The share that a heading says; one that is `unread` where it is a percentage of something else."""
@@ -94,7 +97,7 @@ def _of_and_whose(plain: str) -> tuple[str, str]:
     other = (whose.group(1) or "").strip() if whose is not None else ""
     if whose is not None and not of:
         of = whose.group(2).strip(" ()%,")
-    return of if _said_more(of) or _ANY_BASELINE.fullmatch(of) else "", other if _said_more(other) else ""
+    return "" if _PERFORMANCE.fullmatch(of) else of, other if _said_more(other) else ""
 
 
 def _baseline(of: str) -> str:

@@ -26,6 +26,7 @@ from raidtui.results.imports.column_roles import (
 )
 from raidtui.results.imports.heading import Heading
 from raidtui.results.imports.headings import rate_unit, read_heading, residual
+from raidtui.results.imports.losses import losses
 from raidtui.results.imports.restated import told_again
 from raidtui.results.imports.row_labels import RowLabels, cell_of
 from raidtui.results.imports.share_columns import owner_and_baseline, workload_of_share
@@ -41,7 +42,7 @@ from raidtui.results.imports.table_columns import (
 )
 from raidtui.results.imports.tables import Building, unreadable
 from raidtui.results.imports.tidy_columns import tidy_headings, valid_rows
-from raidtui.results.imports.told_by_cells import less_of_rates, settled
+from raidtui.results.imports.told_by_cells import settled
 
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
@@ -66,7 +67,7 @@ class Block:
             headings |= results_of(headings)
         headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
         headings = {index: settled(heading, index, self._rows, making, name) for index, heading in headings.items()}
-        headings = less_of_rates(headings, making, f"{name}:{rows[0].line}")
+        headings = losses(headings, self._rows, making, f"{name}:{rows[0].line}")
         headings = shares_told_apart(layouts_settings(typed(commands(headings, self._rows), self._rows)), self._rows)
         if headings[0].role in ("ignored", "unread") and not any(heading.role in _LABELS for heading in headings.values()):
             headings[0] = headings[0]._replace(role="unknown")

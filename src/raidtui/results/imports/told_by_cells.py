@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from raidtui.model.table import TIME_UNITS
@@ -53,17 +53,6 @@ def _signed(index: int, heading: Heading, rows: Sequence[Row], making: Building,
         return heading._replace(change=signed, unit="fraction")
     whole = any(cell.number.value == 100 for cell in numbers(index, rows))
     return heading._replace(change=signed, unit=heading.unit or ("%" if whole else ""))
-
-
-def less_of_rates(headings: Mapping[int, Heading], making: Building, place: str) -> dict[int, Heading]:
-    """The headings, where an overhead without signs is read beside rates only: more latency is less as well."""
-    rates = any(heading.metric in ("iops", "bandwidth") for heading in headings.values())
-    found = dict(headings)
-    for index, heading in headings.items():
-        if heading.less and not rates:
-            making.note(f"{place}: nothing says whether {heading.text!r} is more or less.")
-            found[index] = heading._replace(role="ignored")
-    return found
 
 
 def _times(texts: Sequence[str]) -> bool:
