@@ -88,7 +88,7 @@ def test_a_column_type_is_of_workloads_or_of_disks():
 ])  # fmt: skip
 def test_how_many_times_and_how_much_less(heading, right, wrong):
     whole = "0" if "50" in right.split(".")[0] else right.replace("0.5", "1.0")
-    text = "layout,workload,IOPS,{}\na,4k read,402000,{}\nb,4k read,201000,{}\n"
+    text = "layout,workload,IOPS,{}\na,4k read,402000,{}\nb,4k read,201000,{}\n" + f"c,4k read,201000,{right}\n"
     assert read(text.format(heading, whole, right)).notes == ()
     assert lint(read(text.format(heading, whole, right))) == ()
     assert [f.code for f in lint(read(text.format(heading, whole, wrong)))] == ["percent-mismatch"]
@@ -101,9 +101,15 @@ def test_times_of_few_digits_are_as_rough_as_they_look():
     assert "713.81 % of a (181000 IOPS), not 730 %" in found.sentence
 
 
-def test_an_overhead_beside_latencies_alone_may_be_more_of_them():
-    table = read("layout,workload,p99 (us),overhead vs a (%)\na,4k read,100,0\nb,4k read,130,30\n")
-    assert (table.notes, lint(table)) == (("t.csv:1: nothing says whether 'overhead vs a (%)' is more or less.",), ())
+@pytest.mark.parametrize("text", [
+    "layout,workload,p99 (us),{}\na,4k read,100,0\nb,4k read,130,30\n",
+    "layout,workload,IOPS,{}\nraid0,4k read,402000,0\nraid1,4k read,399000,50\nraid5,4k read,201000,25\n",
+    "layout,workload,IOPS,{}\na,4k read,300000,0\nb,4k read,210000,42.9\n",
+])  # fmt: skip
+@pytest.mark.parametrize("heading", ["overhead vs a (%)", "overhead %", "loss"])
+def test_an_overhead_that_the_numbers_do_not_confirm_may_be_anything(heading, text):
+    table = read(text.format(heading))
+    assert (table.notes, lint(table)) == ((f"t.csv:1: nothing says whether {heading!r} is more or less.",), ())
 
 
 @pytest.mark.parametrize("heading", ["IO/s", "I/O per second", "I/Os per second", "ops/s", "operations per second"])
@@ -118,3 +124,10 @@ def test_transactions_are_no_operations():
     table = read("layout,test,TPS,MB/s\na,pgbench 8k,12111,211.4\n")
     assert {f.metric for f in table.figures} == {"bandwidth"}
     assert table.notes == ("t.csv:1: 'TPS' is nothing that is compared here; it was not read.",)
+
+
+def test_a_disk_is_no_percentile():
+    text = "test,P4510 IOPS,P5510 IOPS,P4510 latency (us)\n4k read qd1,402000,502000,80\n"
+    assert list(read(text).layouts) == ["P4510", "P5510"]
+    assert {(f.layout, f.statistic) for f in read(text).figures if f.metric == "latency"} == {("P4510", "mean")}
+    assert list(read("test;P4510;P5510\n4k read (IOPS);402000;502000\n").layouts) == ["P4510", "P5510"]

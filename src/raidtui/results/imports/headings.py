@@ -62,8 +62,10 @@ _BANDWIDTH: Final = re.compile(r"(?:.*\W)?(?:bw|bandwidth|throughput|transfer|sp
 _BARE_SIZE: Final = re.compile(r"(?<![A-Za-z])([kKmMgG])(i?)[bB](?![A-Za-z])")
 _TIMES: Final = ((r"µs|μs|us(?:ec)?|microseconds?|мкс", "us"), (r"ms(?:ec)?|milliseconds?|мс", "ms"), (r"ns(?:ec)?", "ns"),
                  (r"s(?:ec)?|seconds?", "s"))  # fmt: skip
+_P: Final = r"p(?:99\d{1,3}|\d\d(?:[.,]\d+)?)(?!\w)"
+"""p95, p99.9 and p999; P4510 is a disk."""
 _PERCENTILE: Final = re.compile(
-    r"(?<![a-z\d])p(\d{2,5}(?:[.,]\d+)?)(?!\d)|(?<![\d.,])(\d\d(?:[.,]\d+)?) ?(?:th|%)|percentil\w*\W+(\d\d(?:[.,]\d+)?)"
+    rf"(?<![a-z\d])({_P})|(?<![\d.,])(\d\d(?:[.,]\d+)?) ?(?:th|%)|percentil\w*\W+(\d\d(?:[.,]\d+)?)"
 )
 _PERCENTILES: Final = ("p50", "p99", "p99.9")
 _STATISTICS: Final = (("p50", r"median"), ("max", r"\bmax"), ("mean", r"mean|avg|average"))
@@ -116,7 +118,7 @@ def _figure(plain: str, lowered: str) -> Heading | None:
         return Heading("unread", plain)  # transactions of a database are no operations of a disk
     if re.fullmatch(rf"(?:.*\W)?(?:k ?iops|iops|{_PER_SECOND})(?:\W.*)?", lowered):
         return Heading("figure", plain, "iops", "kIOPS" if _THOUSANDS.search(lowered) else "IOPS", direction=direction)
-    if _LATENCY.search(lowered) or re.fullmatch(r"p\d{2,5}(?:[.,]\d+)?(?:\W.*)?", lowered):
+    if _LATENCY.search(lowered) or re.fullmatch(rf"{_P}(?:\W.*)?", lowered):
         unit = next((name for pattern, name in _TIMES if re.search(rf"(?<![a-zµμ])(?:{pattern})(?![a-z])", lowered)), "")
         statistic = _statistic(lowered)
         if statistic == "other percentile":
@@ -133,7 +135,7 @@ def _figure(plain: str, lowered: str) -> Heading | None:
 def _statistic(lowered: str) -> str:
     """Of a latency. p999 is 99.9 %: nobody counts more than a hundred of them."""
     if (match := _PERCENTILE.search(lowered)) is not None:
-        digits = next(filter(None, match.groups())).replace(",", ".")
+        digits = next(filter(None, match.groups())).removeprefix("p").replace(",", ".")
         share = float(digits if "." in digits else f"{digits[:2]}.{digits[2:]}")
         return f"p{share:g}" if f"p{share:g}" in _PERCENTILES else "other percentile"
     other = "" if _OTHER_STATISTIC.search(lowered) else "mean"
@@ -145,7 +147,7 @@ def residual(text: str) -> str:
     rest = re.sub(rf"(?i)(?<!\w){_PER_SECOND}(?!\w)", " ", " ".join(text.replace("_", " ").split()))
     rest = _CYRILLIC_RATE.sub(" ", _RATE.sub(" ", rest))
     rest = re.sub(
-        r"(?i)(?<!\w)(?:k ?iops|iops|tps|ops|bw|bandwidth|throughput|latency|lat|clat|avg|mean|p\d{2,5}(?:[.,]\d+)?)(?!\w)",
+        rf"(?i)(?<!\w)(?:k ?iops|iops|tps|ops|bw|bandwidth|throughput|latency|lat|clat|avg|mean|{_P})(?!\w)",
         " ",
         rest,
     )
