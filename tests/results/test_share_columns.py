@@ -45,3 +45,10 @@ def test_a_share_names_layouts_by_a_part_of_their_names():
     assert notes(text.format("lvm", -21)) == (
         "t.csv:1: 'lvm' of 'lvm vs md' has no numbers here; it was held against nothing.",
     )
+
+
+def test_changes_beside_shares_behind_each_layout():
+    text = "test;a;%;b;%;diff\nread (MB/s);500;100;950;{};+90%\nwrite (MB/s);400;100;780;195;+{}%\n"
+    assert found(text.format(190, 95)) == []
+    assert found(text.format(180, 95)) == [("percent-mismatch", 180)]
+    assert found(text.format(190, 85)) == [("percent-mismatch", 185)]

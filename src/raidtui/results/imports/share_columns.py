@@ -33,10 +33,8 @@ def owner_and_baseline(
     heading, layouts = headings[index], list(names.values())
     shares = {i: one for i, one in headings.items() if one.role == "share"}
     whose = {i: _whose(one, layouts) for i, one in shares.items()}
-    if len(shares) > 1 and not any(whose.values()):
-        # One share behind each layout, or behind each but the first.
-        before = {i: [name for at, name in names.items() if at < i][-1] for i in shares if i > min(names, default=i)}
-        whose = before if len(set(before.values())) == len(shares) else {}
+    if not any(whose.values()):
+        whose = _behind(shares, names)
     layout, of = whose.get(index, ""), heading.of
     if not layout and not of and len(set(layouts)) == 2:
         of, layout = _direction(index, heading, names, rows)
@@ -47,6 +45,12 @@ def owner_and_baseline(
         bases = [name for name in dict.fromkeys(layouts) if name not in whose.values() and name != layout]
         of = bases[0] if len(bases) == 1 else ""
     return layout, of
+
+
+def _behind(shares: Mapping[int, Heading], names: Mapping[int, str]) -> dict[int, str]:
+    """One share behind each layout, or behind each but the first; those that say changes may be of any two."""
+    found = {i: names[i - 1] for i, share in shares.items() if i - 1 in names and not share.change}
+    return found if len(found) == len(set(found.values())) > 1 else {}
 
 
 def _whose(share: Heading, layouts: Sequence[str]) -> str:
