@@ -360,6 +360,7 @@ def test_columns_of_one_heading_are_noted():
 def test_where_all_that_is_known_of_rows_is_equal_another_column_tells_them_apart(text):
     assert list(read(text).layouts) == ["raid5 on", "raid5 off"]
     assert list(read(text.replace("raid5,off", "raid6,off")).layouts) == ["raid5", "raid6"]
+    assert list(read(text.replace(",on,", ",10:00,").replace(",off,", ",10:05,")).layouts) == ["raid5"]
 
 
 def test_a_cell_without_end_is_no_number():

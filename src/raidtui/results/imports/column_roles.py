@@ -19,6 +19,10 @@ _LABELLING: Final = (
     "layout", "setting", "workload", "block", "iodepth", "numjobs", "fsync", "round", "model", "metric", "unit", "command",
     "baseline",
 )  # fmt: skip
+_WHEN: Final = re.compile(
+    r"(?:\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*|(?:[01]?\d|2[0-3]):[0-5]\d.*)?", re.IGNORECASE
+)
+"""A date or a time of day, under any name."""
 _NAME: Final = re.compile(r"names?|labels?", re.IGNORECASE)
 _OF_LAYOUTS: Final = re.compile(
     r"(?:(?:zfs )?record ?size|vol ?block ?size|(?:chunk|strip(?:e|e unit)?)(?: ?size)?)(?:\W*[km]i?b)?\W*", re.IGNORECASE
@@ -122,7 +126,10 @@ def telling_apart(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[
     for row in rows[1:]:
         groups.setdefault(tuple(cell_of(row, i) for i in known), []).append(row)
     alike = [group for group in groups.values() if len(group) > 1]
-    unknown = [i for i, heading in headings.items() if heading.role == "unknown"]
+    unknown = [
+        i for i, heading in headings.items()
+        if heading.role == "unknown" and not all(_WHEN.fullmatch(cell_of(row, i)) for row in rows[1:])
+    ]  # fmt: skip
     return [i for i in unknown if any(len({cell_of(row, i) for row in group}) > 1 for group in alike)]
 
 
