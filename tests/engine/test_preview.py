@@ -130,6 +130,14 @@ def test_one_wrong_layout_spoils_no_other(wrong: Any) -> None:
     assert found.seconds is None
 
 
+@pytest.mark.parametrize("name", ["RAID5", "größe", "a/b", "", "x" * 64])
+def test_a_layout_whose_name_is_refused_says_so_itself(name: str) -> None:
+    found = see(layouts={name: SCENARIO["layouts"]["raid5"]})
+    (problem,) = layout(found, name).problems
+    assert problem.place == f"$.layouts.{name}"
+    assert problem in found.problems
+
+
 def test_what_is_wrong_above_leaves_what_is_below_in_the_drawing() -> None:
     view = one({"md": {"level": "raid9", "on": {"md": {"level": "raid5", "on": "@data"}}}})
     assert view.stack is not None

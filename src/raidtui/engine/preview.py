@@ -132,7 +132,7 @@ def _layout(
             problems += error.problems
     stack = piece.view if piece is not None and isinstance(piece.view, LayerView) else None
     view = LayoutView(name, stack, tuple(problems))
-    if piece is None or piece.shape is None or problems:
+    if node is None or piece is None or piece.shape is None or problems:
         return _Layout(view, piece, None)
     view = msgspec.structs.replace(
         view,

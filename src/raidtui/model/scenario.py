@@ -331,7 +331,7 @@ def _section(
     for name, entry in section.items():
         if not re.fullmatch(pattern, name):
             remedy = _SPELLING[pattern]
-            problems.append(Problem("schema", f"{name[:80]!r} is not a name", place, remedy, exit=2))
+            problems.append(Problem("schema", f"{name[:80]!r} is not a name", f"{place}.{name}", remedy, exit=2))
             continue
         try:
             found[name] = read(entry, f"{place}.{name}")
