@@ -114,6 +114,24 @@ def test_a_rehearsal_is_short_and_reads_little() -> None:
             assert step.args["seconds"] <= 1
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"offset": "300GiB"}, {"offset": "300GiB", "size": "24MiB"}, {"size": "300GiB"},
+        {"numjobs": 4, "offset_increment": "60%"},
+    ],
+)  # fmt: skip
+def test_a_rehearsal_refuses_what_does_not_fit_in_earnest(where: dict[str, Any]) -> None:
+    loads = {"w": {"fio": {"rw": "randread", "bs": "16KiB", "runtime": "3s", **where}}}
+    said = []
+    for quick in (True, False):
+        with pytest.raises(ProblemError) as caught:
+            plan(Options(quick=quick), workloads=loads)
+        said.append(caught.value.problems)
+    assert said[0] == said[1]
+    assert said[0][0].code == "fio-region-larger-than-target"
+
+
 def test_no_command_forces_anything() -> None:
     for step in plan().steps:
         for command in step.commands:

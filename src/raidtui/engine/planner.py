@@ -16,7 +16,7 @@ from raidtui.engine.ordering import Block, blocks_of, workloads_of
 from raidtui.engine.passes import MOST_PASSES, QUICK_PASSES
 from raidtui.engine.reading import chosen, kind_problems, reductions, silent, stacking
 from raidtui.load.catalog import engines
-from raidtui.load.engine import FIRST_TARGET_FD
+from raidtui.load.engine import FIRST_TARGET_FD, rehearsal
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
 from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
@@ -217,7 +217,7 @@ class _Planner:
         if (ranking := self.policy.ranking) is not None:
             spec = engine.sliced(spec, ranking.slice.seconds)
         if self.options.quick:
-            spec = engine.quick(spec, target.size_bytes, kind=target.kind)
+            spec = rehearsal(engine, spec, target.size_bytes, target.kind)
         return load._replace(spec=spec)
 
     def _kept_in_memory(self, planned: Mapping[str, Planned]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from raidtui.engine.reading import Given, catalog, layout_problems, open_documen
 from raidtui.engine.stack_view import Ground, Piece, stack_of
 from raidtui.engine.workload_view import workload_view
 from raidtui.load.catalog import engines
-from raidtui.load.engine import Pattern
+from raidtui.load.engine import Pattern, rehearsal
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv, Names, Options, Plan
@@ -203,7 +203,7 @@ def _kept_in_memory(
             engine = engines()[load.kind]
             if engine.takes not in ("both", target.kind) or engine.check(load.spec, load.place):
                 continue
-            spec = engine.quick(load.spec, target.size_bytes, kind=target.kind) if quick else load.spec
+            spec = rehearsal(engine, load.spec, target.size_bytes, target.kind) if quick else load.spec
             node = sketch.layouts[layout]
             most = memory_for(node, sketch.policy, engine, spec, target.size_bytes, target.kind)
             if most is not None:

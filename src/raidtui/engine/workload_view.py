@@ -8,7 +8,7 @@ from typing import Any
 from raidtui.engine.planner import FIRST_TARGET_FD
 from raidtui.engine.settings import workload_settings
 from raidtui.load.catalog import engines
-from raidtui.load.engine import Engine
+from raidtui.load.engine import Engine, rehearsal
 from raidtui.model.convert import decode
 from raidtui.model.describe import WorkloadView
 from raidtui.model.plan import TargetKind
@@ -45,7 +45,7 @@ def workload_view(
     spec = load.spec
     smallest = min(targets, key=lambda target: target[1], default=(_kind_of(engine), _ANY_SIZE_BYTES))
     if not problems and quick:
-        spec = engine.quick(spec, smallest[1], kind=smallest[0])
+        spec = rehearsal(engine, spec, smallest[1], smallest[0])
     if not problems:
         # The same on several targets is one thing to solve: the smallest one says it.
         ordered = sorted((target for target in targets if engine.takes in ("both", target[0])), key=lambda t: t[1])

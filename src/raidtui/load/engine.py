@@ -178,3 +178,10 @@ class Engine(Protocol):
         stop: threading.Event,
     ) -> Measured:
         """Write the region of this workload once, as `prefill_command` says."""
+
+
+def rehearsal(engine: Engine, spec: Any, size_bytes: int, kind: TargetKind) -> Any:
+    """`quick` of what fits its target; what does not stays as it is, to be refused as in earnest."""
+    if engine.check_target(spec, "", size_bytes, kind=kind):
+        return spec
+    return engine.quick(spec, size_bytes, kind=kind)
