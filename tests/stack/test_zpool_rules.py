@@ -31,6 +31,8 @@ REFUSED: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, int], s
     ("zpool-mixed", [MIRROR, {"stripe": "@e"}], {}, {"vdevs[0].mirror": 2, "vdevs[1].stripe": 1}, "vdevs"),
     ("zpool-mixed", [MIRROR, {"mirror": "@e"}], {}, {"vdevs[0].mirror": 2, "vdevs[1].mirror": 3}, "vdevs"),
     ("zpool-mixed", [{"raidz1": "@d"}, {"raidz2": "@e"}], {}, {"vdevs[0].raidz1": 4, "vdevs[1].raidz2": 4}, "vdevs"),
+    ("zpool-mixed", [MIRROR, {"raidz1": "@e"}, {"raidz1": "@f"}], {},
+     {"vdevs[0].mirror": 2, "vdevs[1].raidz1": 3, "vdevs[2].raidz1": 4}, "vdevs"),
     ("zpool-mixed", [{"raidz1": "@d"}], {"special": "@s"}, {"vdevs[0].raidz1": 4, "special": 1}, "special"),
     ("zpool-mixed", [{"raidz2": "@d"}], {"dedup": "@s", "mirrored": ["dedup"]},
      {"vdevs[0].raidz2": 4, "dedup": 2}, "dedup"),
@@ -115,6 +117,11 @@ def test_special_devices_that_survive_as_much_as_the_data_are_taken() -> None:
     assert LAYER.check(spec, {"vdevs[0].raidz1": 4, "special": 2}, "$") == []
     alone = spec_of({"stripe": "@d"}, special="@s", log="@l", cache="@c")
     assert LAYER.check(alone, {"vdevs[0].stripe": 4, "special": 2, "log": 1, "cache": 2}, "$") == []
+
+
+def test_each_vdev_is_compared_with_the_one_before_it() -> None:
+    spec = spec_of({"raidz1": "@d"}, {"mirror": "@e"}, {"raidz1": "@f"})
+    assert LAYER.check(spec, {"vdevs[0].raidz1": 3, "vdevs[1].mirror": 2, "vdevs[2].raidz1": 4}, "$") == []
 
 
 @given(

@@ -6,6 +6,7 @@ Sources: zpool-create(8), zpoolconcepts(7), cmd/zpool/zpool_vdev.c (get_replicat
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Final
 
 from raidtui.base.text import plural
@@ -101,15 +102,14 @@ def _width(vdev: Vdev, kind: str, width: int, at: str) -> Iterator[Problem]:
 
 
 def _replication(found: list[Group], place: str) -> Iterator[Problem]:
-    """zpool wants the same redundancy everywhere, or force; raidtui never forces."""
+    """zpool wants each vdev as the one before it, or force; raidtui never forces (zpool_vdev.c, get_replication)."""
     kept = [group for group in found if group.role in ("member", "special", "dedup")]
-    first = kept[0] if kept else None
-    for group in kept[1:]:
-        if first is None or (text := _mismatch(first, group)) is None:
+    for last, group in pairwise(kept):
+        if (text := _mismatch(last, group)) is None:
             continue
         at = f"{place}.vdevs" if group.role == "member" else f"{place}.{group.role}"
         remedy = "Make all vdevs alike." if group.role == "member" else (
-            f'Let it survive as many failures: "mirrored": ["{group.role}"] with {first.may_fail + 1} devices.'
+            f'Let it survive as many failures: "mirrored": ["{group.role}"] with {last.may_fail + 1} devices.'
         )  # fmt: skip
         yield _refusal("zpool-mixed", text, at, remedy)
         return
