@@ -59,7 +59,7 @@ def test_a_pool_is_read_with_everything_in_it() -> None:
         ("lz4", COMPRESSION, True), ("gzip-6", COMPRESSION, True), ("gzip-10", COMPRESSION, False),
         ("zstd-19", COMPRESSION, True), ("zstd-fast-20", COMPRESSION, True), ("zstd-fast-11", COMPRESSION, False),
         ("lz9", COMPRESSION, False), ("16K", "512 to 128k, power of 2", True), ("16384", "512 to 128k, power of 2", True),
-        ("12K", "512 to 128k, power of 2", False), ("1M", "512 to 128k, power of 2", False),
+        ("12K", "512 to 1M, power of 2", False), ("2M", "512 to 1M, power of 2", False),
         ("0", "zero or 512 to 1M, power of 2", True), ("0", "512 to 1M, power of 2", False),
         ("verify", "on | off | verify | sha256[,verify] | edonr,verify", True),
         ("sha256,verify", "on | off | verify | sha256[,verify] | edonr,verify", True),
@@ -99,6 +99,9 @@ def module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         ("pool", "failmode", {"values": "wait | continue | panic", "readonly": "0"}),
         ("pool", "size", {"values": "<size>", "readonly": "1"}),
         ("dataset", "recordsize", {"values": "512 to 1M, power of 2", "readonly": "0", "datasets": "filesystem "}),
+        ("dataset", "acltype", {"values": "off | nfsv4 | posix", "readonly": "0", "datasets": "filesystem "}),
+        ("dataset", "aclinherit", {"values": "discard | noallow | restricted | passthrough", "readonly": "0"}),
+        ("dataset", "special_small_blocks", {"values": "zero or 512 to 1M, power of 2", "readonly": "0"}),
         ("dataset", "sync", {"values": "standard | always", "readonly": "0", "datasets": "filesystem volume "}),
         ("dataset", "volblocksize", {"values": "512 to 128k, power of 2", "readonly": "0", "datasets": "volume "}),
     ):
@@ -123,6 +126,16 @@ def module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         ("volume", {"sync": "always", "volblocksize": "64K"}, ""),
         ("volume", {"recordsize": "64K"}, "recordsize is not a property of a volume"),
         ("filesystem", {"recordsize": "64K"}, ""),
+        ("filesystem", {"recordsize": "16M", "special_small_blocks": "2M"}, ""),
+        ("filesystem", {"special_small_blocks": 0}, ""),
+        ("filesystem", {"recordsize": "32M"}, "recordsize cannot be 32M"),
+        ("filesystem", {"recordsize": "3M"}, "recordsize cannot be 3M"),
+        ("volume", {"volblocksize": "16M"}, ""),
+        ("volume", {"volblocksize": "32M"}, "volblocksize cannot be 32M"),
+        ("filesystem", {"acltype": "posixacl", "aclinherit": "secure"}, ""),
+        ("filesystem", {"acltype": "noacl"}, ""),
+        ("filesystem", {"acltype": "disabled"}, ""),
+        ("filesystem", {"acltype": "secure"}, "acltype cannot be secure"),
         ("filesystem", {"volblocksize": "64K"}, "volblocksize is not a property of a filesystem"),
     ],
 )
@@ -133,6 +146,15 @@ def test_properties_are_checked_against_the_servers_own_list(
     assert [said in problem.message for problem in problems] == ([True] if said else [])
 
 
+def test_the_largest_block_is_the_modules_own_parameter(module: Path) -> None:
+    (module / "parameters").mkdir()
+    (module / "parameters/zfs_max_recordsize").write_text("1048576\n")
+    (problem,) = check_known({"recordsize": "2M"}, "filesystem", "zpool")
+    assert "512 to 1M" in problem.remedy
+    assert list(check_known({"recordsize": "1M"}, "filesystem", "zpool")) == []
+    assert list(check_known({"recordsize": "2M"}, "filesystem", "zpool", 2 * MIB)) == []
+
+
 @pytest.mark.parametrize(
     ("name", "asked", "found", "alike"),
     [
@@ -141,6 +163,8 @@ def test_properties_are_checked_against_the_servers_own_list(
         ("compression", "gzip-6", "gzip", True),
         ("checksum", "sha256", "on", False),
         ("dedup", "sha256", "on", True),
+        ("acltype", "disabled", "off", True),
+        ("aclinherit", "secure", "restricted", True),
         ("compression", "on", "off", False),
         ("volblocksize", "8K", None, False),
     ],

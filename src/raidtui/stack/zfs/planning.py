@@ -13,7 +13,7 @@ from raidtui.stack.layer import Part
 from raidtui.stack.zfs import pool, size
 from raidtui.stack.zfs import spec as options
 from raidtui.stack.zfs.command import FILESYSTEM, VOLUME, part_path, vdev_words
-from raidtui.stack.zfs.properties import check_known
+from raidtui.stack.zfs.properties import LARGEST_BLOCK, check_known
 from raidtui.stack.zfs.spec import Group, ZpoolSpec
 from raidtui.stack.zfs.version import insist_new_enough, module_version
 
@@ -82,7 +82,9 @@ def refuse(spec: ZpoolSpec, devices: list[Part]) -> None:
         # Not an error for zpool: it says that it took this ashift, and takes a larger one (vdev_open in vdev.c).
         text = f"with ashift={options.ashift(spec)} ZFS writes less than the disks' sectors of {sector} bytes"
         raise fail("zpool-property", text, place="zpool.properties.ashift", remedy="Write 12.", exit=Exit.USAGE)
-    refuse_unknown(spec.properties, spec.inherited, options.measured_properties(spec), volume=spec.dataset is None)
+    own, tuned = options.measured_properties(spec), spec.tuning.parameters if spec.tuning is not None else {}
+    largest = options.number(tuned.get(LARGEST_BLOCK, ""))
+    refuse_unknown(spec.properties, spec.inherited, own, volume=spec.dataset is None, largest=largest)
 
 
 def refuse_unequal(spec: ZpoolSpec, parts: Parts) -> None:
@@ -102,13 +104,15 @@ def refuse_unequal(spec: ZpoolSpec, parts: Parts) -> None:
             raise fail("zpool-mixed", text, place="zpool.vdevs", remedy=remedy, exit=Exit.USAGE)
 
 
-def refuse_unknown(of_pool: Values, of_root: Values, own: Values, *, volume: bool) -> None:
+def refuse_unknown(
+    of_pool: Values, of_root: Values, own: Values, *, volume: bool, largest: int | None = None
+) -> None:
     """Raise ProblemError for each property that this server's ZFS does not have, or not with this value."""
     where = "volume" if volume else "dataset"
     problems = [
         *check_known(of_pool, "pool", "zpool.properties"),
-        *check_known(of_root, "filesystem", "zpool.inherited"),
-        *check_known(own, "volume" if volume else "filesystem", f"zpool.{where}.properties"),
+        *check_known(of_root, "filesystem", "zpool.inherited", largest),
+        *check_known(own, "volume" if volume else "filesystem", f"zpool.{where}.properties", largest),
     ]
     if problems:
         raise ProblemError(*problems)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from raidtui.base import proc
-from raidtui.base.files import read_text
+from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
 from raidtui.model.problem import Exit, Problem
 from raidtui.stack.zfs.spec import number
@@ -61,9 +61,19 @@ _SAME: Final[Mapping[str, tuple[frozenset[str], ...]]] = {
     ),
     "xattr": (frozenset({"on", "sa"}),),
     "dedup": (frozenset({"on", "sha256"}), frozenset({"verify", "sha256,verify"})),
-    "acltype": (frozenset({"off", "noacl"}), frozenset({"posix", "posixacl"})),
+    "acltype": (frozenset({"off", "noacl", "disabled"}), frozenset({"posix", "posixacl"})),
+    "aclinherit": (frozenset({"restricted", "secure"}),),
 }  # fmt: skip
 """Values of a property that mean the same; ZFS gives back one of them for either."""
+_UNLISTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "acltype": ("noacl", "disabled", "posixacl"),
+    "aclinherit": ("secure",),
+}
+"""Older words that ZFS takes and lists nowhere (zfs_prop.c, "bkwrd compatibility")."""
+_POWER: Final = r"(?:(zero) or )?(\d+[KkMm]?) to (\d+[KkMm]?), power of 2"
+LARGEST_BLOCK: Final = "zfs_max_recordsize"
+_MOST_BYTES: Final = 16 << 20
+"""SPA_MAXBLOCKSIZE, and the parameter's default since OpenZFS 2.2."""
 
 
 class Known(NamedTuple):
@@ -90,8 +100,13 @@ def check_form(properties: Mapping[str, str | int], place: str) -> Iterator[Prob
             yield _problem("zpool-property", text, f"{place}.{name}", f"Remove {name}.")
 
 
-def check_known(properties: Mapping[str, str | int], where: Where, place: str) -> Iterator[Problem]:
-    """Refusals by what this server's ZFS knows. None where it says nothing: then its tools have the last word."""
+def check_known(
+    properties: Mapping[str, str | int], where: Where, place: str, largest: int | None = None
+) -> Iterator[Problem]:
+    """Refusals by what this server's ZFS knows. None where it says nothing: then its tools have the last word.
+
+    `largest`: bytes of the largest block, where it will be another than now.
+    """
     known = known_properties("pool" if where == "pool" else "dataset")
     for name, value in properties.items() if known else ():
         at = f"{place}.{name}"
@@ -106,8 +121,21 @@ def check_known(properties: Mapping[str, str | int], where: Where, place: str) -
             yield _problem("zpool-property", f"{name} can only be read", at, f"Remove {name}.")
         elif (where == "volume" and not found.of_volumes) or (where == "filesystem" and not found.of_filesystems):
             yield _problem("zpool-property", f"{name} is not a property of a {where}", at, f"Remove {name}.")
-        elif not fits(str(value), found.values):
-            yield _problem("zpool-property", f"{name} cannot be {value}", at, f"This server's ZFS takes: {found.values}.")
+        elif str(value) not in _UNLISTED.get(name, ()) and not fits(str(value), takes := _takes(found, largest)):
+            yield _problem("zpool-property", f"{name} cannot be {value}", at, f"This server's ZFS takes: {takes}.")
+
+
+def _takes(known: Known, largest: int | None) -> str:
+    """The values of a property. What ZFS lists as the largest block is older than what it takes.
+
+    Sources: zfs_valid_proplist in lib/libzfs/libzfs_dataset.c, zvol_check_volblocksize in module/zfs/zvol.c.
+    """
+    match = re.fullmatch(_POWER, known.values)
+    if match is None:
+        return known.values
+    most = min(largest or read_int(MODULE / "parameters" / LARGEST_BLOCK) or _MOST_BYTES, _MOST_BYTES)
+    text = str(most) if most % (1 << 20) else f"{most >> 20}M"
+    return f"{known.values[: match.start(3)]}{text}, power of 2"
 
 
 def _feature(name: str, value: str, at: str) -> Iterator[Problem]:
@@ -175,7 +203,7 @@ def parse_usage(text: str) -> dict[str, Known]:
 
 def fits(value: str, grammar: str) -> bool:
     """Whether a value is one of those that ZFS lists; True where it only says what it is of (`<comment-string>`)."""
-    if match := re.fullmatch(r"(?:(zero) or )?(\d+[KkMm]?) to (\d+[KkMm]?), power of 2", grammar):
+    if match := re.fullmatch(_POWER, grammar):
         given = number(value)
         if given is None:
             return False
