@@ -188,3 +188,21 @@ def test_what_does_not_fit_is_refused() -> None:
     assert codes({"a": Role(1)}, {"a": ("S1",), "c": ("S2",)}, disks) == ["unknown-role"]
     where = msgspec.convert({"count": 1, "where": {"rotational": True}}, Role)
     assert codes({"a": where}, {"a": ("S1",)}, disks) == ["misfit"]
+
+
+def test_what_disks_have_no_room_for_is_said_of_every_layout_at_once() -> None:
+    large = {"lvm": {"on": "@data", "size": "900GiB"}}
+    layouts = {"a": large, "b": {"filesystem": {"type": "xfs", "on": large}}, "c": SCENARIO["layouts"]["raid5"]}
+    with pytest.raises(ProblemError) as caught:
+        plan(layouts=layouts)
+    found = {problem.place: problem.message for problem in caught.value.problems}
+    assert sorted(found) == ["$.layouts.a.lvm.size", "$.layouts.b.filesystem.on.lvm.size"]
+    assert "not for 900 GiB" in found["$.layouts.a.lvm.size"]
+
+
+def test_a_workload_that_does_not_fit_says_on_which_layouts() -> None:
+    loads = {"w": {"fio": {"rw": "write", "bs": "1MiB", "runtime": "3s", "size": "12GiB"}}}
+    with pytest.raises(ProblemError) as caught:
+        plan(workloads=loads, layouts={**SCENARIO["layouts"], "one": {"md": {"level": "raid1", "on": "@data"}}})
+    said = [problem.message.partition(":")[0] for problem in caught.value.problems]
+    assert said == ["on layout each", "on layout one"]

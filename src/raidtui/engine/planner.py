@@ -11,10 +11,11 @@ from raidtui.engine.binding import resolve
 from raidtui.engine.cautions import of_data, of_memory, of_role
 from raidtui.engine.ceilings import ceilings
 from raidtui.engine.expecting import data_roles, expected
+from raidtui.engine.fitting import unfit
 from raidtui.engine.memory import memory_for
 from raidtui.engine.ordering import Block, blocks_of, workloads_of
 from raidtui.engine.passes import MOST_PASSES, QUICK_PASSES
-from raidtui.engine.reading import chosen, kind_problems, reductions, silent, stacking
+from raidtui.engine.reading import chosen, reductions, silent, stacking
 from raidtui.load.catalog import engines
 from raidtui.load.engine import FIRST_TARGET_FD, rehearsal
 from raidtui.model.convert import plain
@@ -24,7 +25,7 @@ from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.scenario import Load, Node, Policy, RoleRef, Scenario
 from raidtui.model.units import duration_text, size_text
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget
+from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget, placed
 from raidtui.stack.tuning.plan import with_tuning
 
 QUICK_COOLDOWN_S: Final = 1.0
@@ -98,10 +99,12 @@ class _Planner:
         """Every step, from the gate to the last disk being blank."""
         self._add(Draft("admit", f"Check and lock {plural(len(self.disks), 'disk')}", seconds=2.0))
         blocks = list(blocks_of([*self.bare, *self.layouts], self.policy, self.seed))
-        planned = [plan_layout(self.nodes[block.layout], self.parts, self.names, self.policy) for block in blocks]
+        planned = self._planned(blocks)
         needing = (block for block, plan in zip(blocks, planned, strict=True) if plan.needs_zero)
         zeroed = {disk for block in needing for disk in self._disks_of(block.layout)}
-        made = {block.layout: plan for block, plan in zip(blocks, planned, strict=True) if block.layout in self.layouts}
+        every = {block.layout: plan for block, plan in zip(blocks, planned, strict=True)}
+        self._refuse_unfit(every)
+        made = {name: plan for name, plan in every.items() if name in self.layouts}
         self.warnings += self._kept_in_memory(made)
         if zeroed:
             self._blank(sorted(zeroed), "Bring {} to zeroes and read them back")
@@ -109,6 +112,33 @@ class _Planner:
             self._block(block, plan)
         self._at("finish")
         self._add(Draft("release", "Check that every disk is blank and free", seconds=2.0))
+
+    def _planned(self, blocks: Sequence[Block]) -> list[Planned]:
+        """The layouts in the order of their blocks. Raises ProblemError with what is wrong with any of them."""
+        planned: list[Planned] = []
+        problems: dict[Problem, None] = {}
+        for block in blocks:
+            try:
+                planned.append(plan_layout(self.nodes[block.layout], self.parts, self.names, self.policy))
+            except ProblemError as error:
+                problems |= dict.fromkeys(error.problems)
+        if problems:
+            raise ProblemError(*problems)
+        return planned
+
+    def _refuse_unfit(self, planned: Mapping[str, Planned]) -> None:
+        """Raise ProblemError with every workload that cannot run on a layout: once each, however many targets there are."""
+        problems: dict[Problem, None] = {}
+        for layout, made in planned.items():
+            sector = max(self.disks[disk].logical_sector_bytes for disk in self._disks_of(layout))
+            for workload in (one for one in self.workloads if self._meets(layout, one)):
+                found = (
+                    list(unfit(layout, self._load(layout, workload, target), target, made.offers, sector))
+                    for target in made.targets
+                )
+                problems |= dict.fromkeys(next(filter(None, found), ()))
+        if problems:
+            raise ProblemError(*problems)
 
     def _block(self, block: Block, planned: Planned) -> None:
         name, disks = block.layout, self._disks_of(block.layout)
@@ -122,7 +152,6 @@ class _Planner:
         for number in block.rounds:
             for workload in workloads_of(met, self.policy, self.seed, block, number):
                 for target in planned.targets:
-                    self._refuse_under_sector(workload, target, planned, disks)
                     self._cell(block, workload, number, target, disks, planned.before_cell)
         self._at("teardown", block.name)
         for draft in planned.teardown:
@@ -131,22 +160,6 @@ class _Planner:
 
     def _meets(self, layout: str, workload: str) -> bool:
         return workload in self.bare[layout].workloads if layout in self.bare else self.policy.meets(layout, workload)
-
-    def _refuse_under_sector(
-        self, workload: str, target: PlannedTarget, planned: Planned, disks: tuple[str, ...]
-    ) -> None:
-        """O_DIRECT fails where an operation is not whole logical sectors."""
-        load, part = self.scenario.workloads[workload], planned.offers
-        sector = target.sector_bytes
-        if target.kind == "block":
-            sector = part.logical_sector_bytes if part else max(self.disks[disk].logical_sector_bytes for disk in disks)
-        if sector is None:
-            return
-        if wrong := engines()[load.kind].pattern(load.spec).under_sector(sector):
-            where = target.paths[0] if target.kind == "block" else "what the filesystem stands on"
-            text = f"{wrong} on sectors of {sector} bytes, which {where} has"
-            raise fail("under-sector", text, place=load.place, exit=Exit.USAGE,
-                       remedy=f"Blocks and offsets of a multiple of {sector} bytes.")  # fmt: skip
 
     def _cell(
         self,
@@ -160,9 +173,6 @@ class _Planner:
         layout = block.layout
         load = self._load(layout, workload, target)
         engine, kind, size_bytes = engines()[load.kind], target.kind, target.size_bytes
-        problems = engine.check_target(load.spec, load.place, size_bytes, kind=kind)
-        if problems := [*kind_problems(engine, kind, load.place, layout), *problems]:
-            raise ProblemError(*problems)
         cell = CellPlan(
             "/".join(filter(None, (layout, target.part, workload, str(number), "again" if block.again else ""))),
             layout, workload, number, target.part, size_bytes, self._data_disks(layout, target),
@@ -311,7 +321,10 @@ def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names,
             needs_zero |= below.needs_zero
             found.append(below.offers)
         parts[name] = tuple(found)
-    own = all_layers()[node.kind].plan(node.spec, parts, names, policy)
+    try:
+        own = all_layers()[node.kind].plan(node.spec, parts, names, policy)
+    except ProblemError as error:
+        raise ProblemError(*(placed(problem, node.kind, node.place) for problem in error.problems)) from None
     own = with_tuning(node, roles, own, names)
     return Planned(
         (*build, *own.build),

@@ -20,7 +20,7 @@ from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import MAX_NESTING, Policy, Role, single
 from raidtui.model.scenario_words import ROLE_PATTERN
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import Layer, Part, Shape, passages
+from raidtui.stack.layer import Layer, Part, Shape, passages, placed
 from raidtui.stack.tuning.spec import Tuning
 
 _ANY_SIZE_BYTES: Final = 1 << 40
@@ -159,7 +159,7 @@ def _measured(
         offers = layer.plan(spec, parts, Names("preview0"), policy).offers
     except ProblemError as error:
         # Without disks it is not the disks that are too small.
-        wrong = tuple(_at(problem, view) for problem in error.problems) if known else ()
+        wrong = tuple(placed(problem, view.kind, view.place) for problem in error.problems) if known else ()
         return bare._replace(view=_with(view, problems=(*problems, *wrong)), problems=(*every, *wrong))
     may_fail, words = _tolerance(layer, spec, below)
     data = next(iter(below.values()))
@@ -200,12 +200,6 @@ def _tolerance(layer: Layer, spec: Any, below: Mapping[str, tuple[Piece, ...]]) 
 def _kind_of(below: Mapping[str, tuple[Piece, ...]], words: str) -> str:
     views = [piece.view for pieces in below.values() for piece in pieces if piece.words == words]
     return next((view.kind for view in views if isinstance(view, LayerView)), "layer")
-
-
-def _at(problem: Problem, view: LayerView) -> Problem:
-    """Layers name places of sizes by their kind alone (`md.journal`): as in the whole document."""
-    rest = problem.place.removeprefix(view.kind) if problem.place.startswith(view.kind) else ""
-    return msgspec.structs.replace(problem, place=view.place + rest)
 
 
 def _with(view: LayerView, **changes: Any) -> LayerView:

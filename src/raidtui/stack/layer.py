@@ -178,6 +178,12 @@ def target_kind(layer: Layer, spec: Any) -> TargetKind:
     return found
 
 
+def placed(problem: Problem, kind: str, place: str) -> Problem:
+    """Layers name places of sizes by their kind alone (`md.journal`): as in the whole document."""
+    rest = problem.place.removeprefix(kind) if problem.place.startswith(kind) else ""
+    return msgspec.structs.replace(problem, place=place + rest)
+
+
 def reduces(layer: Layer, spec: Any) -> tuple[str, ...]:
     """How it makes less of what is written: `compresses`, `deduplicates`; layers that do say so in `reduces(spec)`."""
     says = getattr(layer, "reduces", None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from raidtui.model.problem import Exit, fail
+from raidtui.model.units import size_texts
 from raidtui.stack.layer import Part
 from raidtui.stack.lvm.spec import (
     DEFAULT_REGION_BYTES,
@@ -100,8 +101,10 @@ def volume(spec: LvmSpec, free: Sequence[int], place: str, reserved: int = 0) ->
     else:
         wanted = max(shape.stripes, spec.size.of(most) // shape.stripes * shape.stripes)
     if wanted < 1 or wanted > most:
-        raise fail("lvm-too-small", f"there is room for {max(0, most)} extents of {extent >> 10} KiB, not for {wanted}",
-                   place=place, remedy="Bind larger disks, or ask for a smaller size.", exit=Exit.USAGE)  # fmt: skip
+        asked, room_text = size_texts(wanted * extent, max(0, most) * extent)
+        text = f"there is room for {room_text}, not for {asked}: {max(0, most)} extents of {extent >> 10} KiB, not {wanted}"
+        raise fail("lvm-too-small", text, place=place, remedy="Bind larger disks, or ask for a smaller size.",
+                   exit=Exit.USAGE)  # fmt: skip
     return Volume(wanted, extent)
 
 
