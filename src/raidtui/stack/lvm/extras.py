@@ -18,6 +18,9 @@ LARGEST_VDO_BYTES: Final = 4 << 50
 LARGEST_INDEX_BYTES: Final = 1 << 40
 LARGEST_MAP_CACHE_BYTES: Final = 16 << 40
 MAP_CACHE_OF_A_THREAD: Final = 16 * MIB
+"""2 × MAXIMUM_VDO_USER_VIOS blocks of 4 KiB (drivers/md/dm-vdo/dm-vdo-target.c)."""
+DEFAULT_MAP_CACHE: Final = 128 * MIB
+"""allocation/vdo_block_map_cache_size_mb of lvm.conf, and the least that it takes."""
 _ON_TOP: Final = ("integrity", "cache", "writecache", "vdo", "thin")
 _NOT_TOGETHER: Final = {
     ("cache", "writecache"): "LVM puts no second cache on a volume that has one",
@@ -139,9 +142,13 @@ def _vdo_threads(vdo: VdoSpec, place: str) -> Iterator[Problem]:
         name = next(name for name, value in zones.items() if value == 0)
         text = f"{name} is 0, and the others are not: VDO has threads of all three kinds, or one for all"
         yield _refusal("lvm-vdo", text, f"{place}.{name}", f"Set all of them to 0, or none: {', '.join(_ZONES)}.")
+    least = max(DEFAULT_MAP_CACHE, (vdo.logical_threads or 1) * MAP_CACHE_OF_A_THREAD)
     if (cache := vdo.block_map_cache) is None:
+        if least > DEFAULT_MAP_CACHE:
+            text = f"{vdo.logical_threads} logical threads need {least // MIB}MiB of cache for the map of blocks, not 128MiB"
+            remedy = f'Add "block_map_cache": "{least // MIB}MiB", or ask for at most 8 threads.'
+            yield _refusal("lvm-vdo", text, f"{place}.logical_threads", remedy)
         return
-    least = max(128 * MIB, (vdo.logical_threads or 1) * MAP_CACHE_OF_A_THREAD)
     if cache.bytes % MIB or not least <= cache.bytes < LARGEST_MAP_CACHE_BYTES:
         text = f"a cache of {cache.text} for the map of blocks is not whole MiB from {least // MIB}MiB to below 16TiB"
         yield _refusal("lvm-vdo", text, f"{place}.block_map_cache", "At least 128MiB, and 16MiB per logical thread.")
