@@ -302,6 +302,35 @@ def test_the_threads_of_vdo_are_among_its_settings() -> None:
     assert caught.value.problems[0].code == "lvm-too-small", "there is room for two slabs"
 
 
+@pytest.mark.parametrize("kind", ["thin", "vdo"])
+def test_a_virtual_volume_may_show_more_than_there_is(kind: str) -> None:
+    once, thrice = (plan(spec_of(**{kind: {"virtual_size": share}}), {"on": 1}).targets[0] for share in ("100%", "300%"))
+    assert thrice.size_bytes == 3 * once.size_bytes
+    (caution,) = LAYER.cautions(spec_of(**{kind: {"virtual_size": "300%"}}), ())
+    assert "300%" in caution
+    assert LAYER.cautions(spec_of(**{kind: {}}), ()) == ()
+    for options in ({kind: {"virtual_size": "10001%"}}, {"size": "101%"}):
+        with pytest.raises(ProblemError) as caught:
+            spec_of(**options)
+        assert "a share is more than 0% and at most" in caught.value.problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"thin": {"virtual_size": "17PiB"}}, "lvm-extent-size"),
+        ({"extent_size": "1MiB", "vdo": {"virtual_size": "4PiB"}}, "lvm-extent-size"),
+        ({"size": "100TiB", "extent_size": "64MiB", "vdo": {"virtual_size": "5000%"}}, "lvm-vdo"),
+    ],
+)
+def test_a_virtual_volume_is_no_larger_than_lvm_and_vdo_count(options: dict[str, Any], code: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        plan(spec_of(**options), {"on": 1}, 100 * GIB << 11)
+    (problem,) = caught.value.problems
+    assert problem.code == code
+    assert problem.place.endswith(".virtual_size")
+
+
 def test_a_device_of_dm_raid_counts_twice_and_what_stands_on_it_once() -> None:
     for options, counted in (
         ({"type": "striped"}, "exactly"),

@@ -73,6 +73,14 @@ def test_texts_become_values(type_, text, value):
     assert parse(Field("x", type_), text) == value
 
 
+def test_a_share_of_what_is_virtual_may_be_more_than_all_of_it():
+    (thin,) = (field for kind in KINDS.layers if kind.kind == "lvm" for field in kind.fields if field.name == "thin")
+    virtual = next(field for field in thin.fields if field.name == "virtual_size")
+    assert parse(virtual, "300%") == "300%"
+    with pytest.raises(ValueError, match="at most 100%"):
+        parse(Field("x", "extent"), "300%")
+
+
 @pytest.mark.parametrize(
     ("field", "text"),
     [(Field("x", "size"), "64"), (Field("x", "duration"), "60"), (Field("x", "integer", least=1, most=8), "9"),

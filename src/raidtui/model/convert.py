@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from raidtui.model import alternatives
 from raidtui.model.problem import fail
-from raidtui.model.units import DURATION_PATTERN, SHARE_PATTERN, SIZE_PATTERN, Duration, Extent, Size
+from raidtui.model.units import DURATION_PATTERN, SHARE_PATTERN, SIZE_PATTERN, Duration, Extent, Size, VirtualExtent
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def schema_of(type_: type, ref_template: str = "#/$defs/{name}") -> tuple[dict[s
 
 
 def _from_json(type_: type, value: Any) -> Any:
-    if type_ in (Size, Extent, Duration):
+    if type_ in _EXAMPLE:
         if not isinstance(value, str):
             raise ValueError(f"expected a text with a unit such as {_EXAMPLE[type_]}, got {value!r}")
         return type_(value)
@@ -90,7 +90,9 @@ def _to_json(value: Any) -> Any:
     raise NotImplementedError(type(value))
 
 
-_EXAMPLE = {Size: '"64KiB"', Extent: '"80%" or "10GiB"', Duration: '"60s"'}
+_EXAMPLE: Final[dict[type, str]] = {
+    Size: '"64KiB"', Extent: '"80%" or "10GiB"', VirtualExtent: '"300%" or "10TiB"', Duration: '"60s"',
+}  # fmt: skip
 
 
 def _schema_of_custom(type_: type) -> dict[str, Any]:
@@ -98,6 +100,8 @@ def _schema_of_custom(type_: type) -> dict[str, Any]:
         return {"type": "string", "pattern": SIZE_PATTERN, "examples": ["64KiB", "10GB"]}
     if type_ is Extent:
         return {"type": "string", "pattern": f"{SIZE_PATTERN}|{SHARE_PATTERN}", "examples": ["80%", "10GiB"]}
+    if type_ is VirtualExtent:
+        return {"type": "string", "pattern": f"{SIZE_PATTERN}|{SHARE_PATTERN}", "examples": ["300%", "10TiB"]}
     if type_ is Duration:
         return {"type": "string", "pattern": DURATION_PATTERN, "examples": ["60s", "10m"]}
     if type_ is Operand:

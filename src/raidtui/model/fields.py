@@ -15,11 +15,12 @@ from msgspec import Meta
 
 from raidtui.model.convert import Operand, plain
 from raidtui.model.describe import Field, FieldType
-from raidtui.model.units import Duration, Extent, Size
+from raidtui.model.units import Duration, Extent, Size, VirtualExtent
 
 _TYPES: Final[dict[Any, tuple[FieldType, tuple[str, ...]]]] = {
     Size: ("size", ("64KiB", "1MiB")),
     Extent: ("extent", ("80%", "10GiB")),
+    VirtualExtent: ("extent", ("300%", "10TiB")),
     Duration: ("duration", ("60s", "10m")),
     Operand: ("devices", ()),
     bool: ("switch", ()),
@@ -69,6 +70,8 @@ def _of_type(field: Field, hint: Any) -> Field:
     elif bare in _TYPES:
         type_, examples = _TYPES[bare]
         changes = {"type": type_, "examples": examples}
+        if bare is VirtualExtent:
+            changes |= {"least": 0, "most": VirtualExtent.MOST_PERCENT, "unit": "%"}
     elif isinstance(bare, type) and issubclass(bare, msgspec.Struct):
         changes = {"type": "object", "fields": fields_of(bare)}
     else:

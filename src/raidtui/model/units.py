@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import ClassVar, Final
 
 _BYTES_PER: Final = {
     "B": 1,
@@ -15,7 +15,7 @@ _MAX_BYTES: Final = 1 << 62
 _MAX_SECONDS: Final = 366 * 86400.0
 
 SIZE_PATTERN: Final = r"^[0-9]{1,15}(\.[0-9]{1,3})?(B|KiB|MiB|GiB|TiB|PiB|kB|KB|MB|GB|TB|PB)(?!\n)$"
-SHARE_PATTERN: Final = r"^[0-9]{1,3}(\.[0-9]{1,3})?%(?!\n)$"
+SHARE_PATTERN: Final = r"^[0-9]{1,5}(\.[0-9]{1,3})?%(?!\n)$"
 DURATION_PATTERN: Final = r"^[0-9]{1,9}(\.[0-9]{1,3})?(ms|s|m|h|d)(?!\n)$"
 
 
@@ -47,14 +47,16 @@ class Extent:
 
     __slots__ = ("bytes", "percent", "text")
 
+    MOST_PERCENT: ClassVar[int] = 100
+
     def __init__(self, text: str) -> None:
         self.text = text
         self.bytes: int | None = None
         self.percent: float | None = None
         if re.match(SHARE_PATTERN, text):
             self.percent = float(text[:-1])
-            if not 0 < self.percent <= 100:
-                raise ValueError("a share is more than 0% and at most 100%")
+            if not 0 < self.percent <= self.MOST_PERCENT:
+                raise ValueError(f"a share is more than 0% and at most {self.MOST_PERCENT}%")
         else:
             self.bytes = _whole_bytes(text)
 
@@ -70,6 +72,14 @@ class Extent:
     def of(self, whole_bytes: int) -> int:
         """In bytes, of `whole_bytes`."""
         return self.bytes if self.bytes is not None else int(whole_bytes * (self.percent or 0) / 100)
+
+
+class VirtualExtent(Extent):
+    """An extent that only its user sees: its share may be more than all there is (`"300%"`)."""
+
+    __slots__ = ()
+
+    MOST_PERCENT: ClassVar[int] = 10_000
 
 
 class Duration:

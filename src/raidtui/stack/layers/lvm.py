@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -79,6 +79,9 @@ class LvmLayer:
             stripe,
             spec.type in PARITY,
         )
+
+    def cautions(self, spec: LvmSpec, below: Collection[str]) -> tuple[str, ...]:
+        return meaning.cautions(spec)
 
     def passages(self, spec: LvmSpec) -> tuple[Passage, ...]:
         return meaning.passages(spec)

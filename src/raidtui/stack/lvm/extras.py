@@ -12,9 +12,9 @@ from raidtui.model.problem import Exit, Problem
 from raidtui.model.units import Size
 from raidtui.stack.below import layers_below
 from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, CacheSpec, LvmSpec, ThinSpec, VdoSpec, WritecacheSpec
+from raidtui.stack.lvm.vdo import LARGEST_BYTES
 
 _GIB: Final = 1 << 30
-LARGEST_VDO_BYTES: Final = 4 << 50
 LARGEST_INDEX_BYTES: Final = 1 << 40
 LARGEST_MAP_CACHE_BYTES: Final = 16 << 40
 MAP_CACHE_OF_A_THREAD: Final = 16 * MIB
@@ -131,7 +131,7 @@ def _vdo(vdo: VdoSpec, place: str) -> Iterator[Problem]:
     if vdo.index_memory is not None and not _index_memory(vdo.index_memory.bytes):
         text = f"an index memory of {vdo.index_memory.text} is not 256MiB, 512MiB, 768MiB or 1GiB to 1TiB in whole GiB"
         yield _refusal("lvm-vdo", text, f"{place}.index_memory", "Such as 256MiB.")
-    if vdo.virtual_size.bytes is not None and vdo.virtual_size.bytes > LARGEST_VDO_BYTES:
+    if vdo.virtual_size.bytes is not None and vdo.virtual_size.bytes > LARGEST_BYTES:
         yield _refusal("lvm-vdo", "a VDO volume is at most 4PiB", f"{place}.virtual_size", "Ask for less.")
 
 
@@ -145,7 +145,7 @@ def _vdo_threads(vdo: VdoSpec, place: str) -> Iterator[Problem]:
     least = max(DEFAULT_MAP_CACHE, (vdo.logical_threads or 1) * MAP_CACHE_OF_A_THREAD)
     if (cache := vdo.block_map_cache) is None:
         if least > DEFAULT_MAP_CACHE:
-            text = f"{vdo.logical_threads} logical threads need {least // MIB}MiB of cache for the map of blocks, not 128MiB"
+            text = f"{vdo.logical_threads} logical threads need {least // MIB}MiB of cache for the map of blocks"
             remedy = f'Add "block_map_cache": "{least // MIB}MiB", or ask for at most 8 threads.'
             yield _refusal("lvm-vdo", text, f"{place}.logical_threads", remedy)
         return

@@ -129,3 +129,13 @@ def _on(spec: LvmSpec, devices: int) -> dict[str, tuple[int, str]]:
     if spec.type == "raid10":
         which += ", and more while every block keeps a copy"
     return {"on": (count, which)}
+
+
+def cautions(spec: LvmSpec) -> tuple[str, ...]:
+    """Of volumes that show more than there is (lvmvdo(7), lvmthin(7))."""
+    shown = (("VDO", spec.vdo), ("thin", spec.thin))
+    return tuple(
+        f"The {kind} volume shows {pool.virtual_size.text} of the space below it: writes that find no room there fail."
+        for kind, pool in shown
+        if pool is not None and (pool.virtual_size.percent or 0) > 100
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from raidtui.model.problem import Exit, fail
-from raidtui.model.units import size_texts
+from raidtui.model.units import VirtualExtent, size_text, size_texts
 from raidtui.stack.layer import Part
 from raidtui.stack.lvm.spec import (
     DEFAULT_REGION_BYTES,
@@ -18,8 +18,11 @@ from raidtui.stack.lvm.spec import (
     extent_bytes,
     geometry,
     stripe_size_bytes,
+    whole_extents,
 )
 
+MOST_EXTENTS: Final = (1 << 32) - 1
+"""MAX_EXTENT_COUNT (lib/metadata/metadata-exported.h)."""
 MOST_REGIONS: Final = 1 << 21
 """Bits that a bitmap of dm-raid has room for."""
 
@@ -106,6 +109,16 @@ def volume(spec: LvmSpec, free: Sequence[int], place: str, reserved: int = 0) ->
         raise fail("lvm-too-small", text, place=place, remedy="Bind larger disks, or ask for a smaller size.",
                    exit=Exit.USAGE)  # fmt: skip
     return Volume(wanted, extent)
+
+
+def virtual_bytes(wanted: VirtualExtent, of_bytes: int, extent: int, place: str) -> int:
+    """Of a volume that shows more or less than there is. Raises ProblemError (`lvm-extent-size`)."""
+    found = whole_extents(wanted, of_bytes, extent)
+    if found // extent > MOST_EXTENTS:
+        text = f"{size_text(found)} are {found // extent} extents of {extent >> 10} KiB; LVM counts up to {MOST_EXTENTS}"
+        raise fail("lvm-extent-size", text, place=place, remedy="Choose a larger extent_size, or ask for less.",
+                   exit=Exit.USAGE)  # fmt: skip
+    return found
 
 
 def region_bytes(spec: LvmSpec, size_bytes: int) -> int | None:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from raidtui.model.convert import Operand
-from raidtui.model.units import Extent, Size
+from raidtui.model.units import Extent, Size, VirtualExtent
 from raidtui.stack.tuning.spec import Tuning
 
 Type = Literal["linear", "striped", "mirror", "raid0", "raid1", "raid4", "raid5", "raid6", "raid10"]
@@ -78,8 +78,8 @@ class WritecacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
 class VdoSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Compression and deduplication of the volume's blocks (dm-vdo, lvmvdo(7))."""
 
-    virtual_size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
-    """What its user sees: a size, or a share of the space below."""
+    virtual_size: VirtualExtent = msgspec.field(default_factory=lambda: VirtualExtent("100%"))
+    """What its user sees: a size, or a share of the space below, which may be more than all of it."""
     compression: bool = True
     """Blocks are packed where they become smaller."""
     deduplication: bool = True
@@ -111,8 +111,8 @@ class VdoSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 class ThinSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A pool that gives blocks to the volume when they are first written (dm-thin, lvmthin(7))."""
 
-    virtual_size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
-    """What its user sees: a size, or a share of the pool."""
+    virtual_size: VirtualExtent = msgspec.field(default_factory=lambda: VirtualExtent("100%"))
+    """What its user sees: a size, or a share of the pool, which may be more than all of it."""
     chunk: Annotated[Size, Meta(examples=["64KiB", "1MiB"])] | None = None
     """What is given at once, a multiple of 64KiB; 64KiB where not given, or more for a large pool."""
     zero: bool = True

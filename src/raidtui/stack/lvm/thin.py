@@ -11,7 +11,8 @@ from raidtui.model.units import size_text
 from raidtui.stack.lvm.command import POOL, THIN, VOLUME, flat, limits, lvcreate_argv
 from raidtui.stack.lvm.fast import UNSEEN
 from raidtui.stack.lvm.proof import Difference, Row, compare
-from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, LvmSpec, extent_bytes, geometry, whole_extents
+from raidtui.stack.lvm.size import virtual_bytes
+from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, LvmSpec, extent_bytes, geometry
 
 DEFAULT_CHUNK_BYTES: Final = 64 * KIB
 META: Final = "meta"
@@ -62,7 +63,7 @@ def arguments(spec: LvmSpec, size_bytes: int, free: Sequence[int]) -> dict[str, 
     metadata = metadata_extents(spec, free) - (1 if copies > 1 else 0)
     return {
         "pool": POOL if spec.vdo is None else THIN,
-        "virtual_bytes": whole_extents(spec.thin.virtual_size, size_bytes, extent_bytes(spec)),
+        "virtual_bytes": virtual_bytes(spec.thin.virtual_size, size_bytes, extent_bytes(spec), "lvm.thin.virtual_size"),
         "chunk_bytes": chunk,
         "zero": spec.thin.zero,
         "discards": spec.thin.discards,

@@ -10,8 +10,10 @@ from raidtui.model.problem import Exit, fail
 from raidtui.model.units import size_text
 from raidtui.stack.lvm.command import POOL, THIN, VOLUME, flat, limits
 from raidtui.stack.lvm.proof import Difference, Row, compare
-from raidtui.stack.lvm.spec import MIB, LvmSpec, VdoSpec, extent_bytes, whole_extents
+from raidtui.stack.lvm.size import virtual_bytes
+from raidtui.stack.lvm.spec import MIB, LvmSpec, VdoSpec, extent_bytes
 
+LARGEST_BYTES: Final = 4 << 50
 DEFAULT_SLAB_BYTES: Final = 2 << 30
 LARGEST_SLAB_BYTES: Final = 32 << 30
 MOST_SLABS: Final = 8192
@@ -34,9 +36,13 @@ def arguments(spec: LvmSpec, size_bytes: int) -> dict[str, Any] | None:
     slab = _slab_bytes(vdo, size_bytes)
     index = vdo.index_memory.bytes if vdo.index_memory is not None else DEFAULT_INDEX_BYTES
     _refuse_too_small(vdo, size_bytes, slab, index)
+    virtual = virtual_bytes(vdo.virtual_size, size_bytes, extent_bytes(spec), "lvm.vdo.virtual_size")
+    if virtual > LARGEST_BYTES:
+        raise fail("lvm-vdo", f"a VDO volume is at most 4 PiB; this one would have {size_text(virtual)}",
+                   place="lvm.vdo.virtual_size", remedy="Ask for less.", exit=Exit.USAGE)  # fmt: skip
     return {
         "name": VOLUME if spec.thin is None else THIN,
-        "virtual_bytes": whole_extents(vdo.virtual_size, size_bytes, extent_bytes(spec)),
+        "virtual_bytes": virtual,
         "compression": vdo.compression,
         "deduplication": vdo.deduplication,
         "slab_bytes": slab,

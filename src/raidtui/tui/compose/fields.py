@@ -10,7 +10,7 @@ from typing import Any
 from raidtui.model.describe import Field
 from raidtui.model.jsonio import read_json
 from raidtui.model.problem import ProblemError
-from raidtui.model.units import Duration, Extent, Size
+from raidtui.model.units import Duration, Extent, Size, VirtualExtent
 from raidtui.tui.compose.paths import MISSING
 
 _UNITS = {"size": Size, "extent": Extent, "duration": Duration}
@@ -47,7 +47,7 @@ def parse(field: Field, text: str) -> Any:
         return _number(field, text)
     if field.type in _UNITS:
         text = re.sub(r"\s+", "", text)
-        _UNITS[field.type](text)
+        (VirtualExtent if field.type == "extent" and field.most else _UNITS[field.type])(text)
         return text
     if field.type == "choice" and text not in field.choices:
         raise ValueError(f"one of {', '.join(field.choices)}")
