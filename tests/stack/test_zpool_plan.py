@@ -50,6 +50,20 @@ def test_a_raidz_with_everything_is_created_by_these_commands() -> None:
     assert planned.targets[0].paths == (f"/dev/zvol/{NAME}/vol",)
 
 
+def test_special_devices_can_be_several_mirrors() -> None:
+    spec = spec_of({"raidz1": "@d"}, special="@s", log="@l", mirrored=["special", "log"], mirrored_per={"special": 2})
+    counts = {"vdevs[0].raidz1": 3, "special": 4, "log": 3}
+    assert LAYER.check(spec, counts, "$") == []
+    argv = plan(spec, counts).build[0].commands[0]
+    assert argv[argv.index("special") :] == (
+        "special", "mirror", "/dev/s0n1p1", "/dev/s1n1p1", "mirror", "/dev/s2n1p1", "/dev/s3n1p1",
+        "log", "mirror", "/dev/l0n1p1", "/dev/l1n1p1", "/dev/l2n1p1",
+    )  # fmt: skip
+    assert LAYER.words(spec, counts) == "raidz1 of 3, special of 2 mirrors, mirrored log, blocks of 16KiB"
+    assert LAYER.survives(spec, counts)["special"] == (1, "any 1 disk of each vdev")
+    assert LAYER.shape(spec, parts_of(counts)).may_fail == 1
+
+
 @pytest.mark.parametrize(
     ("vdevs", "counts", "words"),
     [

@@ -38,6 +38,9 @@ REFUSED: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, int], s
      {"vdevs[0].raidz2": 4, "dedup": 2}, "dedup"),
     ("zpool-mirrored", [MIRROR], {"mirrored": ["log"]}, TWO, "mirrored"),
     ("zpool-mirrored", [MIRROR], {"log": "@l", "mirrored": ["log"]}, {"vdevs[0].mirror": 2, "log": 1}, "mirrored"),
+    ("zpool-mirrored", [MIRROR], {"log": "@l", "mirrored_per": {"log": 2}}, {**TWO, "log": 4}, "mirrored_per.log"),
+    ("zpool-mirrored", [MIRROR], {"log": "@l", "mirrored": ["log"], "mirrored_per": {"log": 2}}, {**TWO, "log": 3},
+     "mirrored_per.log"),
     ("zpool-spares", [{"stripe": "@d"}], {"spares": "@s"}, {"vdevs[0].stripe": 2, "spares": 1}, "spares"),
     ("zpool-property", [MIRROR], {"properties": {"ashift": 8}}, TWO, "properties.ashift"),
     ("zpool-property", [MIRROR], {"properties": {"ashift": 0}}, TWO, "properties.ashift"),
@@ -104,6 +107,8 @@ def test_what_zfs_refuses_is_refused_at_reading(
         {"volume": {"size": "80%", "properties": {"x" * 80: "y"}}},
         {"volume": {"size": "80%", "colour": "red"}},
         {"mirrored": ["cache"]},
+        {"mirrored": ["special"], "mirrored_per": {"cache": 2}},
+        {"mirrored": ["special"], "mirrored_per": {"special": 1}},
     ],
 )
 def test_what_is_no_property_of_zfs_by_its_form_is_not_read_at_all(options: dict[str, Any]) -> None:

@@ -31,7 +31,8 @@ def words(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
         else:
             texts.append(f"{f'{number} × ' if number > 1 else ''}{kind}" + ("" if ":" in kind else f" of {width}"))
     for role in dict.fromkeys(group.role for group in found if group.role != "member"):
-        texts.append(f"mirrored {role}" if role in (spec.mirrored or ()) else role)
+        mirrors = sum(group.kind == "mirror" for group in found if group.role == role)
+        texts.append(f"{role} of {mirrors} mirrors" if mirrors > 1 else f"{'mirrored ' if mirrors else ''}{role}")
     for name in ("compression", "dedup"):
         value = {**spec.inherited, **measured_properties(spec)}.get(name)
         if value is not None and (name, value) != ("dedup", "off"):
@@ -56,6 +57,7 @@ def defaults(spec: ZpoolSpec) -> dict[str, tuple[str, str]]:
         "dedup": (none, "deduplication tables are on the same disks as data"),
         "spares": (none, "nothing takes a failed disk's place"),
         "mirrored": (none, "each of these devices stands alone"),
+        "mirrored_per": ("all", "each of them is one mirror of all its devices"),
         "properties": ("ashift 12, failmode continue", "most disks write no less than 4KiB; a pool that fails says so"),
         "inherited": (none, "as ZFS has them: it compresses unless told not to"),
         "arc_max": ("as it is", "the ARC is left as the server has it"),

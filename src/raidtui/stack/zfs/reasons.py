@@ -32,7 +32,7 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "zpool-mirrored": (
         "Nothing to mirror",
-        "`mirrored` names devices that are not given, or are less than two.",
+        "`mirrored` names devices that are not given, are less than two, or do not make whole mirrors of `mirrored_per`.",
         "Give two devices or more, or leave the name out of `mirrored`.",
     ),
     "zpool-spares": (

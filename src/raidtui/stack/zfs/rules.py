@@ -139,11 +139,22 @@ def _extras(spec: ZpoolSpec, counts: Mapping[str, int], place: str) -> Iterator[
             yield _refusal("zpool-mirrored", f"there is no {name} that could be mirrored", at, f'Add "{name}": "@role".')
         elif counts.get(name, 0) < 2:
             yield _refusal("zpool-mirrored", f"a mirrored {name} needs two devices", at, "Give its role a count of 2.")
+    yield from _mirrors(spec, counts, place)
     for name, _ in EXTRA:
         if getattr(spec, name) is not None and counts.get(name, 0) < 1:
             yield _refusal("zpool-too-few", f"there is no device for {name}", f"{place}.{name}", f"Remove {name}.")
     if spec.spares is not None and all(vdev.stripe is not None for vdev in spec.vdevs):
         yield _refusal("zpool-spares", "a stripe has nothing to rebuild onto spares", f"{place}.spares", "Remove spares.")
+
+
+def _mirrors(spec: ZpoolSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
+    for name, per in (spec.mirrored_per or {}).items():
+        at, count = f"{place}.mirrored_per.{name}", counts.get(name, 0)
+        if name not in (spec.mirrored or ()):
+            yield _refusal("zpool-mirrored", f"{name} is not mirrored", at, f'Add "{name}" to mirrored, or remove it here.')
+        elif count < per or count % per:
+            text = f"{plural(count, 'device')} cannot be split into mirrors of {per}"
+            yield _refusal("zpool-mirrored", text, at, "Give its role another count, or change it here.")
 
 
 def _properties(spec: ZpoolSpec, place: str) -> Iterator[Problem]:

@@ -103,7 +103,11 @@ class ZpoolSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     spares: Operand | None = None
     """Hot spares."""
     mirrored: tuple[Literal["log", "special", "dedup"], ...] | None = None
-    """Which of these are one mirror of all their devices; otherwise each device stands alone."""
+    """Which of these are mirrors, one of all their devices where `mirrored_per` says nothing; otherwise each device stands
+    alone."""
+    mirrored_per: dict[Literal["log", "special", "dedup"], Annotated[int, Meta(ge=2, le=255)]] | None = None
+    """Devices of each mirror, for those that are mirrored: several mirrors side by side. All of them in one where not
+    given."""
     properties: Properties = {}
     """The pool's properties by their own names, with their own values. `ashift` is 12 where not given."""
     inherited: Properties = {}
@@ -177,10 +181,16 @@ def groups(spec: ZpoolSpec, counts: dict[str, int]) -> list[Group]:
         devices = tuple(range(at, at + counts.get(name, 0)))
         at += len(devices)
         if name in (spec.mirrored or ()) and devices:
-            found.append(Group(role, "mirror", devices))
+            each = mirror_width(spec, name, len(devices))
+            found += [Group(role, "mirror", devices[first : first + each]) for first in range(0, len(devices), each)]
         else:
             found += [Group(role, "stripe", (device,)) for device in devices]
     return found
+
+
+def mirror_width(spec: ZpoolSpec, name: str, count: int) -> int:
+    """Devices of each mirror of `special`, `log` or `dedup`, where it has so many."""
+    return {str(given): per for given, per in (spec.mirrored_per or {}).items()}.get(name, count)
 
 
 def _split(vdev: Vdev, kind: str, devices: range) -> Iterator[Group]:
