@@ -266,6 +266,7 @@ RAID5 = (64 * KIB, 192 * KIB)
         ({"type": "linear"}, [RAID5], RAID5),
         ({"type": "linear", "cache": {"on": "@fast"}}, [RAID5], RAID5),
         ({"type": "linear"}, [RAID5, RAID5], (None, None)),
+        ({"type": "linear", "extent_size": "6MiB"}, [RAID5, RAID5], RAID5),
         ({"type": "linear"}, [(64 * KIB, 128 * KIB)] * 2, (64 * KIB, 128 * KIB)),
         ({"type": "linear"}, [(64 * KIB, 128 * KIB), None], (None, None)),
         ({"type": "raid1"}, [RAID5, RAID5], (None, None)),

@@ -38,7 +38,8 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "lvm-extent-size": (
         "Not an extent size",
-        "An extent is a power of two from 1MiB to 1GiB.",
+        "An extent is a power of two from 1MiB to 1GiB, or else a multiple of 128KiB that holds whole stripes; and LVM "
+        "counts 2^32 of them at most.",
         'Write something like "4MiB", or leave extent_size out.',
     ),
     "lvm-region-size": (

@@ -31,6 +31,9 @@ MOST_IMAGES: Final = 64
 MOST_MIRROR_IMAGES: Final = 8
 SMALLEST_STRIPE: Final = 4 * KIB
 LARGEST_EXTENT: Final = 1 << 30
+ODD_EXTENT: Final = 128 * KIB
+"""What extents are multiples of that are no power of two (vgcreate(8); MIN_NON_POWER2_EXTENT_SIZE in lib/metadata). The
+kernel takes no stripe that does not divide them (drivers/md/dm-stripe.c)."""
 
 
 def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
@@ -109,10 +112,17 @@ def _mirrors(spec: LvmSpec, place: str) -> Iterator[Problem]:
 
 
 def _sizes(spec: LvmSpec, place: str) -> Iterator[Problem]:
-    extent = extent_bytes(spec)
-    if extent < MIB or extent & (extent - 1) or extent > LARGEST_EXTENT:
-        text = f"an extent size of {extent >> 10} KiB is not a power of two from 1MiB to 1GiB"
-        yield refusal("lvm-extent-size", text, f"{place}.extent_size", "Such as 4MiB.")
+    extent, stripe = extent_bytes(spec), stripe_size_bytes(spec) or 1
+    at, odd = f"{place}.extent_size", extent & (extent - 1) != 0
+    if not MIB <= extent <= LARGEST_EXTENT or (odd and extent % ODD_EXTENT):
+        text = f"an extent of {extent >> 10} KiB is neither a power of two nor a multiple of 128KiB, from 1MiB to 1GiB"
+        yield refusal("lvm-extent-size", text, at, "Such as 4MiB.")
+    elif odd and spec.type == "mirror":
+        text = "regions of an old mirror do not fill extents that are no power of two"
+        yield refusal("lvm-extent-size", text, at, "Use raid1, or such as 4MiB.")
+    elif odd and not stripe & (stripe - 1) and extent % stripe:
+        text = f"an extent of {extent >> 10} KiB is no whole number of stripes of {stripe >> 10} KiB"
+        yield refusal("lvm-extent-size", text, at, "Choose a smaller stripe_size, or another extent_size.")
     if spec.region_size is None:
         return
     region, at = spec.region_size.bytes, f"{place}.region_size"

@@ -140,7 +140,7 @@ class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Where extents may be taken from: contiguous and cling stay on the device where they began, anywhere may put two
     stripes or copies on one device."""
     extent_size: Annotated[Size, Meta(examples=["4MiB", "32MiB"])] | None = None
-    """Size of the volume group's extents; 4MiB where not given."""
+    """Size of the volume group's extents, a power of two or a multiple of 128KiB; 4MiB where not given."""
     region_size: Annotated[Size, Meta(examples=["2MiB", "8MiB"])] | None = None
     """What one bit of the write-intent bitmap stands for (types with redundancy); 2MiB or more where not given."""
     mirror_log: Literal["disk", "core"] | None = None
