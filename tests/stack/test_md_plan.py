@@ -12,7 +12,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
 from raidtui.stack.layers.md import LAYER
-from raidtui.stack.md.size import bitmap_chunk_minimum
+from raidtui.stack.md.size import array_bytes, bitmap_chunk_minimum, data_offset_sectors
 
 CREATED = Names("abcd1234").new("md")
 UUID = CREATED.uuid.replace("-", "")
@@ -122,3 +122,13 @@ def test_a_bitmap_chunk_too_fine_for_the_disks_is_refused() -> None:
         plan(spec_of(level="raid1", bitmap="internal", bitmap_chunk="4KiB"), {"on": 2}, size_bytes=8 << 40)
     assert caught.value.problems[0].code == "md-bitmap"
     assert bitmap_chunk_minimum(1 << 20) < bitmap_chunk_minimum(1 << 34)
+
+
+def test_a_raid0_may_have_a_chunk_that_is_no_power_of_two() -> None:
+    spec, chunk = spec_of(level="raid0", chunk="192KiB"), 384
+    found = array_bytes(spec, [8 * GIB, 5 * GIB], [], None, "md")
+    offset = data_offset_sectors(spec, 8 * GIB)
+    rooms = [(each >> 9) - offset for each in (8 * GIB, 5 * GIB)]
+    assert found == 512 * sum(room // chunk * chunk & ~(chunk - 1) for room in rooms), "as raid0_size in raid0.c"
+    shape = LAYER.shape(spec, {"on": disks("on", [8 * GIB] * 3)})
+    assert (shape.chunk_bytes, shape.stripe_bytes) == (192 << 10, 576 << 10)

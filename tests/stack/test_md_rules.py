@@ -27,7 +27,8 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("md-chunk", {"level": "raid1", "chunk": "64KiB"}, {"on": 2}, "chunk"),
     ("md-chunk", {"level": "raid5", "chunk": "2KiB"}, {"on": 3}, "chunk"),
     ("md-chunk", {"level": "raid5", "chunk": "48KiB"}, {"on": 3}, "chunk"),
-    ("md-chunk", {"level": "raid0", "chunk": "48KiB"}, {"on": 3}, "chunk"),
+    ("md-chunk", {"level": "raid10", "chunk": "192KiB"}, {"on": 4}, "chunk"),
+    ("md-chunk", {"level": "raid0", "chunk": "6KiB"}, {"on": 3}, "chunk"),
     ("md-chunk", {"level": "raid0", "chunk": "2GiB"}, {"on": 3}, "chunk"),
     ("md-layout", {"level": "raid1", "layout": "near2"}, {"on": 2}, "layout"),
     ("md-layout", {"level": "raid4", "layout": "left-symmetric"}, {"on": 3}, "layout"),
@@ -77,6 +78,7 @@ ALLOWED: list[tuple[dict[str, Any], dict[str, int]]] = [
     ({"level": "raid6", "layout": "right-asymmetric", "metadata": "1.0"}, {"on": 4}),
     ({"level": "raid10", "layout": "offset3", "bitmap": "internal", "bitmap_chunk": "128MiB"}, {"on": 5}),
     ({"level": "raid10"}, {"on": 3}),
+    ({"level": "raid0", "chunk": "192KiB"}, {"on": 2}),
 ]
 
 

@@ -38,7 +38,7 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "md-chunk": (
         "Not a chunk size",
-        "A chunk is a power of two from 4KiB to 1GiB; raid1 does not stripe and has none.",
+        "A chunk is a power of two from 4KiB to 1GiB, for raid0 any multiple of 4KiB; raid1 does not stripe and has none.",
         'Write something like "64KiB" or "512KiB", or leave chunk out.',
     ),
     "md-layout": (

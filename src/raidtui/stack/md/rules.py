@@ -80,9 +80,9 @@ def _chunk(spec: MdSpec, place: str) -> Iterator[Problem]:
         yield _refusal("md-chunk", f"a chunk of {spec.chunk.text} is not a multiple of 4KiB", place, "Such as 64KiB.")
     elif size > LARGEST_CHUNK:
         yield _refusal("md-chunk", f"a chunk of {spec.chunk.text} is larger than 1GiB", place, "Such as 512KiB.")
-    elif size & (size - 1):
-        # The kernel's raid0 could do it, but mdadm rounds device sizes as if every chunk were a power of two.
-        yield _refusal("md-chunk", f"a chunk of {spec.chunk.text} is not a power of two", place, "Such as 64KiB or 512KiB.")
+    elif size & (size - 1) and spec.level != "raid0":
+        text = f"a chunk of {spec.chunk.text} is not a power of two, which {spec.level} needs; only raid0 does not"
+        yield _refusal("md-chunk", text, place, "Such as 64KiB or 512KiB.")
 
 
 def _layout(spec: MdSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:

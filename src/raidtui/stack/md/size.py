@@ -82,12 +82,13 @@ def _room(spec: MdSpec, device_bytes: int, offset: int, chunk_sectors: int) -> i
     else:
         room = sectors - offset
     room &= ~1
-    return room & -chunk_sectors if chunk_sectors else room & ~127
+    return room // chunk_sectors * chunk_sectors if chunk_sectors else room & ~127
 
 
 def _array_sectors(spec: MdSpec, rooms: Sequence[int], members: int, chunk_sectors: int) -> int:
     if spec.level == "raid0":
-        return sum(rooms)
+        # Whatever the chunk is, the kernel rounds once more as if it were a power of two (raid0.c, raid0_size).
+        return sum(room & -chunk_sectors for room in rooms)
     each = min(rooms)
     if spec.level == "raid1":
         return each

@@ -43,7 +43,8 @@ class MdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     spares: Operand | None = None
     """Hot spares."""
     chunk: Size | None = None
-    """How much of one member follows in a row; 512KiB where not given; raid1 has none."""
+    """How much of one member follows in a row, a power of two, or for raid0 any multiple of 4KiB; 512KiB where not given;
+    raid1 has none."""
     layout: Annotated[str, Meta(pattern=LAYOUT_PATTERN, examples=["near2", "far2", "left-symmetric"])] | None = None
     """raid10: near2 (the default), far2, offset2 or any other number of copies; raid5, raid6: left-symmetric (the default),
     right-symmetric, left-asymmetric, right-asymmetric, parity-first, parity-last."""
