@@ -138,7 +138,7 @@ class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Of the volume: a size, or a share of the largest that these devices have room for."""
     allocation: Literal["normal", "contiguous", "cling", "anywhere"] = "normal"
     """Where extents may be taken from: contiguous and cling stay on the device where they began, anywhere may put two
-    stripes or copies on one device."""
+    stripes or copies on one device, of which there are as many as without it."""
     extent_size: Annotated[Size, Meta(examples=["4MiB", "32MiB"])] | None = None
     """Size of the volume group's extents, a power of two or a multiple of 128KiB; 4MiB where not given."""
     region_size: Annotated[Size, Meta(examples=["2MiB", "8MiB"])] | None = None
