@@ -13,7 +13,7 @@ from raidtui.model.convert import decode
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.fs import fit, geometry
+from raidtui.stack.fs import fit, geometry, pages
 from raidtui.stack.fs.reasons import REASONS
 from raidtui.stack.fs.spec import FIELDS_OF, FilesystemSpec
 from raidtui.stack.layer import Part, Planned, target_kind
@@ -43,7 +43,8 @@ REFUSED = [
     ("fs-devices", "data", "btrfs", {"data": "raid1c3", "counts": 2}),
     ("fs-devices", "data", "btrfs", {"data": "raid1", "counts": 1}),
     ("fs-profile", "metadata", "btrfs", {"data": "raid1", "metadata": "single", "counts": 4}),
-    ("fs-block", "block_size", "xfs", {"block_size": "64KiB"}),
+    ("fs-block", "block_size", "xfs", {"block_size": "128KiB"}),
+    ("fs-block", "block_size", "ext4", {"block_size": "8KiB"}),
     ("fs-block", "block_size", "ext4", {"block_size": "3KiB"}),
     ("fs-block", "block_size", "xfs", {"block_size": "512B"}),
     ("fs-block", "node_size", "btrfs", {"node_size": "20KiB"}),
@@ -168,6 +169,32 @@ def test_what_mkfs_cannot_write_down_is_refused(
     assert error.value.problems[0].remedy
     if "chunk_bytes" in part:
         assert plan(spec_of(kind, geometry="none"), on)
+
+
+@pytest.mark.parametrize(("release", "fits"), [("6.1.0-37-amd64", False), ("6.12.0", True), ("7.0", True), ("odd", True)])
+def test_blocks_larger_than_a_page_need_a_kernel_that_mounts_them(
+    monkeypatch: pytest.MonkeyPatch, release: str, fits: bool
+) -> None:
+    monkeypatch.setattr(pages, "release", lambda: release)
+    monkeypatch.setattr(pages, "PAGE_BYTES", 4096)
+    on = disks("d", [64 * GIB])
+    assert plan(spec_of("xfs", block_size="4KiB"), on)
+    large = spec_of("xfs", block_size="64KiB")
+    if fits:
+        assert plan(large, on).targets[0].size_bytes < plan(spec_of("xfs"), on).targets[0].size_bytes
+        return
+    with pytest.raises(ProblemError) as error:
+        plan(large, on)
+    (problem,) = error.value.problems
+    assert (problem.code, problem.place) == ("fs-block", "filesystem.block_size")
+    assert release in problem.message
+
+
+def test_a_log_has_room_for_large_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "release", lambda: "6.12.0")
+    with pytest.raises(ProblemError) as error:
+        plan(spec_of("xfs", block_size="16KiB", log_size="64MiB"), disks("d", [64 * GIB]))
+    assert error.value.problems[0].remedy.endswith("256MiB.")
 
 
 def test_what_may_fail_is_what_every_profile_survives() -> None:

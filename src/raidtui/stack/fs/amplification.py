@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from raidtui.stack.amplification import PAGE_BYTES, Share, Spread, Writes, copies, parity_share, parity_words
-from raidtui.stack.fs.spec import COPIES, KIB, PARITY, FilesystemSpec, profile
+from raidtui.stack.fs.spec import COPIES, KIB, PARITY, FilesystemSpec, block_bytes, profile
 
 _BTRFS_STRIPE_BYTES: Final = 64 * KIB
 """BTRFS_STRIPE_LEN of fs/btrfs/volumes.h."""
@@ -28,7 +28,7 @@ def amplifies(spec: FilesystemSpec, devices: int, writes: Writes) -> Spread:
 
 def _data(spec: FilesystemSpec, devices: int, writes: Writes) -> Spread:
     # A block that is smaller than a page is written with the page that it is in.
-    least = max(1.0, PAGE_BYTES / writes.block_bytes)
+    least = max(1.0, max(PAGE_BYTES, block_bytes(spec) if spec.type == "xfs" else 0) / writes.block_bytes)
     if spec.type == "btrfs":
         return _btrfs(spec, devices, writes, least)
     if spec.type == "ext4" and spec.journal_mode == "journal":

@@ -10,7 +10,8 @@ from typing import Final
 
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import size_text
-from raidtui.stack.fs.geometry import Stripes
+from raidtui.stack.fs import pages
+from raidtui.stack.fs.geometry import Stripes, blocks_factor
 from raidtui.stack.fs.spec import MIB, FilesystemSpec, block_bytes
 from raidtui.stack.layer import Part
 
@@ -35,6 +36,7 @@ def refuse(spec: FilesystemSpec, parts: Sequence[Part], stripes: Stripes | None)
         raise fail("fs-block", f"blocks of {block_bytes(spec)} bytes on a device with sectors of {sector} bytes",
                    place="filesystem.block_size", remedy="Leave block_size out.", exit=Exit.USAGE)  # fmt: skip
     if spec.type == "xfs":
+        pages.refuse(block_bytes(spec))
         _refuse_groups(spec, size, stripes)
     elif spec.type == "f2fs" and size > LARGEST_F2FS:
         raise fail("fs-too-large", f"f2fs is at most {size_text(LARGEST_F2FS)}, and there are {size_text(size)}",
@@ -68,17 +70,22 @@ def _refuse_groups(spec: FilesystemSpec, size: int, stripes: Stripes | None) -> 
     """The log lies within one allocation group."""
     groups = spec.allocation_groups or default_groups(size, striped=stripes is not None)
     each = size // groups
-    room = each - _GROUP_OWN_BYTES - (stripes.width if stripes is not None else 0)
-    if spec.allocation_groups is None and room < LEAST_LOG:
+    least = LEAST_LOG * blocks_factor(spec)
+    room = each - _GROUP_OWN_BYTES * blocks_factor(spec) - (stripes.width if stripes is not None else 0)
+    if spec.allocation_groups is None and room < least:
         text = f"xfs makes {groups} allocation groups of {size_text(each)} here, and its log does not fit into one"
         raise fail("fs-too-small", text, place="filesystem.on", exit=Exit.USAGE,
                    remedy='Bind larger disks, or set "geometry": "none".')  # fmt: skip
-    if spec.allocation_groups is not None and not LEAST_LOG <= room < LARGEST_GROUP:
+    if spec.allocation_groups is not None and not least <= room < LARGEST_GROUP:
         text = (
             f"{groups} allocation groups have {size_text(each)} each; a group is at most 1 TiB, and one of them holds "
-            f"the log, of {size_text(LEAST_LOG)} at least"
+            f"the log, of {size_text(least)} at least"
         )
         raise fail("fs-groups", text, place="filesystem.allocation_groups", remedy="Leave allocation_groups out.",
+                   exit=Exit.USAGE)  # fmt: skip
+    if spec.log_size is not None and spec.log_size.bytes < least:
+        text = f"a log of {spec.log_size.text} may be too small for blocks of {size_text(block_bytes(spec))}"
+        raise fail("fs-log", text, place="filesystem.log_size", remedy=f"Leave it out, or use {least >> 20}MiB.",
                    exit=Exit.USAGE)  # fmt: skip
     if spec.log_size is not None and spec.log_size.bytes > room:
         text = f"a log of {spec.log_size.text} does not fit into one of {groups} allocation groups of {size_text(each)}"

@@ -78,13 +78,18 @@ def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
     return usable - usable % MIB
 
 
+def blocks_factor(spec: FilesystemSpec) -> int:
+    """How much larger log and trees of xfs may be: in blocks they are as many as with the usual ones."""
+    return max(1, block_bytes(spec) // SMALL_BLOCK) if spec.type == "xfs" else 1
+
+
 def _own_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
     """What it takes for itself on any device: its log or journal, or its first chunks of metadata."""
-    own = _OWN_BYTES[spec.type]
+    own = _OWN_BYTES[spec.type] * blocks_factor(spec)
     if spec.log_size is not None:
         return max(own, spec.log_size.bytes + 32 * MIB)
     if spec.type != "btrfs":
-        return min(own + int(sizes[0] * 0.002), 2200 * MIB)
+        return min(own + int(sizes[0] * 0.002), max(own, 2200 * MIB))
     chunk = min(int(sum(sizes) * 0.1), 1024 * MIB if sum(sizes) > _LARGE_BTRFS else 256 * MIB)
     copies = {what: COPIES.get(profile(spec, what, len(sizes)), 1) for what in _KINDS}
     return own + chunk * copies["metadata"] // copies["data"]

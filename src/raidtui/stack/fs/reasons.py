@@ -25,8 +25,8 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "fs-block": (
         "Not a block size of this filesystem",
-        "Blocks are powers of two, at most a page of the processor: larger ones cannot be mounted everywhere. They are not "
-        "smaller than the logical sectors of the device.",
+        "Blocks are powers of two, at most a page of the processor: larger ones cannot be mounted everywhere, and those of "
+        "xfs only from Linux 6.12 on. They are not smaller than the logical sectors of the device.",
         'Write "4KiB", or leave it out.',
     ),
     "fs-log": (

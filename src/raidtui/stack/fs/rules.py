@@ -18,8 +18,8 @@ from raidtui.stack.fs.spec import (
     profile,
 )
 
-LARGEST_BLOCK: Final = 4 * KIB
-"""Of a page: larger ones cannot be mounted everywhere."""
+LARGEST_BLOCK: Final = {"xfs": 64 * KIB, "ext4": 4 * KIB}
+"""mkfs.xfs(8); of ext4 a page, larger ones cannot be mounted everywhere. Which of xfs this kernel mounts: `pages`."""
 _COMMON: Final = frozenset({"type", "on", "atime", "discard", "tuning"})
 _DEFAULTS: Final = {field.name: field.default for field in msgspec.structs.fields(FilesystemSpec)}
 _KEPT: Final = ("raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6")
@@ -61,10 +61,11 @@ def _devices(spec: FilesystemSpec, count: int) -> Found:
 
 def _sizes(spec: FilesystemSpec) -> Found:
     if spec.block_size is not None and spec.type in _LEAST_BLOCK:
-        size, least = spec.block_size.bytes, _LEAST_BLOCK[spec.type]
-        if size & (size - 1) or not least <= size <= LARGEST_BLOCK:
-            text = f"a block of {spec.block_size.text} is not a power of two from {least} to {LARGEST_BLOCK} bytes"
-            yield "fs-block", "block_size", text, "Such as 4KiB."
+        size, least, most = spec.block_size.bytes, _LEAST_BLOCK[spec.type], LARGEST_BLOCK[spec.type]
+        if size & (size - 1) or not least <= size <= most:
+            text = f"a block of {spec.block_size.text} is not a power of two from {least} to {most} bytes"
+            why = ": more is larger than a page, and not mounted everywhere" if spec.type == "ext4" and size > most else ""
+            yield "fs-block", "block_size", text + why, "Such as 4KiB."
         if spec.type == "xfs" and size < KIB:
             yield "fs-block", "block_size", "xfs with checksums needs blocks of at least 1KiB", "Such as 4KiB."
     if spec.node_size is not None:

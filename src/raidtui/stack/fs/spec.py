@@ -35,7 +35,7 @@ class FilesystemSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     on: Operand
     """The device it is made on; btrfs takes several."""
     block_size: Annotated[Size, Meta(examples=["4KiB", "1KiB"])] | None = None
-    """xfs, ext4: size of its blocks."""
+    """xfs, ext4: size of its blocks; xfs has up to 64KiB where Linux is 6.12 or newer."""
     geometry: Literal["below", "none"] = "below"
     """xfs, ext4: `below` fits it to chunk and stripe of what it stands on; `none` leaves stripes out of account."""
     stripe_unit: Annotated[Size, Meta(examples=["64KiB", "512KiB"])] | None = None
