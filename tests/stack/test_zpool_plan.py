@@ -13,7 +13,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
 from raidtui.stack.layers.zpool import LAYER
-from raidtui.stack.zfs import properties, size, version
+from raidtui.stack.zfs import arc, needs, properties, size, version
 from raidtui.stack.zfs.spec import Group
 
 CREATED = Names("abcd1234").new("zpool")
@@ -62,6 +62,28 @@ def test_special_devices_can_be_several_mirrors() -> None:
     assert LAYER.words(spec, counts) == "raidz1 of 3, special of 2 mirrors, mirrored log, blocks of 16KiB"
     assert LAYER.survives(spec, counts)["special"] == (1, "any 1 disk of each vdev")
     assert LAYER.shape(spec, parts_of(counts)).may_fail == 1
+
+
+def test_an_arc_is_smaller_than_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arc, "memory_bytes", lambda: 4 * GIB)
+    assert plan(spec_of({"mirror": "@d"}, arc_max="3GiB"), {"vdevs[0].mirror": 2})
+    with pytest.raises(ProblemError) as caught:
+        plan(spec_of({"mirror": "@d"}, arc_max="4GiB"), {"vdevs[0].mirror": 2})
+    assert (caught.value.problems[0].code, caught.value.problems[0].place) == ("zfs-arc", "zpool.arc_max")
+
+
+def test_sets_of_features_are_those_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(needs, "SETS", (tmp_path / "etc", tmp_path / "usr"))
+    counts, large = {"vdevs[0].mirror": 2}, {"inherited": {"recordsize": "1M"}}
+    assert plan(spec_of({"mirror": "@d"}, properties={"compatibility": "grub2"}, **large), counts), "none are shown"
+    (tmp_path / "usr").mkdir()
+    (tmp_path / "usr/new").write_text("# of 2026\nlarge_blocks, draid\nlz4_compress # old\n")
+    (tmp_path / "usr/old").write_text("draid\n")
+    assert plan(spec_of({"mirror": "@d"}, properties={"compatibility": "new"}, **large), counts)
+    for name, place in (("none", "zpool.properties.compatibility"), ("new,old", "zpool.inherited.recordsize")):
+        with pytest.raises(ProblemError) as caught:
+            plan(spec_of({"mirror": "@d"}, properties={"compatibility": name}, **large), counts)
+        assert [problem.place for problem in caught.value.problems] == [place]
 
 
 @pytest.mark.parametrize(

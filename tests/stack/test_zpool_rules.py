@@ -67,6 +67,20 @@ REFUSED: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, int], s
     ),
     ("zpool-property", [MIRROR], {"dataset": {}, "volume": None, "inherited": {"recordsize": "big"}}, TWO,
      "inherited.recordsize"),
+    ("zpool-property", [MIRROR], {"properties": {"feature@large_blocks": "disabled"}, "inherited": {"recordsize": "1M"}},
+     TWO, "inherited.recordsize"),
+    ("zpool-property", [MIRROR], {"properties": {"compatibility": "legacy"},
+     "volume": {**VOLUME, "properties": {"volblocksize": "256K"}}}, TWO, "volume.properties.volblocksize"),
+    ("zpool-property", [MIRROR], {"properties": {"feature@zstd_compress": "disabled"},
+     "inherited": {"compression": "zstd-3"}}, TWO, "inherited.compression"),
+    ("zpool-property", [MIRROR], {"properties": {"feature@large_dnode": "disabled"}, "inherited": {"dnodesize": "auto"}},
+     TWO, "inherited.dnodesize"),
+    ("zpool-property", [{"draid1": "@d"}], {"properties": {"version": 28}}, {"vdevs[0].draid1": 3}, "vdevs[0].draid1"),
+    ("zpool-property", [MIRROR], {"properties": {"version": 29}}, TWO, "properties.version"),
+    ("zpool-property", [MIRROR], {"properties": {"version": 28, "feature@draid": "enabled"}}, TWO, "properties.version"),
+    ("zpool-property", [MIRROR], {"properties": {"version": 28, "compatibility": "grub2"}}, TWO, "properties.version"),
+    ("zpool-property", [MIRROR], {"dataset": {"properties": {"normalization": "formD", "utf8only": "off"}}}, TWO,
+     "dataset.properties.utf8only"),
     ("zpool-volume", [MIRROR], {"volume": {"size": "1000B"}}, TWO, "volume.size"),
     ("zpool-volume", [MIRROR], {"dataset": {"size": "1000B"}}, TWO, "dataset.size"),
     ("zpool-measured", [MIRROR], {"volume": None}, TWO, "volume"),
@@ -127,6 +141,19 @@ def test_special_devices_that_survive_as_much_as_the_data_are_taken() -> None:
 def test_each_vdev_is_compared_with_the_one_before_it() -> None:
     spec = spec_of({"raidz1": "@d"}, {"mirror": "@e"}, {"raidz1": "@f"})
     assert LAYER.check(spec, {"vdevs[0].raidz1": 3, "vdevs[1].mirror": 2, "vdevs[2].raidz1": 4}, "$") == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"properties": {"compatibility": "legacy"}, "inherited": {"compression": "on", "recordsize": "128K"}},
+        {"properties": {"compatibility": "legacy", "feature@large_blocks": "enabled"}, "inherited": {"recordsize": "1M"}},
+        {"properties": {"version": 5000}, "inherited": {"compression": "zstd", "dnodesize": "auto"}},
+        {"properties": {"feature@large_blocks": "disabled"}, "inherited": {"dnodesize": "legacy", "compression": "zstd"}},
+    ],
+)
+def test_features_that_are_there_or_not_needed_are_no_matter(options: dict[str, Any]) -> None:
+    assert LAYER.check(spec_of(MIRROR, **options), TWO, "$") == []
 
 
 @given(

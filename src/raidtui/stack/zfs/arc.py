@@ -13,6 +13,7 @@ from typing import Any, Final
 from raidtui.base.files import read_int, read_text, sync_folder, write_atomic
 from raidtui.inventory import boot_id
 from raidtui.model.problem import Exit, fail
+from raidtui.model.units import size_text
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome, Reading
 from raidtui.stack.zfs import pool
@@ -54,11 +55,25 @@ def most_bytes(spec: ZpoolSpec, stats: Path = ARCSTATS, meminfo: Path = MEMINFO)
         return spec.arc_max.bytes
     if (now := limit_bytes(stats)) is not None:
         return now
-    match = re.search(r"^MemTotal:\s+(\d+) kB$", read_text(meminfo) or "", re.MULTILINE)
-    if match is None:
+    memory = memory_bytes(meminfo)
+    if memory is None:
         return None
-    memory = int(match.group(1)) << 10
     return max(memory - (1 << 30), memory * 5 // 8)  # zfs(4), zfs_arc_max
+
+
+def memory_bytes(meminfo: Path = MEMINFO) -> int | None:
+    """Of the whole server."""
+    match = re.search(r"^MemTotal:\s+(\d+) kB$", read_text(meminfo) or "", re.MULTILINE)
+    return int(match.group(1)) << 10 if match else None
+
+
+def refuse_more_than_memory(spec: ZpoolSpec) -> None:
+    """ZFS takes no limit that is all the memory or more (arc.c, param_set_arc_max). Raises ProblemError (`zfs-arc`)."""
+    memory = memory_bytes()
+    if spec.arc_max is None or memory is None or spec.arc_max.bytes < memory:
+        return
+    text = f"an ARC of {spec.arc_max.text} is not less than this server's memory of {size_text(memory)}"
+    raise fail("zfs-arc", text, place="zpool.arc_max", remedy="Ask for less.", exit=Exit.USAGE)
 
 
 def size_bytes(stats: Path = ARCSTATS) -> int | None:

@@ -10,7 +10,7 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.units import size_texts
 from raidtui.stack import mounts
 from raidtui.stack.layer import Part
-from raidtui.stack.zfs import pool, size
+from raidtui.stack.zfs import arc, needs, pool, size
 from raidtui.stack.zfs import spec as options
 from raidtui.stack.zfs.command import FILESYSTEM, VOLUME, part_path, vdev_words
 from raidtui.stack.zfs.properties import LARGEST_BLOCK, check_known
@@ -82,6 +82,9 @@ def refuse(spec: ZpoolSpec, devices: list[Part]) -> None:
         # Not an error for zpool: it says that it took this ashift, and takes a larger one (vdev_open in vdev.c).
         text = f"with ashift={options.ashift(spec)} ZFS writes less than the disks' sectors of {sector} bytes"
         raise fail("zpool-property", text, place="zpool.properties.ashift", remedy="Write 12.", exit=Exit.USAGE)
+    arc.refuse_more_than_memory(spec)
+    if unmet := list(needs.check_sets(spec, "zpool")):
+        raise ProblemError(*unmet)
     own, tuned = options.measured_properties(spec), spec.tuning.parameters if spec.tuning is not None else {}
     largest = options.number(tuned.get(LARGEST_BLOCK, ""))
     refuse_unknown(spec.properties, spec.inherited, own, volume=spec.dataset is None, largest=largest)

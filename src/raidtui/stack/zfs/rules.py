@@ -12,6 +12,7 @@ from typing import Final
 from raidtui.base.text import plural
 from raidtui.model.problem import Exit, Problem
 from raidtui.stack.below import stands_on
+from raidtui.stack.zfs import needs
 from raidtui.stack.zfs.properties import check_form
 from raidtui.stack.zfs.spec import (
     EXTRA,
@@ -44,6 +45,7 @@ def check(spec: ZpoolSpec, counts: Mapping[str, int], place: str) -> list[Proble
         *_below(spec, place),
         *_extras(spec, counts, place),
         *_properties(spec, place),
+        *needs.check(spec, place),
         *_measured(spec, place),
     ]
 
