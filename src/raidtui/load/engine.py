@@ -181,7 +181,10 @@ class Engine(Protocol):
 
 
 def rehearsal(engine: Engine, spec: Any, size_bytes: int, kind: TargetKind) -> Any:
-    """`quick` of what fits its target; what does not stays as it is, to be refused as in earnest."""
-    if engine.check_target(spec, "", size_bytes, kind=kind):
+    """`quick` of what fits its block device; what does not stays as it is, to be refused as in earnest.
+
+    Files are made smaller until they fit: a rehearsal may be on smaller disks than the run.
+    """
+    if kind == "block" and engine.check_target(spec, "", size_bytes, kind=kind):
         return spec
     return engine.quick(spec, size_bytes, kind=kind)
