@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from raidtui.model import alternatives
+from raidtui.model import alternatives, patterns
 from raidtui.model.problem import fail
 from raidtui.model.units import DURATION_PATTERN, SHARE_PATTERN, SIZE_PATTERN, Duration, Extent, Size, VirtualExtent
 
@@ -38,7 +38,9 @@ def decode(type_: type[T], value: Any, place: str = "$") -> T:
         return msgspec.convert(value, type_, dec_hook=_from_json)
     except msgspec.ValidationError as error:
         message, where = _split_place(str(error))
-        remedy = _way_out(type_, message, where) or "`raidtui schema scenario` prints what may stand there."
+        found = patterns.in_words(type_, value, message, where)
+        message, remedy = found or (message, _way_out(type_, message, where))
+        remedy = remedy or "`raidtui schema scenario` prints what may stand there."
         raise fail("schema", message, place=place + where, remedy=remedy) from None
 
 

@@ -17,7 +17,7 @@ from msgspec import Meta
 from raidtui.model.convert import Operand, decode
 from raidtui.model.disk import Disk
 from raidtui.model.problem import Problem, ProblemError, fail
-from raidtui.model.scenario_words import NAME_PATTERN, ROLE_NAME, ROLE_PATTERN, SCHEMA
+from raidtui.model.scenario_words import NAME_PATTERN, NAME_WORDS, ROLE_NAME, ROLE_PATTERN, SCHEMA
 from raidtui.model.units import Duration, Size
 
 AMOUNT_PATTERN: Final = r"^(none|(?!0(\.0+)?x)[0-9](\.[0-9]{1,2})?x)(?!\n)$"
@@ -26,7 +26,8 @@ MAX_LAYOUTS: Final = 200
 MAX_WORKLOADS: Final = 200
 MAX_NESTING: Final = 8
 
-Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
+_AMOUNT: Final = 'It is "none", or how often, up to 9.99 times, with an x.'
+Name = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_WORDS)]
 
 
 class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -108,7 +109,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """A layout that is built and measured twice in every round: how far the two are apart is the noise floor."""
     prefill: bool = True
     """Write the region before it is read, so that reads never hit unwritten blocks. Files always are."""
-    precondition: Annotated[str, Meta(pattern=AMOUNT_PATTERN, examples=["2x", "1x", "0.5x"])] = "none"
+    precondition: Annotated[str, Meta(pattern=AMOUNT_PATTERN, description=_AMOUNT, examples=["2x", "1x", "0.5x"])] = "none"
     """How often each disk is written over, sequentially and after a discard, before every building: `2x` its capacity is
     what SNIA's test specification asks for. `none`: disks are as blanking left them.
     """
@@ -221,7 +222,7 @@ class Catalog(NamedTuple):
 
 
 _SPELLING: Final = {
-    NAME_PATTERN: "A name has lower-case letters, digits and . _ + - and begins with a letter or digit; 63 at most.",
+    NAME_PATTERN: NAME_WORDS,
     ROLE_NAME: "A role's name has lower-case letters, digits, _ and - and begins with a letter; 31 at most.",
 }
 

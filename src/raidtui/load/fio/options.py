@@ -20,6 +20,14 @@ _SPLIT: Final = rf"{_SIZE}/[0-9]{{1,3}}"
 _ZONE: Final = r"[0-9]{1,3}/[0-9]{1,3}"
 BSSPLIT_PATTERN: Final = rf"^{_SPLIT}(?::{_SPLIT}){{0,31}}{_END}"
 DISTRIBUTION_PATTERN: Final = rf"^(?:random|(?:zipf|pareto|normal):{_NUMBER}|zoned:{_ZONE}(?::{_ZONE}){{0,63}}){_END}"
+_BSSPLIT: Final = Meta(
+    pattern=BSSPLIT_PATTERN, max_length=512, examples=["4KiB/60:64KiB/40"],
+    description="It is sizes, each with its share in percent, with colons between them; 32 at most.",
+)  # fmt: skip
+_DISTRIBUTION: Final = Meta(
+    pattern=DISTRIBUTION_PATTERN, max_length=512, examples=["zipf:1.2", "zoned:60/10:40/90"],
+    description="It is random, or zipf, pareto or normal with a number, or zoned with a share and a size for each zone.",
+)  # fmt: skip
 
 READS: Final = frozenset({"read", "randread", "rw", "readwrite", "randrw"})
 WRITES: Final = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})
@@ -38,7 +46,7 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """How I/O is submitted. The last three are synchronous: one operation at a time per job."""
     bs: Annotated[Size, Meta(examples=["4KiB", "1MiB"])] | None = None
     """Block size of every operation."""
-    bssplit: Annotated[str, Meta(pattern=BSSPLIT_PATTERN, max_length=512, examples=["4KiB/60:64KiB/40"])] | None = None
+    bssplit: Annotated[str, _BSSPLIT] | None = None
     """A mix of block sizes instead of `bs`, each with its share in percent."""
     iodepth: Annotated[int, Meta(ge=1, le=4096)] = 1
     """Operations that each job keeps in flight."""
@@ -85,10 +93,7 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """The same sequence of offsets in every run."""
     norandommap: bool = False
     """Do not keep track of blocks already done: some are hit twice, some never."""
-    random_distribution: (
-        Annotated[str, Meta(pattern=DISTRIBUTION_PATTERN, max_length=512, examples=["zipf:1.2", "zoned:60/10:40/90"])]
-        | None
-    ) = None
+    random_distribution: Annotated[str, _DISTRIBUTION] | None = None
     """How random offsets are spread: `random`, `zipf:θ`, `pareto:h`, `normal:%`, `zoned:access%/size%:…`."""
     rate: Annotated[Size, Meta(examples=["100MB", "1GB"])] | None = None
     """At most so many bytes per second and job, in each direction."""

@@ -30,6 +30,16 @@ PARITY_LAYOUTS: Final = {
 _COPIES_LAYOUT: Final = re.compile(r"(near|far|offset)([1-9][0-9]?)")
 LAYOUT_PATTERN: Final = rf"^({'|'.join(PARITY_LAYOUTS)}|(near|far|offset)[1-9][0-9]?)$"
 
+_SHORT: Final = {
+    "la": "left-asymmetric", "ra": "right-asymmetric", "ls": "left-symmetric", "rs": "right-symmetric",
+    "left": "left-symmetric", "right": "right-symmetric",
+} | {f"{kind[0]}{count}": f"{kind}{count}" for kind in ("near", "far", "offset") for count in range(1, 100)}  # fmt: skip
+"""What mdadm(8) takes for layouts as well."""
+_LAYOUT: Final = Meta(
+    pattern=LAYOUT_PATTERN, examples=["near2", "far2", "left-symmetric"], extra={"aliases": _SHORT},
+    description=f"It is near, far or offset and a number of copies for raid10, and {', '.join(PARITY_LAYOUTS)} for others.",
+)  # fmt: skip
+
 
 class MdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Linux software RAID (md(4), mdadm(8))."""
@@ -45,7 +55,7 @@ class MdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     chunk: Size | None = None
     """How much of one member follows in a row, a power of two, or for raid0 any multiple of 4KiB; 512KiB where not given;
     raid1 has none."""
-    layout: Annotated[str, Meta(pattern=LAYOUT_PATTERN, examples=["near2", "far2", "left-symmetric"])] | None = None
+    layout: Annotated[str, _LAYOUT] | None = None
     """raid10: near2 (the default), far2, offset2 or any other number of copies; raid5, raid6: left-symmetric (the default),
     right-symmetric, left-asymmetric, right-asymmetric, parity-first, parity-last."""
     bitmap: Literal["none", "internal"] | None = None

@@ -73,7 +73,7 @@ class Queue(DeviceQueue, frozen=True, forbid_unknown_fields=True, omit_defaults=
 class RoleQueue(Queue, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """The queues of one role's disks."""
 
-    role: Annotated[str, Meta(pattern=ROLE_PATTERN, examples=["@journal"])]
+    role: Annotated[str, Meta(pattern=ROLE_PATTERN, description="It is a role's name after an @.", examples=["@journal"])]
     """A role that goes into this very layer."""
 
 

@@ -27,8 +27,10 @@ DEFAULT_RECORD_BYTES: Final = 128 << 10
 DRAID_DATA: Final = 8
 """Data disks of one redundancy group where nothing is said, or as many as there are."""
 
-PropertyName = Annotated[str, Meta(pattern=NAME_PATTERN)]
-PropertyText = Annotated[str, Meta(pattern=VALUE_PATTERN)]
+_NAME: Final = "A property is called as ZFS calls it, in lower-case letters; users' properties are not set."
+_VALUE: Final = "A value is a word or a number as ZFS writes it, without blanks and paths."
+PropertyName = Annotated[str, Meta(pattern=NAME_PATTERN, description=_NAME, examples=["compression", "feature@draid"])]
+PropertyText = Annotated[str, Meta(pattern=VALUE_PATTERN, description=_VALUE, examples=["lz4", "16K"])]
 Properties = dict[PropertyName, PropertyText | Annotated[int, Meta(ge=0, le=1 << 62)]]
 
 

@@ -38,8 +38,10 @@ REFUSED: Final = {
     "zfs_multihost_import_intervals": "it belongs to pools that hosts share",
 }
 
-Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
-Value = Annotated[str, Meta(pattern=VALUE_PATTERN)] | int
+Name = Annotated[
+    str, Meta(pattern=NAME_PATTERN, description="It is a parameter's name in zfs(4).", examples=["zfs_txg_timeout"])
+]
+Value = Annotated[str, Meta(pattern=VALUE_PATTERN, description="It is a word or a number.", examples=["30"])] | int
 
 
 class ZfsTuning(Tuning, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
