@@ -13,11 +13,13 @@ from raidtui.model.scenario import Load
 from raidtui.stack.layer import Part, PlannedTarget
 
 
-def unfit(layout: str, load: Load, target: PlannedTarget, offers: Part | None, disk_sector: int) -> Iterator[Problem]:
-    """`disk_sector`: the largest logical sector of the layout's disks."""
+def unfit(
+    layout: str, load: Load, given: Load, target: PlannedTarget, offers: Part | None, disk_sector: int
+) -> Iterator[Problem]:
+    """`given`: as the scenario has it, `load`: as it will run. `disk_sector`: the largest sector of the layout's disks."""
     engine = engines()[load.kind]
     yield from kind_problems(engine, target.kind, load.place, layout)
-    yield from _under_sector(load, target, offers, disk_sector)
+    yield from _under_sector(given, target, offers, disk_sector)
     for problem in engine.check_target(load.spec, load.place, target.size_bytes, kind=target.kind):
         yield msgspec.structs.replace(problem, message=f"on layout {layout}: {problem.message}")
 

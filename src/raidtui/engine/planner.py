@@ -132,8 +132,9 @@ class _Planner:
         for layout, made in planned.items():
             sector = max(self.disks[disk].logical_sector_bytes for disk in self._disks_of(layout))
             for workload in (one for one in self.workloads if self._meets(layout, one)):
+                given = self.scenario.workloads[workload]
                 found = (
-                    list(unfit(layout, self._load(layout, workload, target), target, made.offers, sector))
+                    list(unfit(layout, self._load(layout, workload, target), given, target, made.offers, sector))
                     for target in made.targets
                 )
                 problems |= dict.fromkeys(next(filter(None, found), ()))
