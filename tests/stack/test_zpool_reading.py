@@ -146,6 +146,14 @@ def test_properties_are_checked_against_the_servers_own_list(
     assert [said in problem.message for problem in problems] == ([True] if said else [])
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("recordsiz", "recordsize"), ("recsize", "recordsize"), ("failmod", "failmode")]
+)
+def test_a_property_that_is_almost_right_is_put_right(module: Path, name: str, meant: str) -> None:
+    (problem,) = check_known({name: "1"}, "pool" if meant == "failmode" else "filesystem", "zpool")
+    assert problem.remedy == f"Did you mean {meant}?"
+
+
 def test_the_largest_block_is_the_modules_own_parameter(module: Path) -> None:
     (module / "parameters").mkdir()
     (module / "parameters/zfs_max_recordsize").write_text("1048576\n")

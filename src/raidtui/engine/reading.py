@@ -18,6 +18,7 @@ from raidtui.model.result import RESULT_SCHEMA, Result
 from raidtui.model.scenario import Catalog, Load, Node, Role, RoleRef, Scenario, read_scenario
 from raidtui.model.statistics.ranking import FIRST_LOOK
 from raidtui.stack import gone
+from raidtui.stack.called import CALLED
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import cautions, reduces, target_kind
 from raidtui.stack.tuning.plan import problems_of
@@ -35,6 +36,7 @@ def catalog() -> Catalog:
         inputs={kind: layer.inputs for kind, layer in layers.items()},
         workloads={kind: engine.spec for kind, engine in engines().items()},
         gone=gone.kinds(),
+        called=CALLED,
     )
 
 

@@ -12,6 +12,12 @@ import msgspec.inspect as types
 STEP: Final = r"\.([^.\[]+)|\[([^\]]*)\]"
 """Of a path: a name, or what stands in brackets."""
 
+_CLOSE: Final = 0.7
+_VERY_CLOSE: Final = 0.85
+_LEAST: Final = 3
+"""Letters of a name that is looked for within another."""
+_BEGUN: Final = 5
+
 
 def at(type_: type, path: str) -> tuple[str, ...]:
     """Keys of the object or words of the choice at `.a.b[0].c` below a type; none where there is no such list."""
@@ -29,9 +35,33 @@ def types_at(type_: type, path: str) -> list[types.Type]:
 def remedy(wrong: str, possible: Iterable[str]) -> str:
     """What to write instead of `wrong`; empty where nothing is known."""
     words = list(possible)
-    if close := get_close_matches(wrong[:80], words, n=3, cutoff=0.7):
+    if close := near(wrong, words):
         return f"Did you mean {' or '.join(close)}?"
     return f"It may be: {', '.join(words)}." if words else ""
+
+
+def near(wrong: str, possible: Iterable[str]) -> list[str]:
+    """What may be meant: written almost so, or one within the other, or at least begun alike."""
+    wrong, spelled = wrong[:80].lower(), {word.lower(): word for word in possible}
+    words = list(spelled)
+    close = get_close_matches(wrong, words, n=3, cutoff=_CLOSE)
+    if not get_close_matches(wrong, words, n=1, cutoff=_VERY_CLOSE):
+        within = [word for word in words if min(len(word), len(wrong)) >= _LEAST and (word in wrong or wrong in word)]
+        begun = [word for word in words if len(wrong) >= _BEGUN and word.startswith(wrong[:_BEGUN])]
+        close = within or close or begun
+    return [spelled[word] for word in close[:3]]
+
+
+def elsewhere(type_: type, path: str, key: str) -> str:
+    """Where a key belongs that is not one of the object at this path, where that object's type knows it.
+
+    Types that do say so in a static method `elsewhere(key)`.
+    """
+    for one in types_at(type_, path):
+        for given in single(one):
+            if isinstance(given, types.StructType) and (says := getattr(given.cls, "elsewhere", None)) is not None:
+                return str(says(key))
+    return ""
 
 
 def single(type_: types.Type) -> list[types.Type]:

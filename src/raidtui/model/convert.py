@@ -48,7 +48,8 @@ def _way_out(type_: type, message: str, where: str) -> str:
     """What may stand there, if that is a choice of keys or words."""
     if match := re.fullmatch(r"unknown key '(.*)'", message, re.DOTALL):
         parent = where[: -len(match[1]) - 1]
-        return alternatives.remedy(match[1], alternatives.at(type_, parent))
+        where_to = alternatives.elsewhere(type_, parent, match[1])
+        return where_to or alternatives.remedy(match[1], alternatives.at(type_, parent))
     if match := re.fullmatch(r"Invalid enum value '(.*)'", message, re.DOTALL):
         return alternatives.remedy(match[1], alternatives.at(type_, where))
     return ""

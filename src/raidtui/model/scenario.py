@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from raidtui.model import alternatives
 from raidtui.model.convert import Operand, decode
 from raidtui.model.disk import Disk
 from raidtui.model.problem import Problem, ProblemError, fail
@@ -219,6 +220,8 @@ class Catalog(NamedTuple):
     workloads: Mapping[str, type[msgspec.Struct]]
     gone: Mapping[str, tuple[str, str]] = MappingProxyType({})
     """Kinds of layers that people know and that cannot be built any more: why, and what to use instead."""
+    called: Mapping[str, str] = MappingProxyType({})
+    """What people call kinds of layers → what to write instead."""
 
 
 _SPELLING: Final = {
@@ -341,15 +344,19 @@ def _section(
     return found
 
 
-def single(value: Any, place: str, what: str, known: Mapping[str, Any]) -> tuple[str, Any]:
-    """`{"kind": {…}}`: the kind and its options."""
+def single(
+    value: Any, place: str, what: str, known: Mapping[str, Any], called: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, Any]:
+    """`{"kind": {…}}`: the kind and its options. `called`: what people write for kinds → what to write instead."""
     if not isinstance(value, dict) or len(value) != 1:
         raise fail("schema", f"expected an object with one key, the kind of {what}", place=place,
                    remedy=f"Known kinds: {', '.join(sorted(known))}.")  # fmt: skip
     ((kind, options),) = value.items()
     if kind not in known:
-        raise fail("schema", f"{kind[:80]!r} is not a kind of {what}", place=place,
-                   remedy=f"Known kinds: {', '.join(sorted(known))}.")  # fmt: skip
+        remedy = f"Known kinds: {', '.join(sorted(known))}."
+        if meant := called.get(kind.lower()) or " or ".join(alternatives.near(kind, known)):
+            remedy = f"Did you mean {meant}? {remedy}"
+        raise fail("schema", f"{kind[:80]!r} is not a kind of {what}", place=place, remedy=remedy)
     return kind, options
 
 
@@ -362,7 +369,7 @@ def _node(value: Any, place: str, catalog: Catalog, roles: Roles, depth: int) ->
     if depth > MAX_NESTING:
         raise fail("schema", f"layers are nested more than {MAX_NESTING} deep", place=place)
     _refuse_gone(value, place, catalog)
-    kind, options = single(value, place, "layer", catalog.layers)
+    kind, options = single(value, place, "layer", catalog.layers, catalog.called)
     place = f"{place}.{kind}"
     spec = decode(catalog.layers[kind], options, place)
     inputs = {

@@ -15,7 +15,9 @@ from typing import Final, Literal, NamedTuple
 from raidtui.base import proc
 from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
+from raidtui.model import alternatives
 from raidtui.model.problem import Exit, Problem
+from raidtui.stack.zfs.misplaced import CALLED
 from raidtui.stack.zfs.spec import number
 
 Where = Literal["pool", "filesystem", "volume"]
@@ -116,7 +118,7 @@ def check_known(
         found = known.get(name)
         if found is None:
             yield _problem("zpool-property", f"this server's ZFS has no property {name} of a {where}", at,
-                           f"It has: {', '.join(sorted(n for n, k in known.items() if k.settable))}.")  # fmt: skip
+                           _instead(name, sorted(n for n, k in known.items() if k.settable)))  # fmt: skip
         elif not found.settable:
             yield _problem("zpool-property", f"{name} can only be read", at, f"Remove {name}.")
         elif (where == "volume" and not found.of_volumes) or (where == "filesystem" and not found.of_filesystems):
@@ -136,6 +138,12 @@ def _takes(known: Known, largest: int | None) -> str:
     most = min(largest or read_int(MODULE / "parameters" / LARGEST_BLOCK) or _MOST_BYTES, _MOST_BYTES)
     text = str(most) if most % (1 << 20) else f"{most >> 20}M"
     return f"{known.values[: match.start(3)]}{text}, power of 2"
+
+
+def _instead(name: str, settable: list[str]) -> str:
+    if (called := CALLED.get(name)) in settable:
+        return f"Did you mean {called}?"
+    return alternatives.remedy(name, settable)
 
 
 def _feature(name: str, value: str, at: str) -> Iterator[Problem]:

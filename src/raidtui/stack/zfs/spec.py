@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from raidtui.model.convert import Operand
 from raidtui.model.units import Extent, Size
+from raidtui.stack.zfs import misplaced
 from raidtui.stack.zfs.tuning import ZfsTuning
 
 NAME_PATTERN: Final = r"^[a-z][a-z0-9_]{0,62}(@[a-z0-9_.:-]{1,60})?(?!\n)$"
@@ -60,6 +61,10 @@ class Vdev(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     spares: Annotated[int, Meta(ge=0, le=100)] | None = None
     """draid: how many disks' worth of spare space is spread over all of them; none where not given."""
 
+    @staticmethod
+    def elsewhere(key: str) -> str:
+        return misplaced.of_pool(key)
+
     def given(self) -> list[str]:
         """The kinds that are given; exactly one, when it is right."""
         return [kind for kind in KINDS if getattr(self, kind) is not None]
@@ -75,6 +80,10 @@ class Volume(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     properties: Properties = {}
     """Its ZFS properties by their own names, with their own values. `volblocksize` is 16K where not given."""
 
+    @staticmethod
+    def elsewhere(key: str) -> str:
+        return misplaced.of_child(key)
+
 
 class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A filesystem of the pool, mounted for the run alone: a directory whose files are measured."""
@@ -83,6 +92,10 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """What files may fill, or its share of what fits into the pool in records of its `recordsize`. Nothing is reserved."""
     properties: Properties = {}
     """Its ZFS properties by their own names, with their own values. `recordsize` is 128K where not given."""
+
+    @staticmethod
+    def elsewhere(key: str) -> str:
+        return misplaced.of_child(key)
 
 
 class ZpoolSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -118,6 +131,10 @@ class ZpoolSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """Most memory for the ARC while the pool stands, put back afterwards. As the server has it where not given."""
     tuning: ZfsTuning | None = None
     """Kernel settings while the pool stands."""
+
+    @staticmethod
+    def elsewhere(key: str) -> str:
+        return misplaced.of_pool(key)
 
 
 class Group(msgspec.Struct, frozen=True):
