@@ -332,6 +332,17 @@ def test_a_virtual_volume_is_no_larger_than_lvm_and_vdo_count(options: dict[str,
     assert problem.place.endswith(".virtual_size")
 
 
+def test_regions_are_as_large_as_asked_or_refused_with_the_least_that_works() -> None:
+    def regions(**options: Any) -> Any:
+        return plan(spec_of(type="raid1", **options), {"on": 2}, 100 * GIB).build[1].args["volume"]["region_bytes"]
+
+    assert (regions(), regions(region_size="64KiB")) == (2048 * KIB, 64 * KIB)
+    with pytest.raises(ProblemError) as caught:
+        regions(region_size="4KiB")
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.place, problem.remedy) == ("lvm-region-size", "lvm.region_size", "At least 64KiB.")
+
+
 def test_a_device_of_dm_raid_counts_twice_and_what_stands_on_it_once() -> None:
     for options, counted in (
         ({"type": "striped"}, "exactly"),

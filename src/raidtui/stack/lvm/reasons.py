@@ -44,8 +44,8 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "lvm-region-size": (
         "Not a region size",
-        "A region is what one bit of the write-intent bitmap stands for: a power of two, not smaller than a stripe; types "
-        "without redundancy have none.",
+        "A region is what one bit of the write-intent bitmap stands for: a power of two, not smaller than a stripe, and "
+        "large enough that there are at most 2^21 of them; types without redundancy have none.",
         'Write something like "2MiB", or leave region_size out.',
     ),
     "lvm-sectors": (

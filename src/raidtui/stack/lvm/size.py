@@ -122,12 +122,19 @@ def virtual_bytes(wanted: VirtualExtent, of_bytes: int, extent: int, place: str)
 
 
 def region_bytes(spec: LvmSpec, size_bytes: int) -> int | None:
-    """What a bit of the bitmap stands for; None where there is none. Larger for a volume with too many regions."""
+    """What a bit of the bitmap stands for; None where there is none. Larger for a volume with too many regions.
+
+    Raises ProblemError (`lvm-region-size`) where a size was asked for with which there would be too many.
+    """
     if spec.type not in REDUNDANT:
         return None
-    region = spec.region_size.bytes if spec.region_size is not None else DEFAULT_REGION_BYTES
+    asked = spec.region_size
+    region = asked.bytes if asked is not None else DEFAULT_REGION_BYTES
     while size_bytes > region * MOST_REGIONS:
         region *= 2
+    if asked is not None and region != asked.bytes:
+        text = f"{size_text(size_bytes)} have more than {MOST_REGIONS} regions of {asked.text}: a bitmap holds no more"
+        raise fail("lvm-region-size", text, place="lvm.region_size", remedy=f"At least {region >> 10}KiB.", exit=Exit.USAGE)
     return region
 
 
