@@ -110,6 +110,11 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "One layout mentions a role twice, but a disk can be in one place only.",
         "Split the role in two.",
     ),
+    "role-impossible": (
+        "A role that no disk fits",
+        "The conditions of a role contradict each other, or no disk is like that.",
+        "Take one of the conditions out.",
+    ),
     "unknown-name": (
         "Unknown layout or workload",
         "--layout or --workload names something that is not in the scenario.",

@@ -16,10 +16,10 @@ from msgspec import Meta
 
 from raidtui.model import alternatives
 from raidtui.model.convert import Operand, decode
-from raidtui.model.disk import Disk
 from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.roles import Role, Where, read_role
 from raidtui.model.scenario_words import NAME_PATTERN, NAME_WORDS, ROLE_NAME, ROLE_PATTERN, SCHEMA
-from raidtui.model.units import Duration, Size
+from raidtui.model.units import Duration
 
 AMOUNT_PATTERN: Final = r"^(none|(?!0(\.0+)?x)[0-9](\.[0-9]{1,2})?x)(?!\n)$"
 """A multiple of a disk's capacity, below ten."""
@@ -29,52 +29,6 @@ MAX_NESTING: Final = 8
 
 _AMOUNT: Final = 'It is "none", or how often, up to 9.99 times, with an x.'
 Name = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_WORDS)]
-
-
-class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the disks of a role must be like. Everything given must hold."""
-
-    transport: Literal["nvme", "sata", "sas", "scsi", "virtio", "usb"] | None = None
-    """How they are attached."""
-    kind: Literal["nvme", "ssd", "hdd"] | None = None
-    """NVMe, other flash, or rotating disks."""
-    rotational: bool | None = None
-    """Whether they rotate."""
-    min_size: Annotated[Size, Meta(examples=["1TB", "960GB"])] | None = None
-    """Not smaller than this."""
-    max_size: Annotated[Size, Meta(examples=["2TB", "4TB"])] | None = None
-    """Not larger than this."""
-    model: Annotated[str, Meta(max_length=80)] | None = None
-    """Part of the model's name, in any case."""
-    logical_sector: Annotated[Size, Meta(examples=["4096B", "512B"])] | None = None
-    """Size of the sectors that they are addressed in."""
-
-    def mismatch(self, disk: Disk) -> str | None:
-        """Why `disk` is not such a disk, or None when it is."""
-        if self.transport is not None and disk.transport != self.transport:
-            return f"its transport is {disk.transport or 'unknown'}, not {self.transport}"
-        if self.kind is not None and disk.kind != self.kind:
-            return f"it is of kind {disk.kind}, not {self.kind}"
-        if self.rotational is not None and disk.rotational != self.rotational:
-            return "it is rotational" if disk.rotational else "it is not rotational"
-        if self.min_size is not None and disk.size_bytes < self.min_size.bytes:
-            return f"it is smaller than {self.min_size.text}"
-        if self.max_size is not None and disk.size_bytes > self.max_size.bytes:
-            return f"it is larger than {self.max_size.text}"
-        if self.model is not None and self.model.casefold() not in disk.model.casefold():
-            return f"its model is not {self.model!r}"
-        if self.logical_sector is not None and disk.logical_sector_bytes != self.logical_sector.bytes:
-            return f"its logical sectors are {disk.logical_sector_bytes} bytes"
-        return None
-
-
-class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A name that stands for `count` disks which are like `where`."""
-
-    count: Annotated[int, Meta(ge=1, le=1024)]
-    """How many disks."""
-    where: Where = Where()
-    """What each of them must be like."""
 
 
 class Ranking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -274,7 +228,7 @@ def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
 def _read(outline: _Outline, catalog: Catalog, place: str) -> Sketch:
     problems: list[Problem] = []
     roles = _section(
-        outline.roles, f"{place}.roles", 64, problems, lambda v, p: decode(Role, v, p), ROLE_NAME
+        outline.roles, f"{place}.roles", 64, problems, read_role, ROLE_NAME
     )
     named: Roles = {**dict.fromkeys(outline.roles), **roles}
     layouts = _section(
