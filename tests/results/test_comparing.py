@@ -56,6 +56,12 @@ def test_the_baseline_is_the_first_row_with_a_valid_number_or_the_one_named():
     assert named.rows[1].entries[0].of_baseline == 2.0
 
 
+def test_a_row_without_a_number_above_0_is_no_baseline_unless_it_is_asked_for():
+    cells = (cell("a", "w", 0), cell("b", "w", 50))
+    assert compare(result(*cells)).baseline == "b"
+    assert compare(result(*cells), "a").baseline == "a"
+
+
 def test_large_blocks_are_compared_by_throughput_small_ones_by_operations():
     found = compare(result(cell("a", "bulk", 1000, block=1 << 20), cell("a", "w", 1000), loads=("w", "bulk")))
     assert found.workloads == ("w", "bulk")

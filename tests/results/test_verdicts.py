@@ -47,7 +47,7 @@ def test_two_measurements_of_the_same_are_not_told_apart():
     found = entries(comparison, "b")[0]
     assert (found.verdict, entries(comparison, "a")[0].verdict) == ("not told apart", "")
     assert found.share_low < 1 < found.share_high
-    assert any("~" in line for line in table_lines(comparison, 100))
+    assert any("~" in str(line) for line in table_lines(comparison, 100))
 
 
 def test_in_a_campaign_of_identical_layouts_hardly_any_pair_is_called_different():
@@ -64,7 +64,7 @@ def test_in_a_campaign_of_identical_layouts_hardly_any_pair_is_called_different(
 def test_three_rounds_are_too_few_and_that_is_said():
     comparison = compare(result(*rounds("a", 1, count=3), *rounds("b", 2, count=3, factor=0.5)))
     assert entries(comparison, "b")[0].verdict == "too few rounds"
-    shown = "\n".join(table_lines(comparison, 100))
+    shown = "\n".join(map(str, table_lines(comparison, 100)))
     assert "too few rounds" in shown
     assert " %?" in shown
 
@@ -98,9 +98,9 @@ def test_one_layout_measured_twice_in_a_run_gives_the_noise_floor():
     assert comparison.same == (("a", "again"),)
     assert 0.04 < comparison.noise_floors[0] < 0.08
     assert entries(comparison, "b")[0].verdict == "not told apart"  # it differs by less than the same layout did
-    assert any("or apart by no more than the noise floor" in line for line in table_lines(comparison, 100))
+    assert any("or apart by no more than the noise floor" in str(line) for line in table_lines(comparison, 100))
     assert entries(comparison, "again")[0].verdict == "different"  # which is what the pair itself shows
-    assert "noise floor" in "\n".join(table_lines(comparison, 100))
+    assert "noise floor" in "\n".join(map(str, table_lines(comparison, 100)))
 
 
 def test_without_such_a_pair_there_is_no_noise_floor():
@@ -153,6 +153,26 @@ def test_what_was_left_out_is_compared_as_the_kernel_built_it():
         with_layouts(result(*rounds("a", 1), *rounds("b", 2), layouts=built), a=md("raid5"), b=md("raid6"))
     )
     assert facts(comparison, "b") == ["as built: chunk_bytes"]
+
+
+def test_what_was_built_otherwise_is_said_though_one_option_was_meant_to_differ():
+    sides = (("a", 65536, "resync", "none"), ("b", 524288, "bitmap", "internal"))
+    built = [Built(name, 1, "built", read_back={"x": {"chunk_bytes": chunk, "consistency": after, "bitmap": bitmap}})
+             for name, chunk, after, bitmap in sides]  # fmt: skip
+    one = result(*rounds("a", 1), *rounds("b", 2), layouts=built)
+    chunks = compare(with_layouts(one, a=md("raid5", chunk="64KiB"), b=md("raid5", chunk="512KiB")))
+    assert facts(chunks, "b") == ["as built: consistency", "as built: bitmap"]
+    asked = compare(with_layouts(one, a=md("raid5", consistency="resync"), b=md("raid5", consistency="bitmap")))
+    assert facts(asked, "b") == ["as built: chunk_bytes"]  # a bitmap follows from what was asked
+
+
+def test_a_round_that_failed_does_not_hide_what_the_others_were_done_with():
+    one, other = result(*rounds("a", 1)), result(cell("b", "w", 0, reasons=["lost"]), *rounds("b", 2))
+    with_fio = {"fio version": "fio-3.39", "global options": {"direct": "1"}}
+    one = changed(one, cells=tuple(changed(c, report=with_fio) for c in one.cells))
+    buffered = {**with_fio, "global options": {"direct": "0"}}
+    other = changed(other, cells=(other.cells[0], *(changed(c, report=buffered) for c in other.cells[1:])))
+    assert facts(compare_many([one, other]), "b") == ["fio direct"]
 
 
 def test_what_was_tuned_is_compared_as_it_was_read_back():
@@ -281,7 +301,7 @@ def test_the_second_building_is_no_round_of_the_first_but_gives_the_noise_floor(
     assert comparison.same == (("a", "a again"),)
     assert 0.04 < comparison.noise_floors[0] < 0.08
     assert entries(comparison, "b")[0].verdict == "not told apart"  # it differs by less than the same layout did
-    assert any("a and a again, which are the same" in line for line in table_lines(comparison, 200))
+    assert any("a and a again, which are the same" in str(line) for line in table_lines(comparison, 200))
 
 
 def test_a_layout_that_is_told_apart_from_itself_is_said_to_be():

@@ -51,7 +51,7 @@ class _Draft:
 
 
 def compare(result: Result, baseline: str = "") -> Comparison:
-    """The cells of a result as a table. `baseline` is a row's label; by default the first row with a valid number."""
+    """The cells of a result as a table. `baseline` is a row's label; by default the first with a valid number above 0."""
     return compare_many((result,), baseline)
 
 
@@ -74,7 +74,7 @@ def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str])
               for draft in _drafts(number, one, layouts[number - 1], loads[number - 1])]  # fmt: skip
     workloads = tuple(dict.fromkeys(name for names in loads for name in names.values()))
     units = units_of((draft.points for draft in drafts), workloads)
-    table = _Table(extracts, drafts, workloads, units, _reference(drafts, baseline), meant)
+    table = _Table(extracts, drafts, workloads, units, baseline, meant)
     pairs, floors = table.noise()
     return Comparison(workloads, units, tuple(table.rows(pairs, floors)), table.reference.label if table.reference else "",
                       tuple(map(_source, extracts)), (*notes_on(extracts), *split_workloads(loads), *table.told()),
@@ -86,15 +86,15 @@ class _Table:
 
     def __init__(
         self, extracts: Sequence[Extract], drafts: Sequence[_Draft], workloads: tuple[str, ...], units: tuple[Unit, ...],
-        reference: _Draft | None, meant: frozenset[str],
+        baseline: str, meant: frozenset[str],
     ) -> None:  # fmt: skip
         self._extracts, self._drafts = extracts, drafts
         self._places = {name: place for place, name in enumerate(workloads)}
         self._units = dict(zip(workloads, units, strict=True))
         for draft in drafts:
             draft.count(self._units)
-        self.reference = reference
-        self._differences = None if reference is None else Differences(self._side(reference), meant)
+        self.reference = _reference(drafts, baseline)
+        self._differences = None if self.reference is None else Differences(self._side(self.reference), meant)
 
     def noise(self) -> tuple[list[tuple[str, str]], dict[str, float | None]]:
         """What was measured twice in one run, by label, and by workload how far the two were apart."""
@@ -112,7 +112,8 @@ class _Table:
     def told(self) -> Iterator[str]:
         """What must be known of the rows."""
         if self.reference is not None and not any(self.reference.medians.values()):
-            yield f"{self.reference.label} has no valid number above 0: nothing can be said in percent of it"
+            what = " and ".join(dict.fromkeys(self._units.values()))
+            yield f"{self.reference.label} has no valid number above 0 in {what}: nothing can be said in percent of it"
         yield from self._told_from_itself()
 
     def _told_from_itself(self) -> Iterator[str]:
@@ -179,7 +180,12 @@ class _Table:
 
     def _side(self, draft: _Draft) -> Side:
         one = self._extracts[draft.source - 1]
-        return Side(one.facts, one.layouts[draft.layout], {name: points[0].facts for name, points in draft.points.items()})
+        return Side(one.facts, one.layouts[draft.layout], {name: _done_with(of) for name, of in draft.points.items()})
+
+
+def _done_with(points: Sequence[Point]) -> Mapping[str, str]:
+    """Facts of the first cell that counts: one that failed may have no report."""
+    return next((point for point in points if point.valid), points[0]).facts
 
 
 def _drafts(number: int, one: Extract, layouts: Mapping[str, str], loads: Mapping[str, str]) -> Iterator[_Draft]:
@@ -193,10 +199,11 @@ def _drafts(number: int, one: Extract, layouts: Mapping[str, str], loads: Mappin
 
 
 def _reference(drafts: Sequence[_Draft], wanted: str) -> _Draft | None:
-    """The row that was asked for, else the first one with a valid number."""
+    """The row that was asked for, else the first one with a number above 0, else with any valid cell."""
     named = (draft for draft in drafts if wanted and draft.label == wanted)
+    above = (draft for draft in drafts if any(draft.medians.values()))
     valid = (draft for draft in drafts if any(point.valid for points in draft.points.values() for point in points))
-    return next(chain(named, valid), None)
+    return next(chain(named, above, valid), None)
 
 
 def _source(one: Extract) -> Source:

@@ -90,7 +90,7 @@ def _of_layouts(given_here: _Items, given_there: _Items) -> list[Confounder]:
     common = [name for name in layout if name in baseline and layout[name] != baseline[name] and not _is_place(name)]
     given = [name for name in common if not _built(name)]
     if len(given) == 1 and not _is_kind(given[0]) and _given_names(layout) == _given_names(baseline):
-        return []
+        given = []  # that one is what was meant
     # A chunk that was asked for is named once, not again as it was built.
     asked = {leaf(name) for name in layout if not _built(name)}
     built = [name for name in common if _built(name) and not _follows(name, asked)]
@@ -105,10 +105,16 @@ def _given_names(facts: Facts) -> set[str]:
     return {name for name in facts if not _built(name) and not _is_place(name)}
 
 
+_FROM = {"bitmap": "consistency", "consistency": "journal", "journal_mode": "consistency", "stripe_bytes": "stripe_size",
+         "cache_mode": "mode"}  # fmt: skip
+"""What is built because of an option of another name."""
+
+
 def _follows(name: str, asked: set[str]) -> bool:
     """What the kernel says of an option that was asked for, or of what the layout is."""
     option = name.removeprefix(AS_BUILT)
-    return option in asked or option.removesuffix("_bytes") in asked or option in ("layout", "raid_disks", "metadata")
+    names = {option, option.removesuffix("_bytes"), _FROM.get(option, option)}
+    return bool(names & asked) or option in ("layout", "raid_disks", "metadata")
 
 
 def _is_kind(name: str) -> bool:
