@@ -174,6 +174,19 @@ def test_one_kind_of_chart_can_be_had_alone(kind):
     assert FORMATS["svg"].charts(comparison, [kind]).count(b'id="axes_') >= len(panels)
 
 
+def test_more_layouts_than_can_be_told_apart_are_in_panels_of_their_own_and_what_is_not_drawn_is_said():
+    names = [f"l{number}" for number in range(20)]
+    many = compare(result(*(cell(name, "w", 100) for name in names), order=names))
+    assert [panel.title for panel in panels_of(many, ["roofline"])] == [
+        f"Throughput by operation size ({number} of 3)" for number in (1, 2, 3)
+    ]
+    loads = [f"w{number}" for number in range(30)]
+    wide = compare(result(*(cell("a", load, 100) for load in loads), loads=loads))
+    titles = [panel.title for panel in panels_of(wide, ["bars"])]
+    assert titles[23:] == ["w23, IOPS", "Layouts side by side: 6 more are not drawn"]
+    assert b"6 more are not drawn" in FORMATS["html"].write(wide)
+
+
 def test_numbers_without_whole_cells_have_the_charts_that_they_can_have():
     from raidtui.results.extract import extract, slim
 

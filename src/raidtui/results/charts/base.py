@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from raidtui.results.charts.style import Style
 from raidtui.results.comparison import Comparison
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
+MOST_LINES = 8
+"""Layouts in one panel: as many as there are colours and shapes; more cannot be told apart."""
 LEGEND_ROW = 0.19
 """Height of a line of the legend, in inches."""
 
@@ -32,6 +34,16 @@ class Chart(NamedTuple):
     name: str
     title: str
     panels: Callable[[Comparison], list[Panel]]
+
+
+T = TypeVar("T")
+
+
+def in_parts(title: str, items: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:
+    """A panel's items, in several panels where they are many: each with its title, `IOPS by second (2 of 3)`."""
+    parts = [items[start : start + MOST_LINES] for start in range(0, len(items), MOST_LINES)]
+    for number, part in enumerate(parts, 1):
+        yield f"{title} ({number} of {len(parts)})" if len(parts) > 1 else title, part
 
 
 def legend(axes: Axes) -> None:

@@ -6,18 +6,29 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from raidtui.results.charts import bars, heat_map, latency, lines, passes, roofline, rounds
-from raidtui.results.charts.base import Panel
+from raidtui.results.charts.base import Chart, Panel
 from raidtui.results.comparison import Comparison
 
 _ALL = (bars.CHART, rounds.CHART, passes.CHART, latency.CHART, lines.CHART, heat_map.CHART, roofline.CHART)
 CHARTS = MappingProxyType({made.name: made for made in _ALL})
 """By the word that names them on the command line."""
 
-MOST_PANELS = 24
+_MOST_PANELS = 24
 """Of one kind."""
 
 
 def panels_of(comparison: Comparison, names: Sequence[str] = ()) -> list[Panel]:
     """Panels of these kinds, or of all; one that says so where there is nothing to draw."""
-    found = [panel for name in names or CHARTS for panel in CHARTS[name].panels(comparison)[:MOST_PANELS]]
-    return found or [Panel("There is nothing to draw", lambda axes, _: axes.set_axis_off(), 0.6)]
+    found = [panel for name in names or CHARTS for panel in some_of(CHARTS[name], comparison)]
+    return found or [_words("There is nothing to draw")]
+
+
+def some_of(chart: Chart, comparison: Comparison) -> list[Panel]:
+    """The panels of one kind, the first ones where they are very many, and then one that says so."""
+    panels = chart.panels(comparison)
+    left_out = len(panels) - _MOST_PANELS
+    return [*panels[:_MOST_PANELS], _words(f"{chart.title}: {left_out} more are not drawn")] if left_out > 0 else panels
+
+
+def _words(title: str) -> Panel:
+    return Panel(title, lambda axes, _: axes.set_axis_off(), 0.6)

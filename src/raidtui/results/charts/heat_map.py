@@ -12,13 +12,11 @@ from raidtui.results.comparison import Comparison
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST = 24
-"""Panels; the first valid round of each cell is shown."""
 _COLUMN = "util_percent"
 
 
 def panels(comparison: Comparison) -> list[Panel]:
-    """A panel for each layout and workload with series of more than one device."""
+    """A panel for each layout and workload with series of more than one device: the first valid round."""
     found = []
     for row in comparison.rows:
         for index, name in enumerate(comparison.workloads):
@@ -29,7 +27,7 @@ def panels(comparison: Comparison) -> list[Panel]:
                 title = f"{short(row.label, 22)}, {short(name, 24)}"
                 about = f"busy time of {', '.join(_devices(cell))} over {cell.seconds:.0f} s"
                 found.append(Panel(title, _Heat(cell), 0.9 + 0.2 * len(_devices(cell)), about))
-    return found[:_MOST]
+    return found
 
 
 class _Heat:

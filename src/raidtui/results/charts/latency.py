@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from raidtui.results.charts.base import Chart, Panel, legend, legend_height
+from raidtui.results.charts.base import Chart, Panel, in_parts, legend, legend_height
 from raidtui.results.charts.style import Style, short
 from raidtui.results.comparison import Comparison
 from raidtui.results.extract import DIRECTIONS
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _TICKS = (0.5, 0.1, 0.01, 0.001, 0.0001)
 _NAMES = ("p50", "p90", "p99", "p99.9", "p99.99")
-_MOST_LINES = 8
 
 Curve = list[tuple[float, float]]
 """Share of operations that took longer, and how long in µs."""
@@ -34,16 +34,14 @@ def panels(comparison: Comparison) -> list[Panel]:
                 points = [one for one in entry.points if one.valid and direction in one.latency] if entry else []
                 if points and (counts := histogram(points, direction)):
                     curves.append((row.label, _curve(counts)))
-            for start in range(0, len(curves), _MOST_LINES):
-                part = curves[start : start + _MOST_LINES]
+            for title, part in in_parts(f"{short(name, 36)}, latency of {direction}", curves):
                 about = f"latency of {direction} by percentile of {', '.join(short(label) for label, _ in part)}"
-                title = f"{short(name, 36)}, latency of {direction}"
                 found.append(Panel(title, _Percentiles(part), 2.3 + legend_height(len(part)), about))
     return found
 
 
 class _Percentiles:
-    def __init__(self, curves: list[tuple[str, Curve]]) -> None:
+    def __init__(self, curves: Sequence[tuple[str, Curve]]) -> None:
         self._curves = curves
 
     def __call__(self, axes: Axes, style: Style) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from raidtui.results.charts.base import Chart, Panel, by_number, legend_height
+from raidtui.results.charts.base import Chart, Panel, by_number, in_parts, legend_height
 from raidtui.results.charts.style import Style, short
 from raidtui.results.comparison import Comparison, Entry
 from raidtui.results.convergence import pass_rate
@@ -13,8 +14,6 @@ from raidtui.results.rates import again_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_MOST_LINES = 8
 
 
 class Course(NamedTuple):
@@ -33,16 +32,14 @@ def panels(comparison: Comparison) -> list[Panel]:
             course for row in comparison.rows if (entry := row.entries[index]) is not None
             for course in _courses(row.label, entry, unit)
         ]  # fmt: skip
-        for start in range(0, len(courses), _MOST_LINES):
-            part = courses[start : start + _MOST_LINES]
+        for title, part in in_parts(f"{short(name, 40)}, {unit} by pass", courses):
             about = "; ".join(course.label for course in part)
-            title = f"{short(name, 40)}, {unit} by pass"
             found.append(Panel(title, _Passes(part), 2.3 + legend_height(len(part)), about))
     return found
 
 
 class _Passes:
-    def __init__(self, courses: list[Course]) -> None:
+    def __init__(self, courses: Sequence[Course]) -> None:
         self._courses = courses
 
     def __call__(self, axes: Axes, style: Style) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from raidtui.results.charts.base import Chart, Panel, legend, legend_height
+from raidtui.results.charts.base import Chart, Panel, in_parts, legend, legend_height
 from raidtui.results.charts.style import Style, short
 from raidtui.results.comparison import Comparison
 
@@ -22,14 +22,17 @@ class Dot(NamedTuple):
 
 
 def panels(comparison: Comparison) -> list[Panel]:
-    """One panel, where something has both rates."""
+    """One panel, where something has both rates, and more where there are many layouts."""
     dots = _dots(comparison)
     if not dots:
         return []
     roof = _roof(comparison)
-    names = len({dot.row for dot in dots}) + 1
-    about = f"throughput by operation size of {len(dots)} cells" + (" under the roof of the bare disks" if roof else "")
-    return [Panel("Throughput by operation size", _Roofline(comparison, dots, roof), 2.8 + legend_height(names), about)]
+    found = []
+    for title, rows in in_parts("Throughput by operation size", sorted({dot.row for dot in dots})):
+        mine = [dot for dot in dots if dot.row in rows]
+        about = f"throughput by operation size of {len(mine)} cells" + (" under the roof of the bare disks" if roof else "")
+        found.append(Panel(title, _Roofline(comparison, mine, roof), 2.8 + legend_height(len(rows) + 1), about))
+    return found
 
 
 class _Roofline:

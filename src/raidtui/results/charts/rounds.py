@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.model.statistics.steady import WINDOW, window_of
-from raidtui.results.charts.base import Chart, Panel, by_number, legend_height
+from raidtui.results.charts.base import Chart, Panel, by_number, in_parts, legend_height
 from raidtui.results.charts.style import Style, short
 from raidtui.results.comparison import Comparison, Entry
 from raidtui.results.numbers import SCALE, Unit
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LEAST_ROUNDS = 3
-_MOST_LINES = 8
 
 
 class Course(NamedTuple):
@@ -32,16 +32,14 @@ def panels(comparison: Comparison) -> list[Panel]:
     for index, (name, unit) in enumerate(zip(comparison.workloads, comparison.units, strict=True)):
         courses = [_course(row.label, entry, unit) for row in comparison.rows if (entry := row.entries[index]) is not None]
         courses = [course for course in courses if len(course.valid) >= _LEAST_ROUNDS]
-        for start in range(0, len(courses), _MOST_LINES):
-            part = courses[start : start + _MOST_LINES]
+        for title, part in in_parts(f"{short(name, 40)}, {unit} by round", courses):
             about = "; ".join(_words(course) for course in part)
-            title = f"{short(name, 40)}, {unit} by round"
             found.append(Panel(title, _Rounds(part), 2.3 + legend_height(len(part)), about))
     return found
 
 
 class _Rounds:
-    def __init__(self, courses: list[Course]) -> None:
+    def __init__(self, courses: Sequence[Course]) -> None:
         self._courses = courses
 
     def __call__(self, axes: Axes, style: Style) -> None:

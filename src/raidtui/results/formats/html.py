@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from raidtui.base.text import plural
-from raidtui.results.charts.catalog import CHARTS, MOST_PANELS
+from raidtui.results.charts.catalog import CHARTS, some_of
 from raidtui.results.charts.drawing import available, panel_svg
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
@@ -88,7 +88,7 @@ def _charts(comparison: Comparison) -> str:
     found, number = [], 0
     for chart in CHARTS.values():
         drawn = []
-        for panel in chart.panels(comparison)[:MOST_PANELS]:
+        for panel in some_of(chart, comparison):
             number += 1
             drawn.append(f"<figure>{panel_svg(panel, number)}</figure>")
         if drawn:

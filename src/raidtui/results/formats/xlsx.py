@@ -6,7 +6,7 @@ import io
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from raidtui.base.text import clean
+from raidtui.base.text import clean, plural
 from raidtui.model.problem import fail
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
 _MOST_CHARTS = 40
+"""Of workloads; of more, the sheet says how many have none."""
 
 
 def write(comparison: Comparison) -> bytes:
@@ -44,6 +45,8 @@ def write(comparison: Comparison) -> bytes:
     for index in range(len(comparison.workloads[:_MOST_CHARTS]) if comparison.rows else 0):
         chart = _chart(book, overview, comparison, index)
         charts.insert_chart(index // 2 * 21, index % 2 * 10, chart)
+    if left_out := len(comparison.workloads[_MOST_CHARTS:]):
+        charts.write(_MOST_CHARTS // 2 * 21, 0, f"{plural(left_out, 'workload')} more without a chart")
     write_latency(book.add_worksheet("Latency"), comparison, looks.head)
     write_confounders(book.add_worksheet("What else differs"), comparison, looks.head)
     write_results(book.add_worksheet("Results"), comparison, looks.head)

@@ -186,11 +186,17 @@ def anchor(row: int, column: int) -> str:
     return f"cell-{row + 1}-{column + 1}"
 
 
+_PORTRAIT = 7
+"""Columns that a sheet takes upright."""
+
+
 def _table(heads: list[str], rows: list[str], left: frozenset[str] = frozenset(), *, long: bool = True) -> str:
     """`heads` are markup already. Where it may be `long`, a table of many rows scrolls in a window of its own."""
     shown = "".join(f'<th scope="col"{" class=text" if head in left else ""}>{head}</th>' for head in heads)
-    tall = " tall" if long and len(rows) > 40 else ""
-    return (f'<div class="scroll{tall}" tabindex="0"><table class="sortable"><thead><tr>{shown}</tr></thead>'
+    look = (" tall" if long and len(rows) > 40 else "") + (" wide" if len(heads) > _PORTRAIT else "")
+    # On paper nothing can be scrolled: the letters are as small as the number of columns asks for.
+    style = f' style="--columns: {len(heads)}"'
+    return (f'<div class="scroll{look}" tabindex="0"{style}><table class="sortable"><thead><tr>{shown}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table></div>")  # fmt: skip
 
 
