@@ -170,3 +170,11 @@ def test_a_folder_of_results_is_listed_without_keeping_anything_in_it(engine, fi
 def test_nothing_to_compare_is_said(engine):
     said = engine.run("compare")
     assert (said.code, "nothing-given" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["", "sub/", "x" * 300 + ".csv", "file.json/x.csv", "none/x.csv"])
+def test_a_name_that_nothing_can_be_written_to_is_refused(engine, files, tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file.json").write_text("{}")
+    assert main(["compare", files[0], "-o", name]) == 2
+    assert "[output]" in capsys.readouterr().err

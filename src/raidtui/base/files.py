@@ -24,6 +24,14 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
     sync_folder(path.parent)
 
 
+def is_there(name: str) -> bool:
+    """Whether something has this name. What cannot be looked at (no permission, a name too long) is not there."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def sync_folder(path: Path) -> None:
     """Make names created in or removed from a folder durable."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from raidtui.base.files import is_there
 from raidtui.base.text import clean, named
 from raidtui.cli.session import connect
 from raidtui.front.inputs import read_bytes, table_file
@@ -29,7 +30,7 @@ def given_result(args: Namespace, name: str) -> Result:
 
 def kept_file(args: Namespace, name: str) -> Path | None:
     """The file that `name` is, or that holds the run of that name; None for a run that only its server knows."""
-    if Path(name).exists() or not _RUN.fullmatch(name):
+    if is_there(name) or not _RUN.fullmatch(name):
         return Path(name)
     return next(iter(sorted(results_folder().glob(f"*-{name}.result.json"))), None) if not args.on else None
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from raidtui.base.files import is_there
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.problem import ProblemError, fail
 
@@ -31,7 +32,7 @@ def read_bytes(name: str) -> bytes:
 def document(name: str) -> str:
     """The text of a scenario or result: a path, `-` for stdin, or the name of a shipped scenario."""
     path = Path(name)
-    if name != "-" and not path.exists() and _NAME.fullmatch(name):
+    if name != "-" and not is_there(name) and _NAME.fullmatch(name):
         path = _shipped_path(name)
     data = read_bytes(str(path))
     try:
@@ -49,7 +50,7 @@ def shipped() -> Iterator[tuple[str, Path]]:
 
 def table_file(name: str) -> str:
     """`name` itself; or the shipped table of published numbers that it names, where there is no such file."""
-    if name == "-" or Path(name).exists():
+    if name == "-" or is_there(name):
         return name
     folder = shipped_folder("scenarios")
     wanted = Path(name).name.removesuffix(".json")

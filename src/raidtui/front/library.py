@@ -27,10 +27,12 @@ _MOST_READ = 40
 def library(folder: Path | None = None) -> Iterator[Library]:
     """The library of `folder`, or of where results are kept, as its files are now. Raises ProblemError (`file`)."""
     try:
-        of, index = folder or results_folder(), _index_of(folder)
+        index = _index_of(folder)
+        found = _refreshed(folder or results_folder(), index)
     except OSError as error:
-        raise fail("file", f"the results folder cannot be used: {error}") from None
-    with closing(_refreshed(of, index)) as made:
+        raise fail("file", f"the folder of results cannot be used: {error.strerror or error}",
+                   place=str(error.filename or folder or "")) from None  # fmt: skip
+    with closing(found) as made:
         try:
             yield made
         except sqlite3.DatabaseError as error:

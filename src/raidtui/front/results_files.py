@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -19,10 +20,18 @@ def check_output(path: str | None) -> None:
     if path is None:
         return
     target = Path(path)
-    if target.exists() or target.is_symlink():
+    if not path or path.endswith("/"):
+        raise fail("output", "it is not the name of a file", place=path, remedy="Name a file.")
+    try:
+        taken, has_folder = target.exists() or target.is_symlink(), target.parent.is_dir()
+    except OSError as error:
+        raise fail("output", f"it cannot be written: {error.strerror}", place=path, remedy="Choose another name.") from None
+    if taken:
         raise fail("output", "it exists already", place=path, remedy="Choose another name, or remove it first.")
-    if not target.parent.is_dir():
+    if not has_folder:
         raise fail("output", "its folder does not exist", place=path, remedy=f"Create {target.parent} first.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise fail("output", "its folder cannot be written to", place=path, remedy="Choose another folder.")
 
 
 def save(data: bytes, scenario: str, run: str, output: str | None) -> Path:

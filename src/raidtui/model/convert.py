@@ -32,15 +32,18 @@ class Operand:
         return hash(repr(self.raw))
 
 
-def decode(type_: type[T], value: Any, place: str = "$") -> T:
-    """`value` (plain JSON data) as `type_`. Raises ProblemError (code `schema`) naming the place below `place`."""
+def decode(type_: type[T], value: Any, place: str = "$", document: str = "scenario") -> T:
+    """`value` (plain JSON data) as `type_`. Raises ProblemError (code `schema`) naming the place below `place`.
+
+    `document` is what it is part of: `raidtui schema DOCUMENT` is the way out where no better one is known.
+    """
     try:
         return msgspec.convert(value, type_, dec_hook=_from_json)
     except msgspec.ValidationError as error:
         message, where = _split_place(str(error))
         found = patterns.in_words(type_, value, message, where)
         message, remedy = found or (message, _way_out(type_, message, where))
-        remedy = remedy or "`raidtui schema scenario` prints what may stand there."
+        remedy = remedy or f"`raidtui schema {document}` prints what may stand there."
         raise fail("schema", message, place=place + where, remedy=remedy) from None
 
 

@@ -19,7 +19,7 @@ def read_result(data: bytes, name: str = "") -> Result:
     """The result in `data`. Raises ProblemError (`json`, `schema`, `not-a-result`) naming file and place."""
     with named(name):
         value = read_json(data, max_bytes=MAX_RESULT_BYTES)
-        head = decode(_Head, value)
+        head = decode(_Head, value, document="result")
         if head.schema != RESULT_SCHEMA:
             raise fail(
                 "not-a-result",

@@ -199,7 +199,7 @@ class Library:
                         info = entry.stat()
                         if stat.S_ISREG(info.st_mode):
                             yield entry.path, (info.st_mtime_ns, info.st_size, info.st_ino)
-        except OSError:
+        except FileNotFoundError:
             return
 
     def _keep(self, files: Sequence[tuple[str, Stamp]]) -> None:
