@@ -33,13 +33,14 @@ RUNS = RunList(
         RunInfo("20260131-130000-zzzz1234", "md-local", "running", "2026-01-31T13:00:00Z", (), cells_done=7, cells=78),
     ),
 )
+REHEARSAL = made.result(rehearsal=True, complete=False)
 PAGES = {
     "disks": lambda out: disks.show(made.disk_list(), out),
     "doctor": lambda out: doctor.show(CHECKUP, out),
     "plan": lambda out: [print(line, file=out.file) for line in plan_lines(made.plan())],
     "runs": lambda out: runs.show(RUNS, out),
     "show": lambda out: report.show(made.result(), compare(made.result()), out),
-    "rehearsal": lambda out: report.show(made.result(rehearsal=True, complete=False), compare(made.result(), "raid1"), out),
+    "rehearsal": lambda out: report.show(REHEARSAL, compare(REHEARSAL, "raid1"), out),
 }
 
 

@@ -132,7 +132,7 @@ def test_a_cell_that_is_there_twice_is_said_to_be():
 
 def test_a_baseline_without_a_valid_number_is_said_to_be_one():
     found = compare(result(cell("a", "w", 1), cell("b", "w", 2, reasons=["lost"])), "b")
-    assert found.notes == ("b has no valid number above 0: nothing can be said in percent of it",)
+    assert found.notes == ("b has no valid number above 0 in IOPS: nothing can be said in percent of it",)
 
 
 def test_what_makes_results_unlike_each_other_is_said():
@@ -236,13 +236,20 @@ def test_no_name_and_no_reason_breaks_a_format(title, reason):
 def test_wide_letters_and_long_names_keep_columns_in_line():
     long = "L" * 300
     named = [*map(called, ("存储阵列五", "re\u0301sume\u0301", f"{long}1", f"{long}2", "a"))]
-    head, *rows = table_lines(compare_many(named), 120)[:6]
+    head, *rows = map(str, table_lines(compare_many(named), 120)[:6])
     assert {cell_len(line) for line in (head, *rows)} == {cell_len(head)}
     assert cell_len(head) < 120
     assert len({row.split()[0] for row in rows}) == 5
 
 
+def test_names_leave_room_for_numbers_and_are_never_taken_for_marks():
+    wide = compare(result(*(cell(name, "w", 5) for name in ("L" * 50, "[2]", "⚠ mind")), order=("L" * 50, "[2]", "⚠ mind")))
+    table = [line for line in table_lines(wide, 60) if not line.sentence]
+    assert all(cell_len(line.words) <= 60 for line in table)
+    assert [line.words.split()[0] for line in table][2:] == ["[2]", "⚠"]
+
+
 @given(st.integers(20, 200))
 def test_a_table_is_no_wider_than_it_has_to_be(width):
     found = table_lines(compare(two()[0]), width)
-    assert all(len(line) <= max(width, 40) for line in found if not line.startswith(("[", "⚠", "?:", "~:", "noise")))
+    assert all(len(line.words) <= max(width, 40) for line in found if not line.sentence)

@@ -17,9 +17,7 @@ def show_comparison(comparison: Comparison, out: Console, *, about: bool = False
     from rich.text import Text
 
     for line in table_lines(comparison, out.width, about=about):
-        mark, _, words = line.partition(" ")
-        if mark == "⚠" or (mark[:1] == "[" and mark[-1:] == "]"):
-            out.print(indented(words, 0, mark, "yellow" if mark == "⚠" else ""))
+        if line.sentence:
+            out.print(indented(line.words, 0, line.mark, "yellow" if line.mark == "⚠" else ""))
         else:
-            style = "bold" if mark == "LAYOUT" else "dim" if mark == "%" else ""
-            out.print(Text(line, style), no_wrap=True, overflow="ignore", crop=False)
+            out.print(Text(line.words, "bold" if line.head else ""), no_wrap=True, overflow="ignore", crop=False)

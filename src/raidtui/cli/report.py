@@ -28,7 +28,7 @@ _NOT_SHOWN = ("initial_sync", "path", "size_bytes", "sync_seconds")
 
 def show(result: Result, comparison: Comparison, out: Console) -> None:
     """Print all of it."""
-    _summary(result, out)
+    _summary(result, comparison, out)
     _heading("Machine", out)
     for line in _machine_lines(result.machine):
         out.print(indented(line, 2))
@@ -54,17 +54,15 @@ def _heading(words: str, out: Console) -> None:
     out.print(text(words, "bold"))
 
 
-def _summary(result: Result, out: Console) -> None:
+def _summary(result: Result, comparison: Comparison, out: Console) -> None:
     name, title = result.scenario.get("name", ""), result.scenario.get("title", "")
     out.print(text(f"{name}: {title}" if title else name, "bold"))
     if why := result.scenario.get("why"):
         out.print(indented(why, 2))
     ended = f"ended {result.finished}" if result.finished else "not ended"
     out.print(text(f"run {result.run}, began {result.started}, {ended}: {result.outcome or 'no outcome yet'}"))
-    if result.rehearsal:
-        out.print(text("⚠ A REHEARSAL (--quick): good for trying, not for comparing.", "bold yellow"))
-    if not result.complete:
-        out.print(text("⚠ NOT COMPLETE: not every planned cell was measured.", "bold yellow"))
+    for note in comparison.notes:
+        out.print(indented(note, 2, "⚠", "bold yellow"))
     invalid = [cell for cell in result.cells if not cell.valid]
     out.print(text(f"{plural(len(result.cells), 'cell')}, {len(result.cells) - len(invalid)} valid"))
     for problem in result.problems:

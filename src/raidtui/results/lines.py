@@ -158,11 +158,11 @@ def legend_lines(comparison: Comparison) -> list[str]:
         found.append("~: not told apart from the baseline (Mann-Whitney and Welch at 5 %, Holm over all comparisons"
                      f"{', or apart by no more than the noise floor' if floors else ''})")  # fmt: skip
     if TOO_FEW in verdicts:
-        found.append("?: too few rounds to tell a difference from chance: four of each are enough")
+        found.append("?: too few rounds to tell a difference from chance: four of each are enough, none of them 0")
     if any(map(share_interval_text, entries)):
         found.append("[ ]: the share of typical rounds (geometric means) lies there with 95 % confidence")
     if floors:
-        pairs = ", ".join(f"{a} and {b}" for a, b in comparison.same[:4])
+        pairs = named([f"{a} and {b}" for a, b in comparison.same], 4)
         found.append(f"noise floor {', '.join(floors)}: so far apart were {pairs}, which are the same")
     return found
 

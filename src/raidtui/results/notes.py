@@ -69,6 +69,9 @@ def _of(one: Extract) -> Iterator[tuple[str, str]]:
             "WHO is not complete: not every planned cell was measured",
             "WHO are not complete: not every planned cell was measured",
         )
+    if not one.imported and one.points and one.points[0].cell is None:
+        yield _same("of WHO the index's numbers are compared: no percentiles over all rounds, no charts over time; "
+                    "fewer results are read whole")  # fmt: skip
     if not one.imported and len(set(map(_which, one.points))) < len(one.points):
         yield _same("in WHO some cells are there more than once: there were fewer rounds than are counted")
     if one.facts.get("policy order") == "grouped" and any(point.round > 1 for point in one.points):

@@ -23,7 +23,7 @@ def _text(value: Value) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.3f}".rstrip("0").rstrip(".")
+        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) >= 1 else f"{value:.6g}"
     if isinstance(value, int):
         return str(value)
     # A spreadsheet takes what begins with one of these signs for a formula.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
@@ -22,23 +23,37 @@ from raidtui.results.lines import (
 WIDTH = 120
 """Columns where nobody says otherwise."""
 _GAP = "  "
-_LONGEST = 60
-"""Letters of a name; of a longer one both ends are shown."""
+_SHORTEST, _LONGEST = 16, 60
+"""Letters of a name, as the width permits; of a longer one both ends are shown."""
+
+
+class Said(NamedTuple):
+    """A line of the table, or a sentence below it."""
+
+    words: str
+    mark: str = ""
+    """Before a sentence: `⚠`, `[2]`; nothing before others."""
+    head: bool = False
+    sentence: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.mark} {self.words}" if self.mark else self.words
 
 
 def write(comparison: Comparison) -> bytes:
     """The table, 120 columns wide."""
-    return ("\n".join(table_lines(comparison, WIDTH)) + "\n").encode()
+    return "".join(f"{line}\n" for line in table_lines(comparison, WIDTH)).encode()
 
 
-def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> list[str]:
+def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> list[Said]:
     """The table and, below it, why cells are invalid and layouts missing. Long sentences are not wrapped.
 
     `about` adds what is to be known of the results themselves.
     """
     notes = Footnotes()
-    first = ["LAYOUT", *(_name(row.label) for row in comparison.rows)]
-    heads = [f"{_name(name)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
+    longest = max(_SHORTEST, min(_LONGEST, width * 2 // 5))
+    first = ["LAYOUT", *(_name(row.label, longest) for row in comparison.rows)]
+    heads = [f"{_name(name, longest)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
     body = [
         [entry_words(row, index, unit) + notes.marks(row, index) for index, unit in enumerate(comparison.units)]
         for row in comparison.rows
@@ -46,25 +61,26 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     table = [list(column) for column in zip(heads, *body, strict=True)]
     if has_means(comparison):
         table.append(["geomean", *map(geometric_mean_text, comparison.rows)])
-    found: list[str] = []
+    found: list[Said] = []
     for group in _fitting(table, width - max(map(cell_len, first))):
-        found += ["", *_aligned(first, group)] if found else _aligned(first, group)
+        lines = [Said(line, head=not number, sentence=False) for number, line in enumerate(_aligned(first, group))]
+        found += [Said("", sentence=False), *lines] if found else lines
     if not table:
-        found.append("Nothing was measured.")
+        found.append(Said("Nothing was measured."))
     if comparison.baseline and len(comparison.rows) > 1:
-        found.append(f"% of {clean(comparison.baseline)}")
-    found += [clean(line, 4096) for line in legend_lines(comparison)]
-    found += [f"[{number}] {clean(sentence, 4096)}" for sentence, number in notes.numbers.items()]
+        found.append(Said(f"% of {clean(comparison.baseline)}"))
+    found += [Said(clean(line, 4096)) for line in legend_lines(comparison)]
+    found += [Said(clean(sentence, 4096), f"[{number}]") for sentence, number in notes.numbers.items()]
+    told = [*(comparison.notes if about else ()), *confounder_lines(comparison)]
+    found += [Said(clean(line, 4096), "⚠") for line in told]
     if about:
-        found += [f"⚠ {clean(note, 4096)}" for note in comparison.notes]
-        found += [f"⚠ {clean(line, 4096)}" for line in confounder_lines(comparison)]
-        found += [clean(line, 4096) for line in source_lines(comparison)]
+        found += [Said(clean(line, 4096)) for line in source_lines(comparison)]
     return found
 
 
-def _name(name: str) -> str:
+def _name(name: str, longest: int) -> str:
     shown = clean(name)
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST // 2]}…{shown[1 - _LONGEST // 2 :]}"
+    return shown if len(shown) <= longest else f"{shown[: longest // 2]}…{shown[1 - longest // 2 :]}"
 
 
 def _fitting(table: Sequence[list[str]], room: int) -> Iterator[list[list[str]]]:
