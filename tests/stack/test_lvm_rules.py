@@ -195,9 +195,13 @@ def test_any_volume_is_either_refused_with_reasons_or_planned_whole(
     try:
         planned = LAYER.plan(spec, parts, Names("t"), Policy(initial_sync=initial_sync))
     except ProblemError as error:
-        asked = spec.cache is not None and spec.cache.chunk is not None
-        expected = {"lvm-too-small", *(["lvm-cache"] if asked else [])}
-        if {p.code for p in error.problems} <= expected | ({"lvm-region-size"} if spec.region_size is not None else set()):
+        may = {
+            "lvm-too-small": True,
+            "lvm-cache": spec.cache is not None and spec.cache.chunk is not None,
+            "lvm-region-size": spec.region_size is not None,
+            "lvm-vdo": spec.vdo is not None and spec.vdo.slab_size is not None,
+        }
+        if all(may.get(problem.code) for problem in error.problems):
             return
         raise
     assert planned.offers is not None
