@@ -11,6 +11,7 @@ from raidtui.base.text import clean
 from raidtui.model.convert import message_and_place
 from raidtui.model.jsonio import read_json
 from raidtui.model.problem import ProblemError, fail
+from raidtui.model.result import RESULT_SCHEMA
 from raidtui.model.table import LARGEST, MAX_TABLE_BYTES, TABLE_SCHEMA, UNITS_OF, Figure, Table
 from raidtui.results.imports.base import Source
 from raidtui.results.imports.tables import TableReader
@@ -60,7 +61,7 @@ def _unknown(source: Source) -> str:
         value = read_json(source.data.removeprefix(b"\xef\xbb\xbf"), max_bytes=MAX_TABLE_BYTES)
         schema = value.get("schema")
         said = f"is of schema {clean(str(schema), 80)!r}" if schema is not None else "says no schema"
-        return f"it {said}; a table is of {TABLE_SCHEMA!r}"
+        return f"it {said}; a result is of {RESULT_SCHEMA!r}, a table of {TABLE_SCHEMA!r}"
     return "it holds no numbers in a form that is known here"
 
 
