@@ -38,7 +38,6 @@ BLANK = {"do": "blank", "name": "blank"}
 
 SHORT = [
     case("whole", "writeback with every option", **EVERYTHING),
-    case("whole", "writeback before a mirror", MIRROR, PAIR, data_offset="1MiB", block="4KiB", **DIRTY),
     case(
         "killed",
         "killed",
@@ -55,6 +54,7 @@ WHOLE = [
     case("whole", "writearound", mode="writearound", replacement="random", sequential_cutoff="1MiB"),
     case("whole", "none", mode="none", bucket="512KiB", block="4KiB"),
     case("whole", "smallest bucket", bucket="4KiB", block="512B", **DIRTY),
+    case("whole", "before a mirror", MIRROR, PAIR, data_offset="1MiB", block="4KiB", **DIRTY),
     case("whole", "before a striped volume", STRIPED, PAIR, **DIRTY),
     case("whole", "before an aligned raid5", RAID5, {"three": 3, "fast": 1}, data_offset="128KiB", **DIRTY),
     {
@@ -123,7 +123,7 @@ def drive(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
 
 @pytest.fixture(scope="module")
 def short() -> Iterator[tuple[Lab, Seen]]:
-    lab = start_lab("bcache", "3x128M")
+    lab = start_lab("bcache", "2x128M")
     try:
         yield lab, drive(lab, SHORT)
     finally:

@@ -30,15 +30,16 @@ def whole(name: str, disks: int, on: Any = "@data", **options: Any) -> dict[str,
 
 MADE = [
     whole("xfs on raid5", 3, RAID5, type="xfs"),
-    whole("xfs with all options", 1, type="xfs", stripe_unit="256KiB", stripe_width="1MiB", log_size="128MiB",
-          allocation_groups=4, reflink=False, atime="strictatime", discard="online"),
     whole("ext4 without journal", 1, type="ext4", journal=False, block_size="1KiB", discard="online"),
     whole("btrfs raid1", 3, type="btrfs", data="raid1", metadata="raid1c3", compress="zstd", compress_level=5,
           checksum="xxhash", node_size="32KiB", discard="async"),
     whole("f2fs", 1, type="f2fs", overprovision=10, fsync_mode="strict"),
 ]  # fmt: skip
 MORE_MADE = [
+    whole("xfs with all options", 1, type="xfs", stripe_unit="256KiB", stripe_width="1MiB", log_size="128MiB",
+          allocation_groups=4, reflink=False, atime="strictatime", discard="online"),
     whole("xfs", 1, type="xfs"),
+    whole("xfs with blocks larger than a page", 1, type="xfs", block_size="16KiB"),
     whole("xfs without stripes", 2, RAID0, type="xfs", geometry="none", block_size="1KiB"),
     whole("xfs on a striped volume", 3, {"lvm": {"type": "striped", "on": "@data", "stripe_size": "128KiB"}}, type="xfs"),
     whole("ext4 on a volume on raid5", 3, {"lvm": {"on": RAID5}}, type="ext4"),
@@ -137,9 +138,6 @@ def facts(case: dict[str, Any], *wanted: str) -> list[Any]:
 
 def test_geometry_and_options_are_those_that_were_asked_for(seen: Seen) -> None:
     assert facts(seen["xfs on raid5"], *STRIPES) == [64 * KIB, 128 * KIB]
-    assert facts(seen["xfs with all options"], *STRIPES, "log_bytes", "allocation_groups", "reflink") == [
-        256 * KIB, 1024 * KIB, 128 * 1024 * KIB, 4, False,
-    ]  # fmt: skip
     assert facts(seen["ext4 without journal"], "journal", "block_bytes") == [False, KIB]
     assert facts(seen["btrfs raid1"], "data", "metadata", "devices", "checksum", "node_bytes") == [
         "raid1", "raid1c3", 3, "xxhash", 32 * KIB,
@@ -150,9 +148,13 @@ def test_geometry_and_options_are_those_that_were_asked_for(seen: Seen) -> None:
 
 @pytest.mark.slow
 def test_geometry_follows_what_is_below_unless_it_shall_not(more: Seen) -> None:
+    assert facts(more["xfs with all options"], *STRIPES, "log_bytes", "allocation_groups", "reflink") == [
+        256 * KIB, 1024 * KIB, 128 * 1024 * KIB, 4, False,
+    ]  # fmt: skip
     assert facts(more["ext4 on raid5"], *STRIPES) == [64 * KIB, 192 * KIB]
     assert facts(more["xfs on a striped volume"], *STRIPES) == [128 * KIB, 384 * KIB]
     assert facts(more["ext4 on a volume on raid5"], *STRIPES) == [64 * KIB, 128 * KIB]
+    assert facts(more["xfs with blocks larger than a page"], "block_bytes") == [16 * KIB]
     assert facts(more["xfs without stripes"], *STRIPES, "block_bytes") == [0, 0, KIB]
     assert facts(more["ext4 without stripes"], *STRIPES) == [0, 0]
     for name, option in {"ext4 on raid5": "data=writeback", "btrfs": "nodatacow"}.items():
