@@ -58,7 +58,7 @@ BROKEN = {
     "under another name": (RAID1, "mdadm --stop $MD; mdadm --assemble /dev/md99 $A $B"),
 }
 MOMENTS = ["array", 0.2, 0.7, 0.1, 0.3, 0.4, 0.5, 0.9, 1.2]
-"""After so many seconds, or when there is an array."""
+"""After so many seconds, or when there is an array with something in it."""
 EVERYDAY_MOMENTS = 2
 """The first of them."""
 FAULTS = [

@@ -149,14 +149,15 @@ def problem_of(work: Callable[[], object]) -> list[Any]:
 
 
 def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
-    """mdadm dies in the middle of creating: after so many seconds, or as soon as there is an array; an undo each time."""
+    """mdadm dies in the middle of creating: after so many seconds, or when there is an array; an undo each time."""
     seen: list[Any] = []
     for after_s in case["after_s"]:
         create = bench.plan(case).build[0]
         child = subprocess.Popen(create.commands[0], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if after_s == "array":
-            while child.poll() is None and not kernel.all_arrays():
-                time.sleep(0.002)
+            # An empty shell goes with mdadm: it is killed when there is something in it.
+            while child.poll() is None and not any(map(kernel.exists, kernel.all_arrays())):
+                time.sleep(0.001)
         else:
             time.sleep(after_s)
         ended = child.poll()
