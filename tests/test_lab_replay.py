@@ -99,7 +99,7 @@ def test_replay_builds_measures_and_takes_down_every_layout_with_the_commands_of
         "raid10": md("raid10", layout="far2", chunk="64KiB"),
         "raid6": md("raid6", chunk="64KiB"),
     }
-    path = scenario(tmp_path, layouts, {"write": WRITE, "read": READ})
+    path = scenario(tmp_path, layouts, {"write": WRITE, "read": READ}, only={"disks": ["read"]})
     plan = json.loads(raidtui(lab, "plan", path, *consent(lab)[:2], "--json").stdout)
     out = tmp_path / "out.result.json"
     done = raidtui(lab, "replay", path, *consent(lab), "--json", "-o", str(out))
