@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from raidtui.results.imports.cells import NOTHING, Row, read_cell
+from raidtui.results.imports.cells import Row, read_cell
 from raidtui.results.imports.heading import Heading, Role
 from raidtui.results.imports.headings import residual
-from raidtui.results.imports.row_labels import DISKS, cell_of, is_command, measures
+from raidtui.results.imports.row_labels import DISKS, cell_of, is_command, measures, said_in
 from raidtui.results.imports.table_columns import asked, plain
 from raidtui.results.imports.told_by_cells import numbers
 from raidtui.results.labels import read_command, read_label
@@ -40,7 +40,7 @@ _PER_SECOND_OR_TIME: Final = re.compile(
 )
 
 
-def told_by_cells(heading: Heading, index: int, rows: Sequence[Row]) -> Heading:
+def named_by_cells(heading: Heading, index: int, rows: Sequence[Row]) -> Heading:
     """What only the cells tell: a layout called Baseline from names of baselines, `a vs b` in percent from a label."""
     both = _VERSUS.fullmatch(heading.text) if heading.role == "unknown" else None
     if heading.role != "baseline" and both is None:
@@ -93,7 +93,7 @@ def commands(headings: Mapping[int, Heading], rows: Sequence[Row]) -> dict[int, 
     """The headings; cells that are commands are so under any name, and names beside unlike ones are workloads."""
     found = dict(headings)
     for index, heading in headings.items():
-        cells = [cell for row in rows[1:] if (cell := cell_of(row, index)).lower() not in NOTHING]
+        cells = said_in(index, rows)
         if heading.role in ("unknown", "fsync", "ignored") and cells and all(map(is_command, cells)):
             found[index] = heading._replace(role="command")
     names = [i for i, heading in found.items() if heading.role in ("layout", "workload")]
@@ -134,5 +134,5 @@ def telling_apart(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[
 
 
 def _all_numbers(index: int, rows: Sequence[Row]) -> bool:
-    cells = [cell for row in rows[1:] if (cell := cell_of(row, index)).lower() not in NOTHING]
+    cells = said_in(index, rows)
     return bool(cells) and all(read_cell(cell) is not None for cell in cells)

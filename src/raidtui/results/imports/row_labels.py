@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from raidtui.model.table import Asked, Subject
-from raidtui.results.imports.cells import Row
+from raidtui.results.imports.cells import NOTHING, Row
 from raidtui.results.imports.table_columns import Columns, block_bytes_of, whole
 from raidtui.results.imports.tables import Building, stem
 from raidtui.results.labels import read_label
@@ -26,6 +26,11 @@ _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 def cell_of(row: Row, index: int) -> str:
     """Its text; nothing where the row is shorter."""
     return row.cells[index] if index < len(row.cells) else ""
+
+
+def said_in(index: int, rows: Sequence[Row]) -> list[str]:
+    """What a column says, without its heading in the first row and signs for nothing."""
+    return [cell for row in rows[1:] if (cell := cell_of(row, index)).lower() not in NOTHING]
 
 
 def is_command(text: str) -> bool:

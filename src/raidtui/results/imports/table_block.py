@@ -14,21 +14,21 @@ import msgspec
 
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import TIME_UNITS, UNITS_OF
-from raidtui.results.imports.cells import NOTHING, Row, mapped, read_cell
+from raidtui.results.imports.cells import Row, mapped, read_cell
 from raidtui.results.imports.column_roles import (
     commands,
     layouts_settings,
     measured_by_nobody,
+    named_by_cells,
     shares_told_apart,
     telling_apart,
-    told_by_cells,
     typed,
 )
 from raidtui.results.imports.heading import Heading
 from raidtui.results.imports.headings import rate_unit, read_heading, residual
 from raidtui.results.imports.losses import losses
 from raidtui.results.imports.restated import told_again
-from raidtui.results.imports.row_labels import RowLabels, cell_of
+from raidtui.results.imports.row_labels import RowLabels, cell_of, said_in
 from raidtui.results.imports.share_columns import owner_and_baseline, workload_of_share
 from raidtui.results.imports.table_columns import (
     Columns,
@@ -59,15 +59,17 @@ class Block:
         self, making: Building, rows: list[Row], name: str, settings: Mapping[str, str], mapping: Mapping[str, str]
     ) -> None:
         self._making, self._name, self._settings = making, name, settings
+        self._head = f"{name}:{rows[0].line}"
+        """The place of its headings."""
         own = tidy_headings(rows[0].cells)
         self._rows = valid_rows(making, rows, name) if own else rows
         roles = mapped(rows[0].cells, mapping)
-        headings = {i: told_by_cells(read_heading(cell), i, self._rows) for i, cell in enumerate(rows[0].cells)} | own
+        headings = {i: named_by_cells(read_heading(cell), i, self._rows) for i, cell in enumerate(rows[0].cells)} | own
         if not any(heading.role in ("value", "figure") for heading in headings.values()):
             headings |= results_of(headings)
         headings |= {index: by_mapping(role, rows[0].cells[index]) for index, role in roles.items()}
         headings = {index: settled(heading, index, self._rows, making, name) for index, heading in headings.items()}
-        headings = losses(headings, self._rows, making, f"{name}:{rows[0].line}")
+        headings = losses(headings, self._rows, making, self._head)
         headings = shares_told_apart(layouts_settings(typed(commands(headings, self._rows), self._rows)), self._rows)
         if headings[0].role in ("ignored", "unread") and not any(heading.role in _LABELS for heading in headings.values()):
             headings[0] = headings[0]._replace(role="unknown")
@@ -110,7 +112,7 @@ class Block:
         labels = self._columns.of("workload")
         corner = ""
         if not labels and not self._columns.of("layout", "block", "unknown"):
-            raise unreadable(f"{self._name}:{self._rows[0].line}", "no column says what was measured")
+            raise unreadable(self._head, "no column says what was measured")
         unknown = self._columns.of("unknown")
         if not self._columns.of("layout") and not labels and unknown == [0]:
             # A table of one layout: its name stands in the corner, its workloads below it.
@@ -146,14 +148,12 @@ class Block:
         if label := workload_of_share(index, self._columns.headings, names):
             self._put(layout, self._labels.workload(row, [], label), heading, row, index)
         else:
-            place = f"{self._name}:{self._rows[0].line}"
-            self._making.note(f"{place}: nothing says of which workload {heading.text!r} is; it was held against nothing.")
+            self._note_head(f"nothing says of which workload {heading.text!r} is; it was held against nothing.")
 
     def _left_out(self, columns: Sequence[int]) -> dict[int, Heading]:
         """Columns with numbers of which nobody knows what they are."""
         for index in columns:
-            place = f"{self._name}:{self._rows[0].line}"
-            self._making.note(f"{place}: nothing says what {self._rows[0].cells[index]!r} is; it was not read.")
+            self._note_head(f"nothing says what {self._rows[0].cells[index]!r} is; it was not read.")
         return {index: self._columns.headings[index]._replace(role="ignored") for index in columns}
 
     def _note_unread(self, read: Sequence[int]) -> None:
@@ -161,15 +161,18 @@ class Block:
         unknown = (i for i in self._columns.of("unknown") if i not in read and i not in self._labels.layout_columns())
         self._left_out([i for i in unknown if any(read_cell(cell_of(row, i)) for row in self._rows[1:])])
         for index in self._columns.of("unread"):
-            place, text = f"{self._name}:{self._rows[0].line}", self._columns.headings[index].text
-            self._making.note(f"{place}: {text!r} is nothing that is compared here; it was not read.")
+            text = self._columns.headings[index].text
+            self._note_head(f"{text!r} is nothing that is compared here; it was not read.")
+
+    def _note_head(self, sentence: str) -> None:
+        """Something to be known of the headings."""
+        self._making.note(f"{self._head}: {sentence}")
 
     def _note_alike(self, names: Mapping[int, str]) -> None:
         """Columns under one heading, which nothing tells apart."""
         texts = [self._rows[0].cells[i] for i in self._columns.of("figure") if i not in names]
         for text in dict.fromkeys(text for text in texts if texts.count(text) > 1):
-            place = f"{self._name}:{self._rows[0].line}"
-            self._making.note(f"{place}: {texts.count(text)} columns are called {text!r}; nothing says what each is of.")
+            self._note_head(f"{texts.count(text)} columns are called {text!r}; nothing says what each is of.")
 
     def _named_columns(self) -> dict[int, str]:
         """Columns of one metric for several layouts or workloads, or of metrics of unlike workloads: what each is of."""
@@ -246,7 +249,7 @@ class Block:
 
     def _has_words(self, index: int) -> bool:
         """Whether a column says more of its row, and measures nothing."""
-        cells = [cell for row in self._rows[1:] if (cell := cell_of(row, index)).lower() not in NOTHING]
+        cells = said_in(index, self._rows)
         role = self._columns.headings[index].role
         return role in ("unknown", "layout", "workload") and bool(cells) and not any(map(_BEGINS_AS_NUMBER.match, cells))
 
@@ -268,13 +271,12 @@ class Block:
 
     def _share_column(self, row: Row, index: int, heading: Heading, raw: Mapping[int, str], workload: str) -> None:
         """A column of percentages beside columns of numbers: whose it is, and of whose, where there is but one answer."""
-        place = f"{self._name}:{self._rows[0].line}"
         layout, of = owner_and_baseline(index, self._columns.headings, raw, self._rows)
         if not layout:
-            self._making.note(f"{place}: nothing says whose percentages {heading.text!r} are.")
+            self._note_head(f"nothing says whose percentages {heading.text!r} are.")
             return
         if layout not in raw.values():
-            self._making.note(f"{place}: {layout!r} of {heading.text!r} has no numbers here; it was held against nothing.")
+            self._note_head(f"{layout!r} of {heading.text!r} has no numbers here; it was held against nothing.")
         self._put(layout, workload, heading._replace(of=of), row, index)
 
     def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:
