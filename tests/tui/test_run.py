@@ -24,6 +24,7 @@ from raidtui.tui.run.charts import RunCharts
 from raidtui.tui.run.desk import RunDesk
 from raidtui.tui.run.device_table import DevicePane, FilterLine
 from raidtui.tui.run.dialogs import ChooseColumns, ChooseRun, Confirm
+from raidtui.tui.run.lines import Lines
 from raidtui.tui.run.top import top_lines
 from raidtui.tui.widgets.chart import Chart
 
@@ -296,6 +297,32 @@ def test_on_a_small_terminal_there_is_one_pane_at_a_time(stage):
         assert panes(app) == ["steps"]
 
     drive(app, talk, SMALL)
+
+
+def test_the_newest_step_stays_in_view_until_somebody_scrolls_away(stage):
+    app, seq = following(stage)
+
+    async def talk(pilot):
+        await caught_up(pilot, app, seq)
+        steps = app.screen.query_one("#steps", Lines)
+
+        def at_end():
+            return 0 < steps.max_scroll_y == steps.scroll_offset.y
+
+        await until(pilot, at_end)
+        before = steps.size.height
+        await pilot.resize_terminal(200, 48)
+        await until(pilot, lambda: 0 < steps.size.height < before and at_end())
+        steps.focus()
+        await pilot.press("up")
+        await pilot.resize_terminal(200, 44)
+        await drawn(pilot, app)
+        assert not at_end()
+        await pilot.press("pagedown")
+        await pilot.resize_terminal(200, 60)
+        await until(pilot, lambda: steps.size.height == before and at_end())
+
+    drive(app, talk, LARGE)
 
 
 def test_on_a_large_terminal_all_panes_are_there_and_one_can_be_alone(stage):

@@ -60,6 +60,8 @@ Up, down, page up and page down scroll.
     def __init__(self, *, id: str | None = None, classes: str | None = None, tail: bool = False) -> None:
         super().__init__(id=id, classes=classes)
         self._tail = tail
+        self._at_end = True
+        """Until somebody scrolls away: neither more lines nor a smaller terminal end it."""
         self._make: Callable[[int], Sequence[Line]] = lambda width: ()
         self._lines: Sequence[Line] = ()
         self._made_for = 0
@@ -81,7 +83,6 @@ Up, down, page up and page down scroll.
         width = self._room
         if width <= 0:
             return
-        at_end = self.scroll_offset.y >= self.max_scroll_y
         self._lines, self._made_for = self._make(width), width
         size = Size(width, len(self._lines))
         if size != self.virtual_size:
@@ -89,8 +90,9 @@ Up, down, page up and page down scroll.
         dirty = [Region(0, y, width, 1) for y in range(self.size.height) if self._drawn.get(y, "") != self._line(y)]
         if dirty:
             self.refresh(*dirty)
-        if self._tail and at_end and len(self._lines) > self.size.height:
-            self.call_after_refresh(self.scroll_end, animate=False)
+        if self._tail and self._at_end and len(self._lines) > self.size.height:
+            # The scrollbar may not be there yet, without which Textual scrolls only when forced.
+            self.call_after_refresh(self.scroll_end, animate=False, force=True)
 
     def _line(self, y: int) -> str | Cell | None:
         index = self.scroll_offset.y + y
@@ -100,6 +102,11 @@ Up, down, page up and page down scroll.
         """Lines are made for the width."""
         self._remake()
         self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Scrolled to the end, or away from it."""
+        super().watch_scroll_y(old_value, new_value)
+        self._at_end = self.scroll_offset.y >= self.max_scroll_y
 
     def notify_style_update(self) -> None:
         """Another theme."""
