@@ -106,6 +106,13 @@ def test_a_disk_can_be_added_slowed_down_and_replaced_by_a_blank_one(make_lab: M
     assert lab.is_zero(serial)
 
 
+def test_the_only_cpu_of_a_machine_and_its_disks_do_not_miss_each_other(make_lab: MakeLab) -> None:
+    """A command that is missed hangs for 30 s, the kernel's time-out; this load met it within seconds."""
+    lab = make_lab("1x1G", cpus=1)
+    load = "--rw=randrw --bs=4k --direct=1 --ioengine=libaio --iodepth=2 --numjobs=3 --thread --time_based --runtime=8"
+    lab.run(f"fio --name=load --filename=/dev/{lab.kernel_name(lab.serials[0])} {load}", 25)
+
+
 def test_a_disk_that_fails_writes_still_reads(make_lab: MakeLab) -> None:
     lab = make_lab("1x1G")
     [serial] = lab.serials
