@@ -26,6 +26,8 @@ from raidtui.model.problem import ProblemError
 
 STARTED = Path("/tmp/fio-started")
 """There as soon as the first live sample has come."""
+STOP = Path("/tmp/fio-stop")
+"""Whoever makes this file stops the run."""
 
 
 def sectors(devices: list[str]) -> list[int]:
@@ -37,9 +39,18 @@ def sectors(devices: list[str]) -> list[int]:
     return total
 
 
+def stop_when_asked(stop: threading.Event) -> None:
+    while not STOP.exists():
+        time.sleep(0.2)
+    stop.set()
+
+
 def main() -> None:
     asked: dict[str, Any] = json.load(sys.stdin)
-    STARTED.unlink(missing_ok=True)
+    for mark in (STARTED, STOP):
+        mark.unlink(missing_ok=True)
+    stop = threading.Event()
+    threading.Thread(target=stop_when_asked, args=(stop,), daemon=True).start()
     if "patience" in asked:
         fio.PATIENCE_S = asked["patience"]  # type: ignore[misc]
         process.TERM_GRACE_S = 1.0  # type: ignore[misc]
@@ -55,7 +66,7 @@ def main() -> None:
             common: dict[str, Any] = {
                 "folder": Path(folder),
                 "live": lambda sample: STARTED.touch(),
-                "stop": threading.Event(),
+                "stop": stop,
             }
             if "prefill" in asked:
                 reading = {"rw": "read", "bs": "4KiB", "runtime": "1s", "size": f"{asked['prefill']}B"}

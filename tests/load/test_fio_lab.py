@@ -141,6 +141,16 @@ def test_a_device_that_hangs_is_stuck_and_nothing_waits_for_it(lab: Lab, mapped:
     assert answer["seconds"] < 30
 
 
+def test_a_run_that_is_stopped_while_its_device_is_slow_to_answer_is_not_stuck(lab: Lab, mapped: str) -> None:
+    def stop() -> None:
+        lab.run("dmsetup suspend --nolockfs rtfio; touch /tmp/fio-stop; sleep 14; dmsetup resume rtfio")
+
+    options = {"rw": "randwrite", "iodepth": 4, "runtime": "60s"}
+    answer = measure(lab, [mapped], stop, patience=30.0, options=options)
+    assert "refused" not in answer, answer
+    assert "stopped" in said(answer)
+
+
 def test_a_pause_of_the_device_is_seen_and_is_no_error(lab: Lab, mapped: str) -> None:
     def pause() -> None:
         lab.run("dmsetup suspend --nolockfs rtfio; sleep 3; dmsetup resume rtfio")

@@ -17,6 +17,8 @@ from raidtui.load.reasons import REASONS
 from raidtui.model.problem import Exit, fail
 
 TERM_GRACE_S: Final = 15.0
+_IN_KERNEL_S: Final = 60.0
+"""Twice the time after which the kernel gives a disk's command up (30 s by default)."""
 _TICK_S: Final = 0.2
 _MAX_OUTPUT_BYTES: Final = 1 << 20
 
@@ -43,6 +45,17 @@ class Ended(NamedTuple):
             how = f"signal {-self.code}" if self.code < 0 else str(self.code)
             found.append(f"{tool} ended with {how}" + (f": {said}" if said else ""))
         return found
+
+
+def last_word(child: proc.Child, *, asked: bool, stopped: bool) -> int | None:
+    """The exit code of a tool that closed its pipes, or was `asked` to end and did not; None when it cannot be killed.
+
+    Where somebody stopped it, a disk may just be slow to answer: not before the kernel gave it up is it called stuck.
+    """
+    code = child.wait(0.0 if asked else TERM_GRACE_S)
+    if code is None:
+        code = child.end(term_grace_s=1.0, kill_grace_s=_IN_KERNEL_S if stopped else proc.KILL_GRACE_S)
+    return code
 
 
 def follow(
@@ -99,9 +112,7 @@ class _Run:
                     kill_at = time.monotonic() + TERM_GRACE_S
                     if self._child.poll() is None:
                         self._child.signal(signal.SIGTERM)
-        code = self._child.wait(0.0 if kill_at is not None else TERM_GRACE_S)
-        if code is None:
-            code = self._child.end(term_grace_s=1.0)
+        code = last_word(self._child, asked=kill_at is not None, stopped=stopped)
         if code is None:
             text = f"{self._child.argv[0]} (process {self._child.pid}) waits in the kernel and cannot be killed"
             raise fail("stuck", text, place=self._child.argv[0], remedy=REASONS["stuck"][2], exit=Exit.LEFT_BEHIND)

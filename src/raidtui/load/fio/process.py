@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from raidtui.base import proc
 from raidtui.base.text import clean_lines
+from raidtui.load.child import TERM_GRACE_S, last_word
 from raidtui.load.fio.report import Report, read_report
 from raidtui.load.fio.stream import Splitter
 from raidtui.load.fio.verdict import Ended
@@ -23,7 +24,6 @@ from raidtui.model.problem import Exit, fail
 
 # Longer than the kernel's own error handling of one command: its time-out (30 s by default), abort, resets and retries.
 PATIENCE_S: Final = 180.0
-TERM_GRACE_S: Final = 15.0
 _TICK_S: Final = 0.2
 _PIPE_BYTES: Final = 1 << 20
 _MAX_STDERR_BYTES: Final = 64 << 10
@@ -119,9 +119,7 @@ class Process:
 
     def _ended(self) -> Ended:
         # Both pipes are closed, or it was given up: in either case there is nothing more to wait for.
-        code = self._child.wait(0.0 if self._kill_at is not None else TERM_GRACE_S)
-        if code is None:
-            code = self._child.end(term_grace_s=1.0)
+        code = last_word(self._child, asked=self._kill_at is not None, stopped=self._stopped)
         span_s = time.monotonic() - self._began
         if code is None:
             raise fail(
