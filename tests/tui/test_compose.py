@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from asyncio import Future
 from pathlib import Path
 
 import pytest
@@ -497,5 +498,23 @@ def test_without_an_engine_the_draft_can_still_be_seen_changed_and_saved(shop):
         assert "engine" in screen.query_one("#said").render().plain
         await pilot.press("s", "enter")
         await until(pilot, lambda: Path("write-hole.json").exists())
+
+    drive(app, talk, LARGE)
+
+
+def test_before_the_engine_has_said_what_it_can_build_keys_that_need_it_say_so(shop):
+    app = shop.app(BOUND)
+    app.link.call = lambda method, params, result: Future()
+
+    async def talk(pilot):
+        await pilot.press("2")
+        screen = app.screen
+        await until(pilot, lambda: any("raid5-journal" in line for line in lines(screen, "#outline")))
+        await at_line(pilot, screen, "layouts", "raid5")
+        for key in "lwtb":
+            await pilot.press(key)
+            assert app.screen is screen
+            assert "not said yet" in [each.message for each in app._notifications][-1]
+            app.clear_notifications()
 
     drive(app, talk, LARGE)

@@ -173,8 +173,8 @@ class Composer(ModeScreen):
     def _refresh_keys(self) -> None:
         """The keys at the foot are made anew only where what can be done has changed."""
         history, line = self.raidtui.history, self.line
-        now = (line.what if line else "", history.can_undo, history.can_redo, self.kinds is None,
-               bool(self.preview and self.preview.problems))  # fmt: skip
+        wrong = bool(self.preview and self.preview.problems)
+        now = (line.what if line else "", history.can_undo, history.can_redo, wrong)
         if now != self._keys:
             self._keys = now
             self.refresh_bindings()

@@ -78,8 +78,6 @@ class ComposeScreen(Composer):
             "problem": bool(self.preview and self.preview.problems),
             "undo": history.can_undo,
             "redo": history.can_redo,
-            "add_layout": self.kinds is not None,
-            "add_workload": self.kinds is not None,
         }
         return True if allowed.get(action, True) else None
 
@@ -148,12 +146,16 @@ class ComposeScreen(Composer):
         self._below(message.row.path)
 
     def _add_layer(self, title: str, fits: Callable[[Kind], bool], change: Callable[[KindOffer], Change]) -> None:
-        offers = layer_offers(self._known, fits)
+        if (known := self._told()) is None:
+            return
+        offers = layer_offers(known, fits)
         dialog = Pick(title, [offer.entry for offer in offers])
         self._ask(dialog, lambda taken: self._change(lambda: change(offers[taken])))
 
     def action_add_workload(self) -> None:
-        offers = load_offers(self._known)
+        if (known := self._told()) is None:
+            return
+        offers = load_offers(known)
         dialog = Pick("New workload", [load_entry(offer) for offer in offers])
         self._ask(dialog, lambda taken: self._add_load(offers[taken]))
 
@@ -246,9 +248,10 @@ class ComposeScreen(Composer):
 
     # Helpers.
 
-    @property
-    def _known(self) -> Kinds:
-        assert self.kinds is not None
+    def _told(self) -> Kinds | None:
+        """What can be built and measured there; where the engine has not said it yet, that is what is said."""
+        if self.kinds is None:
+            self.notify("The server has not said yet what it can build: a moment, please.", severity="warning", timeout=4)
         return self.kinds
 
     def _ask(self, dialog: Dialog[Answer], then: Callable[[Answer], None]) -> None:
