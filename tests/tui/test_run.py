@@ -325,6 +325,25 @@ def test_the_newest_step_stays_in_view_until_somebody_scrolls_away(stage):
     drive(app, talk, LARGE)
 
 
+def test_a_scrollbar_that_comes_after_the_scrolling_stands_where_the_lines_do(stage):
+    app, seq = following(stage)
+
+    async def talk(pilot):
+        await caught_up(pilot, app, seq)
+        steps = app.screen.query_one("#steps", Lines)
+        steps.show(lambda width: ["a line"])
+        await until(pilot, lambda: not steps.show_vertical_scrollbar)
+        steps.show(lambda width: ["a line"] * 100)
+        steps.scroll_end(animate=False, force=True, immediate=True)
+        assert steps.scroll_y > 0
+        assert not steps.show_vertical_scrollbar
+        await until(pilot, lambda: steps.show_vertical_scrollbar)
+        await drawn(pilot, app)
+        assert steps.vertical_scrollbar.position == steps.scroll_y == steps.max_scroll_y
+
+    drive(app, talk, LARGE)
+
+
 def test_on_a_large_terminal_all_panes_are_there_and_one_can_be_alone(stage):
     app, seq = following(stage)
 

@@ -108,6 +108,11 @@ Up, down, page up and page down scroll.
         super().watch_scroll_y(old_value, new_value)
         self._at_end = self.scroll_offset.y >= self.max_scroll_y
 
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """A scrollbar knows only of what was scrolled since it was there."""
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
+
     def notify_style_update(self) -> None:
         """Another theme."""
         self._styles.clear()
