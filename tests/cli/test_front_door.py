@@ -63,3 +63,23 @@ def test_nobody_reading_is_no_error(engine, words):
     err = child.stderr.read()
     assert child.wait(60) == 141
     assert err == b""
+
+
+@pytest.mark.parametrize("words", [["disks", "--json"], ["disks"], ["explain", "nothing", "--json"]])
+def test_a_full_disk_behind_the_output_is_said_and_no_mistake_of_raidtui(engine, tmp_path, words):
+    engine.answers(disks={"result": made.disk_list()}, explain={"failure": [{"code": "usage", "message": "no"}]})
+    with open("/dev/full", "w") as full:
+        said = subprocess.run([sys.executable, "-m", "raidtui", "--on", "stor1", *words], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=60)  # fmt: skip
+    assert said.returncode == 1
+    assert said.stderr.splitlines() == [
+        "error: the output could not be written: No space left on device",
+        "  → Send it to where there is room. A run that was started goes on: `raidtui runs`.",
+    ]
+    assert not (tmp_path / "state" / "raidtui" / "crashes").exists()
+
+
+def test_closed_streams_are_no_mistake_of_raidtui(engine):
+    engine.answers(disks={"result": made.disk_list()})
+    line = f"exec {sys.executable} -m raidtui --on stor1 disks <&- >&- 2>&-"
+    assert subprocess.run(["/bin/sh", "-c", line], timeout=60, check=False).returncode == 0

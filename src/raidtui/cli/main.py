@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -40,6 +42,9 @@ _MODULES = {"import": "importing"}
 BROKEN_PIPE_EXIT = 141
 """What a shell reports of a command that SIGPIPE ended."""
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a full disk behind standard output says. Of files that raidtui keeps, those that keep them say it."""
+
 _EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable or invalid file · 3 refused,
 nothing was touched · 4 build failed, disks restored · 5 measured, but a cell is invalid · 6 something is left behind:
 recover · 130 cancelled, disks restored"""
@@ -51,6 +56,10 @@ Screens = Callable[[argparse.Namespace], int]
 
 def main(words: Sequence[str], screens: Screens | None = None) -> int:
     """Run `raidtui WORDS…` and return its exit code. Without a command, and for `open`, the screens are opened."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        # Closed by who started it (`>&-`): the next file that is opened must not be taken for it.
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a sign gets an escape, never a traceback.
         if reconfigure := getattr(stream, "reconfigure", None):
@@ -58,10 +67,15 @@ def main(words: Sequence[str], screens: Screens | None = None) -> int:
     try:
         code = _run(words, screens)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Nobody reads any more. The null device takes what Python would still flush at exit.
+    except OSError as error:
+        # The null device takes what Python would still flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE_EXIT
+        if isinstance(error, BrokenPipeError):
+            return BROKEN_PIPE_EXIT
+        with contextlib.suppress(OSError):
+            print(f"error: the output could not be written: {error.strerror}", file=sys.stderr)
+            print("  → Send it to where there is room. A run that was started goes on: `raidtui runs`.", file=sys.stderr)
+        return 1
     return code
 
 
@@ -113,11 +127,11 @@ def _run(words: Sequence[str], screens: Screens | None) -> int:
         from raidtui.cli.words import report
 
         return report(error, as_json=getattr(args, "json", False), explain_on=args.on)
-    except BrokenPipeError:
-        raise
     except KeyboardInterrupt:
         return int(Exit.CANCELLED)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, BrokenPipeError) or (isinstance(error, OSError) and error.errno in NO_ROOM):
+            raise
         from raidtui.cli.bug import report_bug
 
         return report_bug(words)
