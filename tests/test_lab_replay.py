@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 
 from lab_harness import start_lab
+from lab_runs import raidtui, start, start_and_await
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1200)]
@@ -60,37 +59,9 @@ def md(level: str, **options: object) -> dict:
     return {"md": {"level": level, "on": "@data", **options}}
 
 
-def argv(lab: Lab, *words: str) -> list[str]:
-    return [sys.executable, "-m", "raidtui", "--on", f"lab:{lab.name}", *words]
-
-
-def raidtui(lab: Lab, *words: str, timeout_s: float = 400) -> subprocess.CompletedProcess:
-    return subprocess.run(argv(lab, *words), capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
-
-
 def consent(lab: Lab, disks: int = 4) -> list[str]:
     chosen = ",".join(lab.serials[:disks])
     return ["--bind", f"data={chosen}", "--erase", chosen]
-
-
-def start(lab: Lab, *words: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        argv(lab, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
-    )
-
-
-def start_and_await(lab: Lab, action: str, *words: str) -> tuple[subprocess.Popen, str]:
-    """Start a replay and wait until its run, which is returned too, has begun a step with this action."""
-    newest = "ls /var/lib/raidtui/runs 2>/dev/null | tail -1"
-    before = lab.run(newest).text.strip()
-    process = start(lab, *words)
-    begun = f"""grep -q '"kind":"step-started".*"action":"{action}"' /var/lib/raidtui/runs/$run/journal.jsonl"""
-    try:
-        lab.wait_for(f"""run=$({newest}); [ "$run" != '{before}' ] && {begun}""", 400)
-    except TimeoutError as error:
-        process.kill()
-        raise AssertionError(f"{error}\n{process.communicate()}") from error
-    return process, lab.run(newest).text.strip()
 
 
 def test_replay_builds_measures_and_takes_down_every_layout_with_the_commands_of_the_plan(lab: Lab, tmp_path: Path) -> None:
