@@ -119,7 +119,6 @@ BROKEN = {
     "suspended": (STRIPED, "dmsetup suspend $VG-volume"),
     "one label gone": (STRIPED, "dmsetup remove $VG-volume; dd if=/dev/zero of=$A bs=1M count=1 oflag=direct"),
     "metadata gone": (STRIPED, f"{WIPE.format('$A')}; {WIPE.format('$B')}"),
-    "under another name": (STRIPED, "lvm vgchange -an $VG --devices $ALL; lvm vgrename -An $VG other --devices $ALL"),
 }
 CACHE = volume("", 2, fast=1, type="striped", cache={"mode": "writeback"})
 THIN = volume("", 2, type="striped", thin={})
@@ -307,6 +306,7 @@ def test_a_group_of_somebody_else_is_not_touched() -> None:
     assert case["running"] == ["nothing to do", "nothing to do"]
     assert case["still"], "his volume is still there"
     assert (case["shared"][0], case["shared"][2]) == ("lvm-foreign", 6)
+    assert (case["renamed"][0], case["renamed"][2]) == ("lvm-foreign", 6)
     assert case["kept"], "his physical volume is still one"
     check_undone(case)
 

@@ -311,12 +311,15 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     shared = problem_of(lambda: bench.run(planned.teardown[0]))
     sh(f"lvm vgreduce -An {args['name']} {theirs[0]} --devices {theirs[0]},{','.join(paths)}")
     kept = label.read(theirs[0])
+    sh(f"lvm vgrename -An {args['name']} other --devices {','.join(paths)}")
+    renamed = problem_of(lambda: bench.run(planned.teardown[0]))
+    sh(f"lvm vgrename -An other {args['name']} --devices {','.join(paths)}")
     result = undone(bench, {**args, "pvs": [*args["pvs"], {**args["pvs"][0], "ref": f"disk:{list(bench.permits)[-2]}"}]})
     after = label.read(theirs[0])
     for path in theirs:
         sh(f"lvm pvremove {path}; wipefs -a {path}; true")
     return {**result, "taken": active, "running": running, "still": still, "inactive": inactive, "shared": shared,
-            "kept": kept is not None and kept == after, "left": bench.leftovers()}  # fmt: skip
+            "renamed": renamed, "kept": kept is not None and kept == after, "left": bench.leftovers()}  # fmt: skip
 
 
 def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:

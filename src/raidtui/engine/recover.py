@@ -27,6 +27,7 @@ from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.protocol import RecoveredRun
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
+from raidtui.stack.undoing import met_somebody_elses
 
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.5
@@ -57,8 +58,9 @@ def _recover(folder: Path) -> RecoveredRun:
         journal = Journal(folder)
         try:
             journal.append(RecoverStarted(f"pid {os.getpid()}"))
-            done = _Recovery(folder, story).go()
-            journal.append(RecoverFinished(done.exit, done.problems))
+            recovery = _Recovery(folder, story)
+            done = recovery.go()
+            journal.append(RecoverFinished(done.exit, done.problems, tuple(dict.fromkeys(recovery.blanked))))
             return done
         finally:
             journal.close()
@@ -70,7 +72,8 @@ def _recover(folder: Path) -> RecoveredRun:
 def _something_to_do(story: runs.Story) -> bool:
     if story.owed or story.left:
         return True
-    return not story.finished and not (story.recovered and story.recovered.exit == Exit.DONE)
+    restored = story.finished and story.finished.exit not in (Exit.LEFT_BEHIND, Exit.BUG)
+    return not restored and not (story.recovered and story.recovered.exit == Exit.DONE)
 
 
 class _Recovery:
@@ -78,6 +81,8 @@ class _Recovery:
         self.folder = folder
         self.story = story
         self.actions: list[str] = []
+        self.blanked: list[str] = []
+        """Ids of disks that carry nothing of the run any more."""
         self.problems: list[Problem] = []
 
     def go(self) -> RecoveredRun:
@@ -92,6 +97,8 @@ class _Recovery:
             present = self._present(owed)
             if self._blank(present) and not self.problems:
                 break
+            if met_somebody_elses(self.problems):
+                break
             time.sleep(_PAUSE_S * (attempt + 1))
         missing = [p for p in owed if p.id not in {found.id for found in self._present(owed)}]
         self.problems += [
@@ -104,9 +111,12 @@ class _Recovery:
 
     def _undo(self, context: Context) -> None:
         for step in reversed(self.story.made):
+            action = all_actions()[step.action]
+            if met_somebody_elses(self.problems) and action.leaves(step.args):
+                continue  # it may be what somebody else's stands on
             try:
                 with claims.held(self.folder.name, step):
-                    outcome = all_actions()[step.action].undo(context, step.args)
+                    outcome = action.undo(context, step.args)
             except ProblemError as error:
                 self.problems += error.problems
                 continue
@@ -114,9 +124,14 @@ class _Recovery:
                 self.actions.append(f"{step.title}: {outcome.result}")
 
     def _blank(self, present: list[Fingerprint]) -> bool:
-        """Make these disks blank. False, with the problems noted, when one of them could not be."""
+        """Make these disks blank. False, with the problems noted, when one of them could not be.
+
+        None of them is touched where taking away stopped at what is somebody else's: it may lie on any of them.
+        """
         if not present:
             return True
+        if met_somebody_elses(self.problems):
+            return False
         try:
             permits = admit_for_recovery(
                 self.folder.name, present, _signatures(self.story.made), self._surely_ours(present)
@@ -127,10 +142,13 @@ class _Recovery:
         context = self._context({permit.fingerprint.id: permit for permit in permits})
         try:
             self._undo(context)
+            if met_somebody_elses(self.problems):
+                return False
             context.about_to_write([p.id for p in present])
             args = {"disks": [f"disk:{disk}" for disk in sorted(context.permits)]}
             outcome = all_actions()["disks.blank"].do(context, args)
             self.problems += outcome.problems
+            self.blanked += outcome.facts["blank"]
             self.actions += [f"{disk}: made blank ({proof['method']})" for disk, proof in outcome.facts["blank"].items()]
         finally:
             for permit in permits:

@@ -53,6 +53,7 @@ from raidtui.stack import mounts
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Outcome
+from raidtui.stack.undoing import met_somebody_elses
 from raidtui.watch.caches import Caches
 from raidtui.watch.sampler import Sampler
 from raidtui.watch.temperature import Thermometer
@@ -278,9 +279,14 @@ class Runner:
         self._save()
 
     def _take_down(self, steps: list[Step]) -> None:
-        """Run every teardown step, whatever the others do; what could not be undone leaves the run open."""
+        """Run every teardown step, whatever the others do, unless one meets what is somebody else's.
+
+        What could not be undone leaves the run open.
+        """
         self.context.cancelled = threading.Event()
         for step in steps:
+            if met_somebody_elses(self._problems):
+                break  # what is below it stays as it is; recovery puts the tuning back
             try:
                 self._do_twice_if_locked(step)
             except ProblemError as error:
@@ -358,7 +364,8 @@ class Runner:
         return action.do(self.context, step.args)
 
     def _recheck(self, step: Step) -> Outcome:
-        wanted = step.args.get("disks") or list(self._permits)
+        # At the end of the run nothing is owed of a disk that it never wrote to: what is on it by now is not the run's.
+        wanted = step.args.get("disks") or [disk for disk in self._permits if disk in self.context.ever_written]
         if lost := [disk for disk in wanted if disk in self.watchdog.lost]:
             raise fail("disk-lost", f"disk {lost[0]} was lost", place=lost[0], exit=Exit.BUILD_FAILED)
         readmit([self._permits[disk] for disk in wanted])

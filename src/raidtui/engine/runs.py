@@ -136,7 +136,7 @@ def fold(records: Iterator[Record]) -> Story:
         event = record.event
         first = first or record.wall
         if isinstance(event, RunStarted):
-            started = event
+            started, recovered = event, None
             erases = {step.id: step.erases for step in event.plan.steps}
         elif isinstance(event, DisksAdmitted):
             admitted = True
@@ -151,8 +151,9 @@ def fold(records: Iterator[Record]) -> Story:
             undone = step.args.get("uuid") if step and event.outcome in ("undone", "nothing to do") else None
             if undone and not (step and step.creates):
                 left.discard(str(undone))
-            for disk in event.facts.get("blank", ()) if step and step.action == "disks.blank" else ():
-                owed.pop(disk, None)
+            if step and step.action == "disks.blank":
+                for disk in (*event.facts.get("blank", ()), *event.facts.get("unwritten", ())):
+                    owed.pop(disk, None)
         elif isinstance(event, CellDone):
             cells += 1
         elif isinstance(event, Skipped):
@@ -161,6 +162,8 @@ def fold(records: Iterator[Record]) -> Story:
             finished = event
         elif isinstance(event, RecoverFinished):
             recovered = event
+            for disk in event.blanked:
+                owed.pop(disk, None)
             if event.exit == Exit.DONE:
                 left, owed = set(), {}
     return Story(started, admitted, tuple(made), bool(left), tuple(owed), finished, recovered, cells, skipped, first)

@@ -127,6 +127,8 @@ class RecoverStarted(Event, frozen=True, tag="recover-started"):
 class RecoverFinished(Event, frozen=True, tag="recover-finished", omit_defaults=True):
     exit: int
     problems: tuple[Problem, ...] = ()
+    blanked: tuple[str, ...] = ()
+    """Ids of disks that were given back, whatever became of the others."""
 
 
 AnyEvent = (

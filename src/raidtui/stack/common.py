@@ -19,17 +19,19 @@ class BlankDisks(Action):
     """Bring whole disks to zeroes, all at once, and prove it by reading back.
 
     Arguments: `disks` (references), `if_written`: leave out disks that this run did not write to, because then there is
-    nothing of ours on them. Facts: `blank`: the proof by disk id. What could not be made blank is among the problems.
+    nothing of ours on them. Facts: `blank`: the proof by disk id; `unwritten`: the disks left out. What could not be made
+    blank is among the problems.
     """
 
     def do(self, context: Context, args: dict[str, Any]) -> Outcome:
         wanted = [str(ref).removeprefix("disk:") for ref in args["disks"]]
         proven = {disk: context.zero_proof[disk] for disk in wanted if disk in context.zero_proof}
         left = [disk for disk in wanted if disk not in proven and (disk in context.written or not args.get("if_written"))]
+        unwritten = [disk for disk in wanted if disk not in proven and disk not in left]
         if not left:
-            return Outcome("already there" if proven else "nothing to do", {"blank": proven})
+            return Outcome("already there" if proven else "nothing to do", {"blank": proven, "unwritten": unwritten})
         done, problems = _blank(context, left)
-        return Outcome("done", {"blank": {**proven, **done}}, problems=problems)
+        return Outcome("done", {"blank": {**proven, **done}, "unwritten": unwritten}, problems=problems)
 
 
 def _blank(context: Context, disks: Sequence[str]) -> tuple[dict[str, dict[str, Any]], tuple[Problem, ...]]:

@@ -37,6 +37,8 @@ class Context:
         self.zero_proof: dict[str, dict[str, Any]] = {}
         self.written: set[str] = set()
         """Ids of the disks that may carry something of this run."""
+        self.ever_written: set[str] = set()
+        """Ids of the disks that it wrote to, blank again or not."""
 
     def path(self, ref: str) -> str:
         """The device path of `disk:ID` or of a built layer; verified, for a disk, to be the very disk that was admitted."""
@@ -58,6 +60,7 @@ class Context:
         for disk in disks:
             self.zero_proof.pop(disk, None)
             self.written.add(disk)
+            self.ever_written.add(disk)
 
     def stop_if_cancelled(self) -> None:
         """Raise ProblemError (exit 130) when the operator asked to cancel."""

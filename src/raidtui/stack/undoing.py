@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.stack.context import Context
 
 _Device = TypeVar("_Device")
@@ -18,6 +18,11 @@ MAKER_PATIENCE_S: Final = 60.0
 GONE_PATIENCE_S: Final = 60.0
 NODE_PATIENCE_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 2.0
+
+
+def met_somebody_elses(problems: Iterable[Problem]) -> bool:
+    """Whether taking away stopped at what is somebody else's: then nothing below it may be made blank either."""
+    return any(problem.code.endswith("-foreign") for problem in problems)
 
 
 def split_present(

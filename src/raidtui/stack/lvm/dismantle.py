@@ -24,6 +24,8 @@ from raidtui.stack.nodes import users_of
 from raidtui.stack.undoing import await_links, await_makers, is_there, open_for_writing, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
+_NO_METADATA: Final = "[unknown]"
+"""What LVM calls the group of a physical volume that is marked as used, where it finds no metadata."""
 _LOCKS: Final = Path("/run/lock/lvm")
 
 
@@ -73,22 +75,25 @@ def _ours(args: dict[str, Any]) -> list[kernel.Mapping]:
 
 
 def _groups_on(marked: list[Device], args: dict[str, Any]) -> list[str]:
-    """The group on our physical volumes, by the name that it has now.
+    """The group on our physical volumes, where there is one.
 
-    Raises ProblemError (`lvm-foreign`) where somebody added a disk of his to it: its volumes may be his by now.
+    Raises ProblemError: `lvm-foreign` where somebody added a disk of his to it, or where it has another name than the run
+    gave it: its volumes may be his by now; `tool-failed` where LVM does not say.
     """
     if not marked:
         return []
-    try:
-        rows = tool.report("pvs", ("pv_uuid", "vg_name"), [device.path for device in marked])
-    except ProblemError:
-        return []  # what LVM cannot read it cannot share
+    rows = tool.report("pvs", ("pv_uuid", "vg_name"), [device.path for device in marked])
+    groups = {row["vg_name"] for row in rows} - {"", _NO_METADATA}
+    if others := sorted(groups - {args["name"]}):
+        raise fail("lvm-foreign", f"the run's physical volumes are those of another group by now: {others[0]}",
+                   place=args["name"], remedy=f"If nobody needs what is in it: vgremove {others[0]}, then: raidtui recover",
+                   exit=Exit.LEFT_BEHIND)  # fmt: skip
     known = {pv["uuid"] for pv in args["pvs"]}
     if strangers := [row["pv_uuid"] for row in rows if row["vg_name"] and row["pv_uuid"] not in known]:
         raise fail("lvm-foreign", f"the group has a physical volume that is not this run's: {strangers[0]}",
                    place=args["name"], remedy="Take it out (vgreduce), then: raidtui recover",
                    exit=Exit.LEFT_BEHIND)  # fmt: skip
-    return sorted({row["vg_name"] for row in rows} - {""})
+    return sorted(groups)
 
 
 def _deactivate(args: dict[str, Any], marked: list[Device], removed: list[str], commands: list[Argv]) -> None:

@@ -103,8 +103,10 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
         "End that use, then `raidtui recover`. It may be run any number of times.",
     ),
     "lvm-foreign": (
-        "Somebody else's disk in the group",
-        "The group has a physical volume that this run did not make: somebody added it. Nothing was removed.",
-        "Take that physical volume out of the group (vgreduce), then `raidtui recover`.",
+        "The group is somebody else's by now",
+        "The group has a physical volume that this run did not make, or another name than the run gave it: somebody uses "
+        "it. Nothing was removed, and no disk of the run was made blank.",
+        "Take that physical volume out of the group (vgreduce), or remove the group where nobody needs what is in it "
+        "(vgremove), then `raidtui recover`.",
     ),
 }

@@ -1,0 +1,124 @@
+"""What somebody keeps by now on the disks of a run that died, or on disks that it never wrote to, is never taken away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab_harness import start_lab
+from lab_runs import raidtui, start_and_await
+from raidtui.lab.control import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(1200)]
+
+HIS = "head -c 1048576 /dev/zero | tr '\\0' 'h'"
+"""A megabyte that no tool knows for anything."""
+KEPT = f"[ $({HIS} | sha256sum | cut -c1-64) = $(head -c 1048576 %s | sha256sum | cut -c1-64) ]"
+LONG = {"fio": {"rw": "randwrite", "bs": "4KiB", "size": "32MiB", "runtime": "300s"}}
+STRIPED = {"lvm": {"type": "striped", "on": "@data"}}
+RAID1 = {"md": {"level": "raid1", "on": "@data"}}
+ON_MD = {"lvm": {"type": "linear", "on": RAID1}}
+TAKEN_OVER = {
+    "another group on its disks": (STRIPED, "$A,$B", "lvm vgcreate -An data $A $B --devices $A,$B"),
+    "its disk in another group": (
+        STRIPED, "$A,$B", "lvm vgcreate -An data $C --devices $C; lvm vgextend -An data $A --devices $A,$C"
+    ),
+    "another group on its array": (ON_MD, "$M", "lvm vgcreate -An data $M --devices $M"),
+}  # fmt: skip
+"""The run's layout, what its group is on, and what somebody does with that once the group is removed."""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    lab = start_lab("taken", "3x1G")
+    try:
+        yield lab
+    finally:
+        lab.down()
+
+
+def killed(lab: Lab, tmp_path: Path, layout: dict[str, Any], disks: int) -> str:
+    """A run that measures this layout, and is killed with its server's processes. Returns its name."""
+    serials = ",".join(lab.serials[:disks])
+    path = tmp_path / "scenario.json"
+    path.write_text(json.dumps({
+        "schema": "raidtui.scenario/1", "name": "killed", "roles": {"data": {"count": disks}},
+        "layouts": {"one": layout}, "workloads": {"write": LONG}, "policy": {"initial_sync": "skip-if-zeroed"},
+    }))  # fmt: skip
+    words = ("replay", str(path), "--bind", f"data={serials}", "--erase", serials)
+    process, run = start_and_await(lab, "measure", *words)
+    lab.run("pkill -KILL -f '__main__.py runner'; pkill -KILL -x fio; pkill -KILL -f '__main__.py engine'", check=False)
+    process.communicate(timeout=60)
+    lab.wait_for("! pgrep -x fio", 60)
+    return run
+
+
+def in_guest(lab: Lab, script: str) -> None:
+    """As root, with the paths of the disks in A, B and C, and of the run's array in M."""
+    names = zip("ABC", (lab.kernel_name(serial) for serial in lab.serials), strict=True)
+    lab.run("set -e; " + "; ".join(f"{letter}=/dev/{name}" for letter, name in names if name)
+            + "; M=$(ls -d /dev/md/rt* 2>/dev/null | head -1); " + script, 120)  # fmt: skip
+
+
+def recover(lab: Lab, *words: str) -> tuple[int, list[str], str]:
+    """Its exit code, the codes of what it could not do, and everything it printed."""
+    ran = raidtui(lab, "recover", *words, "--json")
+    found = json.loads(ran.stdout)["runs"]
+    return ran.returncode, [problem["code"] for run in found for problem in run.get("problems", ())], ran.stdout
+
+
+@pytest.mark.parametrize("how", TAKEN_OVER)
+def test_a_group_that_somebody_made_of_a_dead_runs_disks_is_not_touched(lab: Lab, tmp_path: Path, how: str) -> None:
+    layout, ours, does = TAKEN_OVER[how]
+    killed(lab, tmp_path, layout, 2)
+    his = "--devices $A,$C" if "$C" in does else f"--devices {ours}"
+    on = ours.partition(",")[0]
+    in_guest(lab, f"vg=$(lvm vgs --noheadings -o vg_name --devices {ours} | tr -d ' '); "
+                  f"lvm vgremove -y $vg --devices {ours}; {does}; lvm lvcreate -An -Wn -n mine -l 1 data {on} {his}; "
+                  f"{HIS} | dd of=/dev/data/mine oflag=direct bs=1M; lvm vgchange -an data {his}")  # fmt: skip
+    code, problems, said = recover(lab)
+    assert (code, problems) == (6, ["lvm-foreign"]), said
+    in_guest(lab, f"lvm vgchange -ay data {his}; {KEPT % '/dev/data/mine'}")
+    in_guest(lab, f"lvm vgremove -y data {his}; blkdiscard -f -z $C")
+    code, problems, said = recover(lab)
+    assert (code, problems) == (0, []), said
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
+def test_a_disk_that_recover_gave_back_is_not_taken_again_for_the_sake_of_another(lab: Lab, tmp_path: Path) -> None:
+    killed(lab, tmp_path, RAID1, 3)
+    lab.unplug(lab.serials[2])
+    code, problems, said = recover(lab)
+    assert (code, problems) == (6, ["disk-missing"]), said
+    assert "made blank" in said
+    in_guest(lab, f"{HIS} | dd of=$A oflag=direct bs=1M")
+    lab.plug(lab.serials[2])
+    code, problems, said = recover(lab)
+    assert (code, problems) == (0, []), said
+    assert lab.is_zero(lab.serials[2])
+    in_guest(lab, f"{KEPT % '$A'}; blkdiscard -f -z $A")
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
+def test_a_disk_that_a_run_never_wrote_to_is_never_taken_for_its_own(lab: Lab, tmp_path: Path) -> None:
+    first, second = lab.serials[:2]
+    path = tmp_path / "scenario.json"
+    path.write_text(json.dumps({
+        "schema": "raidtui.scenario/1", "name": "two", "roles": {"first": {"count": 1}, "second": {"count": 1}},
+        "layouts": {"one": {"disk": {"on": "@first"}}, "two": {"disk": {"on": "@second"}}},
+        "workloads": {"write": {"fio": {**LONG["fio"], "runtime": "10s"}}},
+    }))  # fmt: skip
+    words = ("replay", str(path), "--bind", f"first={first}", "--bind", f"second={second}", "--erase", f"{first},{second}")
+    process, run = start_and_await(lab, "measure", *words)
+    in_guest(lab, f"{HIS} | dd of=$B oflag=direct bs=1M")
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 4, out + err
+    assert "unknown-data" in err
+    assert recover(lab)[0] == 0
+    assert recover(lab, run)[0] == 0
+    in_guest(lab, f"{KEPT % '$B'}; blkdiscard -f -z $B")
+    assert all(lab.is_zero(serial) for serial in lab.serials)
