@@ -6,7 +6,10 @@ import os
 import threading
 from pathlib import Path
 
-from raidtui.engine import runs
+import pytest
+
+from raidtui.engine import launch, runs
+from raidtui.model.problem import ProblemError
 
 
 def test_there_is_one_owner_and_others_learn_who(tmp_path: Path) -> None:
@@ -39,3 +42,15 @@ def test_looking_for_the_owner_never_keeps_one_from_becoming_it(tmp_path: Path) 
         enough.set()
         for one in lookers:
             one.join()
+
+
+def test_a_recovery_is_not_ended_by_cancel(tmp_path: Path) -> None:
+    fd = runs.own(tmp_path, may_be_ended=False)
+    assert fd is not None
+    try:
+        with pytest.raises(ProblemError, match="being recovered"):
+            launch.cancel(tmp_path)
+    finally:
+        os.close(fd)
+    with pytest.raises(ProblemError, match="is not running"):
+        launch.cancel(tmp_path)

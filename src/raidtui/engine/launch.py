@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -69,6 +70,8 @@ def _await_admission(folder: Path) -> None:
             break
         seen_owner |= alive
         time.sleep(0.05)
+    with contextlib.suppress(ProblemError, OSError):
+        cancel(folder)  # late is too late: nobody would know that it writes
     raise fail("runner", f"the runner of {folder.name} did not start", place=str(folder), exit=Exit.BUG,
                remedy=f"See `journalctl -u {unit_name(folder.name)}`, or runner.log in the run's folder.")  # fmt: skip
 
@@ -82,7 +85,10 @@ def _await_end(folder: Path) -> None:
 def cancel(folder: Path) -> None:
     """Ask the runner to stop, tear down and end. Raises ProblemError (`not-running`)."""
     pid = runs.owner(folder)
-    if not pid:
+    if pid == 0:
+        raise fail("not-running", f"run {folder.name} is being recovered: that gives its disks back, and goes on",
+                   remedy=f"raidtui attach {folder.name}", exit=Exit.REFUSED)  # fmt: skip
+    if pid is None:
         raise fail("not-running", f"run {folder.name} is not running", remedy="`raidtui runs` lists the runs.")
     fd = os.pidfd_open(pid)
     try:

@@ -56,6 +56,8 @@ class ExplainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Method(NamedTuple):
     params: Any
     do: Callable[[Any, Stopped], Any]
+    to_the_end: bool = False
+    """Whether it is finished however long it takes when nobody listens any more: zeroing a disk takes hours."""
 
 
 def disks(_: Nothing, __: Stopped) -> DiskList:
@@ -136,7 +138,7 @@ METHODS: Final[dict[str, Method]] = {
     "start": Method(StartRequest, start),
     "follow": Method(FollowRequest, follow_run),
     "cancel": Method(RunRequest, cancel),
-    "recover": Method(RunRequest, recover_runs),
+    "recover": Method(RunRequest, recover_runs, to_the_end=True),
     "runs": Method(Nothing, list_runs),
     "result": Method(RunRequest, result),
     "doctor": Method(Nothing, doctor),

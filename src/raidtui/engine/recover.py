@@ -47,8 +47,11 @@ def recover(run_name: str) -> Iterator[RecoveredRun]:
 
 
 def _recover(folder: Path) -> RecoveredRun:
-    lock = runs.own(folder)
+    lock = runs.own(folder, may_be_ended=False)
     if lock is None:
+        if runs.owner(folder) == 0:
+            raise fail("running", f"run {folder.name} is being recovered already", place=folder.name, exit=Exit.REFUSED,
+                       remedy=f"raidtui attach {folder.name}")  # fmt: skip
         raise fail("running", f"run {folder.name} is still running", place=folder.name, exit=Exit.REFUSED,
                    remedy=f"raidtui cancel {folder.name}")  # fmt: skip
     try:

@@ -90,6 +90,7 @@ class Runner:
         if lock is None:
             raise SystemExit(f"another process works on run {folder.name}")
         self._lock = lock
+        runs.reopen(folder)
         self.folder = folder
         self.plan = runs.plan_of(folder)
         self._cells = {cell.id: cell for cell in self.plan.cells}

@@ -71,8 +71,11 @@ def plan_of(folder: Path) -> Plan:
     return msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=Plan)
 
 
-def own(folder: Path) -> int | None:
-    """Become the one process that works on this run: an open descriptor to keep, or None when another process is."""
+def own(folder: Path, *, may_be_ended: bool = True) -> int | None:
+    """Become the one process that works on this run: an open descriptor to keep, or None when another process is.
+
+    `may_be_ended`: by a signal, after which it takes down what it built.
+    """
     fd = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     while not locked(fd, fcntl.LOCK_EX):
         if not locked(fd, fcntl.LOCK_SH):
@@ -82,12 +85,12 @@ def own(folder: Path) -> int | None:
         fcntl.flock(fd, fcntl.LOCK_UN)
         time.sleep(0.01)
     os.ftruncate(fd, 0)
-    os.pwrite(fd, str(os.getpid()).encode(), 0)
+    os.pwrite(fd, str(os.getpid() if may_be_ended else 0).encode(), 0)
     return fd
 
 
 def owner(folder: Path) -> int | None:
-    """Process id of who works on this run now, or None when nobody does."""
+    """Process id of who works on this run now, 0 where it must not be ended, or None when nobody does."""
     try:
         fd = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -242,6 +245,11 @@ def close(folder: Path) -> None:
     """Note that a run has nothing left to undo, so that its journal need not be read to know it."""
     if state_of(folder, story_of(folder), owned=False) != "interrupted":
         write_atomic(folder / _CLOSED_NAME, b"")
+
+
+def reopen(folder: Path) -> None:
+    """Take that back: a recovery may have come before the runner did, when there was nothing to undo yet."""
+    (folder / _CLOSED_NAME).unlink(missing_ok=True)
 
 
 def discard(folder: Path) -> None:

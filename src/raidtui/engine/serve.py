@@ -9,7 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -28,6 +28,8 @@ from raidtui.model.protocol import (
     Request,
     ResultReply,
 )
+
+_FINISH_S: Final = 120.0
 
 
 def serve() -> int:
@@ -52,7 +54,7 @@ class Server:
     def serve(self) -> int:
         self._send(Hello(PROTOCOL, __version__, socket.gethostname(), os.geteuid() == 0, boot_id()))
         decoder = msgspec.json.Decoder(Request)
-        busy: list[threading.Thread] = []
+        busy: list[tuple[threading.Thread, float | None]] = []
         while line := sys.stdin.buffer.readline(MAX_LINE_BYTES):
             try:
                 request = decoder.decode(line)
@@ -61,11 +63,13 @@ class Server:
                 continue
             thread = threading.Thread(target=self._answer, args=(request,), daemon=True)
             thread.start()
-            busy = [t for t in busy if t.is_alive()] + [thread]
+            method = methods.METHODS.get(request.method)
+            patience_s = None if method is not None and method.to_the_end else _FINISH_S
+            busy = [(other, for_s) for other, for_s in busy if other.is_alive()] + [(thread, patience_s)]
         self._closed.set()
-        for thread in busy:
+        for thread, patience_s in busy:
             # What changes the machine is finished; what only streams sees `_closed`.
-            thread.join(120)
+            thread.join(patience_s)
         return 0
 
     def _answer(self, request: Request) -> None:

@@ -1,0 +1,58 @@
+"""What a journal says of disks and layers that a run may have left something on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from raidtui.engine import runs
+from raidtui.model.event import (
+    AnyEvent,
+    Record,
+    RecoverFinished,
+    RecoverStarted,
+    RunFinished,
+    RunStarted,
+    StepDone,
+    StepStarted,
+)
+from raidtui.model.plan import Created, Options, Plan, Step
+from raidtui.model.result import Machine
+
+ARRAY = Created("md", "rtabc0a", "the-uuid")
+PLAN = Plan(
+    digest="", token="abc", scenario={}, options=Options(), binding={}, cells=(), erases=("A", "B"), seconds=1.0,
+    writes_bytes=None,
+    steps=(
+        Step("s1", "md.create", "", "build", "one", creates=ARRAY, erases=("A", "B")),
+        Step("s2", "disks.blank", "", "teardown", "one", args={"disks": ["disk:A", "disk:B"]}, erases=("A", "B")),
+    ),
+)  # fmt: skip
+BEGAN = RunStarted("run", PLAN, Machine("host", "6.12"), 1, "0")
+CREATES = StepStarted("s1", "", "md.create", creates=ARRAY)
+BLANKS = StepStarted("s2", "", "disks.blank")
+
+
+def story(*events: AnyEvent) -> runs.Story:
+    return runs.fold(Record(number, float(number), "", event) for number, event in enumerate(events, 1))
+
+
+def test_disks_are_owed_from_the_first_step_that_may_write_until_they_are_blank() -> None:
+    assert story(BEGAN).owed == ()
+    assert story(BEGAN, CREATES).owed == ("A", "B")
+    assert story(BEGAN, CREATES, BLANKS, StepDone("s2", "done", 1.0, (), {"blank": {"A": {}}})).owed == ("B",)
+
+
+def test_a_disk_that_was_never_written_to_is_not_owed() -> None:
+    ended = StepDone("s2", "nothing to do", 1.0, (), {"blank": {}, "unwritten": ["A", "B"]})
+    assert story(BEGAN, BLANKS, ended, RunFinished(4, "build failed")).owed == ()
+
+
+def test_what_a_recovery_gave_back_is_not_owed_though_something_else_is() -> None:
+    assert story(BEGAN, CREATES, RecoverStarted(""), RecoverFinished(6, (), ("A",))).owed == ("B",)
+
+
+def test_a_recovery_that_came_before_the_runner_says_nothing_of_what_the_run_leaves(tmp_path: Path) -> None:
+    found = story(RecoverStarted(""), RecoverFinished(0), BEGAN, CREATES)
+    assert found.recovered is None
+    assert found.left
+    assert runs.state_of(tmp_path, found) == "interrupted"
