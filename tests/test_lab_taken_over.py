@@ -89,6 +89,18 @@ def test_a_group_that_somebody_made_of_a_dead_runs_disks_is_not_touched(lab: Lab
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
+def test_a_filesystem_that_somebody_made_on_an_idle_array_is_not_touched(lab: Lab, tmp_path: Path) -> None:
+    killed(lab, tmp_path, RAID1, 2)
+    in_guest(lab, f"mkfs.ext4 -qF -L his $M; mount $M /mnt; {HIS} > /mnt/file; umount /mnt")
+    code, problems, said = recover(lab)
+    assert (code, problems) == (6, ["leftover-foreign"]), said
+    assert "ext4 his" in said
+    in_guest(lab, f"mount $M /mnt; {KEPT % '/mnt/file'}; umount /mnt; wipefs -qa $M")
+    code, problems, said = recover(lab)
+    assert (code, problems) == (0, []), said
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
 def test_a_disk_that_recover_gave_back_is_not_taken_again_for_the_sake_of_another(lab: Lab, tmp_path: Path) -> None:
     killed(lab, tmp_path, RAID1, 3)
     lab.unplug(lab.serials[2])

@@ -187,6 +187,12 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "What was built could not be opened as what it should be, or something else holds it.",
         "Look at dmesg, and at what else may use it (lsof, fuser); then run the cell again (--layout, --workload).",
     ),
+    "leftover-foreign": (
+        "Somebody uses what an interrupted run left",
+        "An array or a volume of the run carries something that the run did not put there. Nothing was taken apart, and no "
+        "disk was made blank.",
+        "Copy what is needed, or wipe it (wipefs -a) where nobody needs it, then run `raidtui recover` again.",
+    ),
     "disk-missing": (
         "A disk of an interrupted run is missing",
         "It may still carry what the run wrote.",

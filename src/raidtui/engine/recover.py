@@ -19,6 +19,7 @@ from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.engine import claims, runs
 from raidtui.engine.journal import Journal
 from raidtui.engine.launch import has_systemd, unit_name
+from raidtui.engine.put_to_use import put_to_use
 from raidtui.gate.admit import admit_for_recovery
 from raidtui.inventory import Signature
 from raidtui.model.disk import Fingerprint
@@ -95,7 +96,7 @@ class _Recovery:
         owed = [prints[disk] for disk in self.story.owed]
         for attempt in range(_TRIES):
             # udev may assemble an array again the moment it was stopped: that is what the other tries are for.
-            self.problems = []
+            self.problems = put_to_use(self._context({}), self.story.made, _signatures(self.story.made))
             self._undo(self._context({}))
             present = self._present(owed)
             if self._blank(present) and not self.problems:

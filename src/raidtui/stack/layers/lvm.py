@@ -147,6 +147,9 @@ class _Group(Action):
     def leaves(self, args: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         return tuple(("LVM2_member", pv["uuid"]) for pv in args["pvs"])
 
+    def members(self, context: Context, args: dict[str, Any]) -> Mapping[str, str]:
+        return health.members(context, args)
+
 
 class _Volume(Action):
     def do(self, context: Context, args: dict[str, Any]) -> Outcome:

@@ -1,0 +1,59 @@
+"""What somebody keeps on a device that a dead run left: an idle array, assembled again by the next start, invites it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from raidtui.gate.admit import same
+from raidtui.inventory import Signature
+from raidtui.inventory.blkid import signatures
+from raidtui.model.event import StepStarted
+from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.stack.blockdev import bounded
+from raidtui.stack.catalog import all_actions
+from raidtui.stack.context import Context
+
+_READ_TIMEOUT_S = 90.0
+"""Longer than the kernel's own error handling of a bad disk."""
+
+
+def put_to_use(context: Context, made: Iterable[StepStarted], ours: list[Signature]) -> list[Problem]:
+    """One problem (`leftover-foreign`) for each device of these steps that carries what the run did not put there.
+
+    Known by a signature with a UUID or a label that is not among `ours`. What cannot be read says nothing, nor does content
+    that no tool knows.
+    """
+    problems = []
+    for name in dict.fromkeys(_devices(context, made)):
+        try:
+            found = bounded(partial(_signatures_on, name), _READ_TIMEOUT_S, f"reading /dev/{name}")
+        except (OSError, ProblemError):
+            continue
+        theirs = [one for one in found if (one.uuid or one.label) and not any(same(one, own) for own in ours)]
+        if theirs:
+            what = f"{theirs[0].type} {theirs[0].label or theirs[0].uuid}"
+            problems.append(
+                Problem("leftover-foreign", f"/dev/{name} carries {what}, which the run did not put there", f"/dev/{name}",
+                        f"If nobody needs it: wipefs -a /dev/{name}, then: raidtui recover", int(Exit.LEFT_BEHIND))
+            )  # fmt: skip
+    return problems
+
+
+def _devices(context: Context, made: Iterable[StepStarted]) -> Iterator[str]:
+    """Kernel names of what these steps made, where it is there."""
+    for step in made:
+        try:
+            members = all_actions()[step.action].members(context, step.args)
+        except ProblemError:
+            continue
+        yield from (name for name, role in members.items() if role == "target")
+
+
+def _signatures_on(name: str) -> tuple[Signature, ...]:
+    fd = os.open(f"/dev/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        return signatures(fd, 0, os.lseek(fd, 0, os.SEEK_END), name)
+    finally:
+        os.close(fd)
