@@ -116,6 +116,22 @@ def test_a_disk_that_recover_gave_back_is_not_taken_again_for_the_sake_of_anothe
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
+def test_a_disk_that_is_gone_for_good_can_be_given_up(lab: Lab, tmp_path: Path) -> None:
+    run = killed(lab, tmp_path, RAID1, 3)
+    gone = lab.serials[2]
+    lab.unplug(gone)
+    assert recover(lab)[:2] == (6, ["disk-missing"])
+    wrong = raidtui(lab, "recover", run, "--without", lab.serials[0])
+    assert wrong.returncode == 2, wrong.stderr
+    assert f"It left something on: {gone}" in wrong.stderr
+    code, problems, said = recover(lab, run, "--without", gone)
+    assert (code, problems) == (0, []), said
+    lab.plug(gone)
+    assert recover(lab)[2].count('"run":') == 0
+    in_guest(lab, "mdadm --stop --scan; udevadm settle; mdadm --zero-superblock $C; blkdiscard -f -z $C")
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
 def test_a_disk_that_a_run_never_wrote_to_is_never_taken_for_its_own(lab: Lab, tmp_path: Path) -> None:
     first, second = lab.serials[:2]
     path = tmp_path / "scenario.json"

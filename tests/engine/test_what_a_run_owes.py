@@ -51,6 +51,11 @@ def test_what_a_recovery_gave_back_is_not_owed_though_something_else_is() -> Non
     assert story(BEGAN, CREATES, RecoverStarted(""), RecoverFinished(6, (), ("A",))).owed == ("B",)
 
 
+def test_a_disk_that_was_given_up_is_not_owed_and_what_was_put_back_is_not_left() -> None:
+    found = story(BEGAN, CREATES, RecoverFinished(6, (), ("A",), ("B",), (ARRAY.uuid,)))
+    assert (found.owed, found.left) == ((), ())
+
+
 def test_a_recovery_that_came_before_the_runner_says_nothing_of_what_the_run_leaves(tmp_path: Path) -> None:
     found = story(RecoverStarted(""), RecoverFinished(0), BEGAN, CREATES)
     assert found.recovered is None

@@ -16,13 +16,16 @@ from raidtui.model.protocol import Recovered
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run_id", nargs="?", default="", metavar="RUN", help="default: every interrupted run")
+    parser.add_argument("--without", metavar="DISK,…", default="",
+                        help="leave these disks of RUN as they are: gone for good, or somebody else's by now")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def run(args: Namespace) -> int:
     """Print what was undone; exits 6 while something is still left."""
+    without = [disk.strip() for disk in args.without.split(",") if disk.strip()]
     with connect(args) as engine:
-        found: Recovered = engine.call("recover", {"run": args.run_id}, Recovered)
+        found: Recovered = engine.call("recover", {"run": args.run_id, "without": without}, Recovered)
     if args.json:
         print_json(plain(found))
     else:

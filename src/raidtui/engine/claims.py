@@ -60,6 +60,7 @@ def held(run: str, step: StepStarted) -> Iterator[None]:
 
 def _left_by_others(run: str, claims: set[str]) -> Iterator[Problem]:
     for name, story in runs.interrupted():
-        for claim in claims.intersection(claims_of(story.made)) if name != run else ():
+        still = [step for step in story.made if step.creates and step.creates.uuid in story.left]
+        for claim in claims.intersection(claims_of(still)) if name != run else ():
             yield Problem("claim-left", f"run {name} was interrupted while it had changed them", claim,
                           f"raidtui recover {name}", int(Exit.REFUSED))  # fmt: skip

@@ -187,6 +187,11 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "What was built could not be opened as what it should be, or something else holds it.",
         "Look at dmesg, and at what else may use it (lsof, fuser); then run the cell again (--layout, --workload).",
     ),
+    "not-owed": (
+        "The run left nothing on that disk",
+        "Only a disk that an interrupted run may have left something on can be left out of its recovery.",
+        "Name the run, and one of the disks that `raidtui recover RUN` could not give back.",
+    ),
     "leftover-foreign": (
         "Somebody uses what an interrupted run left",
         "An array or a volume of the run carries something that the run did not put there. Nothing was taken apart, and no "
@@ -196,7 +201,7 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
     "disk-missing": (
         "A disk of an interrupted run is missing",
         "It may still carry what the run wrote.",
-        "Plug it in and run `raidtui recover` again.",
+        "Plug it in and run `raidtui recover` again. If it is gone for good: `raidtui recover RUN --without DISK`.",
     ),
     "run-interrupted": (
         "The runner is gone",

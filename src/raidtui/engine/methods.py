@@ -31,6 +31,7 @@ from raidtui.model.protocol import (
     FollowRequest,
     PlanRequest,
     Recovered,
+    RecoverRequest,
     RunInfo,
     RunList,
     RunRequest,
@@ -112,9 +113,9 @@ def cancel(request: RunRequest, _: Stopped) -> RunInfo:
     return runs.info(folder)
 
 
-def recover_runs(request: RunRequest, _: Stopped) -> Recovered:
+def recover_runs(request: RecoverRequest, _: Stopped) -> Recovered:
     _need_root()
-    return Recovered(tuple(recover(request.run)))
+    return Recovered(tuple(recover(request.run, request.without)))
 
 
 def list_runs(_: Nothing, __: Stopped) -> RunList:
@@ -138,7 +139,7 @@ METHODS: Final[dict[str, Method]] = {
     "start": Method(StartRequest, start),
     "follow": Method(FollowRequest, follow_run),
     "cancel": Method(RunRequest, cancel),
-    "recover": Method(RunRequest, recover_runs, to_the_end=True),
+    "recover": Method(RecoverRequest, recover_runs, to_the_end=True),
     "runs": Method(Nothing, list_runs),
     "result": Method(RunRequest, result),
     "doctor": Method(Nothing, doctor),

@@ -10,9 +10,11 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from raidtui import inventory
 from raidtui.base.proc import ToolError, find_tool, run
@@ -35,11 +37,17 @@ _PAUSE_S: Final = 0.5
 _LEFTOVER_GRACE_S: Final = 5.0
 
 
-def recover(run_name: str) -> Iterator[RecoveredRun]:
-    """Recover one run, or (empty name) every run that left something. Raises ProblemError for a run that still runs."""
+def recover(run_name: str, without: Collection[str] = ()) -> Iterator[RecoveredRun]:
+    """Recover one run, or (empty name) every run that left something.
+
+    `without`: ids of disks of the named run that are not looked for, nor written to, any more.
+    Raises ProblemError: `running` for a run that still runs; `not-owed` for disks that the named run does not owe.
+    """
     if run_name:
-        yield _recover(runs.folder_of(run_name))
+        yield _recover(runs.folder_of(run_name), without)
         return
+    if without:
+        raise fail("not-owed", "disks are left out of one run: name it", remedy="raidtui recover RUN --without DISK")
     for folder in runs.all_folders():
         story = runs.story_of(folder)
         state = runs.state_of(folder, story)
@@ -47,7 +55,7 @@ def recover(run_name: str) -> Iterator[RecoveredRun]:
             yield _recover(folder)
 
 
-def _recover(folder: Path) -> RecoveredRun:
+def _recover(folder: Path, without: Collection[str] = ()) -> RecoveredRun:
     lock = runs.own(folder, may_be_ended=False)
     if lock is None:
         if runs.owner(folder) == 0:
@@ -57,14 +65,19 @@ def _recover(folder: Path) -> RecoveredRun:
                    remedy=f"raidtui cancel {folder.name}")  # fmt: skip
     try:
         story = runs.story_of(folder)
+        if unknown := sorted(set(without) - set(story.owed)):
+            raise fail("not-owed", f"run {folder.name} left nothing on disk {unknown[0]}", place=unknown[0],
+                       remedy="It left something on: " + (", ".join(story.owed) or "no disk"))  # fmt: skip
         if not _something_to_do(story):
+            runs.close(folder)
             return RecoveredRun(folder.name, 0)
         journal = Journal(folder)
         try:
             journal.append(RecoverStarted(f"pid {os.getpid()}"))
-            recovery = _Recovery(folder, story)
+            recovery = _Recovery(folder, story, without)
             done = recovery.go()
-            journal.append(RecoverFinished(done.exit, done.problems, tuple(dict.fromkeys(recovery.blanked))))
+            blanked, undone = tuple(dict.fromkeys(recovery.blanked)), tuple(sorted(recovery.undone))
+            journal.append(RecoverFinished(done.exit, done.problems, blanked, tuple(without), undone))
             return done
         finally:
             journal.close()
@@ -81,19 +94,22 @@ def _something_to_do(story: runs.Story) -> bool:
 
 
 class _Recovery:
-    def __init__(self, folder: Path, story: runs.Story) -> None:
+    def __init__(self, folder: Path, story: runs.Story, without: Collection[str] = ()) -> None:
         self.folder = folder
         self.story = story
+        self.without = without
         self.actions: list[str] = []
         self.blanked: list[str] = []
         """Ids of disks that carry nothing of the run any more."""
+        self.undone: set[str] = set()
+        """UUIDs of what is gone or put back."""
         self.problems: list[Problem] = []
 
     def go(self) -> RecoveredRun:
         """Stop what runs, undo what was made, make the disks blank. Exit 0, or 6 with what is still left."""
         _end_leftovers(self.folder)
         prints = {p.id: p for role in runs.plan_of(self.folder).binding.values() for p in role}
-        owed = [prints[disk] for disk in self.story.owed]
+        owed = [prints[disk] for disk in self.story.owed if disk not in self.without]
         for attempt in range(_TRIES):
             # udev may assemble an array again the moment it was stopped: that is what the other tries are for.
             self.problems = put_to_use(self._context({}), self.story.made, _signatures(self.story.made))
@@ -107,7 +123,8 @@ class _Recovery:
         missing = [p for p in owed if p.id not in {found.id for found in self._present(owed)}]
         self.problems += [
             Problem("disk-missing", f"disk {p.id} is not here; it may carry data of run {self.folder.name}", p.id,
-                    "Plug it in and recover again.", exit=int(Exit.LEFT_BEHIND))
+                    f"Plug it in and recover again. If it is gone for good: {self._leaving_out(p.id)}",
+                    exit=int(Exit.LEFT_BEHIND))
             for p in missing
         ]  # fmt: skip
         code = Exit.LEFT_BEHIND if self.problems else Exit.DONE
@@ -123,7 +140,9 @@ class _Recovery:
                     outcome = action.undo(context, step.args)
             except ProblemError as error:
                 self.problems += error.problems
+                self.undone -= {step.creates.uuid} if step.creates else set()
                 continue
+            self.undone |= {step.creates.uuid} if step.creates else set()
             if outcome.result not in ("nothing to do", "already there"):
                 self.actions.append(f"{step.title}: {outcome.result}")
 
@@ -141,7 +160,7 @@ class _Recovery:
                 self.folder.name, present, _signatures(self.story.made), self._surely_ours(present)
             )
         except ProblemError as error:
-            self.problems += error.problems
+            self.problems += [self._with_way_out(problem) for problem in error.problems]
             return False
         context = self._context({permit.fingerprint.id: permit for permit in permits})
         try:
@@ -158,6 +177,16 @@ class _Recovery:
             for permit in permits:
                 permit.close()
         return not self.problems
+
+    def _with_way_out(self, problem: Problem) -> Problem:
+        """What speaks against writing to a disk may stay so, when somebody else has it by now."""
+        if problem.place not in self.story.owed:
+            return problem
+        text = f"If the disk is somebody else's by now: {self._leaving_out(problem.place)}"
+        return replace(problem, remedy=f"{problem.remedy}. {text}" if problem.remedy else text)
+
+    def _leaving_out(self, disk: str) -> str:
+        return f"raidtui recover {self.folder.name} --without {disk}"
 
     def _surely_ours(self, present: list[Fingerprint]) -> list[str]:
         """Disks whose nameless data must be this run's: they never left since it wrote to them.

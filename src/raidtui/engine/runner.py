@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -47,7 +46,7 @@ from raidtui.model.frame import Frame
 from raidtui.model.mark import Mark, mark_of, of_weight
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Step
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
 from raidtui.model.result import Cell, marked
 from raidtui.stack import mounts
 from raidtui.stack.catalog import all_actions
@@ -90,7 +89,6 @@ class Runner:
         if lock is None:
             raise SystemExit(f"another process works on run {folder.name}")
         self._lock = lock
-        runs.reopen(folder)
         self.folder = folder
         self.plan = runs.plan_of(folder)
         self._cells = {cell.id: cell for cell in self.plan.cells}
@@ -117,8 +115,7 @@ class Runner:
                 self._execute()
             outcome = self._exit()
         except BaseException as error:  # the boundary of the process: journaled, then shown to whoever follows
-            text = "".join(traceback.format_exception(error))
-            self._problems.append(Problem("bug", f"{type(error).__name__}: {error}", remedy=text[-4000:]))
+            self._problems.append(bug(error))
             raise
         finally:
             self._emit_if_possible(RunFinished(int(outcome), _OUTCOMES[outcome], tuple(self._problems)))
@@ -280,10 +277,7 @@ class Runner:
         self._save()
 
     def _take_down(self, steps: list[Step]) -> None:
-        """Run every teardown step, whatever the others do, unless one meets what is somebody else's.
-
-        What could not be undone leaves the run open.
-        """
+        """Do every teardown step, whatever becomes of the others, until one meets somebody else's."""
         self.context.cancelled = threading.Event()
         for step in steps:
             if met_somebody_elses(self._problems):
@@ -298,8 +292,7 @@ class Runner:
                 if left := [problem for problem in error.problems if problem not in gone]:
                     self._failed(Exit.LEFT_BEHIND, left)
             except Exception as error:  # whatever one step stumbles over, the others still have disks to give back
-                text = "".join(traceback.format_exception(error))[-4000:]
-                self._failed(Exit.LEFT_BEHIND, [Problem("bug", f"{type(error).__name__}: {error}", step.title, text)])
+                self._failed(Exit.LEFT_BEHIND, [bug(error, step.title)])
         self.context.cancelled = self.cancel
 
     def _do_twice_if_locked(self, step: Step) -> None:
@@ -335,7 +328,7 @@ class Runner:
             emit(StepFailed(step.id, error.problems[0], _since(began), getattr(error, "commands", ())))
             raise
         except Exception as error:
-            emit(StepFailed(step.id, Problem("bug", f"{type(error).__name__}: {error}"), _since(began)))
+            emit(StepFailed(step.id, bug(error), _since(began)))
             raise
         done = StepDone(step.id, outcome.result, _since(began), outcome.commands, outcome.facts, outcome.problems)
         emit(done)

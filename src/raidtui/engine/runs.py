@@ -84,6 +84,7 @@ def own(folder: Path, *, may_be_ended: bool = True) -> int | None:
         # Only somebody who looks (`owner`) has it, for an instant.
         fcntl.flock(fd, fcntl.LOCK_UN)
         time.sleep(0.01)
+    (folder / _CLOSED_NAME).unlink(missing_ok=True)  # a recovery may have come first, when there was nothing to undo yet
     os.ftruncate(fd, 0)
     os.pwrite(fd, str(os.getpid() if may_be_ended else 0).encode(), 0)
     return fd
@@ -112,8 +113,8 @@ class Story(NamedTuple):
     """The gate let the disks through: something may have been written to them."""
     made: tuple[StepStarted, ...]
     """Every step that may have made something, oldest first."""
-    left: bool
-    """Something was made that nothing after it took away."""
+    left: tuple[str, ...]
+    """UUIDs of what was made and nothing after it took away."""
     owed: tuple[str, ...]
     """Ids of disks that may carry what this run wrote."""
     finished: RunFinished | None
@@ -165,11 +166,13 @@ def fold(records: Iterator[Record]) -> Story:
             finished = event
         elif isinstance(event, RecoverFinished):
             recovered = event
-            for disk in event.blanked:
+            for disk in (*event.blanked, *event.given_up):
                 owed.pop(disk, None)
+            left.difference_update(event.undone)
             if event.exit == Exit.DONE:
                 left, owed = set(), {}
-    return Story(started, admitted, tuple(made), bool(left), tuple(owed), finished, recovered, cells, skipped, first)
+    there = tuple(sorted(left))
+    return Story(started, admitted, tuple(made), there, tuple(owed), finished, recovered, cells, skipped, first)
 
 
 def story_of(folder: Path) -> Story:
@@ -245,11 +248,6 @@ def close(folder: Path) -> None:
     """Note that a run has nothing left to undo, so that its journal need not be read to know it."""
     if state_of(folder, story_of(folder), owned=False) != "interrupted":
         write_atomic(folder / _CLOSED_NAME, b"")
-
-
-def reopen(folder: Path) -> None:
-    """Take that back: a recovery may have come before the runner did, when there was nothing to undo yet."""
-    (folder / _CLOSED_NAME).unlink(missing_ok=True)
 
 
 def discard(folder: Path) -> None:

@@ -7,7 +7,6 @@ import signal
 import socket
 import sys
 import threading
-import traceback
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from raidtui import __version__
 from raidtui.engine import methods
 from raidtui.inventory import boot_id
 from raidtui.model.convert import decode, encode
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
 from raidtui.model.protocol import (
     MAX_LINE_BYTES,
     PROTOCOL,
@@ -89,9 +88,7 @@ class Server:
         except BrokenPipeError:
             self._closed.set()
         except Exception as error:  # the boundary: the other side gets it in words, with where it happened
-            trace = "".join(traceback.format_exception(error))[-4000:]
-            problem = Problem("bug", f"{type(error).__name__}: {error}", request.method, trace, exit=int(Exit.BUG))
-            self._send(FailureReply(request.id, (problem,)))
+            self._send(FailureReply(request.id, (bug(error, request.method),)))
 
     def _send(self, message: Hello | Reply) -> None:
         if self._closed.is_set() and not isinstance(message, Hello):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from raidtui.client.engine_client import EngineClient
 from raidtui.model.event import Record
-from raidtui.model.problem import Problem, ProblemError
+from raidtui.model.problem import ProblemError, bug
 
 PATIENCE_S = 60.0
 """How long a broken connection is tried again before it is given up."""
@@ -74,8 +73,7 @@ class Follower:
             if isinstance(error, ProblemError):
                 self._items.put(Ended(error))
                 return
-            text = "".join(traceback.format_exception(error))[-4000:]
-            self._items.put(Ended(ProblemError(Problem("bug", f"{type(error).__name__}: {error}", self._run, text))))
+            self._items.put(Ended(ProblemError(bug(error, self._run))))
 
     def _until_ended(self) -> ProblemError | None:
         pause_s, lost_at = _FIRST_PAUSE_S, 0.0

@@ -129,6 +129,10 @@ class RecoverFinished(Event, frozen=True, tag="recover-finished", omit_defaults=
     problems: tuple[Problem, ...] = ()
     blanked: tuple[str, ...] = ()
     """Ids of disks that were given back, whatever became of the others."""
+    given_up: tuple[str, ...] = ()
+    """Ids of disks that the operator left out: they are not owed any more, whatever is on them."""
+    undone: tuple[str, ...] = ()
+    """UUIDs of what was made by the run and is gone or put back."""
 
 
 AnyEvent = (

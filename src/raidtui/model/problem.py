@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from enum import IntEnum
 
 import msgspec
@@ -41,6 +42,12 @@ class ProblemError(Exception):
     @property
     def exit(self) -> Exit:
         return Exit(self.problems[0].exit)
+
+
+def bug(error: BaseException, place: str = "") -> Problem:
+    """An error that nobody foresaw, with the end of its traceback."""
+    text = "".join(traceback.format_exception(error))
+    return Problem("bug", f"{type(error).__name__}: {error}", place, text[-4000:], int(Exit.BUG))
 
 
 def fail(code: str, message: str, *, place: str = "", remedy: str = "", exit: Exit = Exit.USAGE) -> ProblemError:

@@ -100,9 +100,17 @@ class FollowRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of `cancel`, `recover` and `result`. An empty run is the latest fitting one."""
+    """Parameters of `cancel` and `result`. An empty run is the latest fitting one."""
 
     run: str = ""
+
+
+class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters of `recover`. An empty run is every one that left something."""
+
+    run: str = ""
+    without: tuple[str, ...] = ()
+    """Ids of disks that are given up: gone for good, or somebody else's by now. Only of one run that is named."""
 
 
 class RunInfo(msgspec.Struct, frozen=True, omit_defaults=True):
