@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+import pytest
+
+from raidtui.base.files import private_folder
 from raidtui.engine import runs
+from raidtui.engine.journal import Journal
+from raidtui.engine.recover import recover
+from raidtui.model.disk import Fingerprint
 from raidtui.model.event import (
     AnyEvent,
     Record,
@@ -61,3 +68,27 @@ def test_a_recovery_that_came_before_the_runner_says_nothing_of_what_the_run_lea
     assert found.recovered is None
     assert found.left
     assert runs.state_of(tmp_path, found) == "interrupted"
+
+
+def test_a_damaged_journal_stands_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "runs_folder", lambda: private_folder(tmp_path / "runs"))
+    prints = tuple(Fingerprint(name, name, "", "", 1 << 30, 512, None, "") for name in "AB")
+    _, damaged = runs.create(msgspec.structs.replace(PLAN, token="aaaaaaaa", binding={"data": prints}))
+    _, sound = runs.create(msgspec.structs.replace(PLAN, token="bbbbbbbb", binding={"data": prints[:1]}))
+    for folder in (damaged, sound):
+        journal = Journal(folder)
+        for event in (BEGAN, RunFinished(0, "done")):
+            journal.append(event)
+        journal.close()
+    with (damaged / "journal.jsonl").open("ab") as file:
+        file.write(b'{"seq":4,"at_s":1.0,"wall":"","event":{"kind":"of-tomorrow"}}\n')
+    assert runs.state_of(sound, runs.story_of(sound)) == "finished"
+    assert runs.state_of(damaged, runs.story_of(damaged)) == "interrupted"
+    assert runs.held_disks() == {"A": damaged.name, "B": damaged.name}
+    (found,) = recover(damaged.name)
+    assert (found.exit, [problem.code for problem in found.problems]) == (6, ["journal-unreadable"])
+    assert "of-tomorrow" in found.problems[0].message
+    (damaged / "closed").touch()
+    assert runs.state_of(damaged, runs.story_of(damaged)) == "finished"
+    assert runs.held_disks() == {}
+    assert list(recover("")) == []

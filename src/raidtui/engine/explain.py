@@ -187,6 +187,12 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "What was built could not be opened as what it should be, or something else holds it.",
         "Look at dmesg, and at what else may use it (lsof, fuser); then run the cell again (--layout, --workload).",
     ),
+    "journal-unreadable": (
+        "A run's journal is damaged",
+        "A line of it is no record, or one of another version of raidtui. What the run made is known from it alone, so "
+        "nothing is taken apart, and its disks stay held.",
+        "Try the version that wrote it. Otherwise look at what the disks carry, and move the run's folder away.",
+    ),
     "not-owed": (
         "The run left nothing on that disk",
         "Only a disk that an interrupted run may have left something on can be left out of its recovery.",

@@ -65,6 +65,8 @@ def _recover(folder: Path, without: Collection[str] = ()) -> RecoveredRun:
                    remedy=f"raidtui cancel {folder.name}")  # fmt: skip
     try:
         story = runs.story_of(folder)
+        if story.unreadable:
+            return RecoveredRun(folder.name, int(Exit.LEFT_BEHIND), (), (_unreadable(folder, story),))
         if unknown := sorted(set(without) - set(story.owed)):
             raise fail("not-owed", f"run {folder.name} left nothing on disk {unknown[0]}", place=unknown[0],
                        remedy="It left something on: " + (", ".join(story.owed) or "no disk"))  # fmt: skip
@@ -84,6 +86,16 @@ def _recover(folder: Path, without: Collection[str] = ()) -> RecoveredRun:
             runs.close(folder)
     finally:
         os.close(lock)
+
+
+def _unreadable(folder: Path, story: runs.Story) -> Problem:
+    return Problem(
+        "journal-unreadable",
+        f"the journal of run {folder.name} cannot be read, so that nothing can be undone by it: {story.unreadable}",
+        str(folder),
+        f"Look at what its disks carry ({', '.join(story.owed)}). They are held by the run until its folder is moved away.",
+        int(Exit.LEFT_BEHIND),
+    )
 
 
 def _something_to_do(story: runs.Story) -> bool:

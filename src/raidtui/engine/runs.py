@@ -122,6 +122,10 @@ class Story(NamedTuple):
     cells_done: int
     cells_skipped: int
     started_at: str
+    unreadable: str = ""
+    """Why the journal cannot be read to its end. Then nothing can be undone by it, and every disk of the plan is owed,
+    unless it is known that the run left nothing.
+    """
 
 
 def fold(records: Iterator[Record]) -> Story:
@@ -176,7 +180,23 @@ def fold(records: Iterator[Record]) -> Story:
 
 
 def story_of(folder: Path) -> Story:
-    return fold(read_lasting(folder))
+    """What its journal says. One that was damaged, or that another version wrote, keeps no other run from being known."""
+    why = ""
+
+    def readable() -> Iterator[Record]:
+        nonlocal why
+        try:
+            yield from read_lasting(folder)
+        except msgspec.DecodeError as error:
+            why = str(error)
+
+    story = fold(readable())
+    if not why:
+        return story
+    if (folder / _CLOSED_NAME).exists():
+        return story._replace(unreadable=why, left=(), owed=())
+    disks = tuple(dict.fromkeys(print_.id for role in plan_of(folder).binding.values() for print_ in role))
+    return story._replace(unreadable=why, owed=disks, finished=None, recovered=None)
 
 
 def state_of(folder: Path, story: Story, *, owned: bool | None = None) -> str:
@@ -186,6 +206,8 @@ def state_of(folder: Path, story: Story, *, owned: bool | None = None) -> str:
     """
     if owner(folder) is not None if owned is None else owned:
         return "running"
+    if story.unreadable:
+        return "finished" if (folder / _CLOSED_NAME).exists() else "interrupted"
     if story.recovered and story.recovered.exit == Exit.DONE:
         return "recovered"
     if story.finished and story.finished.exit not in (Exit.LEFT_BEHIND, Exit.BUG):
