@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,15 +90,39 @@ def test_a_group_that_somebody_made_of_a_dead_runs_disks_is_not_touched(lab: Lab
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 
+def test_a_volume_that_a_crash_left_suspended_is_taken_away(lab: Lab, tmp_path: Path) -> None:
+    killed(lab, tmp_path, STRIPED, 2)
+    in_guest(lab, "dmsetup suspend $(basename /dev/mapper/rt*-volume)")
+    began = time.monotonic()
+    code, problems, said = recover(lab)
+    assert (code, problems) == (0, []), said
+    print(f"recovered in {time.monotonic() - began:.1f} s")
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
+def test_a_filesystem_in_a_partition_of_an_idle_array_is_not_touched(lab: Lab, tmp_path: Path) -> None:
+    killed(lab, tmp_path, {"zpool": {"on": [RAID1]}}, 2)
+    in_guest(lab, f"zpool destroy -f $(zpool list -H -o name); mkfs.ext4 -qF -L his ${{M}}p1; mount ${{M}}p1 /mnt; "
+                  f"{HIS} > /mnt/file; umount /mnt")  # fmt: skip
+    code, problems, said = recover(lab)
+    assert (code, problems) == (6, ["leftover-foreign"]), said
+    in_guest(lab, f"mount ${{M}}p1 /mnt; {KEPT % '/mnt/file'}; umount /mnt; wipefs -qa ${{M}}p1")
+    code, problems, said = recover(lab)
+    assert (code, problems) == (0, []), said
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
 def test_a_filesystem_that_somebody_made_on_an_idle_array_is_not_touched(lab: Lab, tmp_path: Path) -> None:
     killed(lab, tmp_path, RAID1, 2)
     in_guest(lab, f"mkfs.ext4 -qF -L his $M; mount $M /mnt; {HIS} > /mnt/file; umount /mnt")
     code, problems, said = recover(lab)
     assert (code, problems) == (6, ["leftover-foreign"]), said
     assert "ext4 his" in said
-    in_guest(lab, f"mount $M /mnt; {KEPT % '/mnt/file'}; umount /mnt; wipefs -qa $M")
-    code, problems, said = recover(lab)
+    run = json.loads(said)["runs"][0]["run"]
+    code, problems, said = recover(lab, run, "--without", ",".join(lab.serials[:2]))
     assert (code, problems) == (0, []), said
+    in_guest(lab, f"mount $M /mnt; {KEPT % '/mnt/file'}; umount /mnt; mdadm --stop $M; "
+                  "for d in $A $B; do mdadm --zero-superblock $d; blkdiscard -f -z $d; done")  # fmt: skip
     assert all(lab.is_zero(serial) for serial in lab.serials)
 
 

@@ -63,6 +63,18 @@ def test_a_disk_that_was_given_up_is_not_owed_and_what_was_put_back_is_not_left(
     assert (found.owed, found.left) == ((), ())
 
 
+def test_a_recovery_goes_on_in_a_journal_with_a_damaged_sample(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.append(BEGAN)
+    journal.close()
+    with (tmp_path / "journal.jsonl").open("ab") as file:
+        file.write(b'{"seq":2,"at_s":1.0,"wall":"","event":{"kind":"frame","frame":{"a":"\xff"}}}\n')
+    assert runs.story_of(tmp_path).unreadable == ""
+    journal = Journal(tmp_path)
+    assert journal.append(RecoverStarted("")).seq == 3
+    journal.close()
+
+
 def test_a_recovery_that_came_before_the_runner_says_nothing_of_what_the_run_leaves(tmp_path: Path) -> None:
     found = story(RecoverStarted(""), RecoverFinished(0), BEGAN, CREATES)
     assert found.recovered is None
@@ -70,7 +82,8 @@ def test_a_recovery_that_came_before_the_runner_says_nothing_of_what_the_run_lea
     assert runs.state_of(tmp_path, found) == "interrupted"
 
 
-def test_a_damaged_journal_stands_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("line", [b'{"seq":4,"at_s":1,"wall":"","event":{"kind":"of-tomorrow"}}', b'{"seq":"\xff"}', b"{"])
+def test_a_damaged_journal_stands_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes) -> None:
     monkeypatch.setattr(runs, "runs_folder", lambda: private_folder(tmp_path / "runs"))
     prints = tuple(Fingerprint(name, name, "", "", 1 << 30, 512, None, "") for name in "AB")
     _, damaged = runs.create(msgspec.structs.replace(PLAN, token="aaaaaaaa", binding={"data": prints}))
@@ -81,14 +94,16 @@ def test_a_damaged_journal_stands_in_nobodys_way(tmp_path: Path, monkeypatch: py
             journal.append(event)
         journal.close()
     with (damaged / "journal.jsonl").open("ab") as file:
-        file.write(b'{"seq":4,"at_s":1.0,"wall":"","event":{"kind":"of-tomorrow"}}\n')
+        file.write(line + b"\n")
     assert runs.state_of(sound, runs.story_of(sound)) == "finished"
     assert runs.state_of(damaged, runs.story_of(damaged)) == "interrupted"
     assert runs.held_disks() == {"A": damaged.name, "B": damaged.name}
     (found,) = recover(damaged.name)
     assert (found.exit, [problem.code for problem in found.problems]) == (6, ["journal-unreadable"])
-    assert "of-tomorrow" in found.problems[0].message
     (damaged / "closed").touch()
+    assert [found.exit for found in recover(damaged.name)] == [0]
+    (damaged / "plan.json").write_bytes(b'{"binding":{}}')
+    assert runs.info(damaged).state == "finished"
     assert runs.state_of(damaged, runs.story_of(damaged)) == "finished"
     assert runs.held_disks() == {}
     assert list(recover("")) == []

@@ -5,7 +5,7 @@ Runs whose numbers only rely on it go on together, and none of them beside one t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from raidtui.engine import runs
@@ -60,7 +60,10 @@ def held(run: str, step: StepStarted) -> Iterator[None]:
 
 def _left_by_others(run: str, claims: set[str]) -> Iterator[Problem]:
     for name, story in runs.interrupted():
-        still = [step for step in story.made if step.creates and step.creates.uuid in story.left]
+        if story.unreadable:
+            still: Sequence[Step | StepStarted] = runs.plan_of(runs.folder_of(name)).steps  # any of them may have been done
+        else:
+            still = [step for step in story.made if step.creates and step.creates.uuid in story.left]
         for claim in claims.intersection(claims_of(still)) if name != run else ():
             yield Problem("claim-left", f"run {name} was interrupted while it had changed them", claim,
                           f"raidtui recover {name}", int(Exit.REFUSED))  # fmt: skip

@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -52,10 +53,10 @@ class Journal:
         self._reserve = folder / _RESERVE_NAME
         self.ran_out_of_space = False
         self._lock = threading.Lock()
-        last = deque(read_journal(folder), maxlen=1)
-        self._seq = last[0].seq if last else 0
+        last = deque(enumerate((line for line, _ in read_lines(folder)), 1), maxlen=1)
+        self._seq = last[0][0] if last else 0
         # A continued journal goes on in the time of the first writer as well as it can: after its last record.
-        self._zero = time.clock_gettime(time.CLOCK_BOOTTIME) - (last[0].at_s if last else 0.0)
+        self._zero = time.clock_gettime(time.CLOCK_BOOTTIME) - (_second_of(last[0][1]) if last else 0.0)
         _cut_torn_line(self.path)
         self._reserve_space()
         self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -133,6 +134,13 @@ def read_lines(folder: Path, offset: int = 0) -> Iterator[tuple[bytes, int]]:
                 return
             offset += len(line)
             yield line, offset
+
+
+def _second_of(line: bytes) -> float:
+    """When it was written; 0 for a line that is no record: what is damaged is not to keep a recovery from its work."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        return _DECODER.decode(line).at_s
+    return 0.0
 
 
 def _cut_torn_line(path: Path) -> None:

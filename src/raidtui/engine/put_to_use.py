@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 from raidtui.gate.admit import same
 from raidtui.inventory import Signature
@@ -14,25 +15,24 @@ from raidtui.model.problem import Exit, Problem, ProblemError
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
+from raidtui.stack.nodes import is_suspended
 
 _READ_TIMEOUT_S = 90.0
 """Longer than the kernel's own error handling of a bad disk."""
 
 
-def put_to_use(context: Context, made: Iterable[StepStarted], ours: list[Signature]) -> list[Problem]:
+def put_to_use(
+    context: Context, made: Sequence[StepStarted], leaves: Callable[[Sequence[StepStarted]], list[Signature]]
+) -> list[Problem]:
     """One problem (`leftover-foreign`) for each device of these steps that carries what the run did not put there.
 
-    Known by a signature with a UUID or a label that is not among `ours`. What cannot be read says nothing, nor does content
-    that no tool knows.
+    Known by a signature with a UUID or a label that is not among what these steps leave. What cannot be read says nothing,
+    nor does content that no tool knows.
     """
     problems = []
     for name in dict.fromkeys(_devices(context, made)):
-        try:
-            found = bounded(partial(_signatures_on, name), _READ_TIMEOUT_S, f"reading /dev/{name}")
-        except (OSError, ProblemError):
-            continue
-        theirs = [one for one in found if (one.uuid or one.label) and not any(same(one, own) for own in ours)]
-        if theirs:
+        # What was put there in between may be the run's: a tool that outlived it ends its work.
+        if theirs := _strange(name, leaves(made)) and _strange(name, leaves(made)):
             what = f"{theirs[0].type} {theirs[0].label or theirs[0].uuid}"
             problems.append(
                 Problem("leftover-foreign", f"/dev/{name} carries {what}, which the run did not put there", f"/dev/{name}",
@@ -42,13 +42,23 @@ def put_to_use(context: Context, made: Iterable[StepStarted], ours: list[Signatu
 
 
 def _devices(context: Context, made: Iterable[StepStarted]) -> Iterator[str]:
-    """Kernel names of what these steps made, where it is there."""
+    """Kernel names of what these steps made, and of its partitions, where it is there and answers."""
     for step in made:
         try:
             members = all_actions()[step.action].members(context, step.args)
         except ProblemError:
             continue
-        yield from (name for name, role in members.items() if role == "target")
+        for name in (name for name, role in members.items() if role == "target" and not is_suspended(name)):
+            yield name
+            yield from sorted(path.parent.name for path in Path("/sys/class/block", name).glob("*/partition"))
+
+
+def _strange(name: str, ours: Sequence[Signature]) -> list[Signature]:
+    try:
+        found = bounded(partial(_signatures_on, name), _READ_TIMEOUT_S, f"reading /dev/{name}")
+    except (OSError, ProblemError):
+        return []
+    return [one for one in found if (one.uuid or one.label) and not any(same(one, own) for own in ours)]
 
 
 def _signatures_on(name: str) -> tuple[Signature, ...]:

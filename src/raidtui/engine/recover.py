@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -65,18 +65,19 @@ def _recover(folder: Path, without: Collection[str] = ()) -> RecoveredRun:
                    remedy=f"raidtui cancel {folder.name}")  # fmt: skip
     try:
         story = runs.story_of(folder)
+        if story.unreadable and runs.state_of(folder, story, owned=False) != "interrupted":
+            return RecoveredRun(folder.name, 0)
         if story.unreadable:
             return RecoveredRun(folder.name, int(Exit.LEFT_BEHIND), (), (_unreadable(folder, story),))
         if unknown := sorted(set(without) - set(story.owed)):
             raise fail("not-owed", f"run {folder.name} left nothing on disk {unknown[0]}", place=unknown[0],
                        remedy="It left something on: " + (", ".join(story.owed) or "no disk"))  # fmt: skip
         if not _something_to_do(story):
-            runs.close(folder)
             return RecoveredRun(folder.name, 0)
         journal = Journal(folder)
         try:
             journal.append(RecoverStarted(f"pid {os.getpid()}"))
-            recovery = _Recovery(folder, story, without)
+            recovery = _Recovery(folder, story, {*story.given_up, *without})
             done = recovery.go()
             blanked, undone = tuple(dict.fromkeys(recovery.blanked)), tuple(sorted(recovery.undone))
             journal.append(RecoverFinished(done.exit, done.problems, blanked, tuple(without), undone))
@@ -106,10 +107,11 @@ def _something_to_do(story: runs.Story) -> bool:
 
 
 class _Recovery:
-    def __init__(self, folder: Path, story: runs.Story, without: Collection[str] = ()) -> None:
+    def __init__(self, folder: Path, story: runs.Story, given_up: Collection[str] = ()) -> None:
         self.folder = folder
         self.story = story
-        self.without = without
+        self.made = story.made
+        self.given_up = given_up
         self.actions: list[str] = []
         self.blanked: list[str] = []
         """Ids of disks that carry nothing of the run any more."""
@@ -121,10 +123,11 @@ class _Recovery:
         """Stop what runs, undo what was made, make the disks blank. Exit 0, or 6 with what is still left."""
         _end_leftovers(self.folder)
         prints = {p.id: p for role in runs.plan_of(self.folder).binding.values() for p in role}
-        owed = [prints[disk] for disk in self.story.owed if disk not in self.without]
+        owed = [prints[disk] for disk in self.story.owed if disk not in self.given_up]
+        self._leave_alone([prints[disk] for disk in self.given_up])
         for attempt in range(_TRIES):
             # udev may assemble an array again the moment it was stopped: that is what the other tries are for.
-            self.problems = put_to_use(self._context({}), self.story.made, _signatures(self.story.made))
+            self.problems = put_to_use(self._context({}), self.made, _signatures)
             self._undo(self._context({}))
             present = self._present(owed)
             if self._blank(present) and not self.problems:
@@ -142,8 +145,18 @@ class _Recovery:
         code = Exit.LEFT_BEHIND if self.problems else Exit.DONE
         return RecoveredRun(self.folder.name, int(code), tuple(dict.fromkeys(self.actions)), tuple(self.problems))
 
+    def _leave_alone(self, given_up: list[Fingerprint]) -> None:
+        """What was made on disks that are here, but somebody else's by now, is so as well."""
+        here = {print_.id for print_ in self._present(given_up)}
+        theirs = [s for s in self.story.made if here & set(s.args.get("disks", ())) and self._only_on_given_up(s)]
+        self.made = tuple(step for step in self.story.made if step not in theirs)
+        self.undone |= {step.creates.uuid for step in theirs if step.creates}
+
+    def _only_on_given_up(self, step: StepStarted) -> bool:
+        return set(step.args.get("disks", ())) <= set(self.given_up)
+
     def _undo(self, context: Context) -> None:
-        for step in reversed(self.story.made):
+        for step in reversed(self.made):
             action = all_actions()[step.action]
             if met_somebody_elses(self.problems) and action.leaves(step.args):
                 continue  # it may be what somebody else's stands on
@@ -169,7 +182,7 @@ class _Recovery:
             return False
         try:
             permits = admit_for_recovery(
-                self.folder.name, present, _signatures(self.story.made), self._surely_ours(present)
+                self.folder.name, present, _signatures(self.made), self._surely_ours(present)
             )
         except ProblemError as error:
             self.problems += [self._with_way_out(problem) for problem in error.problems]
@@ -216,7 +229,7 @@ class _Recovery:
         return Context(self.folder.name, self.folder, permits, lambda *_: None, threading.Event())
 
 
-def _signatures(steps: tuple[StepStarted, ...]) -> list[Signature]:
+def _signatures(steps: Sequence[StepStarted]) -> list[Signature]:
     return [
         Signature(kind, uuid, "".join(label))
         for step in steps

@@ -18,6 +18,7 @@ from raidtui.base.paths import state_folder
 from raidtui.engine.journal import JOURNAL_NAME, read_lasting
 from raidtui.gate.locks import locked
 from raidtui.model.convert import encode
+from raidtui.model.disk import Fingerprint
 from raidtui.model.event import (
     CellDone,
     DisksAdmitted,
@@ -37,6 +38,8 @@ RUN_PATTERN: Final = r"^[0-9]{8}-[0-9]{6}-[0-9a-z]{8}$"
 _PLAN_NAME: Final = "plan.json"
 _LOCK_NAME: Final = "runner.lock"
 _CLOSED_NAME: Final = "closed"
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
+"""What msgspec says of bytes that are not what was asked for."""
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -71,6 +74,15 @@ def plan_of(folder: Path) -> Plan:
     return msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=Plan)
 
 
+def disks_of(folder: Path) -> tuple[Fingerprint, ...]:
+    """The disks that a run was planned on, also by another version of raidtui; none where the plan is damaged."""
+    try:
+        binding = msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=_Bound).binding
+    except _UNREADABLE:
+        return ()
+    return tuple({print_.id: print_ for prints in binding.values() for print_ in prints}.values())
+
+
 def own(folder: Path, *, may_be_ended: bool = True) -> int | None:
     """Become the one process that works on this run: an open descriptor to keep, or None when another process is.
 
@@ -84,7 +96,8 @@ def own(folder: Path, *, may_be_ended: bool = True) -> int | None:
         # Only somebody who looks (`owner`) has it, for an instant.
         fcntl.flock(fd, fcntl.LOCK_UN)
         time.sleep(0.01)
-    (folder / _CLOSED_NAME).unlink(missing_ok=True)  # a recovery may have come first, when there was nothing to undo yet
+    if may_be_ended:  # a runner: a recovery may have come before it, when there was nothing to undo yet
+        (folder / _CLOSED_NAME).unlink(missing_ok=True)
     os.ftruncate(fd, 0)
     os.pwrite(fd, str(os.getpid() if may_be_ended else 0).encode(), 0)
     return fd
@@ -105,6 +118,12 @@ def owner(folder: Path) -> int | None:
         os.close(fd)
 
 
+class _Bound(msgspec.Struct):
+    """Of a plan what does not change from version to version."""
+
+    binding: dict[str, tuple[Fingerprint, ...]]
+
+
 class Story(NamedTuple):
     """What a journal says, folded."""
 
@@ -122,6 +141,8 @@ class Story(NamedTuple):
     cells_done: int
     cells_skipped: int
     started_at: str
+    given_up: tuple[str, ...] = ()
+    """Ids of disks that a recovery was told to leave as they are."""
     unreadable: str = ""
     """Why the journal cannot be read to its end. Then nothing can be undone by it, and every disk of the plan is owed,
     unless it is known that the run left nothing.
@@ -137,6 +158,7 @@ def fold(records: Iterator[Record]) -> Story:
     made: list[StepStarted] = []
     left: set[str] = set()
     owed: dict[str, None] = {}
+    alone: set[str] = set()
     erases: dict[str, tuple[str, ...]] = {}
     begun: dict[str, StepStarted] = {}
     cells, skipped, first = 0, 0, ""
@@ -172,11 +194,14 @@ def fold(records: Iterator[Record]) -> Story:
             recovered = event
             for disk in (*event.blanked, *event.given_up):
                 owed.pop(disk, None)
+            alone |= set(event.given_up)
             left.difference_update(event.undone)
             if event.exit == Exit.DONE:
                 left, owed = set(), {}
     there = tuple(sorted(left))
-    return Story(started, admitted, tuple(made), there, tuple(owed), finished, recovered, cells, skipped, first)
+    return Story(
+        started, admitted, tuple(made), there, tuple(owed), finished, recovered, cells, skipped, first, tuple(sorted(alone))
+    )
 
 
 def story_of(folder: Path) -> Story:
@@ -187,7 +212,7 @@ def story_of(folder: Path) -> Story:
         nonlocal why
         try:
             yield from read_lasting(folder)
-        except msgspec.DecodeError as error:
+        except _UNREADABLE as error:
             why = str(error)
 
     story = fold(readable())
@@ -195,8 +220,8 @@ def story_of(folder: Path) -> Story:
         return story
     if (folder / _CLOSED_NAME).exists():
         return story._replace(unreadable=why, left=(), owed=())
-    disks = tuple(dict.fromkeys(print_.id for role in plan_of(folder).binding.values() for print_ in role))
-    return story._replace(unreadable=why, owed=disks, finished=None, recovered=None)
+    owed = tuple(print_.id for print_ in disks_of(folder))
+    return story._replace(unreadable=why, owed=owed, finished=None, recovered=None)
 
 
 def state_of(folder: Path, story: Story, *, owned: bool | None = None) -> str:
@@ -217,8 +242,11 @@ def state_of(folder: Path, story: Story, *, owned: bool | None = None) -> str:
 
 def info(folder: Path) -> RunInfo:
     """One run, as `runs` lists it."""
-    plan, story = plan_of(folder), story_of(folder)
-    disks = tuple({print_.id: print_ for prints in plan.binding.values() for print_ in prints}.values())
+    story, disks = story_of(folder), disks_of(folder)
+    try:
+        plan = plan_of(folder)
+    except _UNREADABLE:
+        return RunInfo(folder.name, "", state_of(folder, story), story.started_at, disks)
     return RunInfo(
         run=folder.name,
         scenario=str(plan.scenario.get("name", "")),
@@ -251,7 +279,7 @@ def held_disks() -> dict[str, str]:
     held: dict[str, str] = {}
     for folder in all_folders():
         if owner(folder) is not None:
-            held.update({p.id: folder.name for prints in plan_of(folder).binding.values() for p in prints})
+            held.update({print_.id: folder.name for print_ in disks_of(folder)})
         elif not (folder / _CLOSED_NAME).exists() and state_of(folder, story := story_of(folder)) == "interrupted":
             held.update(dict.fromkeys(story.owed, folder.name))
     return held

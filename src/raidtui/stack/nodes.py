@@ -24,6 +24,14 @@ def users_of(node: str) -> list[str]:
     return users + [f"pid {opener.pid} ({opener.command}) has it open" for opener in openers]
 
 
+def is_suspended(node: str) -> bool:
+    """Whether device-mapper holds back what is asked of it, or of anything below: who reads it waits, and keeps it open."""
+    if read_text(_SYS_BLOCK / node / "dm/suspended") == "1":
+        return True
+    below = _SYS_BLOCK / node / "slaves"
+    return any(is_suspended(path.name) for path in (below.iterdir() if below.is_dir() else ()))
+
+
 def devno(node: str) -> int | None:
     """The device number of a block device by its kernel name."""
     text = read_text(_SYS_BLOCK / node / "dev") or ""

@@ -17,6 +17,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.stack.bcache import superblock
 from raidtui.stack.bcache.command import FOLDER
 from raidtui.stack.blockdev import bounded
+from raidtui.stack.nodes import is_suspended
 
 SYS_BLOCK: Final = Path("/sys/class/block")
 SETS: Final = Path(FOLDER)
@@ -111,7 +112,7 @@ def signatures(args: dict[str, Any]) -> Iterator[str]:
 def _superblocks(sys_block: Path) -> Iterator[superblock.Superblock]:
     """Those of all block devices there are."""
     for node in sorted(sys_block.iterdir()):
-        if (read_int(node / "size") or 0) * 512 < 2 * superblock.OFFSET:
+        if (read_int(node / "size") or 0) * 512 < 2 * superblock.OFFSET or is_suspended(node.name):
             continue
         try:
             found = superblock.read(f"/dev/{node.name.replace('!', '/')}", OTHERS_TIMEOUT_S)
