@@ -101,12 +101,12 @@ def test_a_volume_that_a_crash_left_suspended_is_taken_away(lab: Lab, tmp_path: 
 
 
 def test_a_filesystem_in_a_partition_of_an_idle_array_is_not_touched(lab: Lab, tmp_path: Path) -> None:
-    killed(lab, tmp_path, {"zpool": {"on": [RAID1]}}, 2)
-    in_guest(lab, f"zpool destroy -f $(zpool list -H -o name); mkfs.ext4 -qF -L his ${{M}}p1; mount ${{M}}p1 /mnt; "
-                  f"{HIS} > /mnt/file; umount /mnt")  # fmt: skip
+    killed(lab, tmp_path, {"zpool": {"vdevs": [{"stripe": RAID1}], "volume": {"size": "256MiB"}}}, 2)
+    in_guest(lab, f"zpool destroy -f $(zpool list -H -o name); P=$(readlink -f $M)p1; mkfs.ext4 -qF -L his $P; "
+                  f"mount $P /mnt; {HIS} > /mnt/file; umount /mnt")  # fmt: skip
     code, problems, said = recover(lab)
     assert (code, problems) == (6, ["leftover-foreign"]), said
-    in_guest(lab, f"mount ${{M}}p1 /mnt; {KEPT % '/mnt/file'}; umount /mnt; wipefs -qa ${{M}}p1")
+    in_guest(lab, f"P=$(readlink -f $M)p1; mount $P /mnt; {KEPT % '/mnt/file'}; umount /mnt; wipefs -qa $P")
     code, problems, said = recover(lab)
     assert (code, problems) == (0, []), said
     assert all(lab.is_zero(serial) for serial in lab.serials)
