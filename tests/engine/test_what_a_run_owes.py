@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from raidtui.base.files import private_folder
-from raidtui.engine import runs
+from raidtui.engine import claims, runs
 from raidtui.engine.journal import Journal
 from raidtui.engine.recover import recover
+from raidtui.gate import locks
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import (
     AnyEvent,
@@ -23,6 +25,7 @@ from raidtui.model.event import (
     StepStarted,
 )
 from raidtui.model.plan import Created, Options, Plan, Step
+from raidtui.model.problem import ProblemError
 from raidtui.model.result import Machine
 
 ARRAY = Created("md", "rtabc0a", "the-uuid")
@@ -107,3 +110,14 @@ def test_a_damaged_journal_stands_in_nobodys_way(tmp_path: Path, monkeypatch: py
     assert runs.state_of(damaged, runs.story_of(damaged)) == "finished"
     assert runs.held_disks() == {}
     assert list(recover("")) == []
+
+
+def test_what_a_damaged_run_may_have_changed_stays_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "runs_folder", lambda: private_folder(tmp_path / "runs"))
+    monkeypatch.setattr(locks, "take", lambda _, keys, __: [SimpleNamespace(key=key, release=list) for key in keys])
+    limits = Step("s1", "zpool.arc", "", "build", "one", creates=Created("arc", "arc", "arc-uuid"))
+    _, folder = runs.create(msgspec.structs.replace(PLAN, token="aaaaaaaa", steps=(limits,)))
+    (folder / "journal.jsonl").write_bytes(b"{\n")
+    assert claims.claims_of([limits])
+    with pytest.raises(ProblemError, match="was interrupted"):
+        claims.take("another", claims.claims_of([limits]))

@@ -61,7 +61,7 @@ def held(run: str, step: StepStarted) -> Iterator[None]:
 def _left_by_others(run: str, claims: set[str]) -> Iterator[Problem]:
     for name, story in runs.interrupted():
         if story.unreadable:
-            still: Sequence[Step | StepStarted] = runs.plan_of(runs.folder_of(name)).steps  # any of them may have been done
+            still: Sequence[Step | StepStarted] = runs.steps_of(runs.folder_of(name))  # any of them may have been done
         else:
             still = [step for step in story.made if step.creates and step.creates.uuid in story.left]
         for claim in claims.intersection(claims_of(still)) if name != run else ():

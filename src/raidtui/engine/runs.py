@@ -30,7 +30,7 @@ from raidtui.model.event import (
     StepDone,
     StepStarted,
 )
-from raidtui.model.plan import Plan
+from raidtui.model.plan import Plan, Step
 from raidtui.model.problem import Exit, fail
 from raidtui.model.protocol import RunInfo
 
@@ -81,6 +81,14 @@ def disks_of(folder: Path) -> tuple[Fingerprint, ...]:
     except _UNREADABLE:
         return ()
     return tuple({print_.id: print_ for prints in binding.values() for print_ in prints}.values())
+
+
+def steps_of(folder: Path) -> tuple[Step, ...]:
+    """What a run was to do; nothing where another version of raidtui wrote the plan."""
+    try:
+        return plan_of(folder).steps
+    except _UNREADABLE:
+        return ()
 
 
 def own(folder: Path, *, may_be_ended: bool = True) -> int | None:
