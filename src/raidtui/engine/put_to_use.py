@@ -46,9 +46,9 @@ def _devices(context: Context, made: Iterable[StepStarted]) -> Iterator[str]:
     for step in made:
         try:
             members = all_actions()[step.action].members(context, step.args)
-        except ProblemError:
-            continue
-        for name in (name for name, role in members.items() if role == "target" and not is_suspended(name)):
+        except (OSError, ProblemError):
+            continue  # not there, half made, or just going
+        for name in (name for name, role in members.items() if name and role == "target" and not is_suspended(name)):
             yield name
             yield from sorted(path.parent.name for path in Path("/sys/class/block", name).glob("*/partition"))
 
