@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 from raidtui.base.text import clean
+from raidtui.cli.consent import split_ids
 from raidtui.cli.screen import print_json
 from raidtui.cli.session import connect
 from raidtui.front.words import sentence
@@ -23,9 +24,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Print what was undone; exits 6 while something is still left."""
-    without = [disk.strip() for disk in args.without.split(",") if disk.strip()]
     with connect(args) as engine:
-        found: Recovered = engine.call("recover", {"run": args.run_id, "without": without}, Recovered)
+        found: Recovered = engine.call("recover", {"run": args.run_id, "without": split_ids([args.without])}, Recovered)
     if args.json:
         print_json(plain(found))
     else:

@@ -26,6 +26,8 @@ from raidtui.model.event import LIVE, AnyEvent, Record
 JOURNAL_NAME: Final = "journal.jsonl"
 _RESERVE_NAME: Final = "reserve"
 _RESERVE_BYTES: Final = 16 << 20
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
+"""What msgspec says of bytes that are not what was asked for."""
 _DECODER: Final = msgspec.json.Decoder(Record)
 _LIVE_LINE: Final = re.compile(
     rb'\{"seq":\d+,"at_s":[\d.e-]+,"wall":"[^"]*","event":\{"kind":"(?:%s)"'
@@ -138,7 +140,7 @@ def read_lines(folder: Path, offset: int = 0) -> Iterator[tuple[bytes, int]]:
 
 def _second_of(line: bytes) -> float:
     """When it was written; 0 for a line that is no record: what is damaged is not to keep a recovery from its work."""
-    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+    with suppress(*UNREADABLE):
         return _DECODER.decode(line).at_s
     return 0.0
 

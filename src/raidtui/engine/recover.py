@@ -65,14 +65,15 @@ def _recover(folder: Path, without: Collection[str] = ()) -> RecoveredRun:
                    remedy=f"raidtui cancel {folder.name}")  # fmt: skip
     try:
         story = runs.story_of(folder)
-        if story.unreadable and runs.state_of(folder, story, owned=False) != "interrupted":
+        interrupted = runs.state_of(folder, story, owned=False) == "interrupted"
+        if story.unreadable and not interrupted:
             return RecoveredRun(folder.name, 0)
         if story.unreadable:
             return RecoveredRun(folder.name, int(Exit.LEFT_BEHIND), (), (_unreadable(folder, story),))
         if unknown := sorted(set(without) - set(story.owed)):
             raise fail("not-owed", f"run {folder.name} left nothing on disk {unknown[0]}", place=unknown[0],
                        remedy="It left something on: " + (", ".join(story.owed) or "no disk"))  # fmt: skip
-        if not _something_to_do(story):
+        if not (story.owed or story.left or interrupted):
             return RecoveredRun(folder.name, 0)
         journal = Journal(folder)
         try:
@@ -99,13 +100,6 @@ def _unreadable(folder: Path, story: runs.Story) -> Problem:
     )
 
 
-def _something_to_do(story: runs.Story) -> bool:
-    if story.owed or story.left:
-        return True
-    restored = story.finished and story.finished.exit not in (Exit.LEFT_BEHIND, Exit.BUG)
-    return not restored and not (story.recovered and story.recovered.exit == Exit.DONE)
-
-
 class _Recovery:
     def __init__(self, folder: Path, story: runs.Story, given_up: Collection[str] = ()) -> None:
         self.folder = folder
@@ -122,7 +116,7 @@ class _Recovery:
     def go(self) -> RecoveredRun:
         """Stop what runs, undo what was made, make the disks blank. Exit 0, or 6 with what is still left."""
         _end_leftovers(self.folder)
-        prints = {p.id: p for role in runs.plan_of(self.folder).binding.values() for p in role}
+        prints = {print_.id: print_ for print_ in runs.disks_of(self.folder)}
         owed = [prints[disk] for disk in self.story.owed if disk not in self.given_up]
         self._leave_alone([prints[disk] for disk in self.given_up])
         for attempt in range(_TRIES):

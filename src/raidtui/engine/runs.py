@@ -15,7 +15,7 @@ import msgspec
 
 from raidtui.base.files import private_folder, write_atomic
 from raidtui.base.paths import state_folder
-from raidtui.engine.journal import JOURNAL_NAME, read_lasting
+from raidtui.engine.journal import JOURNAL_NAME, UNREADABLE, read_lasting
 from raidtui.gate.locks import locked
 from raidtui.model.convert import encode
 from raidtui.model.disk import Fingerprint
@@ -38,8 +38,6 @@ RUN_PATTERN: Final = r"^[0-9]{8}-[0-9]{6}-[0-9a-z]{8}$"
 _PLAN_NAME: Final = "plan.json"
 _LOCK_NAME: Final = "runner.lock"
 _CLOSED_NAME: Final = "closed"
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
-"""What msgspec says of bytes that are not what was asked for."""
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -78,7 +76,7 @@ def disks_of(folder: Path) -> tuple[Fingerprint, ...]:
     """The disks that a run was planned on, also by another version of raidtui; none where the plan is damaged."""
     try:
         binding = msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=_Bound).binding
-    except _UNREADABLE:
+    except UNREADABLE:
         return ()
     return tuple({print_.id: print_ for prints in binding.values() for print_ in prints}.values())
 
@@ -87,7 +85,7 @@ def steps_of(folder: Path) -> tuple[Step, ...]:
     """What a run was to do; nothing where another version of raidtui wrote the plan."""
     try:
         return plan_of(folder).steps
-    except _UNREADABLE:
+    except UNREADABLE:
         return ()
 
 
@@ -220,7 +218,7 @@ def story_of(folder: Path) -> Story:
         nonlocal why
         try:
             yield from read_lasting(folder)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             why = str(error)
 
     story = fold(readable())
@@ -253,7 +251,7 @@ def info(folder: Path) -> RunInfo:
     story, disks = story_of(folder), disks_of(folder)
     try:
         plan = plan_of(folder)
-    except _UNREADABLE:
+    except UNREADABLE:
         return RunInfo(folder.name, "", state_of(folder, story), story.started_at, disks)
     return RunInfo(
         run=folder.name,
