@@ -305,7 +305,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     state["answer"] = Probe(Content(fill="zeroes", regions=67), "free")
     monkeypatch.setattr(importlib.import_module("raidtui.inventory.scan"), "take_census", lambda ours: state["census"])
     monkeypatch.setattr(others, "is_root", lambda: state["root"])
-    monkeypatch.setattr(probe, "probe_disk", lambda disk, nodes, exclusively: state["answer"])
+    monkeypatch.setattr(probe, "probe_disk", lambda disk, nodes, **_: state["answer"])
     return state
 
 

@@ -13,18 +13,8 @@ from hypothesis import strategies as st
 from raidtui.base.text import clean
 from raidtui.inventory import blkid
 from raidtui.inventory.blocks import Node
-from raidtui.inventory.content import (
-    EDGE_BYTES,
-    MIB,
-    Content,
-    Signature,
-    content_reasons,
-    describe,
-    find_signatures,
-    regions,
-    sample,
-    signature_code,
-)
+from raidtui.inventory.content import Signature, content_reasons, describe, find_signatures, signature_code
+from raidtui.inventory.sampling import EDGE_BYTES, MIB, Content, regions, sample
 
 SIZE = 256 * MIB
 SWAP = b"SWAPSPACE2"

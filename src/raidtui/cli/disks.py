@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import console, indented, json_text, print_json
 from raidtui.cli.session import connect
+from raidtui.front.looks import look_line
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, Link
 from raidtui.model.protocol import DiskList
@@ -59,6 +60,8 @@ def show(found: DiskList, out: Console) -> None:
         _print_row(row, widths, out)
         if disk.link is not None and disk.link.below_maximum:
             out.print(indented(f"its link runs below what it could: {_best_link(disk.link)}", 2, "↓", "yellow"))
+        if disk.look is not None:
+            out.print(indented(look_line(disk.look), 2, "·", "dim"))
         for reason in disk.reasons:
             out.print(indented(f"{reason.message} [{reason.code}]", 2, "✗"))
             if reason.remedy:

@@ -12,6 +12,7 @@ from raidtui.cli.screen import print_json
 from raidtui.cli.session import connect
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.consent import erased_disks
+from raidtui.front.looks import looks_line
 from raidtui.model.convert import plain
 from raidtui.model.plan import Plan, Step
 from raidtui.model.protocol import PlanRequest
@@ -94,6 +95,8 @@ def _disk_lines(plan: Plan) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     for row in rows:
         yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    if looked := looks_line(plan):
+        yield looked
 
 
 def _step_lines(number: int, step: Step) -> Iterator[str]:

@@ -14,6 +14,7 @@ from raidtui.cli.session import connect
 from raidtui.cli.signals import Signals
 from raidtui.cli.watching import goodbye, watch
 from raidtui.front.consent import check_consent
+from raidtui.front.looks import looks_line
 from raidtui.front.results_files import check_output
 from raidtui.front.starting import start
 from raidtui.front.words import problems_document, sentence
@@ -63,6 +64,8 @@ def _ask_for_consent(plan: Plan, args: Namespace) -> int:
         print(json_text({**problems_document([problem]), "plan": plain(plan), "command": line}))
     else:
         print("\n".join(plan_lines(plan)))
+        if looked := looks_line(plan):
+            print(f"\n{looked}")
         print(f"\nTo run it:\n\n  {line}")
     sys.stdout.flush()
     print(sentence(problem).splitlines()[0], file=sys.stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -40,6 +40,9 @@ from raidtui.model.protocol import (
 )
 
 Stopped = Callable[[], bool]
+
+PLAN_LOOK_S: Final = 3.0
+"""How long each disk that a plan erases is searched for data, beyond the look of every scan."""
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,8 +86,13 @@ def watch_disks(_: Nothing, stopped: Stopped) -> Iterator[DiskList]:
 
 
 def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
-    """What a scenario would do here."""
-    return _plan(request, token)[0]
+    """What a scenario would do here. The disks that it erases are searched for data once more."""
+    made, found = _plan(request, token)
+    searched = {disk.id: disk for disk in inventory.search([found[id_] for id_ in made.erases], PLAN_LOOK_S)}
+    if any(not disk.free for disk in searched.values()):
+        made, _found = _plan(request, made.token, {**found, **searched})
+    looks = {id_: disk.look for id_, disk in searched.items() if disk.look is not None}
+    return msgspec.structs.replace(made, looks=looks)
 
 
 def start(request: StartRequest, _: Stopped) -> Started:
@@ -152,12 +160,13 @@ def _list(found: tuple[Disk, ...]) -> DiskList:
     return DiskList("raidtui.disks/1", socket.gethostname(), inventory.boot_id(), found)
 
 
-def _plan(request: PlanRequest, token: str) -> tuple[Plan, dict[str, Disk]]:
+def _plan(request: PlanRequest, token: str, known: Mapping[str, Disk] | None = None) -> tuple[Plan, dict[str, Disk]]:
+    """The plan, and the disks by id: those that are `known`, or all as they are now."""
     document = read_document(request.document)
     scenario = document.scenario
     roles = used_roles(scenario, request.options)
     said = {role: ids for role, ids in request.bind.items() if role not in scenario.roles or role in roles}
-    found = recent.look()
+    found = recent.look() if known is None else tuple(known.values())
     binding = bind(roles, said, found, document.earlier)
     made = make_plan(
         scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id()

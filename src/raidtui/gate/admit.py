@@ -14,6 +14,9 @@ from raidtui.inventory import CONTENT, Examined, Ownership, Signature, boot_id, 
 from raidtui.model.disk import Fingerprint, Reason, fingerprint
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 
+LOOK_S = 20.0
+"""How long each disk is searched for data before a run first writes to it, beyond the look of every scan."""
+
 Evidence = Callable[[Mapping[str, Any]], None]
 Judge = Callable[[Fingerprint, Examined], list[Problem]]
 
@@ -37,7 +40,7 @@ def admit(
     `evidence` is told, per disk, what was checked and found. `held`: disk → unfinished run, beside the locks held now.
     Raises ProblemError (exit 3) with one problem per disk and reason.
     """
-    return _admit(run_id, wanted, _judge_free, evidence, held)
+    return _admit(run_id, wanted, _judge_free, evidence, held, LOOK_S)
 
 
 def admit_for_recovery(
@@ -78,6 +81,7 @@ def _admit(
     judge: Judge,
     evidence: Evidence | None,
     held: Mapping[str, str] | None,
+    look_s: float = 0.0,
 ) -> list[Permit]:
     if len({want.id for want in wanted}) != len(wanted):
         raise fail("disk-twice", "a disk was asked for twice", exit=Exit.REFUSED)
@@ -85,7 +89,7 @@ def _admit(
     by_key = {lock.key: lock for lock in taken}
     permits: list[Permit] = []
     try:
-        examined = _examine_all(run_id, wanted, judge, evidence, held)
+        examined = _examine_all(run_id, wanted, judge, evidence, held, look_s)
         for want, found in zip(wanted, examined, strict=True):
             now = fingerprint(found.disk, boot_id())
             permits.append(Permit(ISSUER, found.disk, now, by_key[locks.lock_key(want)]))
@@ -105,10 +109,11 @@ def _examine_all(
     judge: Judge,
     evidence: Evidence | None,
     held: Mapping[str, str] | None,
+    look_s: float = 0.0,
 ) -> list[Examined]:
     """Look at the server afresh and let `judge` find what speaks against each wanted disk."""
     ids = {want.id for want in wanted}
-    look = examine(held={**(held or {}), **locks.holders()}, mine=Ownership(run_id), only=ids)
+    look = examine(held={**(held or {}), **locks.holders()}, mine=Ownership(run_id), only=ids, look_s=look_s)
     by_id = {found.disk.id: found for found in look}
     problems: list[Problem] = []
     for want in wanted:

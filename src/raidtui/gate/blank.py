@@ -16,7 +16,8 @@ from raidtui.base import proc
 from raidtui.gate.permit import Permit
 from raidtui.inventory import ioctl, lock
 from raidtui.inventory.blocks import Node
-from raidtui.inventory.content import EDGE_BYTES, MIB, SAMPLES, find_signatures, open_node, regions, sample
+from raidtui.inventory.content import find_signatures, open_node
+from raidtui.inventory.sampling import EDGE_BYTES, MIB, SAMPLES, regions, sample
 from raidtui.model.problem import Exit, ProblemError, fail
 
 BLKRRPART, BLKFLSBUF, BLKDISCARD, BLKZEROOUT = 0x125F, 0x1261, 0x1277, 0x127F

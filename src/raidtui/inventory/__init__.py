@@ -6,7 +6,7 @@
 from raidtui.inventory.blkid import Signature
 from raidtui.inventory.others import boot_id
 from raidtui.inventory.reasons import CONTENT, REASONS, Explanation
-from raidtui.inventory.scan import Examined, Ownership, examine, present, scan
+from raidtui.inventory.scan import Examined, Ownership, examine, present, scan, search
 from raidtui.inventory.watch import Change, watch
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "examine",
     "present",
     "scan",
+    "search",
     "watch",
 ]

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import os
-import random
 import stat
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from raidtui.inventory import blkid
 from raidtui.inventory.blkid import Signature
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.reasons import reason
+from raidtui.inventory.sampling import Content, Extent, look
 from raidtui.model.disk import Reason
-
-MIB = 1 << 20
-EDGE_BYTES = 4 * MIB
-SAMPLES = 128
-SAMPLE_BYTES = 64 << 10
-"""What finds data is the number of places looked at, not how much is read at each: many small ones find more for less."""
-_READ_WHOLE_BYTES = 72 * MIB
-_ALIGN = 4096
-_memcmp = ctypes.CDLL(None).memcmp
-_memcmp.argtypes, _memcmp.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t], ctypes.c_int
-_FILLS = {b"\0": "zeroes", b"\xff": "ones"}
 
 _CODES = {
     "LVM1_member": "lvm-pv", "LVM2_member": "lvm-pv", "linux_raid_member": "md-superblock", "zfs_member": "zfs-exported",
@@ -45,22 +31,6 @@ _NAMES = {
 }  # fmt: skip
 
 
-class Content(NamedTuple):
-    """What was found on a disk, and how much of it was looked at."""
-
-    signatures: tuple[Signature, ...] = ()
-    fill: str = ""
-    """`zeroes` or `ones` where every region read holds nothing else, `data` where one does, empty where none was read."""
-    data_at: int | None = None
-    """Where the first region with data begins, in bytes."""
-    regions: int = 0
-    """How many regions of up to 4 MiB were read."""
-
-    @property
-    def blank(self) -> bool:
-        return not self.signatures and self.fill in ("zeroes", "ones")
-
-
 def open_node(node: Node, flags: int = 0) -> int:
     """Open a block device read-only and insist that it is the one that `node` describes."""
     fd = os.open(node.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | flags)
@@ -71,8 +41,18 @@ def open_node(node: Node, flags: int = 0) -> int:
     return fd
 
 
-def read_content(nodes: Sequence[Node]) -> Content:
-    """Look at a disk (the first node) and its partitions. Raises OSError where they cannot be read."""
+def read_content(
+    nodes: Sequence[Node],
+    *,
+    seconds: float = 0.0,
+    first: int | None = None,
+    allocated: Callable[[int], Sequence[Extent] | None] = lambda fd: None,
+) -> Content:
+    """Look at a disk (the first node) and its partitions; a disk without signature for about so many `seconds` more.
+
+    `first` is a place to read before all others; `allocated` asks the open disk which extents it keeps data in.
+    Raises OSError where they cannot be read.
+    """
     disk = nodes[0]
     fd = open_node(disk)
     try:
@@ -85,7 +65,7 @@ def read_content(nodes: Sequence[Node]) -> Content:
         return Content(found)
     fd = open_node(disk, os.O_DIRECT)
     try:
-        return sample(fd, regions(disk.size_bytes))
+        return look(fd, disk.size_bytes, seconds=seconds, first=first, allocated=allocated(fd))
     finally:
         os.close(fd)
 
@@ -98,42 +78,6 @@ def find_signatures(fd: int, size_bytes: int, nodes: Iterable[Node]) -> tuple[Si
         if size:
             found += blkid.signatures(fd, node.start_bytes, size, node.name)
     return tuple(found)
-
-
-def regions(size_bytes: int, samples: int = SAMPLES, rng: random.Random | None = None) -> Iterator[tuple[int, int]]:
-    """Head, tail, middle, and one place at random in each of `samples` equal parts: (offset, length), in 4 KiB steps."""
-    chance = rng or random.SystemRandom()
-    end = size_bytes - size_bytes % _ALIGN
-    if size_bytes <= _READ_WHOLE_BYTES:
-        yield 0, size_bytes
-        return
-    yield 0, EDGE_BYTES
-    yield end - EDGE_BYTES, size_bytes - (end - EDGE_BYTES)
-    yield size_bytes // 2 // MIB * MIB, MIB
-    part = size_bytes // samples
-    for index in range(samples):
-        yield (index * part + chance.randrange(max(1, part - SAMPLE_BYTES))) // _ALIGN * _ALIGN, SAMPLE_BYTES
-
-
-def sample(fd: int, places: Iterable[tuple[int, int]]) -> Content:
-    """Read these places of an open device and say whether they hold anything. Ends at the first that does."""
-    buffer = mmap.mmap(-1, MIB)  # aligned, as O_DIRECT demands
-    view = memoryview(buffer)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
-    first = b""
-    count = 0
-    for offset, length in places:
-        for at in range(offset, offset + length, MIB):
-            size = min(MIB, offset + length - at)
-            if os.preadv(fd, [view[:size]], at) != size:
-                raise OSError(f"a read at byte {at} ended early")
-            first = first or buffer[:1]
-            # Every byte like its neighbour, and the first like the first of all: compared in place, without Python's lock.
-            uniform = buffer[:1] == first and _memcmp(address, address + 1, size - 1) == 0
-            if first not in _FILLS or not uniform:
-                return Content(fill="data", data_at=at, regions=count + 1)
-        count += 1
-    return Content(fill=_FILLS[first] if first else "", regions=count)
 
 
 def signature_code(signature: Signature) -> str:

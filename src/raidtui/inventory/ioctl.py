@@ -91,18 +91,24 @@ class _SgIoHeader(ctypes.Structure):
     )  # fmt: skip
 
 
-def scsi_reservation_keys(fd: int) -> tuple[str, ...]:
-    """Keys that hosts have registered on a SCSI disk (PERSISTENT RESERVE IN). Empty where the disk knows no such thing."""
-    length = 512
+def _scsi_read(fd: int, command: bytes, length: int) -> bytes | None:
+    """The disk's answer of up to `length` bytes to a SCSI command that reads; None where the disk refuses it."""
     data = ctypes.create_string_buffer(length)
     sense = ctypes.create_string_buffer(32)
-    cdb = ctypes.create_string_buffer(bytes([0x5E, 0, 0, 0, 0, 0, 0, length >> 8, length & 0xFF, 0]), 10)
+    cdb = ctypes.create_string_buffer(command, len(command))
     header = _SgIoHeader(
-        interface_id=ord("S"), direction=-3, cmd_len=10, mx_sb_len=32, dxfer_len=length,
+        interface_id=ord("S"), direction=-3, cmd_len=len(command), mx_sb_len=32, dxfer_len=length,
         dxferp=ctypes.addressof(data), cmdp=ctypes.addressof(cdb), sbp=ctypes.addressof(sense), timeout_ms=5000,
     )  # fmt: skip
     fcntl.ioctl(fd, SG_IO, header)
-    return () if header.status or header.host_status else parse_reservation_keys(data.raw)
+    return None if header.status or header.host_status else data.raw
+
+
+def scsi_reservation_keys(fd: int) -> tuple[str, ...]:
+    """Keys that hosts have registered on a SCSI disk (PERSISTENT RESERVE IN). Empty where the disk knows no such thing."""
+    length = 512
+    page = _scsi_read(fd, bytes([0x5E, 0, 0, 0, 0, 0, 0, length >> 8, length & 0xFF, 0]), length)
+    return () if page is None else parse_reservation_keys(page)
 
 
 def parse_reservation_keys(page: bytes) -> tuple[str, ...]:
@@ -110,3 +116,57 @@ def parse_reservation_keys(page: bytes) -> tuple[str, ...]:
     count = int.from_bytes(page[4:8], "big") // 8
     keys = (page[8 + 8 * i : 16 + 8 * i] for i in range(min(count, (len(page) - 8) // 8)))
     return tuple(f"0x{key.hex()}" for key in keys)
+
+
+_MOST_LBA_STATUS_CALLS = 256
+
+
+def scsi_allocated(fd: int) -> tuple[tuple[int, int], ...] | None:
+    """The extents (offset, length in bytes) in which a SCSI disk keeps data; None where it cannot tell.
+
+    A disk tells it by GET LBA STATUS (SBC-3) if it is thinly provisioned and reads zeroes where nothing is allocated. One
+    that is so fragmented that it takes more than 256 answers counts as one that cannot tell.
+    """
+    try:
+        capacity = _scsi_read(fd, bytes([0x9E, 0x10, *bytes(8), *(32).to_bytes(4, "big"), 0, 0]), 32)
+        if capacity is None or not (blocks := parse_thin_capacity(capacity)):
+            return None
+        count, block_bytes = blocks
+        extents: list[tuple[int, int]] = []
+        at, length = 0, 8 + 16 * 512
+        for _ in range(_MOST_LBA_STATUS_CALLS):
+            page = _scsi_read(fd, bytes([0x9E, 0x12, *at.to_bytes(8, "big"), *length.to_bytes(4, "big"), 0, 0]), length)
+            if page is None:
+                return None
+            statuses = parse_lba_status(page)
+            if not statuses or statuses[0][0] > at:
+                return None
+            extents += [(lba * block_bytes, blocks * block_bytes) for lba, blocks, holds in statuses if holds]
+            after = statuses[-1][0] + statuses[-1][1]
+            if after >= count:
+                return tuple(extents)
+            if after <= at:
+                return None
+            at = after
+    except OSError:  # not a SCSI disk, or one that does not take the command
+        return None
+    return None
+
+
+def parse_thin_capacity(page: bytes) -> tuple[int, int] | None:
+    """Number and length of the blocks, from READ CAPACITY (16), of a disk that is thinly provisioned (LBPME) and reads
+    zeroes from blocks that are not allocated (LBPRZ); None for any other.
+    """
+    if len(page) < 15 or page[14] & 0b1100_0000 != 0b1100_0000:
+        return None
+    return int.from_bytes(page[:8], "big") + 1, int.from_bytes(page[8:12], "big")
+
+
+def parse_lba_status(page: bytes) -> list[tuple[int, int, bool]]:
+    """First block, number of blocks, and False where these are deallocated, of each descriptor of GET LBA STATUS."""
+    end = min(len(page), 4 + int.from_bytes(page[:4], "big"))
+    found = []
+    for at in range(8, end - 15, 16):
+        lba, blocks = int.from_bytes(page[at : at + 8], "big"), int.from_bytes(page[at + 8 : at + 12], "big")
+        found.append((lba, blocks, page[at + 12] & 0x0F != 1))
+    return found

@@ -14,9 +14,10 @@ from typing import NamedTuple
 from raidtui.base.text import clean
 from raidtui.inventory import ioctl, lock
 from raidtui.inventory.blocks import Node
-from raidtui.inventory.content import Content, content_reasons, open_node, read_content
+from raidtui.inventory.content import content_reasons, open_node, read_content
 from raidtui.inventory.hardware import read_temperature
 from raidtui.inventory.reasons import reason, unchecked
+from raidtui.inventory.sampling import Content
 from raidtui.model.disk import Disk, Reason
 
 DEADLINE_S = 15.0
@@ -39,15 +40,20 @@ _pending: dict[tuple[str, int | None], threading.Thread] = {}
 """Disks that still owe an answer, so that looking again does not pile up stuck threads."""
 
 
-def probe_disk(disk: Disk, nodes: Sequence[Node], *, exclusively: bool) -> Probe:
-    """Ask one disk. May block for as long as the disk does not answer."""
+def probe_disk(
+    disk: Disk, nodes: Sequence[Node], *, exclusively: bool, look_s: float = 0.0, first: int | None = None
+) -> Probe:
+    """Ask one disk. May block for as long as the disk does not answer.
+
+    A disk that seems blank is searched for data for `look_s` seconds more; `first` is where data was found before.
+    """
     errors: dict[str, str] = {}
     content, exclusive = Content(), ""
     keys: tuple[str, ...] = ()
     temperature: float | None = None
     wear: float | None = None
     try:
-        content = read_content(nodes)
+        content = read_content(nodes, seconds=look_s, first=first, allocated=ioctl.scsi_allocated)
     except (OSError, ValueError) as error:
         errors["content"] = clean(str(error))
     try:

@@ -15,6 +15,7 @@ from raidtui.inventory import arrays, identity, openers, others, probe, users, z
 from raidtui.inventory.blkid import Signature
 from raidtui.inventory.blocks import Node, is_physical_disk, read_blocks
 from raidtui.inventory.census import Census, take_census
+from raidtui.inventory.data_seen import DataSeen
 from raidtui.inventory.hardware import read_disk
 from raidtui.inventory.probe import Probe
 from raidtui.inventory.reasons import CONTENT, SUPERSEDED, reason, unchecked
@@ -72,11 +73,35 @@ def examine(
     held: Mapping[str, str] | None = None,
     mine: Ownership | None = None,
     only: Collection[str] | None = None,
-    deadline_s: float = probe.DEADLINE_S,
+    look_s: float = 0.0,
 ) -> tuple[Examined, ...]:
-    """As `scan`, with the evidence. `only`: leave out every disk whose id is not among these."""
+    """As `scan`, with the evidence. `only`: leave out every disk whose id is not among these. `look_s`: for how many
+    seconds more than the usual look each disk that seems blank is searched for data.
+    """
     with my_turn() if others.is_root() else nullcontext():
-        return _examine(held or {}, mine or Ownership(), only, deadline_s)
+        return _examine(held or {}, mine or Ownership(), only, look_s)
+
+
+def search(disks: Sequence[Disk], seconds: float) -> tuple[Disk, ...]:
+    """The same disks after each was searched for data for about so many `seconds`, all at once: with `look`, or with the
+    reason that was found. Only what lies on them is looked at, not who uses them.
+    """
+    with my_turn():
+        blocks, seen = read_blocks(), DataSeen()
+        jobs = {
+            _key(disk): _job(disk, nodes, False, seconds, seen.get(disk))
+            for disk in disks
+            if (nodes := blocks.family(disk.name))
+        }
+        answers = probe.probe_all(jobs, probe.DEADLINE_S + seconds)
+        seen.update({disk: answer.content for disk in disks if (answer := answers.get(_key(disk)))})
+    return tuple(_searched(disk, answers.get(_key(disk))) for disk in disks)
+
+
+def _searched(disk: Disk, answer: Probe | None) -> Disk:
+    reasons = (*disk.reasons, *probe.probe_reasons(disk.name, answer, in_use=True))
+    look = None if answer is None or reasons else answer.content.look
+    return msgspec.structs.replace(disk, reasons=tuple(dict.fromkeys(reasons)), look=look)
 
 
 def present() -> tuple[Fingerprint, ...]:
@@ -87,7 +112,7 @@ def present() -> tuple[Fingerprint, ...]:
 
 
 def _examine(
-    held: Mapping[str, str], mine: Ownership, only: Collection[str] | None, deadline_s: float
+    held: Mapping[str, str], mine: Ownership, only: Collection[str] | None, look_s: float
 ) -> tuple[Examined, ...]:
     census = take_census(mine.pids)
     disks = identity.with_ids(census.disks)
@@ -95,23 +120,33 @@ def _examine(
     nodes = {disk.name: census.blocks.family(disk.name) for disk in looked_at}
     known = {disk.name: _known(disk, nodes[disk.name][0], disks, census, held, mine) for disk in looked_at}
     jobs = {}
+    answers: Mapping[tuple[str, int | None], Probe | None] = {}
     if others.is_root():
+        seen = DataSeen()
         for disk in looked_at:
             # A disk that a run works on is left alone: reading from it would disturb what is being measured, and
             # even a moment of exclusive access could make the run's own tools fail.
             if disk.size_bytes and "held" not in _codes(known[disk.name]):
-                jobs[disk.name, disk.diskseq] = _job(disk, nodes[disk.name], exclusively=not _used(known[disk.name]))
-    answers = probe.probe_all(jobs, deadline_s)
+                exclusively = not _used(known[disk.name])
+                jobs[_key(disk)] = _job(disk, nodes[disk.name], exclusively, look_s, seen.get(disk))
+        answers = probe.probe_all(jobs, probe.DEADLINE_S + look_s)
+        seen.update({disk: answer.content for disk in looked_at if (answer := answers.get(_key(disk)))})
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
     examined = []
     for disk in sorted(looked_at, key=lambda disk: _natural(disk.name)):
-        key = disk.name, disk.diskseq
+        key = _key(disk)
         examined.append(_examined(disk, known[disk.name], key in jobs, answers.get(key), at, census))
     return tuple(examined)
 
 
-def _job(disk: Disk, nodes: tuple[Node, ...], *, exclusively: bool) -> Callable[[], Probe]:
-    return lambda: probe.probe_disk(disk, nodes, exclusively=exclusively)
+def _key(disk: Disk) -> tuple[str, int | None]:
+    return disk.name, disk.diskseq
+
+
+def _job(
+    disk: Disk, nodes: tuple[Node, ...], exclusively: bool, look_s: float, first: int | None
+) -> Callable[[], Probe]:
+    return lambda: probe.probe_disk(disk, nodes, exclusively=exclusively, look_s=look_s, first=first)
 
 
 def _known(
@@ -161,6 +196,7 @@ def _examined(
         temperature_c=told.temperature_c,
         wear_percent=told.wear_percent,
         reasons=tuple(sorted(dict.fromkeys(reasons), key=_rank)),
+        look=None if reasons else told.content.look,
     )
     evidence = {
         "at": at,
@@ -171,7 +207,8 @@ def _examined(
                       "volumes": len(census.volumes), "pools": len(census.pools), "open_devices": len(census.openers)},
         "checks": {name: [r.message for r in rs] for name, rs in found.items()},
         "content": {"signatures": [s._asdict() for s in told.content.signatures], "fill": told.content.fill,
-                    "regions": told.content.regions, "exclusive": told.exclusive},
+                    "regions": told.content.regions, "look": msgspec.to_builtins(told.content.look),
+                    "exclusive": told.exclusive},
     }  # fmt: skip
     return Examined(whole, told.content.signatures, evidence)
 

@@ -16,6 +16,18 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     """True where the running system itself stands on the disk: nothing frees such a disk."""
 
 
+class Look(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How much of a blank disk was read. Data in the places between was not seen."""
+
+    places: int
+    """How many places were read, at random in equal parts of the disk."""
+    read_bytes: int
+    gap_bytes: int
+    """The longest piece of which nothing was read: data in one piece longer than this would have been found."""
+    allocated_bytes: int | None = None
+    """What the disk itself says it keeps data in, where it can tell: only these were searched further."""
+
+
 class Link(msgspec.Struct, frozen=True):
     """A PCIe link. Speeds in GT/s."""
 
@@ -66,6 +78,8 @@ class Disk(msgspec.Struct, frozen=True):
     """`write back` or `write through`, as the kernel drives it."""
     reasons: tuple[Reason, ...] = ()
     """Every reason why this disk is not free; empty means free."""
+    look: Look | None = None
+    """How much of the disk was read to call it blank; None where it is not, or was not read."""
 
     @property
     def free(self) -> bool:

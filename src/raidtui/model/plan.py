@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from raidtui.model.amplification import Amplification
-from raidtui.model.disk import Fingerprint
+from raidtui.model.disk import Fingerprint, Look
 
 Phase = Literal["prepare", "build", "measure", "teardown", "finish"]
 Argv = tuple[str, ...]
@@ -99,6 +99,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     warnings: tuple[str, ...] = ()
     ceilings: dict[str, Any] = {}
     """Layouts that the plan adds because the policy asks for ceilings: bare disks, by name, as a scenario writes them."""
+
+    looks: dict[str, Look] = {}
+    """How much of each disk that is erased was read when the plan was made: id → what the word blank stands on."""
 
     @property
     def ends_early(self) -> bool:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from raidtui.base.text import clean, clean_lines
+from raidtui.front.looks import look_line
 from raidtui.model.disk import Disk
 from raidtui.tui.disks.rows import Entry
 from raidtui.tui.disks.words import (
@@ -106,6 +107,8 @@ def _standing(entry: Entry, signs: Signs) -> Iterator[RenderableType]:
         )
     elif facts.free:
         yield Text("Free: nothing was found on it and nothing uses it.", style="bold")
+        if facts.disk is not None and facts.disk.look is not None:
+            yield Text(f"{look_line(facts.disk.look)}.")
         yield Text("x takes it out of its role." if entry.role else "space selects it, r gives it to a role.", style="dim")
     elif facts.disk is not None:
         yield Text("Not free:", style="bold")

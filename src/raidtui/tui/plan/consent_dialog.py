@@ -12,6 +12,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Button, Input, Static
 
 from raidtui.base.text import clean, plural
+from raidtui.front.looks import looks_line
 from raidtui.front.typed_consent import Line, consented, lines_to_type, matches
 from raidtui.model.disk import Fingerprint
 from raidtui.model.plan import Plan
@@ -164,6 +165,8 @@ def _asked(plan: Plan, lines: tuple[Line, ...]) -> Text:
     count = len(plan.erases)
     text = Text.assemble((f"{plural(count, 'disk')} will be ERASED", "bold"), ". All that is on ",
                          "it" if count == 1 else "them", " will be lost.\n")  # fmt: skip
+    if looked := looks_line(plan):
+        text.append(f"{looked}\n")
     codes = sum(not line.name for line in lines)
     if codes:
         text.append("Type the code that is shown for the disks that it stands for.")

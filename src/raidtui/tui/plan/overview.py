@@ -12,6 +12,7 @@ from rich.text import Text
 
 from raidtui.base.text import clean, plural
 from raidtui.front.consent import erased_disks
+from raidtui.front.looks import looks_line
 from raidtui.front.words import sentence
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Options, Plan
@@ -123,6 +124,8 @@ def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:
         for disk in erased_disks(plan)
     ]  # fmt: skip
     yield DiskLines([("role", "serial", "model", "size", "found on it"), *rows])
+    if looked := looks_line(plan):
+        yield Text(looked, style="dim")
 
 
 class DiskLines:
