@@ -44,7 +44,7 @@ def guest(lab: Lab, code: str, timeout_s: float = 180.0) -> Any:
 def lab() -> Iterator[Lab]:
     lab = Lab(f"test-{os.getpid()}-gate")
     try:
-        start_lab("gate", "4x1G,1x256M:hdd,1x1G:ssd@4096")
+        start_lab("gate", "4x1G,1x256M:hdd,1x1G:ssd@4096,1x2T")
         address.sync_code(lab.name)
         yield lab
     finally:
@@ -183,3 +183,60 @@ for changes in watch(tick_s=0.2):
     lab.wait_for("grep -q '^remove nvme' /tmp/changes")
     lab.plug(lab.serials[0])
     lab.wait_for("grep -q '^add nvme' /tmp/changes")
+
+
+def test_a_small_piece_of_data_on_a_large_disk_is_found_by_the_long_look_and_never_missed_again(lab: Lab) -> None:
+    told = guest(
+        lab,
+        f"""
+from raidtui.inventory import search
+serial = {lab.serials[6]!r}
+[disk] = [d for d in scan() if d.id == serial]
+blank = disk.look
+fd = os.open(disk.path, os.O_WRONLY)
+at = int.from_bytes(os.urandom(4)) * 4096 % (disk.size_bytes - (1 << 30)) + (512 << 20)
+for n in range(128): os.pwrite(fd, b'x' * (1 << 20), at + (n << 20))
+os.fsync(fd); os.close(fd)
+[found] = search([disk], 300)
+def codes(): return [r.code for d in scan() if d.id == serial for r in d.reasons]
+again = [codes() for _ in range(3)]
+fd = os.open(disk.path, os.O_WRONLY)
+for n in range(128): os.pwrite(fd, bytes(1 << 20), at + (n << 20))
+os.fsync(fd); os.close(fd)
+tell([[blank.places, blank.gap_bytes], [r.code for r in found.reasons], again, codes()])
+""",
+        400.0,
+    )
+    (places, gap), found, again, gone = told
+    assert places >= 128
+    assert gap > 8 << 30
+    assert found == ["unknown-data"]
+    assert again == [["unknown-data"]] * 3
+    assert gone == []
+
+
+def test_all_of_what_a_thin_disk_says_is_allocated_is_read(lab: Lab) -> None:
+    told = guest(
+        lab,
+        """
+import subprocess
+def run(*argv): subprocess.run(argv, check=True)
+run('modprobe', 'scsi_debug', 'dev_size_mb=256', 'lbpu=1', 'lbprz=1', 'add_host=1')
+def thin():
+    run('udevadm', 'settle')
+    found = [d for d in scan() if d.model == 'scsi_debug']
+    return found[0] if found else time.sleep(0.2) or thin()
+empty = thin()
+fd = os.open(empty.path, os.O_WRONLY | os.O_SYNC)
+os.pwrite(fd, b'x' * 4096, 150 << 20); os.close(fd)
+run('udevadm', 'settle')
+from raidtui.inventory import search
+[full] = search([empty], 30)
+run('blkdiscard', empty.path)
+after = thin()
+out = [[d.look and [d.look.gap_bytes, d.look.allocated_bytes], [r.code for r in d.reasons]] for d in (empty, full, after)]
+run('modprobe', '-r', 'scsi_debug')
+tell(out)
+""",
+    )
+    assert told == [[[0, 0], []], [None, ["unknown-data"]], [[0, 0], []]]

@@ -9,6 +9,8 @@ from raidtui.model.units import size_text
 
 def look_line(look: Look) -> str:
     """How much of a blank disk was read, and what that may have missed."""
+    if look.allocated_bytes == 0:
+        return f"blank: the disk has nothing allocated, and {look.places} places read agree"
     if look.gap_bytes == 0:
         what = "all that the disk has allocated" if look.allocated_bytes is not None else "all of it"
         return f"blank: {what} was read"
