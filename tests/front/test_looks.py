@@ -24,8 +24,8 @@ def plan(**looks: Look) -> Plan:
         (Look(131, 17 * MIB, 0, 0), "blank: the disk has nothing allocated, and 131 places read agree"),
         (
             Look(300, 90 * MIB, 64 * MIB, 8192 * MIB),
-            "blank at 300 places read of the 8.0 GiB that the disk has allocated; data in one piece of up to 64.0 MiB may be "
-            "missed",
+            "blank at 300 places read of the 8.0 GiB that the disk has allocated; "
+            "data in one piece of up to 64.0 MiB may be missed",
         ),
     ],
 )
@@ -40,7 +40,8 @@ def test_consent_names_the_fewest_places_and_the_largest_piece_of_all_disks():
 
 
 def test_consent_to_disks_that_were_read_whole_says_so():
-    assert looks_line(plan(S1=Look(1, 1, 0), S2=Look(1, 1, 0))).startswith("Everything that each disk may keep data in was read")
+    text = looks_line(plan(S1=Look(1, 1, 0), S2=Look(1, 1, 0)))
+    assert text == "Everything that each disk may keep data in was read and is blank."
 
 
 def test_a_plan_without_looks_says_nothing_of_them():

@@ -33,6 +33,8 @@ class Tally:
         self._finished: RunFinished | None = None
         self._ended: str | None = None
         self._steps: dict[str, Step] = {}
+        self._last_steps: dict[str, str] = {}
+        """Block → the id of its last step."""
         self._rounds: dict[str, set[int]] = {}
         self._built: dict[str, Built] = {}
         self._cells: list[Cell] = []
@@ -53,6 +55,7 @@ class Tally:
         if isinstance(event, RunStarted):
             self._start, self._started = event, record.wall
             self._steps = {step.id: step for step in event.plan.steps}
+            self._last_steps = {step.block: step.id for step in event.plan.steps}
             self._rounds = _rounds(event.plan)
             self._rankings = Rankings(event.plan)
         elif isinstance(event, StepStarted):
@@ -135,8 +138,7 @@ class Tally:
             changes["initial_sync"] = facts.get("initial_sync", built.initial_sync)
             changes["size_bytes"] = facts.get("size_bytes", built.size_bytes)
         if step.phase == "teardown":
-            later = [s for s in self._steps.values() if s.block == step.block and s.id > step.id]
-            changes["taken_down"] = not later
+            changes["taken_down"] = step.id == self._last_steps[step.block]
         self._built[step.block] = msgspec.structs.replace(built, **changes)
 
     def _step_failed(self, event: StepFailed) -> None:

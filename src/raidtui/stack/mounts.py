@@ -6,6 +6,7 @@ copy of them, and when the runner dies the kernel unmounts what it left. Mount a
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ MOUNT_TIMEOUT_S: Final = 120.0
 UNMOUNT_TIMEOUT_S: Final = 600.0
 """What is in the page cache is written first."""
 BUSY_PATIENCE_S: Final = 15.0
+_CLONE_NEWNS: Final = 0x00020000
 
 
 class Mounted(NamedTuple):
@@ -55,14 +57,11 @@ def point_of(name: str) -> str:
 def enter_own_namespace() -> None:
     """Give this process (which must have no threads yet) mounts of its own, into which the host's still come.
 
-    Where the kernel refuses, or Python is too old, mounts are the host's, in a folder that only root may enter.
+    Where the kernel refuses, mounts are the host's, in a folder that only root may enter.
     """
-    unshare, number = getattr(os, "unshare", None), getattr(os, "CLONE_NEWNS", None)
     mount = find_tool("mount")
-    if unshare is None or number is None or mount is None:
-        return
-    with suppress(OSError):
-        unshare(number)
+    # By libc, since Python has os.unshare only from 3.12 on.
+    if mount is not None and ctypes.CDLL(None).unshare(_CLONE_NEWNS) == 0:
         # A copy of a shared mount is shared: without this, ours would appear on the host after all.
         run((mount, "--make-rslave", "/"), timeout_s=MOUNT_TIMEOUT_S)
 

@@ -33,7 +33,7 @@ UNCHECKED = Meaning(
     "A check could not be made",
     "The check met something that raidtui's authors did not foresee: whether the number is what it looks like in this "
     "respect is not known.",
-    "Report it, with the result file (`raidtui bug`).",
+    "Report it, with the result file.",
 )
 MEANINGS[UNCHECKED.code] = UNCHECKED
 

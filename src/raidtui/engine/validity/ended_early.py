@@ -20,7 +20,7 @@ NOTHING = Meaning(
     "invalid",
     "Nothing was measured",
     "The workload left no numbers, and nothing says why.",
-    "Run the cell again (--layout, --workload); if it happens again, it is a bug: `raidtui bug`.",
+    "Run the cell again (--layout, --workload); if it happens again, it is a bug: report it with the result file.",
 )
 
 
