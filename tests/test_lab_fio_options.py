@@ -26,7 +26,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "zvol": {"zpool": {"vdevs": [{"stripe": "@data"}], "volume": {"size": "80%"}}},
     "xfs": {"filesystem": {"type": "xfs", "on": "@data"}},
     "ext4": {"filesystem": {"type": "ext4", "on": "@data"}},
-    "dataset": {"zpool": {"vdevs": [{"stripe": "@data"}]}},
+    "dataset": {"zpool": {"vdevs": [{"stripe": "@data"}], "dataset": {}}},
 }
 DISKS = {"together": 2, "raid5": 3}
 SINGLE = [name for cases in OPTIONS.values() for name in cases]
