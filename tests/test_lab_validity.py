@@ -20,7 +20,7 @@ MIRROR = {"vdevs": [{"mirror": "@data", "per": 2}], "arc_max": "64MiB"}
 POOL = {"zpool": {**MIRROR, "inherited": {"compression": "off"}, "volume": {"size": "80%"}}}
 READ = {"rw": "randread", "bs": "4KiB", "iodepth": 4, "size": "512MiB", "runtime": "14s"}
 WRITE = {"rw": "write", "bs": "1MiB", "iodepth": 4, "size": "512MiB", "runtime": "14s"}
-SYNC = {"rw": "randwrite", "bs": "4KiB", "iodepth": 1, "fsync": 1, "size": "512MiB", "runtime": "14s"}
+SYNC = {"rw": "randwrite", "ioengine": "psync", "bs": "4KiB", "fsync": 1, "size": "512MiB", "runtime": "14s"}
 CALM = [{"rate_iops": 200}, {"rate": "8MB"}, {"rate_iops": 50}]
 """Rates that are kept by a machine with other work to do as well: an emulated one shares its cores."""
 SHORT = {"runtime": "5s"}

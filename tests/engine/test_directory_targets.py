@@ -11,7 +11,9 @@ from test_preview import one, see
 from raidtui.engine.measuring import counted_how
 from raidtui.engine.validity import marks
 from raidtui.engine.validity.evidence import Evidence
+from raidtui.load.catalog import engines
 from raidtui.load.engine import Pattern
+from raidtui.model.convert import decode
 from raidtui.model.measure import Direction, Measured, Summary
 from raidtui.model.plan import Step
 from raidtui.model.problem import ProblemError
@@ -82,12 +84,24 @@ def test_what_a_filesystem_adds_is_no_fault_and_what_it_keeps_back_is(counted: A
     assert [mark.code for mark in marks(evidence)] == ([] if valid else ["bytes-disagree"])
 
 
-def test_files_through_the_page_cache_are_not_held_against_the_devices() -> None:
+def test_what_goes_through_the_page_cache_is_not_held_against_the_devices() -> None:
     step = Step("1", "measure", "", "measure", args={"counted": "at least"})
     direct, cached = (Pattern((4096,), True, True, 4096, whole_sectors=whole) for whole in (True, False))
     assert (counted_how(step, direct), counted_how(step, cached)) == ("at least", "no")
     on_device = Step("1", "measure", "", "measure", args={"counted": "exactly"})
     assert counted_how(on_device, cached) == "exactly"
+    fio = {"rw": "randwrite", "bs": "4KiB", "runtime": "1s", "ioengine": "psync"}
+    dd = {"do": "write", "bs": "1MiB", "size": "1GiB"}
+    for kind, spec, how in (
+        ("fio", fio, "exactly"),
+        ("fio", {**fio, "direct": False, "why_buffered": "a test"}, "no"),
+        ("dd", dd, "exactly"),
+        ("dd", {**dd, "flag": "none", "conv": "fsync"}, "exactly"),
+        ("dd", {**dd, "flag": "none", "why_buffered": "a test"}, "no"),
+        ("dd", {**dd, "do": "read", "flag": "none", "why_buffered": "a test"}, "no"),
+    ):
+        engine = engines()[kind]
+        assert counted_how(on_device, engine.pattern(decode(engine.spec, spec))) == how
 
 
 def test_a_preview_shows_the_room_and_what_is_below_goes_on_counting() -> None:

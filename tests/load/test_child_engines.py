@@ -62,7 +62,7 @@ def test_output_that_was_cut_off_is_never_whole(lines: int) -> None:
 
 
 def test_what_ends_at_small_direct_writes_keeps_what_was_measured_before() -> None:
-    end = "pg_test_fsync ended with 1: pg_test_fsync: error: write failed: Invalid argument"
+    end = "pg_test_fsync ended with exit code 1: pg_test_fsync: error: write failed: Invalid argument"
     before = read_tables("\n".join(PRINTED.splitlines()[:-12]))
     assert len(before) < TABLES
     assert pg_test_fsync._judged([end], before)[0] == []
@@ -155,7 +155,7 @@ def test_dd_that_ends_early_is_not_believed(folder_target: Target, run_folder: P
     reading = decode(DdSpec, {**DD, "do": "read", "size": "3MiB", "flag": "none", "why_buffered": "a test"})
     (Path(f"/proc/self/fd/{folder_target.devices[0].fd}") / "dd.out").write_bytes(bytes(MIB))
     read = dd.ENGINE.run(reading, folder_target, folder=run_folder, live=lambda _: None, stop=threading.Event())
-    assert read.problems == (f"dd moved {MIB} of {3 * MIB} bytes",)
+    assert read.problems == (f"dd moved {MIB} of {3 * MIB} bytes, and reported no error",)
 
 
 @pytest.mark.parametrize(("limit_s", "stops"), [(60.0, True), (0.2, False)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -147,3 +148,17 @@ def test_the_reason_for_buffered_io_is_not_given_to_fio() -> None:
         {"rw": "read", "bs": "4KiB", "runtime": "5s", "direct": False, "why_buffered": "x\n--exec_prerun=id"},
     )
     assert not any("exec" in word for word in command(spec, ["/dev/a"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "added"),
+    [
+        ({"rw": "randwrite", "bssplit": "4KiB/60:64KiB/40"}, 1),
+        ({"rw": "randwrite", "bssplit": "4KiB/60:64KiB/40", "norandommap": True}, 1),
+        ({"rw": "write", "bssplit": "4KiB/60:64KiB/40"}, 0),
+        ({"rw": "randwrite", "bs": "4KiB"}, 0),
+    ],
+)
+def test_fio_must_not_cut_the_blocks_of_a_mix(options: dict[str, Any], added: int) -> None:
+    argv = command(decode(FioSpec, {"runtime": "1s", **options}), ["/dev/x"], size_bytes=1 << 30)
+    assert argv.count("--norandommap=1") == added

@@ -86,10 +86,15 @@ def test_both_disks_are_measured_at_once_and_the_kernel_counts_the_same(lab: Lab
 def test_every_io_engine_works(lab: Lab, ioengine: str) -> None:
     depth = 8 if ioengine in ("io_uring", "libaio") else 1
     answer = measure(
-        lab, nodes(lab)[:1], options={"rw": "randwrite", "ioengine": ioengine, "iodepth": depth, "runtime": "2s"}
+        lab,
+        nodes(lab)[:1],
+        options={"rw": "randwrite", "ioengine": ioengine, "iodepth": depth, "runtime": "2s", "fdatasync": 8},
     )
     assert said(answer) == ""
-    assert answer["summary"]["write"]["ios"] > 0
+    summary = answer["summary"]
+    assert summary["write"]["ios"] > 0
+    assert summary["sync"]["ios"] == pytest.approx(summary["write"]["ios"] / 8, abs=depth)
+    assert ("mean_us" in summary["sync"].get("latency", {})) == (ioengine != "libaio")
 
 
 def test_prefill_reaches_the_end_of_its_region_and_not_beyond(lab: Lab) -> None:

@@ -189,19 +189,19 @@ def test_a_good_run_has_no_problems() -> None:
     [
         ("the device went away", ASKED, ENDED._replace(code=1), {"error": 28}),
         ("I/O error", ASKED, ENDED._replace(code=1), {"error": 5}),
-        ("fio ended with signal 9", ASKED, ENDED._replace(code=-9), {}),
-        ("fio ended with 1: it says so", ASKED, ENDED._replace(code=1, stderr="it says so"), {}),
+        ("fio 3.33 ended with signal 9", ASKED, ENDED._replace(code=-9), {}),
+        ("fio 3.33 ended with exit code 1: it says so", ASKED, ENDED._replace(code=1, stderr="it says so"), {}),
         ("only 4.0 of 5 jobs ran", ASKED._replace(jobs=5), ENDED, {}),
         ("only 3.0 of 4 jobs ran", ASKED, ENDED, {"job_runtime": 6000}),
         ("it ran 2.00 s instead of 3 s", ASKED._replace(runtime_s=3.0), ENDED, {}),
         ("a clock jumped", ASKED, ENDED._replace(span_s=1.0), {}),
         ("the machine was suspended for 3.0 s", ASKED, ENDED._replace(asleep_s=3.0), {}),
         ("it was stopped before its end", ASKED, ENDED._replace(code=128, stopped=True), {}),
-        ("fio did not end by itself", ASKED, ENDED._replace(code=128, overdue=True), {}),
-        ("fio's last report is cut off", ASKED, ENDED._replace(cut=True), {}),
+        ("fio 3.33 did not end by itself", ASKED, ENDED._replace(code=128, overdue=True), {}),
+        ("the last report of fio 3.33 is cut off", ASKED, ENDED._replace(cut=True), {}),
         ("cannot be read: \\x1bx", ASKED, ENDED._replace(unread="\x1bx"), {}),
-        ("operations moved only", ASKED._replace(blocks=((8192, 100),)), ENDED, {}),
-        ("operations moved only", ASKED._replace(blocks=((4096, 50), (8192, 50))), ENDED, {}),
+        ("bytes instead of at least", ASKED._replace(blocks=((8192, 100),)), ENDED, {}),
+        ("bytes instead of at least", ASKED._replace(blocks=((4096, 50), (8192, 50))), ENDED, {}),
         ("it ended after", Asked(4, 60.0, False, 1 << 30), ENDED, {}),
     ],
 )
@@ -227,16 +227,16 @@ def test_short_and_dropped_and_absent_operations_are_said() -> None:
     *_, last = reports("3.33", "mix-two-devices")
     short = msgspec.structs.replace(last.group.read, short_ios=3, drop_ios=2)
     said = " ".join(verdict(read=short))
-    assert "3 operations moved less than a block" in said
-    assert "2 operations were dropped" in said
+    assert "fio 3.33 counts 3 reads that moved less than a block" in said
+    assert "fio 3.33 says that it dropped 2 operations" in said
     none = msgspec.structs.replace(last.group.read, ios=0)
     assert verdict(read=none, write=none) == ["not one operation was done"]
 
 
 def test_no_report_at_all_is_said() -> None:
-    assert list(problems_of(ASKED, ENDED, None)) == ["fio ended without a report"]
+    assert list(problems_of(ASKED, ENDED, None)) == ["fio ended without a report: there are no numbers"]
 
 
 def test_what_fio_says_is_shown_harmless() -> None:
     (sentence,) = verdict(ended=ENDED._replace(code=1, stderr="a\x1b[31m[/dev/sda]\nb"))
-    assert sentence == "fio ended with 1: a\\x1b[31m[/dev/sda] · b"
+    assert sentence == "fio 3.33 ended with exit code 1: a\\x1b[31m[/dev/sda] · b"

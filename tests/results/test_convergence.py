@@ -111,3 +111,12 @@ def test_disks_in_different_states_are_told_apart() -> None:
     assert any(note.startswith("measured on disks in different states") for note in notes)
     lean, _ = lean_extract(encode(one))
     assert lean.facts["preconditioning"] == extract(one).facts["preconditioning"]
+
+
+def test_a_sync_whose_latency_is_not_reported_has_no_histogram() -> None:
+    """fio prints one with libaio, too, where it does not time syncs."""
+    printed = {"jobs": [{"sync": {"lat_ns": {"bins": {"1000": 3}}}}]}
+    for latency, found in ((Latency(1.0), [{1000: 3}]), (Latency(), [])):
+        summary = Summary(sync=Direction(3, 0, 3.0, 0.0, 1.0, latency))
+        one = point(msgspec.structs.replace(cell("a", "w", 100), report=printed, summary=summary))
+        assert bins([one], "sync") == found

@@ -202,8 +202,8 @@ def _numbered(scene: Scene, number: int, sample: Sample) -> None:
 def counted_how(step: Step, pattern: Pattern) -> Counted:
     """How far the devices' own counters can be held against what the workload says."""
     how: Counted = step.args.get("counted", "exactly")
-    # What goes through the page cache into files may reach the devices later, or not at all.
-    return how if how == "exactly" or pattern.whole_sectors else "no"
+    # What goes through the page cache may reach the devices later, or not at all; into files it always may.
+    return "no" if pattern.cached or (how != "exactly" and not pattern.whole_sectors) else how
 
 
 def _target_names(target: Target, scene: Scene) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from raidtui.base import proc
 from raidtui.base.text import clean, clean_lines
 from raidtui.load.reasons import REASONS
+from raidtui.model.mark import Coded
 from raidtui.model.problem import Exit, fail
 
 TERM_GRACE_S: Final = 15.0
@@ -34,16 +35,16 @@ class Ended(NamedTuple):
     overdue: bool
 
     def problems(self, tool: str) -> list[str]:
-        """Reasons why its numbers may be wrong, as sentences."""
-        found = []
+        """Return a sentence for each reason why the numbers of `tool` are no result."""
+        found: list[str] = []
         if self.stopped:
-            found.append("it was stopped before its end")
+            found.append(Coded("stopped-early", "it was stopped before its end"))
         if self.overdue:
-            found.append(f"{tool} did not end by itself and was ended: a device probably hangs")
+            found.append(f"{tool} did not end by itself and was ended: a device probably hangs (see dmesg)")
         if self.code != 0 and not (self.stopped or self.overdue):
             said = clean((self.err.strip() or self.out.strip()).splitlines()[-1] if self.err or self.out else "")
-            how = f"signal {-self.code}" if self.code < 0 else str(self.code)
-            found.append(f"{tool} ended with {how}" + (f": {said}" if said else ""))
+            how = f"signal {-self.code}" if self.code < 0 else f"exit code {self.code}"
+            found.append(f"{tool} ended with {how}" + (f": {said}" if said else " and said nothing"))
         return found
 
 

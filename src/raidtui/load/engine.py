@@ -77,6 +77,8 @@ class Pattern(NamedTuple):
     """It waits between operations: less is in flight than it may have."""
     reported_whole: bool = True
     """What it reports is all that it writes."""
+    cached: bool = False
+    """The page cache may answer its reads, and keep its writes back or write several as one."""
     reads: bool = False
 
     def under_sector(self, sector_bytes: int) -> str:

@@ -170,15 +170,20 @@ def point(cell: Cell | LeanCell) -> Point:
 def bins(points: Sequence[Point], direction: str) -> list[dict[int, int]]:
     """The latency histograms of these cells as fio counted them: operations by the middle of their bin in ns.
 
-    One for each cell that has them whole; a cell with several reports (a window of passes) has them merged.
+    One for each cell that has them whole; a cell with several reports (a window of passes) has them merged. A cell
+    without a latency of its syncs has none of them, whatever its tool printed.
     """
     found = []
     for one in points:
-        report = one.cell.report if one.cell is not None else None
+        report = one.cell.report if one.cell is not None and not _untimed(one, direction) else None
         parts = [_of_report(each, direction) for each in (report if isinstance(report, list) else [report])]
         if parts and all(parts):
             found.append(parts[0] if len(parts) == 1 else merged(parts))
     return found
+
+
+def _untimed(one: Point, direction: str) -> bool:
+    return direction == "sync" and one.latency.get("sync", Latency()).mean_us is None
 
 
 def _of_report(report: Any, direction: str) -> dict[int, int]:

@@ -26,15 +26,18 @@ TOOL = Meaning(
     "tool-problem",
     "invalid",
     "The measuring tool met a problem",
-    "The workload did not do what it was asked to do, or says so of itself: its numbers are of something else.",
-    "Solve what the sentence names, and run the cell again (--layout, --workload).",
+    "The workload's tool (fio, dd, iozone, pg_test_fsync) failed, or its own report contradicts what it was asked to do: "
+    "its numbers are of something else. The sentence names the tool, its version where it tells it, and what it reported.",
+    "Solve what the sentence names, and run the cell again (--layout, --workload). Where dmesg shows no error of a device, "
+    "try another version of the tool, or another ioengine.",
 )
 REMARK = Meaning(
     "tool-remark",
     "caution",
-    "The measuring tool did less than it does elsewhere",
-    "A part of its report is not there. What is there was measured as always.",
-    "The sentence names what is missing, and what would have to be different.",
+    "The measuring tool did otherwise than elsewhere",
+    "A part of its report is not there or is not to be used, or it did more than it was asked to. The other numbers were "
+    "measured as always.",
+    "The sentence names what it is, and what would have to be different.",
 )
 
 

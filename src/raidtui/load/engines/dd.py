@@ -63,7 +63,8 @@ class DdEngine:
     def pattern(self, spec: DdSpec) -> Pattern:
         size = spec.bs.bytes
         durable, direct = spec.flag in ("dsync", "sync"), spec.flag == "direct"
-        return Pattern((size,), spec.do == "write", False, size, direct, syncs=durable, reads=spec.do == "read")
+        return Pattern((size,), spec.do == "write", False, size, direct, syncs=durable, reads=spec.do == "read",
+                       cached=spec.buffered)  # fmt: skip
 
     def check_target(self, spec: DdSpec, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
         return options.check_target(spec, place, size_bytes)
@@ -193,9 +194,9 @@ def _drive(
 def _doubts(ended: Ended, last: Copied | None, whole_bytes: int) -> list[str]:
     found = ended.problems("dd")
     if last is None:
-        found.append("dd ended without saying how much it copied")
+        found.append("dd ended without its last line, which says how much it copied: there are no numbers")
     elif not found and last.bytes != whole_bytes:
-        found.append(f"dd moved {last.bytes} of {whole_bytes} bytes")
+        found.append(f"dd moved {last.bytes} of {whole_bytes} bytes, and reported no error")
     return found
 
 

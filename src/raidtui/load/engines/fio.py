@@ -21,7 +21,7 @@ from raidtui.load.fio.process import PATIENCE_S, Bounds, Process
 from raidtui.load.fio.region import ALIGN_BYTES, files_of, region_of
 from raidtui.load.fio.report import Report, bins_of, compact, summary_of
 from raidtui.load.fio.samples import Sampler
-from raidtui.load.fio.verdict import Asked, problems_of
+from raidtui.load.fio.verdict import Asked, problems_of, remarks_of
 from raidtui.load.reasons import REASONS
 from raidtui.model.measure import Measured, Sample, Summary
 from raidtui.model.plan import TargetKind
@@ -188,16 +188,16 @@ class FioEngine:
             ended = process.follow(on_report, stop)
         finally:
             process.close()
-        jobs = spec.numjobs * len(target.devices)
-        last = process.last
+        asked, last = asked_of(spec, target), process.last
         return Measured(
-            summary=summary_of(last, jobs) if last else Summary(jobs=jobs),
+            summary=summary_of(last, asked.jobs, timed_syncs=spec.times_syncs) if last else Summary(jobs=asked.jobs),
             command=argv,
             samples=tuple(sampler.samples),
-            problems=tuple(problems_of(_asked(spec, jobs, target), ended, last)),
+            problems=tuple(problems_of(asked, ended, last)),
+            remarks=tuple(remarks_of(asked, last)) if last else (),
             version=last.version if last else "",
             raw=compact(last) if last else None,
-            bins=bins_of(last) if last else {},
+            bins=bins_of(last, timed_syncs=spec.times_syncs) if last else {},
         )
 
     def _insist(self, device: TargetDevice, kind: TargetKind) -> None:
@@ -232,11 +232,25 @@ def _job_bytes(spec: FioSpec, size_bytes: int, kind: TargetKind) -> int:
     return files_of(spec, size_bytes).job_bytes if kind == "directory" else region_of(spec, size_bytes).size
 
 
-def _asked(spec: FioSpec, jobs: int, target: Target) -> Asked:
-    # fio leaves out what is less than a block at the end of a region or file.
-    rest = (spec.largest_block_bytes - 1) * (spec.nrfiles if target.kind == "directory" else 1)
-    least = (_job_bytes(spec, target.size_bytes, target.kind) - rest) * jobs
-    return Asked(jobs, spec.runtime.seconds, spec.time_based, least, spec.block_sizes, target.kind)
+def asked_of(spec: FioSpec, target: Target) -> Asked:
+    """Return what a run of `spec` on this target was to do, as its verdict needs it."""
+    jobs = spec.numjobs * len(target.devices)
+    files = spec.nrfiles if target.kind == "directory" else 1
+    job_bytes = _job_bytes(spec, target.size_bytes, target.kind)
+    return Asked(
+        jobs=jobs,
+        runtime_s=spec.runtime.seconds,
+        time_based=spec.time_based,
+        # fio leaves out what is less than a block at the end of a region or file.
+        min_bytes=(job_bytes - (spec.largest_block_bytes - 1) * files) * jobs,
+        blocks=spec.block_sizes,
+        kind=target.kind,
+        stretch_bytes=job_bytes // files,
+        evenly=spec.random_distribution in (None, "random"),
+        fsync=spec.fsync,
+        fdatasync=spec.fdatasync,
+        timed_syncs=spec.times_syncs,
+    )
 
 
 def _ramp_s(spec: FioSpec) -> float:

@@ -145,7 +145,7 @@ class IozoneEngine:
         table = read_table(ended.out)
         found = ended.problems("iozone")
         if not found and (table is None or not table.get(spec.test)):
-            found.append(f"iozone ended without a number for {spec.test}")
+            found.append(f"iozone ended without an error, and its table has no number for {spec.test}")
         return Measured(
             summary=_summary(spec, size, table or {}),
             command=argv,

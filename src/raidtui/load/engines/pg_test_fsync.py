@@ -188,9 +188,9 @@ def _judged(doubts: list[str], tables: tuple[Table, ...]) -> tuple[list[str], st
 def _missing(tables: tuple[Table, ...]) -> list[str]:
     found = []
     if len(tables) != TABLES:
-        found.append(f"pg_test_fsync printed {len(tables)} tables instead of {TABLES}")
+        found.append(f"pg_test_fsync printed {len(tables)} tables instead of {TABLES}, and reported no error")
     if _no_headline(tables):
-        found.append(f"pg_test_fsync says nothing of {_HEADLINE}")
+        found.append(f"pg_test_fsync printed no figure for {_HEADLINE}, which is what is compared")
     return found
 
 

@@ -57,6 +57,9 @@ def command(
     if spec.latency_target is not None:
         # Without it fio ends as soon as it has found a depth, and the rest of the time is not measured.
         argv.append("--latency_run=1")
+    if spec.bssplit is not None and spec.random and not spec.norandommap:
+        # Where fio keeps track of blocks already done, it cuts a block that overlaps with them: the shares are not kept.
+        argv.append("--norandommap=1")
     argv += _region(spec, size_bytes) if kind == "block" else _files(spec, size_bytes)
     for number, path in enumerate(paths):
         if kind == "block":

@@ -60,6 +60,7 @@ def pattern(spec: FioSpec) -> Pattern:
         syncs=bool(spec.fsync or spec.fdatasync or spec.sync != "none"),
         reducible=not (spec.refill_buffers or (spec.buffer_compress_percentage == 0 and spec.dedupe_percentage == 0)),
         reads=spec.reads,
+        cached=not spec.direct,
     )
 
 

@@ -33,6 +33,10 @@ READS: Final = frozenset({"read", "randread", "rw", "readwrite", "randrw"})
 WRITES: Final = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})
 RANDOM: Final = frozenset({"randread", "randwrite", "randrw"})
 SYNCHRONOUS_ENGINES: Final = frozenset({"psync", "pvsync2", "sync"})
+UNTIMED_SYNCS: Final = frozenset({"libaio"})
+"""I/O engines with which fio does not note when a sync began: its latency counts from the last operation before it, or
+from when the machine was started.
+"""
 
 Percent = Annotated[int, Meta(ge=0, le=100, extra={"unit": "%"})]
 
@@ -47,7 +51,10 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     bs: Annotated[Size, Meta(examples=["4KiB", "1MiB"])] | None = None
     """Block size of every operation."""
     bssplit: Annotated[str, _BSSPLIT] | None = None
-    """A mix of block sizes instead of `bs`, each with its share in percent."""
+    """A mix of block sizes instead of `bs`, each with its share in percent.
+
+    Random ones are spread as with `norandommap`: fio would cut blocks that overlap with others.
+    """
     iodepth: Annotated[int, Meta(ge=1, le=4096)] = 1
     """Operations that each job keeps in flight."""
     numjobs: Annotated[int, Meta(ge=1, le=256)] = 1
@@ -78,9 +85,9 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     overwrite: bool = False
     """In a directory: write the files whole before they are measured, so that writes hit blocks that are there."""
     fsync: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    """fsync after every so many writes; 0 never."""
+    """fsync after every so many writes; 0 never. Its latency is reported with every ioengine but libaio."""
     fdatasync: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    """fdatasync after every so many writes; 0 never."""
+    """fdatasync after every so many writes; 0 never. Its latency is reported with every ioengine but libaio."""
     end_fsync: bool = False
     """fsync once, when the writes are done."""
     sync: Literal["none", "sync", "dsync"] = "none"
@@ -139,6 +146,10 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     @property
     def random(self) -> bool:
         return self.rw in RANDOM
+
+    @property
+    def times_syncs(self) -> bool:
+        return self.ioengine not in UNTIMED_SYNCS
 
     @property
     def block_sizes(self) -> tuple[tuple[int, int], ...]:

@@ -33,7 +33,7 @@ class Flow(msgspec.Struct, frozen=True, rename={"ios": "total_ios", "bytes": "io
 
 
 class Syncs(msgspec.Struct, frozen=True, rename={"ios": "total_ios"}):
-    """fsync, fdatasync and the like."""
+    """fsync and fdatasync. `ios` counts fsyncs alone; latencies are of both."""
 
     lat_ns: Spread
     ios: int = 0
@@ -58,6 +58,11 @@ class Group(msgspec.Struct, frozen=True):
     @property
     def ios(self) -> int:
         return self.read.ios + self.write.ios
+
+    @property
+    def syncs(self) -> int:
+        """fsyncs and fdatasyncs done."""
+        return max(self.sync.ios, self.sync.lat_ns.count) if self.sync is not None else 0
 
     @property
     def runtime_s(self) -> float:
@@ -89,13 +94,16 @@ def read_report(raw: bytes) -> Report:
     return Report(report.version.removeprefix("fio-"), report.jobs[0], raw)
 
 
-def summary_of(report: Report, jobs: int) -> Summary:
-    """What the whole workload did. CPU percentages are fio's: of one core, the average of the jobs."""
+def summary_of(report: Report, jobs: int, *, timed_syncs: bool = True) -> Summary:
+    """Sum up the whole workload. CPU percentages are fio's: of one core, the average of the jobs.
+
+    Without `timed_syncs` syncs are counted, and what fio says of their latency is left out.
+    """
     group = report.group
     return Summary(
         read=_direction(group.read),
         write=_direction(group.write),
-        sync=_syncs(group),
+        sync=_syncs(group, timed=timed_syncs),
         cpu_user_percent=group.usr_cpu,
         cpu_system_percent=group.sys_cpu,
         runtime_s=group.runtime_s,
@@ -114,10 +122,10 @@ def _within(group: Group) -> float | None:
     return 100 * sum(count for ns, count in bins if ns <= group.latency_target) / done if done else None
 
 
-def bins_of(report: Report) -> dict[str, dict[int, int]]:
-    """Histograms of latency by direction, in ns, as fio counted them."""
+def bins_of(report: Report, *, timed_syncs: bool = True) -> dict[str, dict[int, int]]:
+    """Return histograms of latency by direction, in ns, as fio counted them."""
     group = report.group
-    sync = group.sync.lat_ns.bins if group.sync is not None else {}
+    sync = group.sync.lat_ns.bins if group.sync is not None and timed_syncs else {}
     found = {"read": group.read.clat_ns.bins, "write": group.write.clat_ns.bins, "sync": sync}
     return {name: bins for name, bins in found.items() if bins}
 
@@ -133,12 +141,13 @@ def _direction(flow: Flow) -> Direction | None:
     return Direction(flow.ios, flow.bytes, flow.iops, flow.bw_bytes, flow.runtime_ms / 1000, _latency(flow.clat_ns))
 
 
-def _syncs(group: Group) -> Direction | None:
-    if group.sync is None or not group.sync.ios:
+def _syncs(group: Group, *, timed: bool) -> Direction | None:
+    if group.sync is None or not group.syncs:
         return None
     runtime_s = group.runtime_s
-    iops = group.sync.ios / runtime_s if runtime_s else 0.0
-    return Direction(group.sync.ios, 0, iops, 0.0, runtime_s, _latency(group.sync.lat_ns))
+    iops = group.syncs / runtime_s if runtime_s else 0.0
+    latency = _latency(group.sync.lat_ns) if timed else Latency()
+    return Direction(group.syncs, 0, iops, 0.0, runtime_s, latency)
 
 
 def _latency(spread: Spread) -> Latency:
