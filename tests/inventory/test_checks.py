@@ -26,7 +26,7 @@ from raidtui.inventory.others import Share
 from raidtui.inventory.probe import Probe, probe_all, probe_reasons
 from raidtui.inventory.reasons import CONTENT, REASONS, SUPERSEDED, reason
 from raidtui.inventory.scan import CHECKS
-from raidtui.inventory.users import Btrfs
+from raidtui.inventory.users import Btrfs, Loop
 from raidtui.inventory.zfs import Pool
 from raidtui.model.disk import Disk
 
@@ -135,7 +135,7 @@ def test_a_file_on_btrfs_is_found_through_its_mount():
     census = replace(
         EMPTY,
         mounts=(Mount(os.makedev(0, 44), "/srv", "btrfs", "/dev/sda"),),
-        loops={"loop0": "/srv/image"},
+        loops={"loop0": Loop("/srv/image")},
         resolved={"/dev/sda": dev(1), "/srv/image": os.makedev(0, 44)},
     )
     assert "/dev/loop0 has its data in /srv/image" in messages("sda", census)

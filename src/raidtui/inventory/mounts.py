@@ -24,6 +24,11 @@ class Mount(NamedTuple):
     """Empty for raidtui's own, else a process in it: `pid 812 (nginx)`."""
 
 
+def is_remote(kind: str) -> bool:
+    """Whether a filesystem of this type asks a server or a program for its files, which may never answer."""
+    return kind.startswith(("nfs", "cifs", "smb", "fuse", "ceph", "9p", "afs", "lustre", "beegfs", "virtiofs"))
+
+
 def unescape(text: str) -> str:
     """Undo the kernel's octal escapes of blanks (`\\040`)."""
     return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), text)
