@@ -60,7 +60,7 @@ def check_kind(disk: Disk, node: Node) -> Iterator[Reason]:
     if read_int(folder / "removable"):
         yield reason("removable", "its medium is removable")
     if is_remote(disk.transport):
-        yield reason("remote", f"belongs to another host's storage, reached by {disk.transport}: others may use it too")
+        yield reason("remote", f"belongs to another host's storage: reached by {disk.transport}; others may use it too")
     zoned = read_text(folder / "queue/zoned") or "none"
     if zoned != "none":
         yield reason("zoned", f"it is a zoned disk ({clean(zoned)})")

@@ -84,7 +84,8 @@ def parse_backstore(info: str) -> tuple[str, tuple[int, ...]]:
 def check_shares(disk: str, census: Census) -> Iterator[Reason]:
     for share in census.shares:
         if disk in census.disks_of_path(share.path).union(*map(census.disks_of_number, share.devices)):
-            yield reason("shared", f"offered to other hosts: {share.by} ({share.path})")
+            path = f" ({share.path})" if share.path else ""
+            yield reason("shared", f"offered to other hosts: {share.by}{path}")
         elif share.active and share.path not in census.resolved:
             yield unchecked("what is offered to other hosts", f"{share.by} is {share.path}, which is not there any more")
 

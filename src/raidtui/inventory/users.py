@@ -67,7 +67,9 @@ def check_swap(disk: str, census: Census) -> Iterator[Reason]:
 
 def check_loops(disk: str, census: Census) -> Iterator[Reason]:
     for name, loop in census.loops.items():
-        if disk in census.disks_of_path(loop.backing).union(*map(census.disks_of_number, loop.devices)):
+        # The path is asked only where the numbers lead to no disk: a file on btrfs, of which every subvolume has its own.
+        below = frozenset[str]().union(*map(census.disks_of_number, loop.devices))
+        if disk in (below or census.disks_of_path(loop.backing)):
             yield reason("loop", f"/dev/{name} has its data in {loop.backing} on this disk", f"losetup -d /dev/{name}")
 
 
