@@ -110,6 +110,16 @@ def test_btrfs_reports_no_block_device_and_is_found_on_all_its_disks():
     assert "system" not in codes("sdb", census)
 
 
+def test_bcachefs_names_all_its_devices():
+    census = replace(
+        EMPTY,
+        mounts=(Mount(os.makedev(0, 46), "/srv", "bcachefs", "/dev/sda:/dev/sdd"),),
+        resolved={"/dev/sda": dev(1), "/dev/sdd": dev(5)},
+    )
+    assert codes("sda", census) == codes("sdd", census) == ["mounted"]
+    assert "mounted" not in codes("sdb", census)
+
+
 def test_zfs_root_is_found_by_its_pool():
     census = replace(
         EMPTY,

@@ -235,6 +235,8 @@ def test_targets_are_read_from_configfs_enabled_or_not(tmp_path):
         "nvmet/subsystems/s/namespaces/2/device_path": "(null)\n",
         "nvmet/subsystems/t/passthru/device_path": "/dev/nvme3\n",
         "nvmet/subsystems/t/passthru/enable": "1\n",
+        "usb_gadget/g/functions/mass_storage.0/lun.0/file": "/dev/sde\n",
+        "../scst_tgt/devices/v/filename": "/dev/sdf\n[key]\n",
     }
     for name, text in files.items():
         (config / name).parent.mkdir(parents=True, exist_ok=True)
@@ -245,4 +247,6 @@ def test_targets_are_read_from_configfs_enabled_or_not(tmp_path):
         others.Share("LIO backstore c", "/dev/sdc"),
         others.Share("NVMe-oF namespace of s", "/dev/sdd"),
         others.Share("NVMe-oF controller of t", "/dev/nvme3", (9,)),
+        others.Share("USB gadget g", "/dev/sde", (), active=True),
+        others.Share("SCST device v", "/dev/sdf", (), active=True),
     )

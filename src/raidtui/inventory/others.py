@@ -51,7 +51,7 @@ class Share(NamedTuple):
 
 
 def read_shares(passages: Passages | None = None, sys: Path = SYS) -> tuple[Share, ...]:
-    """LIO backstores, NVMe-oF namespaces, and NVMe controllers that are handed on whole."""
+    """LIO backstores, NVMe-oF namespaces and whole controllers, SCST devices and USB gadgets."""
     config = sys / "kernel/config"
     behind = (passages or Passages()).names
     found = []
@@ -71,6 +71,14 @@ def read_shares(passages: Passages | None = None, sys: Path = SYS) -> tuple[Shar
             else:
                 by, devices = f"NVMe-oF namespace of {folder.parents[1].name}", ()
             found.append(Share(by, path, devices, active))
+    for pattern, by, depth in (
+        ("kernel/config/usb_gadget/*/functions/*/lun.*/file", "USB gadget", 3),
+        ("kernel/scst_tgt/devices/*/filename", "SCST device", 0),
+    ):
+        for file in sorted(sys.glob(pattern)):
+            path = (read_text(file) or "").partition("\n")[0].strip()
+            if path.startswith("/"):
+                found.append(Share(f"{by} {file.parents[depth].name}", path, (), active=True))
     return tuple(found)
 
 

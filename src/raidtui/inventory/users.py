@@ -26,7 +26,7 @@ SYSTEM_POINTS = frozenset({"/", "/boot", "/boot/efi", "/efi", "/usr", "/var", "/
 def mount_disks(mount: Mount, census: Census) -> frozenset[str]:
     """The disks that a mount stands on. btrfs and ZFS report no block device's number: their own lists are asked."""
     found: set[str] = set()
-    for devno in (mount.devno, census.resolved.get(mount.source)):
+    for devno in (mount.devno, *map(census.resolved.get, mount.sources)):
         if devno is not None:
             found |= census.blocks.disks_below(devno)
     if mount.kind == "btrfs":
@@ -197,4 +197,4 @@ def read_btrfs(sys: Path = SYS) -> tuple[Btrfs, ...]:
 
 def paths_to_resolve(mounts: Iterable[Mount], others: Iterable[str]) -> set[str]:
     """Every path whose device the checks ask for."""
-    return {mount.source for mount in mounts if mount.source.startswith("/dev/")} | set(others)
+    return {source for mount in mounts for source in mount.sources if source.startswith("/dev/")} | set(others)
