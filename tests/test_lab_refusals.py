@@ -248,6 +248,7 @@ STATES = {
     ),
     "open": State("open", "(sleep)", HOLD.format("$A")),
     "open-partition": State("open", "(sleep)", f"{PARTITION}; {HOLD.format('$P')}"),
+    "locked": State("locked", "holds a lock", "setsid flock $A sleep 600 > /dev/null 2>&1 &"),
     "other-namespace": State(
         "mounted",
         "in the mount namespace of pid",

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 _UDEV_PROGRAMS: Final = frozenset({"systemd-udevd", "udevadm", "udevd"})
 _LOOKERS: Final = frozenset(
     {
-        "lvm", "pvs", "lvs", "vgs", "pvscan", "blkid", "lsblk", "wipefs", "mdadm", "zpool", "zdb", "dmsetup", "btrfs",
+        "lvm", "pvs", "lvs", "vgs", "pvscan", "blkid", "lsblk", "wipefs", "mdadm", "zpool", "zdb", "btrfs",
         "smartctl", "smartd", "nvme", "hdparm", "sdparm", "scsi_id", "ata_id", "sg_inq", "sg_vpd", "sg_persist", "lsscsi",
-        "sg_readcap", "parted", "sfdisk", "fdisk", "gdisk", "sgdisk", "partx", "partprobe", "blockdev", "lshw", "udisksd",
-        "ledmon", "ledctl", "multipath",
+        "sg_readcap", "partx", "partprobe", "blockdev", "lshw", "udisksd", "ledmon", "ledctl", "multipath",
     }
 )  # fmt: skip
 """Programs that open disks for a moment to look at them. They are waited for; one that stays is named like any other."""
