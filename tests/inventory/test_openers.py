@@ -83,6 +83,21 @@ def test_lookers_that_take_turns_are_no_users(tmp_path: Path, disk: Path) -> Non
     timer.join()
 
 
+def test_one_looker_that_goes_from_disk_to_disk_is_no_user(tmp_path: Path, disk: Path) -> None:
+    looker = process(tmp_path / "proc", 11, "/usr/sbin/smartd", 1, disk)
+    other = tmp_path / "other"
+    os.mknod(other, 0o600 | stat.S_IFBLK, DISK + 1)
+
+    def next_disk() -> None:
+        (looker / "fd" / "4").symlink_to(other)
+        (looker / "fd" / "3").unlink()
+
+    timer = threading.Timer(0.3, next_disk)
+    timer.start()
+    assert read_openers(tmp_path / "proc", patience_s=60.0) == {}
+    timer.join()
+
+
 def test_a_user_is_told_while_lookers_come_and_go(tmp_path: Path, disk: Path) -> None:
     process(tmp_path / "proc", 10, "/usr/bin/qemu", 1, disk)
     looker = process(tmp_path / "proc", 11, "/usr/sbin/lvm", 1, disk)

@@ -49,14 +49,14 @@ def read_openers(
     """Device number → who uses it, without this process, `ours`, udev, and tools that raidtui itself started to look.
 
     Programs that udev started, such as probe-bcache, are waited for: they end by themselves, and until then may be about to
-    make something of the disk. So are other programs that look at disks: of these only who was there all the time is told.
+    make something of the disk. So are other programs that look at disks: of these is told only who stays on the same disk.
     """
     until = time.monotonic() + patience_s
-    lasting: set[int] | None = None
+    lasting: set[tuple[int, int]] | None = None
     while True:
         found: dict[int, list[Opener]] = {}
         udevs = False
-        lookers: set[int] = set()
+        lookers: set[tuple[int, int]] = set()
         look = Look(passages or Passages(), proc, remote)
         skipped = {os.getpid(), *ours}
         for pid in pids(proc):
@@ -65,7 +65,7 @@ def read_openers(
             if _is_looker(pid, proc):
                 if _is_raidtuis(pid, proc):
                     continue
-                lookers.add(int(pid))
+                lookers |= {(int(pid), devno) for devno in devices}
             udevs |= _is_udev(_parent(pid, proc), proc)
             name = command(pid, proc)
             for devno, how in devices.items():
@@ -73,7 +73,7 @@ def read_openers(
         lasting = lookers if lasting is None else lasting & lookers
         if not (udevs or lasting) or time.monotonic() >= until:
             gone = lookers - lasting
-            told = ((devno, tuple(o for o in openers if o.pid not in gone)) for devno, openers in found.items())
+            told = ((devno, tuple(o for o in openers if (o.pid, devno) not in gone)) for devno, openers in found.items())
             return {devno: openers for devno, openers in told if openers}
         time.sleep(_LOOK_EVERY_S)
 
