@@ -163,7 +163,7 @@ STATES = {
     ),
     "loop-private-node": State(
         "loop",
-        "has its data in /dev/null",
+        "/dev/loop",
         "setsid unshare -m --propagation private sh -c 'mount --bind '$A' /dev/null; exec losetup -f /dev/null' 2>&1",
     ),
     "mapping-deleted-node": State(
@@ -324,7 +324,7 @@ def seen(lab: Lab) -> dict[str, Any]:
     lab.run("cat > /srv/holder", input_bytes=HOLDER.encode())
     lab.run("cat > /srv/blkpg", input_bytes=BLKPG.encode())
     began = time.monotonic()
-    print(lab.run(["bash", "-c", "\n".join(lines)], 300.0).text)
+    print(lab.run(["bash", "-c", "\n".join(lines)], 600.0).text)
     print(f"states made in {time.monotonic() - began:.1f} s")
     assert len(pool) >= BLANK
     began = time.monotonic()
@@ -334,6 +334,7 @@ def seen(lab: Lab) -> dict[str, Any]:
             lab,
             "import msgspec; from raidtui.inventory import scan; from raidtui.gate import holders\n"
             "print(msgspec.json.encode(scan(held=holders())).decode())",
+            600.0,
         )
     )
     print(f"{len(scanned)} disks scanned in {time.monotonic() - began:.1f} s")
