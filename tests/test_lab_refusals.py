@@ -22,6 +22,70 @@ PARTITION = (  # no partitioning tool needed: an MBR with one Linux partition fr
     """; blockdev --rereadpt $A; udevadm settle; P=$(lsblk -lnpo NAME $A | sed -n 2p)"""
 )
 HOLD = "setsid sleep 600 < {} > /dev/null 2>&1 &"
+HOLDER = """
+import array, ctypes, mmap, os, socket, sys, threading, time
+
+way, path = sys.argv[1:]
+libc = ctypes.CDLL(None)
+
+
+def opened():
+    return os.open(path, os.O_RDONLY)
+
+
+def own_table():
+    libc.unshare(0x400)  # CLONE_FILES
+    opened()
+    time.sleep(600)
+
+
+if way == "mapping":
+    file = opened()
+    kept = mmap.mmap(file, 4096, prot=mmap.PROT_READ, trackfd=False)
+    os.close(file)
+elif way == "socket":
+    kept = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    file = opened()
+    kept[0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))])
+    os.close(file)
+elif way == "ring":
+    ring = libc.syscall(425, 4, (ctypes.c_char * 120)())  # io_uring_setup
+    file = opened()
+    assert libc.syscall(427, ring, 2, (ctypes.c_int * 2)(-1, file), 2) == 0  # IORING_REGISTER_FILES
+    os.close(file)
+elif way == "thread":
+    threading.Thread(target=own_table, daemon=True).start()
+    time.sleep(0.5)
+open("/srv/holds", "w").close()
+time.sleep(600)
+"""
+BLKPG = """
+import ctypes, fcntl, os, sys
+
+
+class Partition(ctypes.Structure):
+    _fields_ = [("start", ctypes.c_longlong), ("length", ctypes.c_longlong), ("number", ctypes.c_int),
+                ("names", ctypes.c_char * 128)]
+
+
+class Argument(ctypes.Structure):
+    _fields_ = [("operation", ctypes.c_int), ("flags", ctypes.c_int), ("bytes", ctypes.c_int), ("data", ctypes.c_void_p)]
+
+
+part = Partition(2048 * 512, 100000 * 512, 1, b"")
+disk = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.ioctl(disk, 0x1269, Argument(1, 0, ctypes.sizeof(part), ctypes.addressof(part)))  # BLKPG_ADD_PARTITION
+"""
+"""As `addpart`, which the lab's image does not have."""
+NVMET = "/sys/kernel/config/nvmet/subsystems"
+FORMER_POOL = (  # as `zpool` makes it: partition 1 from 1 MiB to 8 MiB before the end, of which then only its tail is left
+    "zpool create -f {0} $A; zpool export {0}; udevadm settle; dd if=/dev/zero of=$A bs=1M count=4 status=none;"
+    " dd if=/dev/zero of=$A bs=512 seek=$(($(blockdev --getsz $A) - 34)) count=34 status=none; blockdev --rereadpt $A"
+)
+
+
+def hidden(way: str) -> str:
+    return f"rm -f /srv/holds; setsid python3 -I /srv/holder {way} $A > /dev/null 2>&1 < /dev/null & wait_for /srv/holds"
 
 
 class State(NamedTuple):
@@ -48,6 +112,80 @@ def stale(metadata: str) -> State:
 
 
 STATES = {
+    # These need an NVMe disk: the first ones taken are.
+    "nvme-generic": State("open", "by /dev/ng", HOLD.format("/dev/ng${A#/dev/nvme}")),
+    "nvme-controller": State("open", "by /dev/nvme", HOLD.format("${A%n1}")),
+    "shared-nvme-controller": State(
+        "shared",
+        "NVMe-oF controller of whole",
+        f"mkdir {NVMET}/whole; echo -n ${{A%n1}} > {NVMET}/whole/passthru/device_path;"
+        f" echo 1 > {NVMET}/whole/passthru/enable",
+    ),
+    "shared-nvme": State(
+        "shared",
+        "NVMe-oF namespace of one",
+        f"mkdir -p {NVMET}/one/namespaces/1; echo 1 > {NVMET}/one/attr_allow_any_host;"
+        f" echo $A > {NVMET}/one/namespaces/1/device_path; echo 1 > {NVMET}/one/namespaces/1/enable;"
+        f" mkdir /sys/kernel/config/nvmet/ports/1; echo loop > /sys/kernel/config/nvmet/ports/1/addr_trtype;"
+        f" ln -s {NVMET}/one /sys/kernel/config/nvmet/ports/1/subsystems/one; nvme connect -t loop -n one",
+    ),
+    "shared-not-enabled": State(
+        "shared",
+        "NVMe-oF namespace of two",
+        f"mkdir -p {NVMET}/two/namespaces/1; echo $A > {NVMET}/two/namespaces/1/device_path",
+    ),
+    "shared-lio": State(
+        "shared",
+        "LIO backstore lun",
+        "L=/sys/kernel/config/target/core/fileio_0/lun; mkdir -p $L;"
+        " echo fd_dev_name=$A,fd_dev_size=1073741824 > $L/control; echo 1 > $L/enable",
+    ),
+    "open-by-mapping": State("open", "(python3), mapped into memory", hidden("mapping")),
+    "open-on-socket": State("open", "(python3), sent over a socket", hidden("socket")),
+    "open-in-ring": State("open", "(python3), registered with io_uring", hidden("ring")),
+    "open-in-thread": State("open", "(python3)", hidden("thread")),
+    "zfs-former-partition": State("zfs-exported", "pold", FORMER_POOL.format("pold")),
+    "zfs-uberblocks": State(
+        "zfs-exported",
+        "zfs_member uberblock",
+        FORMER_POOL.format("pring") + "; for at in 8116 8118; do"
+        " dd if=/dev/zero of=$A bs=128K seek=$at count=1 status=none; done",
+    ),
+    "zfs-last-labels": State(
+        "zfs-exported",
+        "pfile",
+        "truncate -s 1G /srv/vdev; zpool create pfile /srv/vdev; zpool export pfile;"
+        " dd if=/srv/vdev of=$A bs=512K skip=2047 seek=2047 status=none; rm /srv/vdev",
+    ),
+    "kernel-partition": State("partitions", "known to the kernel only", "python3 -I /srv/blkpg $A"),
+    "loop-deleted-node": State(
+        "loop", "has its data in /dev/gone", "cp -a $A /dev/gone; losetup -f /dev/gone; rm /dev/gone"
+    ),
+    "loop-private-node": State(
+        "loop",
+        "/dev/loop",
+        "setsid unshare -m --propagation private sh -c 'mount --bind '$A' /dev/null; exec losetup -f /dev/null' 2>&1",
+    ),
+    "mapping-deleted-node": State(
+        "device-mapper",
+        "device behind",
+        "cp -a $A /dev/away; echo 0 2048 linear /dev/away 8 | dmsetup create behind; rm /dev/away",
+    ),
+    "ext4-copy": State(
+        "filesystem", "ext4 copy", "mkfs.ext4 -qF -b 4096 $A; dd if=/dev/zero of=$A bs=1M count=8 status=none"
+    ),
+    "xfs-copy": State("filesystem", "xfs copy", "mkfs.xfs -qf $A; dd if=/dev/zero of=$A bs=1M count=8 status=none"),
+    "btrfs-copy": State("filesystem", "btrfs copy", "mkfs.btrfs -qf $A; dd if=/dev/zero of=$A bs=1M count=8 status=none"),
+    "gpt-backup": State(
+        "partition-table", "gpt", "parted -s $A mklabel gpt; dd if=/dev/zero of=$A bs=1M count=4 status=none"
+    ),
+    "ddf": State(
+        "firmware-raid",
+        "ddf_raid_member",
+        "mdadm --create /dev/md/ddf -e ddf -n2 -R $A $B; udevadm settle; mdadm --stop /dev/md/ddf",
+        2,
+    ),
+    "aix-label": State("partition-table", "aix", r"printf '\xc9\xc2\xd4\xc1' | dd of=$A conv=notrunc status=none"),
     "mounted": State("mounted", "mounted on /srv/a (ext4, {name})", "mkfs.ext4 -qF $A; mount $A /srv/a"),
     "partition-mounted": State(
         "mounted", "mounted on /srv/b (ext4, {name}", f"{PARTITION}; mkfs.ext4 -qF $P; mount $P /srv/b"
@@ -110,6 +248,7 @@ STATES = {
     ),
     "open": State("open", "(sleep)", HOLD.format("$A")),
     "open-partition": State("open", "(sleep)", f"{PARTITION}; {HOLD.format('$P')}"),
+    "locked": State("locked", "holds a lock", "setsid flock $A sleep 600 > /dev/null 2>&1 &"),
     "other-namespace": State(
         "mounted",
         "in the mount namespace of pid",
@@ -127,6 +266,13 @@ STATES = {
         "registered with bcache",
         "make-bcache -B $A; udevadm settle",
     ),
+    # These need a SCSI disk: the last ones taken are.
+    "scsi-generic": State(
+        "open", "by /dev/sg", HOLD.format("/dev/$(basename /sys/block/${A#/dev/}/device/scsi_generic/*)")
+    ),
+    "block-scsi-generic": State(
+        "open", "by /dev/bsg/", HOLD.format("/dev/bsg/$(basename /sys/block/${A#/dev/}/device/bsg/*)")
+    ),
     "read-only": State("read-only", "read-only", "blockdev --setro $A"),
     "held": State(
         "held",
@@ -139,7 +285,7 @@ read _ < /tmp/locked""",
     ),
 }
 BLANK = 3
-SPEC = "26x1G,10x1G:hdd,13x1G:ssd"
+SPEC = "26x1G,20x1G:hdd,29x1G:ssd"
 
 
 def guest_python(lab: Lab, code: str, timeout_s: float = 120.0) -> str:
@@ -166,15 +312,19 @@ def seen(lab: Lab) -> dict[str, Any]:
     pool = [d["name"] for d in names if (d["serial"] or "") in set(lab.serials)]
     assert len(pool) == len(lab.serials)
     taken: dict[str, list[str]] = {}
-    lines = ["exec 2>&1", "set -x", "mkdir -p /srv/a /srv/b /srv/c /srv/d /srv/e /srv/f /srv/g", "modprobe -a bcache loop"]
+    lines = ["exec 2>&1", "set -x", "mkdir -p /srv/a /srv/b /srv/c /srv/d /srv/e /srv/f /srv/g",
+             "modprobe -a bcache loop nvmet nvme-loop target_core_mod target_core_file",
+             'wait_for() { for _ in $(seq 100); do [ -e $1 ] && return; sleep 0.1; done; }']  # fmt: skip
     for state_name, state in STATES.items():
         disks = [pool.pop() for _ in range(state.disks)]
         taken[state_name] = disks
         lines += [f"{letter}=/dev/{disk}" for letter, disk in zip("ABCD", disks, strict=False)]
         lines.append(state.commands)
     lines += ["sleep 0.5", "udevadm settle"]
+    lab.run("cat > /srv/holder", input_bytes=HOLDER.encode())
+    lab.run("cat > /srv/blkpg", input_bytes=BLKPG.encode())
     began = time.monotonic()
-    print(lab.run(["bash", "-c", "\n".join(lines)], 300.0).text)
+    print(lab.run(["bash", "-c", "\n".join(lines)], 600.0).text)
     print(f"states made in {time.monotonic() - began:.1f} s")
     assert len(pool) >= BLANK
     began = time.monotonic()
@@ -184,11 +334,13 @@ def seen(lab: Lab) -> dict[str, Any]:
             lab,
             "import msgspec; from raidtui.inventory import scan; from raidtui.gate import holders\n"
             "print(msgspec.json.encode(scan(held=holders())).decode())",
+            600.0,
         )
     )
     print(f"{len(scanned)} disks scanned in {time.monotonic() - began:.1f} s")
     by_name = {disk["name"]: disk for disk in scanned}
     taken["system"] = ["vda"]
+    taken["remote"] = [disk["name"] for disk in scanned if disk["transport"] == "nvme-loop"]
     return {state_name: [by_name[disk] for disk in disks] for state_name, disks in taken.items()}
 
 
@@ -204,7 +356,18 @@ def test_the_state_is_refused_with_its_own_reason(name: str, seen: dict[str, Any
     for disk in rest:
         codes = {r["code"] for r in disk.get("reasons", [])}
         assert codes.issuperset(state.others), (disk["name"], codes)
-    assert all(r.get("remedy") for r in reasons)
+    assert any(r.get("remedy") for r in reasons)
+    if any(r["code"] == "mounted" for r in reasons):
+        assert all("umount" in r.get("remedy", "umount") for r in reasons)
+
+
+def test_nothing_is_advised_for_the_system_disk(seen: dict[str, Any]) -> None:
+    assert not [r for r in seen["system"][0]["reasons"] if r.get("remedy")]
+
+
+def test_storage_of_another_host_is_not_free(seen: dict[str, Any]) -> None:
+    [disk] = seen["remote"]
+    assert "reached by nvme-loop" in next(r["message"] for r in disk["reasons"] if r["code"] == "remote")
 
 
 def test_blank_disks_are_free(seen: dict[str, Any]) -> None:

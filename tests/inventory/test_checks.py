@@ -24,9 +24,9 @@ from raidtui.inventory.mounts import Mount, Swap
 from raidtui.inventory.openers import Opener
 from raidtui.inventory.others import Share
 from raidtui.inventory.probe import Probe, probe_all, probe_reasons
-from raidtui.inventory.reasons import CONTENT, REASONS, SUPERSEDED, reason
+from raidtui.inventory.reasons import CONTENT, REASONS, SUPERSEDED, reason, with_safe_remedies
 from raidtui.inventory.scan import CHECKS
-from raidtui.inventory.users import Btrfs
+from raidtui.inventory.users import Btrfs, Loop
 from raidtui.inventory.zfs import Pool
 from raidtui.model.disk import Disk
 
@@ -110,6 +110,16 @@ def test_btrfs_reports_no_block_device_and_is_found_on_all_its_disks():
     assert "system" not in codes("sdb", census)
 
 
+def test_bcachefs_names_all_its_devices():
+    census = replace(
+        EMPTY,
+        mounts=(Mount(os.makedev(0, 46), "/srv", "bcachefs", "/dev/sda:/dev/sdd"),),
+        resolved={"/dev/sda": dev(1), "/dev/sdd": dev(5)},
+    )
+    assert codes("sda", census) == codes("sdd", census) == ["mounted"]
+    assert "mounted" not in codes("sdb", census)
+
+
 def test_zfs_root_is_found_by_its_pool():
     census = replace(
         EMPTY,
@@ -135,7 +145,7 @@ def test_a_file_on_btrfs_is_found_through_its_mount():
     census = replace(
         EMPTY,
         mounts=(Mount(os.makedev(0, 44), "/srv", "btrfs", "/dev/sda"),),
-        loops={"loop0": "/srv/image"},
+        loops={"loop0": Loop("/srv/image")},
         resolved={"/dev/sda": dev(1), "/srv/image": os.makedev(0, 44)},
     )
     assert "/dev/loop0 has its data in /srv/image" in messages("sda", census)
@@ -181,6 +191,81 @@ def test_openers_are_named():
 def test_targets_that_offer_the_disk_are_named():
     census = replace(EMPTY, shares=(Share("LIO backstore lun0", "/dev/sda"),), resolved={"/dev/sda": dev(1)})
     assert codes("sda", census) == ["shared"]
+
+
+def test_a_loop_device_is_found_by_number_where_its_path_leads_nowhere_or_elsewhere():
+    for backing in ("/dev/gone", "/dev/sdd"):
+        census = replace(EMPTY, loops={"loop0": Loop(backing, (os.makedev(0, 6), dev(1)))}, resolved={"/dev/sdd": dev(5)})
+        assert codes("sda", census) == ["loop"]
+        assert codes("sdd", census) == []
+
+
+def test_a_target_that_tells_the_number_needs_no_path():
+    census = replace(EMPTY, shares=(Share("LIO backstore lun0", "", (dev(1),)),))
+    assert messages("sda", census) == "offered to other hosts: LIO backstore lun0"
+    assert codes("sdd", census) == []
+
+
+def test_an_active_target_whose_path_is_gone_may_be_any_disk():
+    census = replace(EMPTY, shares=(Share("NVMe-oF namespace of x", "/dev/gone", (), active=True),))
+    assert codes("sda", census) == ["unchecked"]
+
+
+def test_an_opener_says_by_which_way():
+    census = replace(EMPTY, openers={dev(1): (Opener(7, "java", "mapped into memory"),)})
+    assert messages("sda", census) == "sda is open in pid 7 (java), mapped into memory"
+
+
+@pytest.mark.parametrize(
+    ("transport", "remote"),
+    [("nvme-tcp", True), ("nvme-rdma", True), ("nvme-fc", True), ("nvme-loop", True), ("iscsi", True), ("fc", True),
+     ("srp", True), ("nvme", False), ("nvme-apple-nvme", False), ("sas", False), ("sata", False), ("", False)],
+)  # fmt: skip
+def test_storage_of_other_hosts_is_known_by_its_transport(transport, remote, tmp_path):
+    disk = msgspec.structs.replace(make("sda", "S", "w"), transport=transport, diskseq=1)
+    found = list(identity.check_kind(disk, Node("sda", 1, "sda", folder=str(tmp_path))))
+    assert [r.code for r in found] == ["remote"] * remote
+
+
+MOUNTED = reason("mounted", "mounted on /srv", "umount /srv")
+FILESYSTEM = reason("filesystem", "filesystem xfs on sda", "if nobody needs it: wipefs -a /dev/sda")
+ACTIVE = reason("md-active", "member of md0", "mdadm --stop /dev/md0")
+
+
+def remedies(*reasons: Any) -> list[str]:
+    return [r.remedy for r in with_safe_remedies(reasons)]
+
+
+def test_only_unmounting_is_advised_where_something_is_mounted():
+    assert remedies(MOUNTED, ACTIVE, FILESYSTEM) == ["umount /srv", "", ""]
+
+
+def test_nothing_that_destroys_is_advised_while_a_disk_is_in_use_or_may_be():
+    assert remedies(ACTIVE, FILESYSTEM) == ["mdadm --stop /dev/md0", ""]
+    for code in set(REASONS) - CONTENT - {"lvm-vg", "read-only", "removable", "zoned", "no-identity", "held", "mounted"}:
+        assert remedies(reason(code, "x"), FILESYSTEM)[1] == "", code
+
+
+def test_what_lies_on_an_idle_disk_has_its_remedy():
+    partition = reason("partitions", "has 1 partition", "sfdisk --delete /dev/sda")
+    assert remedies(FILESYSTEM, partition) == [FILESYSTEM.remedy, partition.remedy]
+
+
+def test_of_a_disk_that_a_run_holds_only_the_run_is_spoken_of():
+    held = reason("held", "held by run r1", "raidtui attach r1")
+    assert remedies(held, MOUNTED, FILESYSTEM) == ["raidtui attach r1", "", ""]
+
+
+def test_nothing_is_advised_for_a_system_disk():
+    assert remedies(reason("system", "x", system=True), MOUNTED, ACTIVE, FILESYSTEM) == [""] * 4
+
+
+def test_a_group_whose_volumes_are_active_elsewhere_is_not_to_be_removed():
+    census = replace(EMPTY, volumes=(Volume("/dev/sda", "vg0", "u1"),), resolved={"/dev/sda": dev(1)})
+    [found] = CHECKS["lvm"]("sda", census)
+    assert "vgremove" in found.remedy
+    [found] = CHECKS["lvm"]("sda", replace(census, mappings=(DmDevice("dm-9", "vg0-lv", "LVM-abc"),)))
+    assert "vgremove" not in found.remedy
 
 
 def test_a_disk_that_udev_does_not_know_is_unchecked():
@@ -368,6 +453,16 @@ def test_a_reason_gives_way_to_a_better_one_for_the_same_device_only(server):
         ("mounted", "db1)"),
         ("filesystem", "sdb2"),
     ]
+
+
+def test_partitions_that_only_the_kernel_knows_are_dropped_and_not_deleted(server):
+    blocks = Blocks([node("sdb", 2), node("sdb1", 3, "sdb"), *(node(f"sd{n}", 10 + i) for i, n in enumerate("acd"))])
+    server["census"] = replace(server["census"], blocks=blocks)
+    [found] = scan_of("sdb")
+    assert [r.remedy for r in found.reasons] == ["if nobody needs them: partx -d /dev/sdb"]
+    server["answer"] = Probe(Content((Signature("gpt", usage="partitions", where="sdb"),)), "free")
+    [found] = scan_of("sdb")
+    assert "sfdisk --delete /dev/sdb" in [r.remedy.rpartition(": ")[2] for r in found.reasons]
 
 
 def scan_of(name: str) -> list[Disk]:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.inventory import arrays, blocks, hardware, ioctl, mounts, users, zfs
+from raidtui.inventory import arrays, blocks, hardware, ioctl, mounts, others, users, zfs
+from raidtui.inventory.descriptors import Passages
 
 MOUNTINFO = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard
@@ -207,3 +208,45 @@ def test_multipath_wwids_stand_between_slashes():
 def test_boot_options_that_name_devices():
     line = "BOOT_IMAGE=/vmlinuz root=UUID=abc ro resume=/dev/sda2 quiet console=ttyS0"
     assert users.boot_options(line) == {"root": "UUID=abc", "resume": "/dev/sda2"}
+
+
+def test_backstores_say_their_file_or_their_number():
+    fileio = """Status: DEACTIVATED  Max Queue Depth: 0  SectorSize: 512  HwMaxSectors: 16384
+        TCM FILEIO ID: 0        File: /dev/my disk  Size: 1073741824  Mode: O_DSYNC Async: 0
+"""
+    iblock = """        iBlock device: sdd  UDEV PATH: /dev/sdd  readonly: 0
+        Major: 8 Minor: 48  CLAIMED: IBLOCK
+"""
+    assert others.parse_backstore(fileio) == ("/dev/my disk", ())
+    assert others.parse_backstore(iblock) == ("", (os.makedev(8, 48),))
+    assert others.parse_backstore("") == ("", ())
+
+
+def test_targets_are_read_from_configfs_enabled_or_not(tmp_path):
+    config = tmp_path / "kernel/config"
+    files = {
+        "target/core/fileio_0/a/info": "ID: 0        File: /dev/sda  Size: 1  Mode",
+        "target/core/fileio_0/a/enable": "1",
+        "target/core/iblock_0/b/info": "Major: 8 Minor: 16  CLAIMED: IBLOCK",
+        "target/core/pscsi_0/c/udev_path": "/dev/sdc\n",
+        "target/core/rd_mcp_0/d/info": "RAMDISK",
+        "nvmet/subsystems/s/namespaces/1/device_path": "/dev/sdd\n",
+        "nvmet/subsystems/s/namespaces/1/enable": "0\n",
+        "nvmet/subsystems/s/namespaces/2/device_path": "(null)\n",
+        "nvmet/subsystems/t/passthru/device_path": "/dev/nvme3\n",
+        "nvmet/subsystems/t/passthru/enable": "1\n",
+        "usb_gadget/g/functions/mass_storage.0/lun.0/file": "/dev/sde\n",
+        "../scst_tgt/devices/v/filename": "/dev/sdf\n[key]\n",
+    }
+    for name, text in files.items():
+        (config / name).parent.mkdir(parents=True, exist_ok=True)
+        (config / name).write_text(text)
+    assert others.read_shares(Passages(names={"nvme3": (9,)}), tmp_path) == (
+        others.Share("LIO backstore a", "/dev/sda", (), active=True),
+        others.Share("LIO backstore b", "", (os.makedev(8, 16),)),
+        others.Share("LIO backstore c", "/dev/sdc"),
+        others.Share("NVMe-oF namespace of s", "/dev/sdd"),
+        others.Share("NVMe-oF controller of t", "/dev/nvme3", (9,)),
+        others.Share("USB gadget g", "/dev/sde", (), active=True),
+        others.Share("SCST device v", "/dev/sdf", (), active=True),
+    )

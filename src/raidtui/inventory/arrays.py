@@ -122,7 +122,7 @@ class Volume(NamedTuple):
     uuid: str
 
 
-def read_volumes() -> tuple[Volume, ...]:
+def read_volumes(timeout_s: float = PVS_TIMEOUT_S) -> tuple[Volume, ...]:
     """Physical volumes by LVM itself, over all devices whatever its filters say. Empty where LVM is not installed."""
     pvs = proc.find_tool("pvs")
     if pvs is None:
@@ -130,7 +130,7 @@ def read_volumes() -> tuple[Volume, ...]:
     argv = [pvs, "--readonly", "--reportformat", "json", "-o", "pv_name,vg_name,pv_uuid", "--config", _ALL_DEVICES]
     # LVM ends with 5 when any device could not be read; its report is complete for the others, and such a device is
     # refused by the content check.
-    return parse_volumes(proc.run(argv, timeout_s=PVS_TIMEOUT_S, check=False).out)
+    return parse_volumes(proc.run(argv, timeout_s=timeout_s, check=False).out)
 
 
 def parse_volumes(report: bytes) -> tuple[Volume, ...]:
@@ -149,9 +149,14 @@ def check_volumes(disk: str, census: Census) -> Iterator[Reason]:
             continue
         if volume.group:
             text = f"physical volume of volume group {volume.group} by {node.name}"
-            yield reason("lvm-vg", text, f"vgremove {volume.group} && pvremove {node.path}")
+            active = any(m.uuid.startswith("LVM-") and lvm_group(m.name) == volume.group for m in census.mappings)
+            remedy = f"if nobody needs it: vgremove {quote(volume.group)} && pvremove {node.path}"
+            if active:
+                remedy = f"its volumes are active on other disks; if nobody uses them: vgchange -an {quote(volume.group)}"
+            yield reason("lvm-vg", text, remedy)
         else:
-            yield reason("lvm-pv", f"LVM physical volume {volume.uuid} on {node.name}", f"pvremove {node.path}")
+            yield reason("lvm-pv", f"LVM physical volume {volume.uuid} on {node.name}",
+                         f"if nobody needs it: pvremove {node.path}")  # fmt: skip
 
 
 def check_multipath(disk: str, census: Census) -> Iterator[Reason]:

@@ -18,7 +18,7 @@ _MAX_SIGNATURES = 64
 
 
 class Signature(NamedTuple):
-    """One thing that libblkid recognised."""
+    """One thing that was recognised, mostly by libblkid."""
 
     type: str
     """libblkid's name: `linux_raid_member`, `zfs_member`, `ext4`, `gpt`, …"""
@@ -31,6 +31,8 @@ class Signature(NamedTuple):
     """The block device: the disk or one of its partitions."""
     damaged: bool = False
     """Its checksum is wrong."""
+    remains: bool = False
+    """A copy or a part that is left where libblkid does not look."""
 
 
 @functools.cache

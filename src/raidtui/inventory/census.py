@@ -22,12 +22,15 @@ from raidtui.inventory.arrays import (
     read_volumes,
 )
 from raidtui.inventory.blocks import Blocks, is_physical_disk, read_blocks
+from raidtui.inventory.descriptors import Passages, read_passages
 from raidtui.inventory.hardware import read_disk
 from raidtui.inventory.mounts import PROC, Mount, Swap
-from raidtui.inventory.openers import Opener, read_openers
+from raidtui.inventory.openers import PATIENCE_S, Opener, read_openers
+from raidtui.inventory.patience import allowed_s, bounded
 from raidtui.model.disk import Disk
 
 T = TypeVar("T")
+TOOL_TIMEOUT_S = 10.0
 _NONE: tuple[Any, ...] = ()
 _NOTHING: dict[Any, Any] = {}
 
@@ -41,7 +44,7 @@ class Census:
     """The physical disks, without identity and reasons."""
     mounts: tuple[Mount, ...] = ()
     swaps: tuple[Swap, ...] = ()
-    loops: Mapping[str, str] = field(default_factory=dict)
+    loops: Mapping[str, users.Loop] = field(default_factory=dict)
     btrfs: tuple[users.Btrfs, ...] = ()
     arrays: tuple[Array, ...] = ()
     mappings: tuple[DmDevice, ...] = ()
@@ -85,8 +88,10 @@ class Census:
     def disks_of_path(self, path: str) -> frozenset[str]:
         """The disks below a device's path, or below the filesystem that a file is on."""
         devno = self.resolved.get(path)
-        if devno is None:
-            return frozenset()
+        return frozenset() if devno is None else self.disks_of_number(devno)
+
+    def disks_of_number(self, devno: int) -> frozenset[str]:
+        """The disks below a block device, or below the filesystem that has this number."""
         if devno not in self.blocks.by_devno and (mount := self._mounts_by_devno.get(devno)) is not None:
             return self.disks_of_mount(mount)
         return self.blocks.disks_below(devno)
@@ -111,29 +116,38 @@ def take_census(ours: Collection[int] = ()) -> Census:
             return nothing
 
     blocks = read_blocks()
+    disks = tuple(read_disk(node) for node in blocks.nodes.values() if is_physical_disk(node))
+    tool_s = allowed_s(TOOL_TIMEOUT_S, len(disks))
     every_mount = ask("mounts", mount_table.read_own_mounts, _NONE)
     every_mount += ask("mounts of other namespaces", mount_table.read_other_mounts, _NONE)
     swaps = ask("swap", lambda: mount_table.parse_swaps((PROC / "swaps").read_text("utf-8", "surrogateescape")), _NONE)
-    loops = ask("loop devices", lambda: users.read_loops(blocks), _NOTHING)
-    volumes = ask("LVM", read_volumes, _NONE)
-    pools = ask("ZFS pools", zfs.read_pools, _NONE)
-    shares = ask("targets", others.read_shares, _NONE)
+    loops = ask("loop devices", lambda: bounded(lambda: users.read_loops(blocks), tool_s), _NOTHING)
+    volumes = ask("LVM", lambda: read_volumes(tool_s), _NONE)
+    pools = ask("ZFS pools", lambda: zfs.read_pools(timeout_s=tool_s), _NONE)
+    passages = ask("character devices", lambda: read_passages(blocks), Passages())
+    shares = ask("targets", lambda: others.read_shares(passages), _NONE)
     own_folders = ask("raidtui's own folders", lambda: (str(paths.state_folder()), str(paths.run_folder())), _NONE)
     wanted = users.paths_to_resolve(
         every_mount,
         [
             *(swap.path for swap in swaps),
-            *loops.values(),
+            *(loop.backing for loop in loops.values()),
             *(volume.path for volume in volumes),
             *(path for pool in pools for path in pool.devices),
             *(share.path for share in shares),
             *own_folders,
         ],
     )
+    remote = frozenset(m.devno for m in every_mount if m.devno is not None and mount_table.is_remote(m.kind))
+    patience_s = allowed_s(PATIENCE_S, len(disks))
+
+    def look_for_openers() -> dict[int, tuple[Opener, ...]]:
+        return read_openers(ours=ours, patience_s=patience_s, passages=passages, remote=remote)
+
     found = ((path, users.device_number(path)) for path in wanted)
     return Census(
         blocks=blocks,
-        disks=tuple(read_disk(node) for node in blocks.nodes.values() if is_physical_disk(node)),
+        disks=disks,
         mounts=every_mount,
         swaps=swaps,
         loops=loops,
@@ -145,8 +159,8 @@ def take_census(ours: Collection[int] = ()) -> Census:
         pools=pools,
         bcache=ask("bcache", lambda: others.read_bcache(blocks), _NOTHING),
         shares=shares,
-        openers=ask("open files", lambda: read_openers(ours=ours), _NOTHING),
-        udev=ask("udev", lambda: others.read_udev(blocks), _NOTHING),
+        openers=ask("open files", lambda: bounded(look_for_openers, patience_s + tool_s), _NOTHING),
+        udev=ask("udev", lambda: others.read_udev(blocks, tool_s), _NOTHING),
         boot=ask("boot devices", users.read_boot, _NOTHING),
         own_folders=own_folders,
         resolved={path: devno for path, devno in found if devno is not None},

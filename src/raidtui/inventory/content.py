@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from raidtui.inventory import blkid
 from raidtui.inventory.blkid import Signature
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.reasons import reason
 from raidtui.inventory.sampling import Content, Extent, look
+from raidtui.inventory.superblock_copies import find_copies
+from raidtui.inventory.zfs_labels import find_labels
 from raidtui.model.disk import Reason
 
 _CODES = {
@@ -70,13 +72,15 @@ def read_content(
         os.close(fd)
 
 
-def find_signatures(fd: int, size_bytes: int, nodes: Iterable[Node]) -> tuple[Signature, ...]:
+def find_signatures(fd: int, size_bytes: int, nodes: Sequence[Node]) -> tuple[Signature, ...]:
     """Every signature on the device behind `fd`: on the whole of it and within each partition."""
     found: list[Signature] = []
     for node in nodes:
-        size = node.size_bytes if node.is_partition else size_bytes
-        if size:
-            found += blkid.signatures(fd, node.start_bytes, size, node.name)
+        if size := node.size_bytes if node.is_partition else size_bytes:
+            within = blkid.signatures(fd, node.start_bytes, size, node.name)
+            found += within or find_copies(fd, node.start_bytes, size, node.name)
+    if size_bytes and not found:
+        found += find_labels(fd, size_bytes, nodes[0].disk)
     return tuple(found)
 
 
@@ -109,6 +113,8 @@ def content_reasons(disk: str, content: Content) -> Iterator[Reason]:
     for signature in content.signatures:
         code = signature_code(signature)
         remedy = _REMEDIES.get(code, "wipefs -a {}").format(f"/dev/{signature.where}")
+        if signature.remains:  # the tools do not find these, nor would they clear them
+            remedy = f"blkdiscard -z /dev/{signature.where}"
         yield reason(code, describe(signature), f"if nobody needs it: {remedy}")
     if content.fill == "data":
         text = f"data of an unknown kind near byte {content.data_at}, under no known signature"

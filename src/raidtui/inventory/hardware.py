@@ -84,12 +84,17 @@ def _transport(name: str, hardware: Path) -> str:
     if name.startswith("nvme"):
         fabric = read_text(hardware / "transport") or "pcie"
         return "nvme" if fabric == "pcie" else f"nvme-{clean(fabric)}"
+    # SRP names its ports as SAS does: only the host adapter tells them apart.
+    for host in (parent for parent in hardware.parents if re.fullmatch(r"host\d+", parent.name)):
+        for folder, transport in (("srp_host", "srp"), ("fc_host", "fc"), ("iscsi_host", "iscsi")):
+            if (host / folder).is_dir():
+                return transport
     for pattern, transport in (
         (r"/usb\d+/", "usb"),
-        (r"/ata\d+/", "sata"),
-        (r"/end_device-|/sas_", "sas"),
         (r"/session\d+/", "iscsi"),
         (r"/rport-", "fc"),
+        (r"/ata\d+/", "sata"),
+        (r"/end_device-|/sas_", "sas"),
         (r"/mmc_host/", "mmc"),
     ):
         if re.search(pattern, path + "/"):

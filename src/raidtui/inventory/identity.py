@@ -59,9 +59,16 @@ def check_kind(disk: Disk, node: Node) -> Iterator[Reason]:
         yield reason("read-only", "the kernel treats it as read-only", f"blockdev --setrw /dev/{disk.name}")
     if read_int(folder / "removable"):
         yield reason("removable", "its medium is removable")
+    if is_remote(disk.transport):
+        yield reason("remote", f"belongs to another host's storage: reached by {disk.transport}; others may use it too")
     zoned = read_text(folder / "queue/zoned") or "none"
     if zoned != "none":
         yield reason("zoned", f"it is a zoned disk ({clean(zoned)})")
+
+
+def is_remote(transport: str) -> bool:
+    """Whether a transport leads to other machines: NVMe over fabrics, iSCSI, Fibre Channel, SRP."""
+    return transport in ("iscsi", "fc", "srp") or (transport.startswith("nvme-") and transport != "nvme-apple-nvme")
 
 
 def check_held(disk: Disk, held: Mapping[str, str], run_id: str) -> Iterator[Reason]:

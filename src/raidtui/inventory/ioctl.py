@@ -11,9 +11,11 @@ BLKGETDISKSEQ = 0x80081280
 NVME_IOCTL_ID = 0x4E40
 NVME_IOCTL_ADMIN_CMD = 0xC0484E41
 SG_IO = 0x2285
+LOOP_GET_STATUS64 = 0x4C05
 
 _NVME_COMMAND = struct.Struct("<BBHIIIQQIIIIIIIIII")
 _KELVIN = 273
+_LOOP_INFO_BYTES = 232
 
 
 def size_bytes(fd: int) -> int:
@@ -27,6 +29,16 @@ def diskseq(fd: int) -> int | None:
         return int(struct.unpack("<Q", fcntl.ioctl(fd, BLKGETDISKSEQ, bytes(8)))[0])
     except OSError:
         return None
+
+
+def loop_backing(fd: int) -> tuple[int, int]:
+    """Two device numbers of an open loop device: the filesystem that its file or node is on, and the device of its node.
+
+    0 for what does not apply. Raises OSError: ENXIO where the loop device has no backing file.
+    """
+    status = fcntl.ioctl(fd, LOOP_GET_STATUS64, bytes(_LOOP_INFO_BYTES))
+    device, _, behind = struct.unpack_from("<QQQ", status)
+    return device, behind
 
 
 def _nvme_admin(fd: int, opcode: int, nsid: int, length: int, cdw10: int) -> bytes:

@@ -23,6 +23,16 @@ class Mount(NamedTuple):
     namespace: str = ""
     """Empty for raidtui's own, else a process in it: `pid 812 (nginx)`."""
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The source; of bcachefs, which lists all its devices, each of them."""
+        return tuple(self.source.split(":")) if self.kind == "bcachefs" else (self.source,)
+
+
+def is_remote(kind: str) -> bool:
+    """Whether a filesystem of this type asks a server or a program for its files, which may never answer."""
+    return kind.startswith(("nfs", "cifs", "smb", "fuse", "ceph", "9p", "afs", "lustre", "beegfs", "virtiofs"))
+
 
 def unescape(text: str) -> str:
     """Undo the kernel's octal escapes of blanks (`\\040`)."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyudev
 
 from raidtui.base.files import read_text
-from raidtui.inventory.blocks import SYS, Blocks
+from raidtui.inventory.blocks import SYS, Blocks, is_physical_disk
+from raidtui.inventory.descriptors import Passages
 from raidtui.inventory.reasons import reason, unchecked
 from raidtui.model.disk import Reason
 
@@ -41,35 +44,80 @@ class Share(NamedTuple):
 
     by: str
     path: str
+    devices: tuple[int, ...] = ()
+    """Numbers of the devices, where the target tells more than a path."""
+    active: bool = False
+    """The kernel has it open: where its path leads nowhere, any disk may be it."""
 
 
-def read_shares(sys: Path = SYS) -> tuple[Share, ...]:
-    """LIO backstores and NVMe-oF namespaces."""
+def read_shares(passages: Passages | None = None, sys: Path = SYS) -> tuple[Share, ...]:
+    """LIO backstores, NVMe-oF namespaces and whole controllers, SCST devices and USB gadgets."""
     config = sys / "kernel/config"
+    behind = (passages or Passages()).names
     found = []
-    for pattern, by in (
-        ("target/core/*/*/udev_path", "LIO backstore"),
-        ("nvmet/subsystems/*/namespaces/*/device_path", "NVMe-oF namespace of"),
+    for folder in sorted(config.glob("target/core/*/*")):
+        path, device = parse_backstore(read_text(folder / "info") or "")
+        path = path or (read_text(folder / "udev_path") or "").strip()
+        if path.startswith("/") or device:
+            active = not device and read_text(folder / "enable") == "1" and folder.parent.name.startswith("fileio")
+            found.append(Share(f"LIO backstore {folder.name}", path, device, active))
+    for folder in sorted((*config.glob("nvmet/subsystems/*/namespaces/*"), *config.glob("nvmet/subsystems/*/passthru"))):
+        path = (read_text(folder / "device_path") or "").strip()
+        active = read_text(folder / "enable") == "1"
+        if path.startswith("/"):
+            if folder.name == "passthru":
+                by, devices = f"NVMe-oF controller of {folder.parent.name}", behind.get(Path(path).name, ())
+                active &= not devices
+            else:
+                by, devices = f"NVMe-oF namespace of {folder.parents[1].name}", ()
+            found.append(Share(by, path, devices, active))
+    for pattern, by, depth in (
+        ("kernel/config/usb_gadget/*/functions/*/lun.*/file", "USB gadget", 3),
+        ("kernel/scst_tgt/devices/*/filename", "SCST device", 0),
     ):
-        for path in sorted(config.glob(pattern)):
-            device = (read_text(path) or "").strip()
-            if device.startswith("/"):
-                name = path.parent.name if by.startswith("LIO") else path.parents[2].name
-                found.append(Share(f"{by} {name}", device))
+        for file in sorted(sys.glob(pattern)):
+            path = (read_text(file) or "").partition("\n")[0].strip()
+            if path.startswith("/"):
+                found.append(Share(f"{by} {file.parents[depth].name}", path, (), active=True))
     return tuple(found)
+
+
+def parse_backstore(info: str) -> tuple[str, tuple[int, ...]]:
+    """Path and device numbers in the `info` of a LIO backstore; empty for what it does not tell."""
+    file = re.search(r"File: (/.*?)  ?Size:", info)
+    number = re.search(r"Major: (\d{1,4}) Minor: (\d{1,7})", info)
+    return file[1] if file else "", (os.makedev(int(number[1]), int(number[2])),) if number else ()
 
 
 def check_shares(disk: str, census: Census) -> Iterator[Reason]:
     for share in census.shares:
-        if disk in census.disks_of_path(share.path):
-            yield reason("shared", f"offered to other hosts: {share.by} ({share.path})")
+        if disk in census.disks_of_path(share.path).union(*map(census.disks_of_number, share.devices)):
+            path = f" ({share.path})" if share.path else ""
+            yield reason("shared", f"offered to other hosts: {share.by}{path}")
+        elif share.active and share.path not in census.resolved:
+            yield unchecked("what is offered to other hosts", f"{share.by} is {share.path}, which is not there any more")
 
 
+_UDEVD = Path("/run/udev/control")
+_LOOK_EVERY_S = 0.2
 UDEV_FLAGS = ("DM_MULTIPATH_DEVICE_PATH", "SYSTEMD_READY", "UDISKS_IGNORE", "ID_FS_AMBIVALENT")
 
 
-def read_udev(blocks: Blocks) -> dict[str, Mapping[str, str] | None]:
-    """Name → the flags that udev's rules set on it, None where udev does not know it (yet)."""
+def read_udev(blocks: Blocks, patience_s: float = 0.0) -> dict[str, Mapping[str, str] | None]:
+    """Name → the flags that udev's rules set on it, None where udev does not know it (yet).
+
+    A disk that udev is still busy with is waited for.
+    """
+    until = time.monotonic() + patience_s
+    disks = [node.name for node in blocks.nodes.values() if is_physical_disk(node)]
+    while True:
+        found = _udev_now(blocks)
+        if all(found[name] is not None for name in disks) or time.monotonic() >= until or not _UDEVD.exists():
+            return found
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _udev_now(blocks: Blocks) -> dict[str, Mapping[str, str] | None]:
     context = pyudev.Context()
     found: dict[str, Mapping[str, str] | None] = {}
     for node in blocks.nodes.values():

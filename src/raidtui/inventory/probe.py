@@ -21,7 +21,8 @@ from raidtui.inventory.sampling import Content
 from raidtui.model.disk import Disk, Reason
 
 DEADLINE_S = 15.0
-_FLOCK_PATIENCE_S = 1.0
+_FLOCK_PATIENCE_S = 5.0
+_FLOCK_PAUSE_S = 0.1
 
 
 class Probe(NamedTuple):
@@ -80,18 +81,28 @@ def probe_disk(
     return Probe(content, exclusive, keys, temperature, wear, errors)
 
 
-def try_exclusive(node: Node) -> str:
-    """Whether the kernel grants exclusive access and nobody holds a lock: `free`, `busy` or `locked`."""
-    try:
-        fd = open_node(node, os.O_EXCL)
-    except OSError as error:
-        if error.errno == errno.EBUSY:
-            return "busy"
-        raise
-    try:
-        return "free" if lock.take(fd, _FLOCK_PATIENCE_S) else "locked"
-    finally:
-        os.close(fd)
+def try_exclusive(node: Node, patience_s: float = _FLOCK_PATIENCE_S) -> str:
+    """Whether the kernel grants exclusive access and nobody holds a lock: `free`, `busy` or `locked`.
+
+    udev holds a lock while it looks at a disk, which it does longer on a busy server. The disk is not kept from others
+    while it is waited for.
+    """
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            fd = open_node(node, os.O_EXCL)
+        except OSError as error:
+            if error.errno == errno.EBUSY:
+                return "busy"
+            raise
+        try:
+            if lock.take(fd, 0.0):
+                return "free"
+        finally:
+            os.close(fd)
+        if time.monotonic() >= until:
+            return "locked"
+        time.sleep(_FLOCK_PAUSE_S)
 
 
 def probe_all(

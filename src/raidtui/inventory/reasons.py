@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from raidtui.base.text import clean
 from raidtui.model.disk import Reason
@@ -121,6 +124,11 @@ REASONS: dict[str, Explanation] = {
         "An iSCSI/FC (LIO) or NVMe-oF target exports the disk.",
         "Remove it with targetcli or nvmetcli.",
     ),
+    "remote": Explanation(
+        "Storage of another host",
+        "The disk is reached over NVMe-oF, iSCSI, Fibre Channel or SRP. Other hosts may use it, and nothing here shows it.",
+        "Use a local disk; or disconnect it: `nvme disconnect`, `iscsiadm --logout`.",
+    ),
     "reserved": Explanation(
         "Set aside",
         "udev rules of this server mark the disk as not to be used.",
@@ -201,6 +209,12 @@ CONTENT = frozenset(
 )  # fmt: skip
 """Codes that speak of what lies on a disk and not of who uses it."""
 
+_DESTROYED = CONTENT | {"lvm-vg"}
+"""Codes whose remedy destroys what is on the disk."""
+
+_TELLS_NOTHING_OF_USE = CONTENT | {"lvm-vg", "read-only", "removable", "zoned", "no-identity"}
+"""Codes that may stand beside advice to destroy what is on a disk: every other one says that it is or may be in use."""
+
 SUPERSEDED: dict[str, frozenset[str]] = {
     "filesystem": frozenset({"mounted"}),
     "swap-signature": frozenset({"swap"}),
@@ -220,6 +234,25 @@ def reason(code: str, message: str, remedy: str = "", *, system: bool = False) -
     if code not in REASONS:
         raise ValueError(f"unknown reason code {code!r}")
     return Reason(code, clean(message), clean(remedy) or REASONS[code].way_out, system)
+
+
+def with_safe_remedies(reasons: Sequence[Reason]) -> tuple[Reason, ...]:
+    """The reasons of one disk, each with its remedy only where that harms nobody who uses the disk.
+
+    Nothing is advised for a system disk; for one that a run holds only what to do about the run; for one that is mounted
+    only to unmount it; and for one that is or may be in use nothing that destroys what is on it.
+    """
+    codes = {found.code for found in reasons}
+
+    def harmless(found: Reason) -> bool:
+        if any(other.system for other in reasons):
+            return False
+        for only in ("held", "mounted"):
+            if only in codes:
+                return found.code == only
+        return found.code not in _DESTROYED or codes <= _TELLS_NOTHING_OF_USE
+
+    return tuple(found if harmless(found) else replace(found, remedy="") for found in reasons)
 
 
 def unchecked(what: str, why: object) -> Reason:

@@ -53,6 +53,10 @@ class Content(NamedTuple):
     def blank(self) -> bool:
         return not self.signatures and self.fill in ("zeroes", "ones")
 
+    def has_table(self, disk: str) -> bool:
+        """Whether a partition table was found on the disk itself."""
+        return any(signature.usage == "partitions" and signature.where == disk for signature in self.signatures)
+
 
 class _Reader:
     """Reads places of one open device through an aligned buffer, until one holds anything but the first one's fill."""

@@ -18,7 +18,7 @@ from raidtui.inventory.census import Census, take_census
 from raidtui.inventory.data_seen import DataSeen
 from raidtui.inventory.hardware import read_disk
 from raidtui.inventory.probe import Probe
-from raidtui.inventory.reasons import CONTENT, SUPERSEDED, reason, unchecked
+from raidtui.inventory.reasons import CONTENT, SUPERSEDED, reason, unchecked, with_safe_remedies
 from raidtui.inventory.turns import my_turn
 from raidtui.model.disk import Disk, Fingerprint, Reason, fingerprint
 
@@ -101,7 +101,7 @@ def search(disks: Sequence[Disk], seconds: float) -> tuple[Disk, ...]:
 def _searched(disk: Disk, answer: Probe | None) -> Disk:
     reasons = (*disk.reasons, *probe.probe_reasons(disk.name, answer, in_use=True))
     look = None if answer is None or reasons else answer.content.look
-    return msgspec.structs.replace(disk, reasons=tuple(dict.fromkeys(reasons)), look=look)
+    return msgspec.structs.replace(disk, reasons=with_safe_remedies(tuple(dict.fromkeys(reasons))), look=look)
 
 
 def present() -> tuple[Fingerprint, ...]:
@@ -188,6 +188,9 @@ def _examined(
 ) -> Examined:
     if asked:
         found = {**found, "content": list(probe.probe_reasons(disk.name, answer, in_use=_used(found)))}
+        names = [node.name for node in census.blocks.partitions(disk.name)]
+        if names and answer is not None and not answer.errors and not answer.content.has_table(disk.name):
+            found["partitions"] = [users.partitions_reason(disk.name, names, table=False)]
     every = [r for rs in found.values() for r in rs]
     reasons = [r for r in every if not _superseded(r, every)]
     told = answer or Probe()
@@ -195,7 +198,7 @@ def _examined(
         disk,
         temperature_c=told.temperature_c,
         wear_percent=told.wear_percent,
-        reasons=tuple(sorted(dict.fromkeys(reasons), key=_rank)),
+        reasons=with_safe_remedies(sorted(dict.fromkeys(reasons), key=_rank)),
         look=None if reasons else told.content.look,
     )
     evidence = {

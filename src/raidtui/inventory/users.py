@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.base.files import read_text
+from raidtui.inventory import ioctl
 from raidtui.inventory.blocks import SYS, Blocks, parse_devno
+from raidtui.inventory.content import open_node
 from raidtui.inventory.mounts import PROC, Mount
 from raidtui.inventory.reasons import reason
 from raidtui.model.disk import Reason
@@ -24,7 +26,7 @@ SYSTEM_POINTS = frozenset({"/", "/boot", "/boot/efi", "/efi", "/usr", "/var", "/
 def mount_disks(mount: Mount, census: Census) -> frozenset[str]:
     """The disks that a mount stands on. btrfs and ZFS report no block device's number: their own lists are asked."""
     found: set[str] = set()
-    for devno in (mount.devno, census.resolved.get(mount.source)):
+    for devno in (mount.devno, *map(census.resolved.get, mount.sources)):
         if devno is not None:
             found |= census.blocks.disks_below(devno)
     if mount.kind == "btrfs":
@@ -64,9 +66,11 @@ def check_swap(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_loops(disk: str, census: Census) -> Iterator[Reason]:
-    for loop, backing in census.loops.items():
-        if disk in census.disks_of_path(backing):
-            yield reason("loop", f"/dev/{loop} has its data in {backing} on this disk", f"losetup -d /dev/{loop}")
+    for name, loop in census.loops.items():
+        # The path is asked only where the numbers lead to no disk: a file on btrfs, of which every subvolume has its own.
+        below = frozenset[str]().union(*map(census.disks_of_number, loop.devices))
+        if disk in (below or census.disks_of_path(loop.backing)):
+            yield reason("loop", f"/dev/{name} has its data in {loop.backing} on this disk", f"losetup -d /dev/{name}")
 
 
 def check_holders(disk: str, census: Census) -> Iterator[Reason]:
@@ -79,11 +83,18 @@ def check_holders(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_partitions(disk: str, census: Census) -> Iterator[Reason]:
-    names = [node.name for node in census.blocks.partitions(disk)]
-    if names:
-        count = f"{len(names)} partition" + ("s" if len(names) > 1 else "")
-        yield reason("partitions", f"has {count}: {', '.join(names[:4])}{' …' if len(names) > 4 else ''}",
-                     f"sfdisk --delete /dev/{disk}")  # fmt: skip
+    if names := [node.name for node in census.blocks.partitions(disk)]:
+        yield partitions_reason(disk, names)
+
+
+def partitions_reason(disk: str, names: Sequence[str], *, table: bool = True) -> Reason:
+    """The reason for partitions that the kernel knows. `table`: a partition table is on the disk, from which they come."""
+    count = f"{len(names)} partition" + ("s" if len(names) > 1 else "")
+    text = f"has {count}: {', '.join(names[:4])}{' …' if len(names) > 4 else ''}"
+    if table:
+        return reason("partitions", text, f"if nobody needs them: sfdisk --delete /dev/{disk}")
+    remedy = f"if nobody needs them: partx -d /dev/{disk}"
+    return reason("partitions", f"{text}, known to the kernel only: no partition table is on the disk", remedy)
 
 
 def check_system(disk: str, census: Census) -> Iterator[Reason]:
@@ -100,7 +111,7 @@ def check_system(disk: str, census: Census) -> Iterator[Reason]:
             uses[folder] = None
     if uses:
         text = f"the running system stands on it: {', '.join(uses)}"
-        yield reason("system", text, "use another disk", system=True)
+        yield reason("system", text, system=True)
 
 
 def read_boot(proc: Path = PROC, sys: Path = SYS, dev: Path = Path("/dev")) -> dict[str, int]:
@@ -138,13 +149,33 @@ def device_number(path: str) -> int | None:
     return info.st_rdev if (info.st_mode & 0o170000) == 0o060000 else info.st_dev
 
 
-def read_loops(blocks: Blocks) -> dict[str, str]:
-    """Loop device → the file or device that it has its data in."""
+class Loop(NamedTuple):
+    """A loop device in use."""
+
+    backing: str
+    """The path of its file or device as the kernel saw it: it may be gone, or be another file's by now."""
+    devices: tuple[int, ...] = ()
+    """Numbers of the device that it has its data on: of the node itself, or of the filesystem with the file."""
+
+
+def read_loops(blocks: Blocks) -> dict[str, Loop]:
+    """Every loop device in use. Raises OSError for one that does not say what it stands on."""
     found = {}
     for node in blocks.nodes.values():
         backing = read_text(f"{node.folder}/loop/backing_file")
-        if backing:
-            found[node.name] = backing.removesuffix(" (deleted)")
+        if not backing:
+            continue
+        try:
+            fd = open_node(node)
+            try:
+                devices = ioctl.loop_backing(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            if not read_text(f"{node.folder}/loop/backing_file"):
+                continue  # detached meanwhile
+            raise OSError(f"/dev/{node.name} does not say what it stands on: {error}") from error
+        found[node.name] = Loop(backing.removesuffix(" (deleted)"), tuple(filter(None, devices)))
     return found
 
 
@@ -166,4 +197,4 @@ def read_btrfs(sys: Path = SYS) -> tuple[Btrfs, ...]:
 
 def paths_to_resolve(mounts: Iterable[Mount], others: Iterable[str]) -> set[str]:
     """Every path whose device the checks ask for."""
-    return {mount.source for mount in mounts if mount.source.startswith("/dev/")} | set(others)
+    return {source for mount in mounts for source in mount.sources if source.startswith("/dev/")} | set(others)

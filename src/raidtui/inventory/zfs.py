@@ -25,14 +25,14 @@ class Pool(NamedTuple):
     devices: tuple[str, ...]
 
 
-def read_pools(sys: Path = SYS) -> tuple[Pool, ...]:
+def read_pools(sys: Path = SYS, timeout_s: float = STATUS_TIMEOUT_S) -> tuple[Pool, ...]:
     """The imported pools. Empty where the kernel has no ZFS loaded: then none can be imported."""
     if not (sys / "module/zfs").is_dir():
         return ()
     zpool = proc.find_tool("zpool")
     if zpool is None:
         raise FileNotFoundError("ZFS is loaded, but there is no zpool command to ask")
-    finished = proc.run([zpool, "status", "-LP"], timeout_s=STATUS_TIMEOUT_S)
+    finished = proc.run([zpool, "status", "-LP"], timeout_s=timeout_s)
     return parse_status(finished.text)
 
 

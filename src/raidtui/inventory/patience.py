@@ -1,0 +1,41 @@
+"""How long the inventory waits: in proportion to the server, and never without bound."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+_OF_EACH_DISK_S: Final = 0.25
+_MOST_LOAD: Final = 6.0
+
+
+def allowed_s(base_s: float, disks: int, load: float | None = None, cpus: int | None = None) -> float:
+    """`base_s`, and more with many disks and with more work than the processors can do at once. At most six times that."""
+    load = os.getloadavg()[0] if load is None else load
+    crowd = load / max(1, cpus or os.cpu_count() or 1)
+    return (base_s + _OF_EACH_DISK_S * disks) * min(_MOST_LOAD, max(1.0, crowd))
+
+
+def bounded(source: Callable[[], T], timeout_s: float) -> T:
+    """What `source` returns or raises. Raises TimeoutError after `timeout_s`: it may hang in the kernel for good."""
+    answer: list[Any] = []
+
+    def work() -> None:
+        try:
+            answer.extend((True, source()))
+        except Exception as error:
+            answer.extend((False, error))
+
+    # A daemon thread, because one that hangs in the kernel cannot be waited for at exit either.
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    if len(answer) < 2:
+        raise TimeoutError(f"no answer within {timeout_s:.0f} s")
+    if not answer[0]:
+        raise answer[1]
+    return answer[1]  # type: ignore[no-any-return]

@@ -1,0 +1,112 @@
+"""ZFS labels and uberblocks that libblkid does not find: those of former partitions, and where a label is incomplete.
+
+A vdev has a label of 256 KiB twice at its start and twice at its end. Each holds the pool's configuration (an XDR nvlist)
+and a ring of uberblocks. The vdev need not be the disk: `zpool` makes a partition that begins at 1 MiB and ends 8 MiB
+before the end of the disk, and its labels stay when the partition table goes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import struct
+from collections.abc import Iterator
+
+from raidtui.base.text import clean
+from raidtui.inventory.blkid import Signature
+
+_MIB = 1 << 20
+_SECTOR = 512
+_HEAD_BYTES = 2 * _MIB
+_TAIL_BYTES = 17 * _MIB
+"""The reserved partition of `zpool` has 8 MiB; the tail that is searched leaves room for other partitioners."""
+_CONFIG_BYTES = 112 << 10
+_UBERBLOCKS = ((0x00BAB10C).to_bytes(8, "little"), (0x00BAB10C).to_bytes(8, "big"))
+_CONFIG = b"\0\0\0\x07version\0\0\0\0\x08\0\0\0\x01"
+"""The first pair of a configuration: name, type uint64, one element."""
+_CONFIG_AT = 20
+"""Bytes before that name: encoding, version and flags of the list, sizes of the pair."""
+_UINT64, _STRING = 8, 9
+_zeroes = ctypes.create_string_buffer(_MIB)
+_memcmp = ctypes.CDLL(None).memcmp
+_memcmp.argtypes, _memcmp.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t], ctypes.c_int
+
+
+def find_labels(fd: int, size_bytes: int, where: str) -> tuple[Signature, ...]:
+    """The label of a ZFS pool in the head or tail of the device behind `fd`, or nothing. Raises OSError.
+
+    A pool's name and GUID come from a configuration; where only uberblocks are left, both are empty.
+    """
+    uberblock = False
+    for offset, chunk in _chunks(fd, size_bytes):
+        for at in _places(chunk, _CONFIG, _CONFIG_AT):
+            facts = parse_config(os.pread(fd, _CONFIG_BYTES, offset + at - _CONFIG_AT))
+            if facts is not None:
+                return (_signature(where, *facts),)
+        uberblock = uberblock or any(True for magic in _UBERBLOCKS for _ in _places(chunk, magic, 0))
+    return (_signature(where, "", "", "uberblock"),) if uberblock else ()
+
+
+def _signature(where: str, guid: str, name: str, version: str) -> Signature:
+    return Signature("zfs_member", guid, name, "filesystem", version, where, remains=True)
+
+
+def _chunks(fd: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """Head and tail in pieces that begin at a multiple of 1 MiB, without those that are all zero."""
+    tail = max(0, size_bytes - _TAIL_BYTES) // _MIB * _MIB
+    buffer = mmap.mmap(-1, _MIB)  # aligned, as O_DIRECT demands
+    address = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+    direct = _past_the_cache(fd)
+    try:
+        for offset in (*range(0, min(_HEAD_BYTES, tail), _MIB), *range(tail, size_bytes, _MIB)):
+            size = min(_MIB, size_bytes - offset)
+            with memoryview(buffer) as view:
+                if os.preadv(direct, [view[:size]], offset) != size:
+                    raise OSError(f"a read at byte {offset} ended early")
+            if _memcmp(address, _zeroes, size) != 0:  # in place, without Python's lock
+                yield offset, buffer[:size]
+    finally:
+        if direct != fd:
+            os.close(direct)
+
+
+def _past_the_cache(fd: int) -> int:
+    """The same file opened again with O_DIRECT, so that the search leaves no trace in memory; `fd` where that cannot be."""
+    try:
+        return os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_DIRECT)
+    except OSError:
+        return fd
+
+
+def _places(chunk: bytes, pattern: bytes, before: int) -> Iterator[int]:
+    """Where `pattern` stands `before` bytes after the start of a sector."""
+    at = chunk.find(pattern)
+    while at >= 0:
+        if at % _SECTOR == before:
+            yield at
+        at = chunk.find(pattern, at + 1)
+
+
+def parse_config(nvlist: bytes) -> tuple[str, str, str] | None:
+    """GUID, name and version of the pool in an XDR nvlist (encoding 1); None where it names no pool."""
+    if nvlist[:1] != b"\x01":
+        return None
+    found = {}
+    at = 12
+    try:
+        while (pair_bytes := struct.unpack_from(">I", nvlist, at)[0]) > 0:
+            name_bytes = struct.unpack_from(">I", nvlist, at + 8)[0]
+            name = nvlist[at + 12 : at + 12 + name_bytes]
+            value_at = at + 12 + (name_bytes + 3) // 4 * 4
+            kind, elements = struct.unpack_from(">II", nvlist, value_at)
+            if (kind, elements) == (_UINT64, 1):
+                found[name] = str(struct.unpack_from(">Q", nvlist, value_at + 8)[0])
+            elif (kind, elements) == (_STRING, 1):
+                length = struct.unpack_from(">I", nvlist, value_at + 8)[0]
+                found[name] = clean(nvlist[value_at + 12 : value_at + 12 + length])
+            at += pair_bytes
+    except struct.error:
+        pass  # a list that is cut short still names its pool
+    guid, version = found.get(b"pool_guid", ""), found.get(b"version", "")
+    return (guid, found.get(b"name", ""), version) if guid or b"name" in found else None
