@@ -128,6 +128,8 @@ class RunInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     cells: int = 0
     """Planned, without those that turned out not to be needed."""
     rehearsal: bool = False
+    restarted: bool = False
+    """True of an interrupted run that was still at work when the server went down: it was started in another boot."""
 
 
 class RunList(msgspec.Struct, frozen=True):
