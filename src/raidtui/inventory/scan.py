@@ -48,6 +48,8 @@ class Ownership(NamedTuple):
     run_id: str = ""
     pids: frozenset[int] = frozenset()
     """Processes of the run, beside this one, whose open files are no reason."""
+    holds: frozenset[str] = frozenset()
+    """Ids of disks that this process has exclusively: nobody else does, and no check can have them so."""
 
 
 class Examined(NamedTuple):
@@ -100,7 +102,8 @@ def _examine(
             # A disk that a run works on is left alone: reading from it would disturb what is being measured, and
             # even a moment of exclusive access could make the run's own tools fail.
             if disk.size_bytes and "held" not in _codes(known[disk.name]):
-                jobs[disk.name, disk.diskseq] = _job(disk, nodes[disk.name], exclusively=not _used(known[disk.name]))
+                ask = disk.id not in mine.holds and not _used(known[disk.name])
+                jobs[disk.name, disk.diskseq] = _job(disk, nodes[disk.name], exclusively=ask)
     answers = probe.probe_all(jobs, deadline_s)
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
     examined = []
