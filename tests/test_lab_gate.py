@@ -90,6 +90,7 @@ def test_blanking_is_refused_while_something_claims_the_disk(lab: Lab) -> None:
         lab,
         f"""
 [p] = gate.admit('r1', prints({lab.serials[1]!r}))
+p.let_go()
 fd = os.open(p.disk.path, os.O_RDONLY | os.O_EXCL)
 busy = refused(lambda: gate.make_blank(p))
 os.close(fd)
@@ -109,7 +110,7 @@ path = [d.path for d in scan() if d.id == want[1].id][0]
 subprocess.run(['mkfs.ext4', '-qF', path], check=True)
 first = refused(lambda: gate.admit('r1', want))
 ours = Signature('ext4', os.popen('blkid -po value -s UUID ' + path).read().strip())
-permits = gate.admit_for_recovery('r1', want[1:], [ours])
+permits = gate.admit_for_recovery('r1', want[1:], [ours]).permits
 gate.make_blank(permits[0]); permits[0].close()
 for p in gate.admit('r1', want): p.close()
 tell(first)
@@ -136,7 +137,7 @@ back = [[p.alive(), refused(p.path), refused(p.open_for_writing), refused(lambda
 old = [p.fingerprint for p in permits]
 for p in permits: p.close()
 again = refused(lambda: gate.admit('r1', old))
-recovered = [p.disk.id for p in gate.admit_for_recovery('r1', old, [])]
+recovered = [p.disk.id for p in gate.admit_for_recovery('r1', old, []).permits]
 json.dump([before, gone, back, again, recovered], open('/tmp/told.tmp', 'w')); os.rename('/tmp/told.tmp', '/tmp/told')
 """
     )

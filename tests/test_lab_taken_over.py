@@ -1,4 +1,4 @@
-"""What somebody keeps by now on the disks of a run that died, or on disks that it never wrote to, is never taken away."""
+"""What somebody keeps on the disks of a run, in its gaps or after it died, is never taken away; while it runs, few can."""
 
 from __future__ import annotations
 
@@ -174,4 +174,84 @@ def test_a_disk_that_a_run_never_wrote_to_is_never_taken_for_its_own(lab: Lab, t
     assert recover(lab)[0] == 0
     assert recover(lab, run)[0] == 0
     in_guest(lab, f"{KEPT % '$B'}; blkdiscard -f -z $B")
+    assert all(lab.is_zero(serial) for serial in lab.serials)
+
+
+EXT4 = "truncate -s 64M /tmp/his; mkfs.ext4 -qFL his /tmp/his; dd if=/tmp/his of=%s bs=1M count=1 oflag=direct"
+EXT4_KEPT = "cmp -n 1048576 /tmp/his %s"
+BTRFS = (
+    "truncate -s 256M /tmp/hers; mkfs.btrfs -qf /tmp/hers; dd if=/tmp/hers of=%s bs=4k skip=16 seek=16 count=1 oflag=direct"
+)
+BTRFS_KEPT = "cmp -n 4096 -i 65536 /tmp/hers %s"
+"""A superblock of btrfs lies where md, LVM and a partition table have nothing."""
+
+
+def short(lab: Lab, tmp_path: Path, layout: dict[str, Any], disks: int, seconds: int) -> tuple[str, ...]:
+    """The words that replay this layout on so many disks."""
+    serials = ",".join(lab.serials[:disks])
+    path = tmp_path / "scenario.json"
+    path.write_text(json.dumps({
+        "schema": "raidtui.scenario/1", "name": "short", "roles": {"data": {"count": disks}}, "layouts": {"one": layout},
+        "workloads": {"write": {"fio": {**LONG["fio"], "runtime": f"{seconds}s"}}},
+        "policy": {"initial_sync": "skip-if-zeroed"},
+    }))  # fmt: skip
+    return "replay", str(path), "--bind", f"data={serials}", "--erase", serials
+
+
+def test_a_disk_is_nobody_elses_while_another_is_measured_and_what_dd_puts_there_is_kept(lab: Lab, tmp_path: Path) -> None:
+    words = short(lab, tmp_path, {"disk": {"on": "@data", "mode": "each"}}, 3, 10)
+    process, run = start_and_await(lab, "measure", *words)
+    in_guest(lab, EXT4 % "$C")
+    in_guest(lab, """
+        for claim in "mkfs.ext4 -qF $C" "wipefs -a $C" "lvm pvcreate -y --devices $C $C" "zpool create -f his $C" \\
+                "mdadm --create /dev/md/his --run --level=1 --raid-devices=2 missing $C"; do
+            if $claim > /tmp/said 2>&1; then echo "$claim was done"; exit 9; fi
+            grep -qEi 'busy|in use|exclusively' /tmp/said || { echo "$claim:"; cat /tmp/said; exit 8; }
+        done""")
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 5, out + err
+    assert "disk-taken" in err
+    in_guest(lab, EXT4_KEPT % "$C")
+    assert [lab.is_zero(serial) for serial in lab.serials] == [True, True, False]
+    assert recover(lab, run)[0] == 0
+    in_guest(lab, f"{EXT4_KEPT % '$C'}; blkdiscard -f -z $C")
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        RAID1,
+        pytest.param(STRIPED, marks=pytest.mark.slow),
+        pytest.param({"zpool": {"vdevs": [{"mirror": "@data"}], "volume": {"size": "256MiB"}}}, marks=pytest.mark.slow),
+    ],
+    ids=["md", "lvm", "zfs"],
+)
+def test_what_somebody_put_on_a_member_is_kept_when_its_layer_is_taken_away(
+    lab: Lab, tmp_path: Path, layout: dict[str, Any]
+) -> None:
+    first, second = lab.serials[:2]
+    process, run = start_and_await(lab, "measure", *short(lab, tmp_path, layout, 2, 5))
+    in_guest(lab, BTRFS % "$A")
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 6, out + err
+    assert "disk-taken" in err
+    assert lab.is_zero(second)
+    assert recover(lab, run, "--without", first)[:2] == (0, [])
+    in_guest(lab, f"{BTRFS_KEPT % '$A'}; blkdiscard -f -z $A; blockdev --rereadpt $A")
+    assert lab.is_zero(first)
+
+
+def test_a_disk_that_is_somebody_elses_keeps_no_other_from_being_given_back(lab: Lab, tmp_path: Path) -> None:
+    run = killed(lab, tmp_path, {"disk": {"on": "@data", "mode": "together"}}, 3)
+    in_guest(lab, f"mkfs.ext4 -qF -L his $B; mount $B /mnt; {HIS} > /mnt/file")
+    code, _, said = recover(lab)
+    found = json.loads(said)["runs"][0]
+    outcomes = {disk["disk"]: disk["outcome"] for disk in found["disks"]}
+    assert (code, outcomes) == (6, dict(zip(lab.serials, ("blank", "left", "blank"), strict=True))), said
+    assert {problem["place"] for problem in found["problems"]} == {lab.serials[1]}
+    assert any(f"--without {lab.serials[1]}" in problem["remedy"] for problem in found["problems"])
+    assert [lab.is_zero(serial) for serial in lab.serials] == [True, False, True]
+    in_guest(lab, f"{KEPT % '/mnt/file'}; umount /mnt")
+    assert recover(lab, run, "--without", lab.serials[1])[:2] == (0, [])
+    in_guest(lab, f"mount $B /mnt; {KEPT % '/mnt/file'}; umount /mnt; blkdiscard -f -z $B")
     assert all(lab.is_zero(serial) for serial in lab.serials)

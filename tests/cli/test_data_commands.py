@@ -6,7 +6,7 @@ import made
 from made import HOSTILE
 
 from raidtui.model.problem import Problem
-from raidtui.model.protocol import Check, Checkup, Recovered, RecoveredRun, RunInfo, RunList
+from raidtui.model.protocol import Check, Checkup, Recovered, RecoveredDisk, RecoveredRun, RunInfo, RunList
 
 
 def test_disks_tells_every_reason_under_its_disk(engine):
@@ -122,6 +122,24 @@ def test_recover_says_what_was_undone_and_then_that_there_is_nothing(engine):
     engine.answers(recover={"result": Recovered(())})
     said = engine.run("recover")
     assert (said.code, said.out) == (0, "Nothing to recover: no run left anything behind.\n")
+
+
+def test_recover_says_of_every_disk_what_became_of_it(engine):
+    disks = (RecoveredDisk("S1", "blank"), RecoveredDisk("S2", "left", "mounted"), RecoveredDisk("S3", "missing"),
+             RecoveredDisk("S4", "given up"))  # fmt: skip
+    engine.answers(recover={"result": Recovered((RecoveredRun(made.RUN, 6, ("S1: made blank (discard)",), (), disks),))})
+    assert engine.run("recover").out.splitlines()[1:] == [
+        "  S1: made blank (discard)",
+        "  S2: not touched, and still held by the run",
+        "  S3: not here, and still held by the run",
+        "  S4: given up, as --without says",
+    ]
+
+
+def test_runs_says_which_run_a_restart_of_the_server_ended(engine):
+    runs = (RunInfo(made.RUN, "tiny", "interrupted", "", (), restarted=True),)
+    engine.answers(runs={"result": RunList("raidtui.runs/1", runs)})
+    assert "was ended by a restart of the server" in engine.run("runs").out
 
 
 def test_recover_exits_6_while_something_is_left(engine):

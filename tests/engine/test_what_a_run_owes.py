@@ -121,3 +121,22 @@ def test_what_a_damaged_run_may_have_changed_stays_claimed(tmp_path: Path, monke
     assert claims.claims_of([limits])
     with pytest.raises(ProblemError, match="was interrupted"):
         claims.take("another", claims.claims_of([limits]))
+
+
+@pytest.mark.parametrize(
+    ("events", "now", "restarted"),
+    [((BEGAN, CREATES), "before", False), ((BEGAN, CREATES), "after", True),
+     ((BEGAN, CREATES, RunFinished(6, "left behind")), "after", False), ((BEGAN, RunFinished(0, "done")), "after", False)],
+)  # fmt: skip
+def test_a_run_that_a_restart_of_the_server_ended_is_told_from_one_whose_runner_died(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: tuple[AnyEvent, ...], now: str, restarted: bool
+) -> None:
+    monkeypatch.setattr(runs, "runs_folder", lambda: private_folder(tmp_path / "runs"))
+    monkeypatch.setattr(runs, "boot_id", lambda: now)
+    prints = (Fingerprint("A", "A", "", "", 1 << 30, 512, None, "before"),)
+    _, folder = runs.create(msgspec.structs.replace(PLAN, token="aaaaaaaa", binding={"data": prints}))
+    journal = Journal(folder)
+    for event in events:
+        journal.append(event)
+    journal.close()
+    assert runs.info(folder).restarted == restarted

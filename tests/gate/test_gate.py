@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from raidtui import gate
 from raidtui.gate import locks, permit
 from raidtui.inventory import REASONS, Examined, Signature
+from raidtui.inventory.content import Content, content_reasons
 from raidtui.inventory.reasons import reason
 from raidtui.model.disk import Disk, Fingerprint, fingerprint
-from raidtui.model.problem import Exit, ProblemError
+from raidtui.model.problem import Exit, ProblemError, fail
 
 # The package offers the function of the same name.
 admission = importlib.import_module("raidtui.gate.admit")
@@ -45,6 +46,22 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Examine
     monkeypatch.setattr(admission, "boot_id", lambda: "boot")
     monkeypatch.setattr(permit, "_open_checked", lambda disk, devno, flags: os.open("/dev/null", os.O_RDONLY))
     return found
+
+
+def recovery_refusal(wanted: list[Fingerprint], ours: Any) -> list[tuple[str, str]]:
+    """What an admission in a recovery refuses; no lock is left of those disks."""
+    permits, problems = gate.admit_for_recovery("r1", wanted, ours)
+    assert permits == []
+    assert gate.holders() == {}
+    assert {problem.exit for problem in problems} == {int(Exit.REFUSED)}
+    return [(problem.code, problem.place) for problem in problems]
+
+
+def recovered(*question: Any, **more: Any) -> list[Any]:
+    """The permits of an admission in a recovery that refuses no disk."""
+    permits, problems = gate.admit_for_recovery(*question, **more)
+    assert problems == []
+    return permits
 
 
 def want(*letters: str, **changes: Any) -> list[Fingerprint]:
@@ -169,20 +186,19 @@ def test_recovery_takes_back_what_the_run_created(server):
     server["Sa"] = left("a", Signature("linux_raid_member", "AABBCCDD:00112233:44556677:8899AABB"))
     server["Sb"] = left("b", Signature("zfs_member", "123", "rt1pool"), codes=("zfs-exported", "partitions"))
     server["Sc"] = left("c", codes=("unknown-data",))
-    for each in gate.admit_for_recovery("r1", want("a", "b", "c", diskseq=99), OURS, nameless=["Sc"]):
+    for each in recovered("r1", want("a", "b", "c", diskseq=99), OURS, nameless=["Sc"]):
         each.close()
 
 
 def test_recovery_refuses_data_without_a_name_that_may_be_anybodys(server):
     server["Sa"] = left("a", codes=("unknown-data",))
-    with pytest.raises(ProblemError, match="it was away since the run wrote to it"):
-        gate.admit_for_recovery("r1", want("a"), OURS)
-    assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), OURS)) == [("unknown-data", "Sa")]
+    assert "it was away since the run wrote to it" in gate.admit_for_recovery("r1", want("a"), OURS).refused[0].message
+    assert recovery_refusal(want("a"), OURS) == [("unknown-data", "Sa")]
 
 
 def test_recovery_takes_back_data_without_a_name_beside_a_signature_of_the_run(server):
     server["Sa"] = left("a", OURS[0], codes=("md-superblock", "unknown-data"))
-    for each in gate.admit_for_recovery("r1", want("a"), OURS):
+    for each in recovered("r1", want("a"), OURS):
         each.close()
 
 
@@ -198,7 +214,16 @@ def test_recovery_takes_back_data_without_a_name_beside_a_signature_of_the_run(s
 )
 def test_recovery_refuses_what_the_run_did_not_create(server, signature):
     server["Sa"] = left("a", OURS[0], signature)
-    assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), OURS)) == [("md-superblock", "Sa")]
+    assert recovery_refusal(want("a"), OURS) == [("md-superblock", "Sa")]
+
+
+def test_a_refusal_in_a_recovery_names_what_is_not_the_runs_alone(server):
+    his = Signature("ext4", "7", "his", "filesystem", where="sda")
+    own = OURS[0]._replace(where="sda")
+    reasons = [*content_reasons("sda", Content((own, his)))]
+    assert len(reasons) == 2
+    server["Sa"] = Examined(disk("a", reasons=tuple(reasons)), (own, his))
+    assert recovery_refusal(want("a"), OURS) == [("filesystem", "Sa")]
 
 
 TABLE = Signature("gpt", "11111111-2222-3333-4444-555555555555")
@@ -207,7 +232,7 @@ TABLE = Signature("gpt", "11111111-2222-3333-4444-555555555555")
 def test_recovery_takes_back_nameless_signatures_in_a_partition_table_of_the_run(server):
     mine = (TABLE._replace(usage="partitions", where="sda"), Signature("PMBR", usage="partitions", where="sda"))
     server["Sa"] = left("a", *mine, Signature("zfs_member", where="sda1"), codes=("partition-table", "zfs-exported"))
-    for each in gate.admit_for_recovery("r1", want("a"), (*OURS, TABLE)):
+    for each in recovered("r1", want("a"), (*OURS, TABLE)):
         each.close()
 
 
@@ -221,24 +246,88 @@ def test_recovery_takes_back_nameless_signatures_in_a_partition_table_of_the_run
 )
 def test_recovery_refuses_what_others_put_into_a_partition_table_of_the_run(server, inside):
     server["Sa"] = left("a", TABLE._replace(usage="partitions", where="sda"), inside, codes=("zfs-exported",))
-    assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), (*OURS, TABLE))) == [("zfs-exported", "Sa")]
+    assert recovery_refusal(want("a"), (*OURS, TABLE)) == [("zfs-exported", "Sa")]
 
 
 def test_recovery_refuses_a_partition_table_of_others(server):
     foreign = TABLE._replace(uuid="11111111-2222-3333-4444-000000000000", usage="partitions", where="sda")
     server["Sa"] = left("a", foreign, Signature("zfs_member", where="sda1"), codes=("partition-table",))
-    assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), (*OURS, TABLE))) == [("partition-table", "Sa")]
+    assert recovery_refusal(want("a"), (*OURS, TABLE)) == [("partition-table", "Sa")]
 
 
 @pytest.mark.parametrize("code", sorted(set(REASONS) - admission._RECOVERABLE))
 def test_recovery_refuses_every_user_of_the_disk(server, code):
     server["Sa"] = left("a", OURS[0], codes=("md-superblock", code))
-    assert refusal(lambda: gate.admit_for_recovery("r1", want("a"), OURS)) == [(code, "Sa")]
+    assert recovery_refusal(want("a"), OURS) == [(code, "Sa")]
 
 
 @pytest.mark.parametrize("changes", [{"serial": "x"}, {"wwid": "x"}, {"model": "x"}, {"size_bytes": 1}])
 def test_recovery_refuses_another_disk(server, changes):
-    assert refusal(lambda: gate.admit_for_recovery("r1", want("a", **changes), OURS)) == [("disk-changed", "Sa")]
+    assert recovery_refusal(want("a", **changes), OURS) == [("disk-changed", "Sa")]
+
+
+def test_a_disk_that_is_refused_in_a_recovery_keeps_no_other_from_being_given_back(server):
+    server["Sb"] = left("b", OURS[0], codes=("md-superblock", "mounted"))
+    [lock] = locks.take("r2", ["wc"])
+    permits, problems = gate.admit_for_recovery("r1", want("a", "b", "c"), OURS)
+    assert [permit.disk.id for permit in permits] == ["Sa"]
+    assert [(problem.code, problem.place) for problem in problems] == [("held", "Sc"), ("mounted", "Sb")]
+    assert gate.holders() == {"wa": "r1", "wc": "r2"}
+    lock.release()
+    permits[0].close()
+
+
+def test_an_admitted_disk_is_held_until_it_is_lent_and_written_to_without_asking_again(server, monkeypatch):
+    asked: list[int] = []
+
+    def opened(wanted: Disk, devno: int, flags: int) -> int:
+        asked.append(flags)
+        return os.open("/dev/null", os.O_RDONLY)
+
+    monkeypatch.setattr(permit, "_open_checked", opened)
+    monkeypatch.setattr(permit.Permit, "verify", lambda self: None)
+    [one] = gate.admit("r1", want("a"))
+    assert asked == [os.O_RDONLY, os.O_RDONLY | os.O_EXCL]
+    assert one.held
+    for held, flags in ((True, os.O_RDWR), (False, os.O_RDWR | os.O_EXCL)):
+        fd = one.open_for_writing()
+        assert asked[-1] == flags
+        assert (one.exclusive(fd) == fd) is not held
+        os.close(fd)
+        one.let_go()
+    one.hold()
+    one.close()
+    assert not one.held
+    with pytest.raises(ProblemError):
+        one.hold()
+
+
+def test_a_disk_that_something_has_by_the_time_it_is_to_be_held_is_refused(server, monkeypatch):
+    def opened(wanted: Disk, devno: int, flags: int) -> int:
+        if flags & os.O_EXCL and wanted.id == "Sb":
+            raise fail("busy", "x", place=wanted.id, exit=Exit.REFUSED)
+        return os.open("/dev/null", os.O_RDONLY)
+
+    monkeypatch.setattr(permit, "_open_checked", opened)
+    monkeypatch.setattr(admission, "BUSY_PATIENCE_S", 0.0)
+    before = os.listdir("/proc/self/fd")
+    assert refusal(lambda: gate.admit("r1", want("a", "b", "c"))) == [("busy", "Sb")]
+    assert gate.holders() == {}
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def test_looking_again_asks_no_exclusive_access_to_a_disk_that_is_held(server, monkeypatch):
+    monkeypatch.setattr(permit.Permit, "verify", lambda self: None)
+    permits = gate.admit("r1", want("a", "b"))
+    permits[1].let_go()
+    asked: list[Any] = []
+    examine = admission.examine
+    monkeypatch.setattr(admission, "examine", lambda **ask: asked.append(ask["mine"].holds) or examine(**ask))
+    monkeypatch.setattr(permits[1], "hold", lambda patience_s=0.0: None)
+    gate.readmit(permits)
+    assert asked == [{"Sa"}]
+    for each in permits:
+        each.close()
 
 
 def test_a_lock_dies_with_its_process(server, tmp_path):

@@ -19,12 +19,12 @@ from raidtui.inventory import Ownership, Signature, examine, identity, others, p
 from raidtui.inventory.arrays import Array, DmDevice, Volume
 from raidtui.inventory.blocks import Blocks, Node
 from raidtui.inventory.census import Census
-from raidtui.inventory.content import Content
 from raidtui.inventory.mounts import Mount, Swap
 from raidtui.inventory.openers import Opener
 from raidtui.inventory.others import Share
 from raidtui.inventory.probe import Probe, probe_all, probe_reasons
 from raidtui.inventory.reasons import CONTENT, REASONS, SUPERSEDED, reason, with_safe_remedies
+from raidtui.inventory.sampling import Content
 from raidtui.inventory.scan import CHECKS
 from raidtui.inventory.users import Btrfs, Loop
 from raidtui.inventory.zfs import Pool

@@ -32,7 +32,7 @@ from raidtui.stack.bcache import build, dismantle, kernel, superblock, tool, wri
 from raidtui.stack.bcache.command import node_path
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Draft, Outcome, Planned
+from raidtui.stack.layer import Draft, Outcome, Planned, leavings
 
 WORKLOAD = {"w": {"fio": {"rw": "write", "bs": "4KiB", "size": "1MiB", "runtime": "1s"}}}
 
@@ -49,6 +49,7 @@ class Bench:
         permits = admit("bcache-tests", [fingerprint(disk, boot_id()) for disk in found])
         self.permits = {permit.disk.id: permit for permit in permits}
         self.reports: list[Any] = []
+        self.drafts: list[Draft] = []
         self.context = self.fresh_context()
         self.count = 0
 
@@ -57,7 +58,19 @@ class Bench:
         folder = Path("/run/raidtui-bcache-tests")
         folder.mkdir(exist_ok=True)
         given = self.permits if permits else {}
-        return Context("bcache-tests", folder, given, lambda *said: self.reports.append(said), threading.Event())
+        cancelled = threading.Event()
+        return self.knowing(Context("bcache-tests", folder, given, lambda *said: self.reports.append(said), cancelled))
+
+    def let_go(self) -> None:
+        """Let others have the disks: what is done next is not done by a run."""
+        for permit in self.permits.values():
+            permit.let_go()
+
+    def knowing(self, context: Context) -> Context:
+        """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
+        context.written |= self.permits.keys()
+        context.ours = lambda: leavings((all_actions()[draft.action], draft.args) for draft in self.drafts)
+        return context
 
     def plan(self, case: dict[str, Any]) -> Planned:
         """The whole stack; disks are dealt to the roles in order."""
@@ -75,7 +88,9 @@ class Bench:
             parts[name] = tuple(disk_part(disk) for disk in alive[at : at + count])
             at += count
         self.count += 1
-        return plan_layout(node, parts, Names(f"{os.getpid():x}{self.count}"), Policy(initial_sync="wait"))
+        planned = plan_layout(node, parts, Names(f"{os.getpid():x}{self.count}"), Policy(initial_sync="wait"))
+        self.drafts += planned.build
+        return planned
 
     def run(self, draft: Draft) -> Outcome:
         return all_actions()[draft.action].do(self.context, draft.args)
@@ -209,6 +224,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen = {}
     for moment in case["moments"]:
         planned = bench.plan(case)
+        bench.let_go()
         pid = os.fork()
         if pid == 0:
             arm(moment)
@@ -256,6 +272,7 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody else's cached device stands beside ours, and on a disk that the run has; it is not touched."""
     theirs = [permit.path() for permit in list(bench.permits.values())[-2:]]
     other = "99999999-8888-4777-8666-555555555555"
+    bench.let_go()
     for option, path in zip(("--cache", "--bdev"), theirs, strict=True):
         sh(f"make-bcache --cset-uuid {other} --bucket 64k {option} {path} && udevadm settle --timeout=30")
     before = [superblock.read(path) for path in theirs]
@@ -283,6 +300,7 @@ def shared(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     args = of_bcache(planned).args
     theirs = list(bench.permits.values())[-1].path()
     folder = Path("/sys/class/block") / Path(theirs).name / "bcache"
+    bench.let_go()
     sh(f"make-bcache --block {args['block_bytes']} --bdev {theirs}; udevadm settle --timeout=30")
     sh(f"echo {theirs} > /sys/fs/bcache/register_quiet; echo {args['uuid']} > {folder}/attach")
     sh(f"echo writeback > {folder}/cache_mode")

@@ -32,7 +32,7 @@ from raidtui.stack import mounts
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.fs import dismantle
-from raidtui.stack.layer import Draft, Outcome, Planned
+from raidtui.stack.layer import Draft, Outcome, Planned, leavings
 
 ACTIONS = all_actions()
 WORKLOAD = {"fio": {"rw": "write", "bs": "4KiB", "runtime": "1s"}}
@@ -50,6 +50,7 @@ class Bench:
         permits = admit("fs-tests", [fingerprint(disk, boot_id()) for disk in found])
         self.permits = {permit.disk.id: permit for permit in permits}
         self.proofs = {name: make_blank(permit) for name, permit in self.permits.items()}
+        self.drafts: list[Draft] = []
         self.context = self.fresh_context()
         self.count = 0
         self.planned: Planned | None = None
@@ -60,6 +61,17 @@ class Bench:
         (folder / "work").mkdir(exist_ok=True, parents=True)
         context = Context("fs-tests", folder, self.permits, lambda *_: None, threading.Event())
         context.zero_proof |= self.proofs
+        return self.knowing(context)
+
+    def let_go(self) -> None:
+        """Let others have the disks: what is done next is not done by a run."""
+        for permit in self.permits.values():
+            permit.let_go()
+
+    def knowing(self, context: Context) -> Context:
+        """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
+        context.written |= self.permits.keys()
+        context.ours = lambda: leavings((ACTIONS[draft.action], draft.args) for draft in self.drafts)
         return context
 
     def plan(self, case: dict[str, Any]) -> Planned:
@@ -72,6 +84,7 @@ class Bench:
         names = Names(f"{os.getpid():x}{self.count}")
         self.planned = plan_layout(read.layouts["it"], {"data": tuple(map(disk_part, disks))}, names, read.policy)
         self.context = self.fresh_context()
+        self.drafts += self.planned.build
         return self.planned
 
     def run(self, draft: Draft) -> Outcome:
@@ -158,6 +171,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen: list[Any] = []
     for after_s in case["after_s"]:
         make = bench.plan(case).build[-3]
+        bench.let_go()
         child = subprocess.Popen(make.commands[0], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(after_s)
         ended = child.poll()
@@ -207,6 +221,7 @@ def left_behind(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
         bench.run(draft)
     mounts.make_point(draft.args["name"])
     (argv,) = draft.commands
+    bench.let_go()
     daemon = subprocess.Popen(["unshare", "--mount", "sh", "-c", f"{' '.join(argv)} && exec sleep 600"])
     point = mounts.point_of(draft.args["name"])
     while point not in Path(f"/proc/{daemon.pid}/mounts").read_text():
@@ -221,6 +236,7 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody else's filesystem is on the device."""
     make = bench.plan(case).build[0]
     path = bench.context.path(make.args["devices"][0])
+    bench.let_go()
     sh(f"mkfs.ext4 -q {path}")
     before = sh(f"blkid -p {path}")
     refused = problem_of(lambda: bench.run(make))

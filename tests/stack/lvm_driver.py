@@ -31,7 +31,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Draft, Outcome, Part, Planned
+from raidtui.stack.layer import Draft, Outcome, Part, Planned, leavings
 from raidtui.stack.layers.lvm import LAYER
 from raidtui.stack.layers.md import LAYER as MD
 from raidtui.stack.lvm import dismantle, label, tool
@@ -58,6 +58,7 @@ class Bench:
         self.permits = {permit.disk.id: permit for permit in permits}
         self.reports: list[str] = []
         self.cancelled = threading.Event()
+        self.drafts: list[Draft] = []
         self.context = self.fresh_context()
         self.count = 0
         self.planned: Planned | None = None
@@ -67,7 +68,19 @@ class Bench:
         folder = Path("/run/raidtui-lvm-tests")
         folder.mkdir(exist_ok=True)
         mine = self.permits if permits else {}
-        return Context("lvm-tests", folder, mine, lambda text, _: self.reports.append(text), self.cancelled)
+        context = Context("lvm-tests", folder, mine, lambda text, _: self.reports.append(text), self.cancelled)
+        return self.knowing(context)
+
+    def let_go(self) -> None:
+        """Let others have the disks: what is done next is not done by a run."""
+        for permit in self.permits.values():
+            permit.let_go()
+
+    def knowing(self, context: Context) -> Context:
+        """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
+        context.written |= self.permits.keys()
+        context.ours = lambda: leavings((ACTIONS[draft.action], draft.args) for draft in self.drafts)
+        return context
 
     def parts(self, ids: list[str]) -> tuple[Part, ...]:
         disks = [self.permits[name].disk for name in ids]
@@ -92,6 +105,7 @@ class Bench:
         assert LAYER.check(spec, {name: len(found) for name, found in parts.items()}, "$") == []
         policy = Policy(initial_sync=case.get("sync", "skip-if-zeroed"))
         self.planned = LAYER.plan(spec, parts, self.names(), policy)
+        self.drafts += self.planned.build
         return self.planned
 
     def build(self, planned: Planned, until: str = "") -> dict[str, Any]:
@@ -247,6 +261,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
         else:
             bench.blank(planned)
         lines = [command for draft in drafts for command in draft.commands]
+        bench.let_go()
         child = subprocess.Popen([sys.executable, "-c", _RUN_ALL, json.dumps(lines)], start_new_session=True)
         time.sleep(after_s)
         ended = child.poll()
@@ -269,6 +284,7 @@ def still_creating(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """The undo begins while a command, left behind by a crash, is still at work."""
     planned = bench.plan(case)
     bench.build(planned, until="lvm.group")
+    bench.let_go()
     child = subprocess.Popen(volume_of(planned).commands[0], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(0.1)
     reaper = threading.Thread(target=child.wait)
@@ -295,6 +311,7 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     args = planned.build[0].args
     theirs = [permit.path() for permit in bench.permits.values()][-2:]
     both = ",".join(theirs)
+    bench.let_go()
     sh(f"lvm vgcreate -An {args['name']} {' '.join(theirs)} && lvm lvcreate -An -y -n volume -L 64M {args['name']}")
     active = problem_of(lambda: bench.run(planned.build[0]))
     running = undone(bench, args)["undo"]
@@ -371,6 +388,7 @@ def stacked(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
         below = [lower[0].plan(lower[1], {"on": bench.parts(pair)}, names, policy) for pair in (ids[:2], ids[2:4])]
         offers = tuple(plan.offers for plan in below if plan.offers is not None)
         above = upper[0].plan(upper[1], {"on": offers}, names, policy)
+        bench.drafts += [draft for plan in (*below, above) for draft in plan.build]
         for plan in (*below, above):
             for draft in plan.build:
                 bench.run(draft)

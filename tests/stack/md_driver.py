@@ -28,7 +28,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Draft, Outcome, Part, Planned
+from raidtui.stack.layer import Draft, Outcome, Part, Planned, leavings
 from raidtui.stack.layers.md import LAYER
 from raidtui.stack.md import dismantle, kernel, superblock, sync
 from raidtui.stack.md.spec import MdSpec
@@ -49,6 +49,7 @@ class Bench:
         self.permits = {permit.disk.id: permit for permit in permits}
         self.reports: list[str] = []
         self.cancelled = threading.Event()
+        self.drafts: list[Draft] = []
         self.context = self.fresh_context()
         self.count = 0
         self.planned: Planned | None = None
@@ -57,7 +58,19 @@ class Bench:
         """As a new process would have it: nothing built, nothing proven."""
         folder = Path("/run/raidtui-md-tests")
         folder.mkdir(exist_ok=True)
-        return Context("md-tests", folder, self.permits, lambda text, _: self.reports.append(text), self.cancelled)
+        context = Context("md-tests", folder, self.permits, lambda text, _: self.reports.append(text), self.cancelled)
+        return self.knowing(context)
+
+    def let_go(self) -> None:
+        """Let others have the disks: what is done next is not done by a run."""
+        for permit in self.permits.values():
+            permit.let_go()
+
+    def knowing(self, context: Context) -> Context:
+        """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
+        context.written |= self.permits.keys()
+        context.ours = lambda: leavings((ACTIONS[draft.action], draft.args) for draft in self.drafts)
+        return context
 
     def parts(self, ids: list[str]) -> tuple[Part, ...]:
         disks = [self.permits[name].disk for name in ids]
@@ -78,6 +91,7 @@ class Bench:
         token = f"{os.getpid():x}{self.count}"
         policy = Policy(initial_sync=case.get("sync", "skip-if-zeroed"))
         self.planned = LAYER.plan(spec, parts, Names(token), policy)
+        self.drafts += self.planned.build
         return self.planned
 
     def build(self, planned: Planned, until: str = "") -> dict[str, Any]:
@@ -153,6 +167,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen: list[Any] = []
     for after_s in case["after_s"]:
         create = bench.plan(case).build[0]
+        bench.let_go()
         child = subprocess.Popen(create.commands[0], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if after_s == "array":
             # An empty shell goes with mdadm: it is killed when there is something in it.
@@ -171,6 +186,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 def still_creating(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """The undo begins while mdadm, left behind by a crash, is still at work."""
     create = bench.plan(case).build[0]
+    bench.let_go()
     child = subprocess.Popen(create.commands[0], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(0.05)
     reaper = threading.Thread(target=child.wait)
@@ -204,6 +220,7 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody else's array has the name that the plan chose, and some members look like ours."""
     create = bench.plan(case).build[0]
     theirs = [permit.path() for permit in bench.permits.values()][-2:]
+    bench.let_go()
     sh(f"mdadm --create /dev/md/{create.args['name']} --run --level=1 --raid-devices=2 --metadata=1.2 --bitmap=none "
        f"--assume-clean --homehost=any {' '.join(theirs)}; udevadm settle")  # fmt: skip
     refused = problem_of(lambda: bench.run(create))
@@ -273,6 +290,7 @@ def stacked(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
              for pair in (ids[:2], ids[2:4])]  # fmt: skip
     offers = tuple(plan.offers for plan in lower if plan.offers is not None)
     upper = LAYER.plan(decode(MdSpec, {"on": "@a", "level": "raid0"}), {"on": offers}, names, policy)
+    bench.drafts += [draft for plan in (*lower, upper) for draft in plan.build]
     for plan in (*lower, upper):
         for draft in plan.build:
             bench.run(draft)

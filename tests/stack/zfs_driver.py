@@ -30,7 +30,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack import mounts
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Draft, Outcome, Part, Planned
+from raidtui.stack.layer import Draft, Outcome, Part, Planned, leavings
 from raidtui.stack.layers.md import LAYER as MD
 from raidtui.stack.layers.zpool import LAYER
 from raidtui.stack.md.spec import MdSpec
@@ -55,6 +55,7 @@ class Bench:
         found = [disk for disk in scan() if disk.free]
         permits = admit("zfs-tests", [fingerprint(disk, boot_id()) for disk in found])
         self.permits = {permit.disk.id: permit for permit in permits}
+        self.drafts: list[Draft] = []
         self.context = self.fresh_context()
         self.count = 0
         self.planned: Planned | None = None
@@ -63,7 +64,18 @@ class Bench:
         """As a new process would have it: nothing built, nothing proven."""
         folder = Path("/run/raidtui-zfs-tests")
         folder.mkdir(exist_ok=True)
-        return Context("zfs-tests", folder, self.permits, lambda *_: None, threading.Event())
+        return self.knowing(Context("zfs-tests", folder, self.permits, lambda *_: None, threading.Event()))
+
+    def let_go(self) -> None:
+        """Let others have the disks: what is done next is not done by a run."""
+        for permit in self.permits.values():
+            permit.let_go()
+
+    def knowing(self, context: Context) -> Context:
+        """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
+        context.written |= self.permits.keys()
+        context.ours = lambda: leavings((ACTIONS[draft.action], draft.args) for draft in self.drafts)
+        return context
 
     def parts(self, ids: list[str]) -> tuple[Part, ...]:
         disks = [self.permits[name].disk for name in ids]
@@ -86,6 +98,7 @@ class Bench:
             at += count
         assert LAYER.check(spec, {name: len(found) for name, found in parts.items()}, "$") == []
         self.planned = LAYER.plan(spec, parts, self.names(), Policy(caches="cold"))
+        self.drafts += self.planned.build
         return self.planned
 
     def build(self, planned: Planned) -> dict[str, Any]:
@@ -218,6 +231,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen: list[Any] = []
     for moment, also in case["moments"]:
         create = bench.plan(case).build[0]
+        bench.let_go()
         pid = os.fork()
         if pid == 0:
             try:
@@ -254,6 +268,7 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody else's pool has the name that the plan chose."""
     create = bench.plan(case).build[0]
     name, theirs = create.args["name"], [permit.path() for permit in bench.permits.values()][-1]
+    bench.let_go()
     sh(f"udevadm settle; zpool create -o cachefile=none -O mountpoint=none {name} {theirs}")
     imported = problem_of(lambda: bench.run(create))
     undo = problem_of(lambda: ACTIONS["zpool.create"].undo(bench.fresh_context(), create.args))
@@ -296,6 +311,7 @@ def stacked(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     offers = tuple(plan.offers for plan in lower if plan.offers is not None)
     spec = decode(ZpoolSpec, {"vdevs": [{"mirror": "@a"}], "volume": {"size": "50%"}})
     upper = LAYER.plan(spec, {"vdevs[0].mirror": offers}, names, policy)
+    bench.drafts += [draft for plan in (*lower, upper) for draft in plan.build]
     for plan in (*lower, upper):
         for draft in plan.build:
             bench.run(draft)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from typing import Final
 
 from raidtui.base.text import clean
 from raidtui.cli.consent import split_ids
@@ -13,6 +14,12 @@ from raidtui.front.words import sentence
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
 from raidtui.model.protocol import Recovered
+
+_OUTCOMES: Final = {
+    "left": "not touched, and still held by the run",
+    "missing": "not here, and still held by the run",
+    "given up": "given up, as --without says",
+}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,5 +51,8 @@ def lines(found: Recovered) -> Iterator[str]:
             yield f"run {clean(entry.run)}: {'recovered' if entry.actions else 'nothing was left to undo'}"
         for action in entry.actions:
             yield f"  {clean(action)}"
+        for disk in entry.disks:
+            if disk.outcome != "blank":  # that is among the actions, with how it was done
+                yield f"  {clean(disk.disk)}: {_OUTCOMES.get(disk.outcome, disk.outcome)}"
         for problem in entry.problems:
             yield from (f"  {line}" for line in sentence(problem).splitlines())

@@ -61,9 +61,9 @@ def show(found: RunList, out: Console) -> None:
     out.print(listing)
     for info in found.runs:
         if info.state == "interrupted":
-            out.print(
-                text(f"→ run {info.run} left something behind: `raidtui recover {info.run}` undoes it"), soft_wrap=True
-            )
+            how = "was ended by a restart of the server and left" if info.restarted else "left"
+            line = f"→ run {info.run} {how} something behind: `raidtui recover {info.run}` undoes it"
+            out.print(text(line), soft_wrap=True)
 
 
 def _outcome(info: RunInfo) -> str:

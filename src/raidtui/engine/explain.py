@@ -46,6 +46,14 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
         "not touched.",
         "Plan again, on the disks that are there now.",
     ),
+    "disk-taken": (
+        "Somebody else's data on a disk of the run",
+        "A run holds its disks exclusively, which does not stop dd, nor others in the moment in which a layer takes or "
+        "gives back a disk. Before the run writes to a disk, it looks for data that it did not put there, and found some. "
+        "It does not write to that disk, and does not make it blank.",
+        "If nobody needs what is there: `wipefs -a DEVICE`, then `raidtui recover`. If it is somebody's: "
+        "`raidtui recover RUN --without DISK`.",
+    ),
     "not-blank": (
         "A disk could not be made blank",
         "After everything was taken down, something was still on the disk, or it could not be written or read back.",

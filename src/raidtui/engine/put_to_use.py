@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from raidtui.gate.admit import same
+from raidtui.gate.ours import same
 from raidtui.inventory import Signature
 from raidtui.inventory.blkid import signatures
 from raidtui.model.event import StepStarted

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -23,13 +23,13 @@ from raidtui.engine.journal import Journal
 from raidtui.engine.launch import has_systemd, unit_name
 from raidtui.engine.put_to_use import put_to_use
 from raidtui.gate.admit import admit_for_recovery
-from raidtui.inventory import Signature
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
-from raidtui.model.protocol import RecoveredRun
+from raidtui.model.protocol import RecoveredDisk, RecoveredRun
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
+from raidtui.stack.layer import Action, leavings
 from raidtui.stack.undoing import met_somebody_elses
 
 _TRIES: Final = 4
@@ -121,7 +121,7 @@ class _Recovery:
         self._leave_alone([prints[disk] for disk in self.given_up])
         for attempt in range(_TRIES):
             # udev may assemble an array again the moment it was stopped: that is what the other tries are for.
-            self.problems = put_to_use(self._context({}), self.made, _signatures)
+            self.problems = put_to_use(self._context({}), self.made, lambda steps: leavings(_done(steps)))
             self._undo(self._context({}))
             present = self._present(owed)
             if self._blank(present) and not self.problems:
@@ -137,7 +137,8 @@ class _Recovery:
             for p in missing
         ]  # fmt: skip
         code = Exit.LEFT_BEHIND if self.problems else Exit.DONE
-        return RecoveredRun(self.folder.name, int(code), tuple(dict.fromkeys(self.actions)), tuple(self.problems))
+        actions, disks = tuple(dict.fromkeys(self.actions)), tuple(self._outcomes(owed, missing))
+        return RecoveredRun(self.folder.name, int(code), actions, tuple(self.problems), disks)
 
     def _leave_alone(self, given_up: list[Fingerprint]) -> None:
         """What was made on disks that are here, but somebody else's by now, is so as well."""
@@ -166,36 +167,47 @@ class _Recovery:
                 self.actions.append(f"{step.title}: {outcome.result}")
 
     def _blank(self, present: list[Fingerprint]) -> bool:
-        """Make these disks blank. False, with the problems noted, when one of them could not be.
+        """Make these disks blank. False, with the problems noted, when one of them could not be; the others are.
 
         None of them is touched where taking away stopped at what is somebody else's: it may lie on any of them.
         """
-        if not present:
+        left = [print_ for print_ in present if print_.id not in self.blanked]
+        if not left:
             return True
         if met_somebody_elses(self.problems):
             return False
-        try:
-            permits = admit_for_recovery(
-                self.folder.name, present, _signatures(self.made), self._surely_ours(present)
-            )
-        except ProblemError as error:
-            self.problems += [self._with_way_out(problem) for problem in error.problems]
+        permits, refused = admit_for_recovery(
+            self.folder.name, left, leavings(_done(self.made)), self._surely_ours(left)
+        )
+        self.problems += [self._with_way_out(problem) for problem in refused]
+        if not permits:
             return False
         context = self._context({permit.fingerprint.id: permit for permit in permits})
+        context.written |= context.permits.keys()
         try:
             self._undo(context)
             if met_somebody_elses(self.problems):
                 return False
-            context.about_to_write([p.id for p in present])
             args = {"disks": [f"disk:{disk}" for disk in sorted(context.permits)]}
             outcome = all_actions()["disks.blank"].do(context, args)
-            self.problems += outcome.problems
+            self.problems += [self._with_way_out(problem) for problem in outcome.problems]
             self.blanked += outcome.facts["blank"]
             self.actions += [f"{disk}: made blank ({proof['method']})" for disk, proof in outcome.facts["blank"].items()]
         finally:
             for permit in permits:
                 permit.close()
         return not self.problems
+
+    def _outcomes(self, owed: list[Fingerprint], missing: list[Fingerprint]) -> Iterator[RecoveredDisk]:
+        for print_ in owed:
+            why = "; ".join(problem.message for problem in self.problems if problem.place == print_.id)
+            if print_.id in self.blanked:
+                yield RecoveredDisk(print_.id, "blank")
+            elif print_ in missing:
+                yield RecoveredDisk(print_.id, "missing", why)
+            else:
+                yield RecoveredDisk(print_.id, "left", why or "; ".join(problem.message for problem in self.problems))
+        yield from (RecoveredDisk(disk, "given up") for disk in self.story.owed if disk in self.given_up)
 
     def _with_way_out(self, problem: Problem) -> Problem:
         """What speaks against writing to a disk may stay so, when somebody else has it by now."""
@@ -220,15 +232,13 @@ class _Recovery:
         return [p for p in wanted if (p.serial, p.wwid) in here]
 
     def _context(self, permits: dict) -> Context:  # type: ignore[type-arg]
-        return Context(self.folder.name, self.folder, permits, lambda *_: None, threading.Event())
+        context = Context(self.folder.name, self.folder, permits, lambda *_: None, threading.Event())
+        context.ours = lambda: leavings(_done(self.made))
+        return context
 
 
-def _signatures(steps: Sequence[StepStarted]) -> list[Signature]:
-    return [
-        Signature(kind, uuid, "".join(label))
-        for step in steps
-        for kind, uuid, *label in all_actions()[step.action].leaves(step.args)
-    ]
+def _done(steps: Sequence[StepStarted]) -> list[tuple[Action, dict[str, Any]]]:
+    return [(all_actions()[step.action], step.args) for step in steps]
 
 
 def _end_leftovers(folder: Path) -> None:

@@ -51,7 +51,7 @@ from raidtui.model.result import Cell, marked
 from raidtui.stack import mounts
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Outcome
+from raidtui.stack.layer import Action, Outcome, leavings
 from raidtui.stack.undoing import met_somebody_elses
 from raidtui.watch.caches import Caches
 from raidtui.watch.sampler import Sampler
@@ -180,10 +180,10 @@ class Runner:
 
     def _execute(self) -> None:
         self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
+        self.context.ours = lambda: leavings((action, step.args) for action, step in self._done_builds)
         self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
         reserve(max(1, len(self._permits)))
-        names = [permit.disk.name for permit in self._permits.values()]
-        self.thermometer = Thermometer(names)
+        self.thermometer = Thermometer([permit.disk.name for permit in self._permits.values()])
         self.sampler = Sampler(self._frame, thermometer=self.thermometer, threads=Threads(), caches=Caches())
         self.watchdog.start()
         self.sampler.start()
@@ -243,7 +243,6 @@ class Runner:
         finally:
             self.sampler.watch_md(())
             self._take_down(phases["teardown"])
-            self._done_builds = []
 
     def _measure_all(self, steps: list[Step]) -> None:
         for cell, of_cell in itertools.groupby(steps, key=lambda step: step.cell):
@@ -255,9 +254,8 @@ class Runner:
                 self._measure(cell, list(of_cell))
 
     def _measure(self, cell: str, steps: list[Step]) -> None:
-        plan = self._cells[cell]
+        plan, family = self._cells[cell], self._family(steps[-1])
         number = self.plan.cells.index(plan) + 1
-        family = self._family(steps[-1])
         self._emit(CellStarted(cell, number, len(self.plan.cells), family.devices, family.parents))
         try:
             for step in steps:
@@ -330,6 +328,8 @@ class Runner:
         except Exception as error:
             emit(StepFailed(step.id, bug(error), _since(began)))
             raise
+        finally:
+            self.context.hold(self._permits)  # what a layer gave back
         done = StepDone(step.id, outcome.result, _since(began), outcome.commands, outcome.facts, outcome.problems)
         emit(done)
         if outcome.problems:

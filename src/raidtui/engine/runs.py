@@ -17,6 +17,7 @@ from raidtui.base.files import private_folder, write_atomic
 from raidtui.base.paths import state_folder
 from raidtui.engine.journal import JOURNAL_NAME, UNREADABLE, read_lasting
 from raidtui.gate.locks import locked
+from raidtui.inventory import boot_id
 from raidtui.model.convert import encode
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import (
@@ -249,14 +250,17 @@ def state_of(folder: Path, story: Story, *, owned: bool | None = None) -> str:
 def info(folder: Path) -> RunInfo:
     """One run, as `runs` lists it."""
     story, disks = story_of(folder), disks_of(folder)
+    state = state_of(folder, story)
+    another_boot = any(print_.boot_id != boot_id() for print_ in disks)
+    restarted = state == "interrupted" and story.finished is None and another_boot
     try:
         plan = plan_of(folder)
     except UNREADABLE:
-        return RunInfo(folder.name, "", state_of(folder, story), story.started_at, disks)
+        return RunInfo(folder.name, "", state, story.started_at, disks, restarted=restarted)
     return RunInfo(
         run=folder.name,
         scenario=str(plan.scenario.get("name", "")),
-        state=state_of(folder, story),
+        state=state,
         started=story.started_at,
         disks=disks,
         exit=story.finished.exit if story.finished else None,
@@ -264,6 +268,7 @@ def info(folder: Path) -> RunInfo:
         cells_done=story.cells_done,
         cells=len(plan.cells) - story.cells_skipped,
         rehearsal=plan.options.quick,
+        restarted=restarted,
     )
 
 

@@ -1,8 +1,9 @@
 """Whether a disk may be written to. The only issuer of permission, and small on purpose."""
 
-from raidtui.gate.admit import admit, admit_for_recovery, readmit
+from raidtui.gate.admit import Admitted, admit, admit_for_recovery, readmit
 from raidtui.gate.blank import is_blank, make_blank, prove_zero
 from raidtui.gate.locks import holders
+from raidtui.gate.look import taken
 from raidtui.gate.permit import Permit
 from raidtui.inventory.reasons import Explanation
 
@@ -17,6 +18,11 @@ PROBLEMS: dict[str, Explanation] = {
         "Serial, worldwide name, size, this appearance of the disk (diskseq) or the boot differ from the plan's.",
         "Plan again: `raidtui plan`.",
     ),
+    "disk-taken": Explanation(
+        "Somebody else's data appeared on a disk of the run",
+        "Before the run wrote to the disk, it found data there that it had not put there.",
+        "The disk was left as it is. If nobody needs what is on it: `wipefs -a`, then `raidtui recover`.",
+    ),
     "disk-twice": Explanation("A disk was asked for twice", "One disk cannot play two parts.", "Bind each disk once."),
     "not-blank": Explanation(
         "The disk could not be made blank",
@@ -30,6 +36,7 @@ PROBLEMS: dict[str, Explanation] = {
 
 __all__ = [
     "PROBLEMS",
+    "Admitted",
     "Permit",
     "admit",
     "admit_for_recovery",
@@ -38,4 +45,5 @@ __all__ = [
     "make_blank",
     "prove_zero",
     "readmit",
+    "taken",
 ]

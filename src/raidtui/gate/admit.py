@@ -1,16 +1,20 @@
-"""The gate: whether a run may write to the disks it wants. All or none; what is not known is not allowed."""
+"""The gate: whether a run may write to the disks it wants. What is not known is not allowed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from raidtui.base.text import clean
 from raidtui.gate import locks
+from raidtui.gate.locks import Lock
+from raidtui.gate.ours import foreign
 from raidtui.gate.permit import ISSUER, Permit, changed, gone
 from raidtui.inventory import CONTENT, Examined, Ownership, Signature, boot_id, examine
+from raidtui.inventory.content import describe
 from raidtui.model.disk import Fingerprint, Reason, fingerprint
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 
@@ -20,6 +24,8 @@ LOOK_S = 20.0
 Evidence = Callable[[Mapping[str, Any]], None]
 Judge = Callable[[Fingerprint, Examined], list[Problem]]
 
+BUSY_PATIENCE_S: Final = 5.0
+"""How long a disk that was found free may be busy for a moment: udev's programs and other scans look at it."""
 _LASTING_FIELDS = ("serial", "wwid", "model", "size_bytes", "logical_sector_bytes")
 """What is the same for a disk in every boot and every slot."""
 _ALL_FIELDS = (*_LASTING_FIELDS, "id", "diskseq", "boot_id")
@@ -29,18 +35,32 @@ _MAY_BE_ANYBODYS = (
 )
 
 
+class Admitted(NamedTuple):
+    """The disks that may be written to, and why the others may not."""
+
+    permits: list[Permit]
+    refused: list[Problem]
+
+
 def admit(
     run_id: str,
     wanted: Sequence[Fingerprint],
     evidence: Evidence | None = None,
     held: Mapping[str, str] | None = None,
 ) -> list[Permit]:
-    """Lock, examine and pin the wanted disks; one permit each, in the same order. All of them or none.
+    """Lock, examine, pin and hold the wanted disks; one permit each, in the same order. All of them or none.
 
     `evidence` is told, per disk, what was checked and found. `held`: disk → unfinished run, beside the locks held now.
     Raises ProblemError (exit 3) with one problem per disk and reason.
     """
-    return _admit(run_id, wanted, _judge_free, evidence, held, LOOK_S)
+    _refuse_twice(wanted)
+    taken = {lock.key: lock for lock in locks.take(run_id, map(locks.lock_key, wanted))}
+    permits, refused = _admit(run_id, wanted, taken, _judge_free, evidence, held, LOOK_S)
+    if refused:
+        for permit in permits:
+            permit.close()
+        raise ProblemError(*refused)
+    return permits
 
 
 def admit_for_recovery(
@@ -50,57 +70,94 @@ def admit_for_recovery(
     nameless: Collection[str] = (),
     evidence: Evidence | None = None,
     held: Mapping[str, str] | None = None,
-) -> list[Permit]:
+) -> Admitted:
     """As `admit`, for taking back what a run left: after a reboot or re-plug, and with its own leavings on the disks.
 
-    `ours` are the signatures that the run created, by type and UUID (or type and label). A disk may carry these; data under
-    no signature only beside one of them, or on the disks in `nameless`, of which it is known to be the run's. A signature
-    that is not the run's, a mount, a holder or any other user refuses the disk.
+    Each disk by itself: one that is refused keeps no other from being given back. `ours` are the signatures that the run
+    created, by type and UUID (or type and label). A disk may carry these; data under no signature only beside one of them,
+    or on the disks in `nameless`, of which it is known to be the run's. A signature that is not the run's, a mount, a
+    holder or any other user refuses the disk.
     """
+    _refuse_twice(wanted)
+    taken: dict[str, Lock] = {}
+    refused: list[Problem] = []
+    for want in wanted:
+        try:
+            taken |= {lock.key: lock for lock in locks.take(run_id, [locks.lock_key(want)])}
+        except ProblemError as error:
+            refused += [replace(problem, place=want.id) for problem in error.problems]
+        except BaseException:
+            for lock in taken.values():
+                lock.release()
+            raise
 
     def judge(want: Fingerprint, found: Examined) -> list[Problem]:
         return _judge_left(want, found, ours, want.id in nameless)
 
-    return _admit(run_id, wanted, judge, evidence, held)
+    locked = [want for want in wanted if locks.lock_key(want) in taken]
+    found = _admit(run_id, locked, taken, judge, evidence, held)
+    return Admitted(found.permits, refused + found.refused)
 
 
 def readmit(permits: Sequence[Permit], evidence: Evidence | None = None) -> None:
-    """Check again, under lock and pin, right before the first write. Raises ProblemError; the permits stay open."""
+    """Check again, under lock and pin, right before the first write; the disks are held from then on.
+
+    Raises ProblemError; the permits stay open.
+    """
     if not permits:
         return
     for permit in permits:
         permit.verify()
-    _examine_all(permits[0].run_id, [permit.fingerprint for permit in permits], _judge_free, evidence, None)
+        with suppress(ProblemError):  # the examination finds who has it
+            permit.hold()
+    holds = frozenset(permit.disk.id for permit in permits if permit.held)
+    wanted = [permit.fingerprint for permit in permits]
+    _, refused = _examine_all(permits[0].run_id, wanted, _judge_free, evidence, None, holds)
+    if refused:
+        raise ProblemError(*refused)
     for permit in permits:
         permit.verify()
+        permit.hold(BUSY_PATIENCE_S)
+
+
+def _refuse_twice(wanted: Sequence[Fingerprint]) -> None:
+    if len({want.id for want in wanted}) != len(wanted):
+        raise fail("disk-twice", "a disk was asked for twice", exit=Exit.REFUSED)
 
 
 def _admit(
     run_id: str,
     wanted: Sequence[Fingerprint],
+    taken: dict[str, Lock],
     judge: Judge,
     evidence: Evidence | None,
     held: Mapping[str, str] | None,
     look_s: float = 0.0,
-) -> list[Permit]:
-    if len({want.id for want in wanted}) != len(wanted):
-        raise fail("disk-twice", "a disk was asked for twice", exit=Exit.REFUSED)
-    taken = locks.take(run_id, map(locks.lock_key, wanted))
-    by_key = {lock.key: lock for lock in taken}
+) -> Admitted:
+    """Permits for the wanted disks that nothing speaks against. Locks of the others are released."""
     permits: list[Permit] = []
     try:
-        examined = _examine_all(run_id, wanted, judge, evidence, held, look_s)
-        for want, found in zip(wanted, examined, strict=True):
-            now = fingerprint(found.disk, boot_id())
-            permits.append(Permit(ISSUER, found.disk, now, by_key[locks.lock_key(want)]))
-            del by_key[locks.lock_key(want)]
+        examined, refused = _examine_all(run_id, wanted, judge, evidence, held, look_s=look_s)
+        for want in (want for want in wanted if want.id in examined):
+            found = examined[want.id]
+            try:
+                permit = Permit(ISSUER, found.disk, fingerprint(found.disk, boot_id()), taken[locks.lock_key(want)])
+                del taken[locks.lock_key(want)]
+                permits.append(permit)
+                permit.hold(BUSY_PATIENCE_S)
+            except ProblemError as error:
+                refused += error.problems
     except BaseException:
         for permit in permits:
             permit.close()
-        for lock in by_key.values():
-            lock.release()
         raise
-    return permits
+    finally:
+        for lock in taken.values():
+            lock.release()
+    for permit in permits:
+        if not permit.held:
+            permit.close()
+    return Admitted([permit for permit in permits if permit.held], refused)
 
 
 def _examine_all(
@@ -109,24 +166,28 @@ def _examine_all(
     judge: Judge,
     evidence: Evidence | None,
     held: Mapping[str, str] | None,
+    holds: frozenset[str] = frozenset(),
     look_s: float = 0.0,
-) -> list[Examined]:
-    """Look at the server afresh and let `judge` find what speaks against each wanted disk."""
+) -> tuple[dict[str, Examined], list[Problem]]:
+    """Look at the server afresh: by id the disks that `judge` finds nothing against, and what it finds against others."""
     ids = {want.id for want in wanted}
-    look = examine(held={**(held or {}), **locks.holders()}, mine=Ownership(run_id), only=ids, look_s=look_s)
+    by_others = {**(held or {}), **locks.holders()}
+    look = examine(held=by_others, mine=Ownership(run_id, holds=holds), only=ids, look_s=look_s) if ids else ()
     by_id = {found.disk.id: found for found in look}
-    problems: list[Problem] = []
+    good: dict[str, Examined] = {}
+    refused: list[Problem] = []
     for want in wanted:
         found = by_id.get(want.id)
         if found is None:
-            problems += gone(want).problems
+            refused += gone(want).problems
             continue
         if evidence is not None:
             evidence(found.evidence)
-        problems += judge(want, found)
-    if problems:
-        raise ProblemError(*problems)
-    return [by_id[want.id] for want in wanted]
+        if problems := judge(want, found):
+            refused += problems
+        else:
+            good[want.id] = found
+    return good, refused
 
 
 def _differences(want: Fingerprint, found: Examined, fields: Sequence[str]) -> list[Problem]:
@@ -145,10 +206,13 @@ def _judge_free(want: Fingerprint, found: Examined) -> list[Problem]:
 
 def _judge_left(want: Fingerprint, found: Examined, ours: Collection[Signature], nameless: bool) -> list[Problem]:
     problems = _differences(want, found, _LASTING_FIELDS)
-    own = _own(found, ours)
     reasons = found.disk.reasons
-    if len(own) == len(found.signatures):
-        mine = _RECOVERABLE if own or nameless else _RECOVERABLE - {"unknown-data"}
+    theirs = foreign(found.signatures, found.disk.name, ours)
+    if theirs:
+        own = {clean(describe(signature)) for signature in found.signatures if signature not in theirs}
+        reasons = tuple(r for r in reasons if r.message not in own)
+    else:
+        mine = _RECOVERABLE if found.signatures or nameless else _RECOVERABLE - {"unknown-data"}
         reasons = tuple(r for r in reasons if r.code not in mine)
     if not nameless:
         reasons = tuple(_of_unknown_origin(reason) for reason in reasons)
@@ -158,30 +222,3 @@ def _judge_left(want: Fingerprint, found: Examined, ours: Collection[Signature],
 def _of_unknown_origin(reason: Reason) -> Reason:
     """Says why data that may well be the run's is not taken for it."""
     return replace(reason, message=reason.message + _MAY_BE_ANYBODYS) if reason.code == "unknown-data" else reason
-
-
-def _own(found: Examined, ours: Collection[Signature]) -> list[Signature]:
-    """The signatures on a disk that are the run's: by UUID or label, or by being nameless within its partition table."""
-    own = [signature for signature in found.signatures if any(same(signature, one) for one in ours)]
-    if any(signature.usage == "partitions" and signature.where == found.disk.name for signature in own):
-        kinds = {one.type for one in ours}
-        for signature in found.signatures:
-            inside = signature.where != found.disk.name and signature.type in kinds
-            if signature not in own and not signature.uuid and not signature.label:
-                # The protective record is a part of the table that it protects.
-                own += [signature] if inside or signature.type == "PMBR" else []
-    return own
-
-
-def same(found: Signature, own: Signature) -> bool:
-    """Whether a signature found is one that was recorded: same type, and same UUID or, where none was recorded, label."""
-    if found.type != own.type:
-        return False
-    if own.uuid:
-        return _bare(found.uuid) == _bare(own.uuid)
-    return bool(own.label) and found.label == own.label
-
-
-def _bare(uuid: str) -> str:
-    """mdadm writes `a:b:c:d`, libblkid `a-b-c-d-e`, for the same 32 digits."""
-    return re.sub(r"[-:]", "", uuid).lower()

@@ -35,13 +35,14 @@ Progress = Callable[[int, int], None]
 def make_blank(
     permit: Permit, progress: Progress | None = None, cancelled: Callable[[], bool] | None = None
 ) -> dict[str, Any]:
-    """Make the whole disk read as zeroes and prove it.
+    """Make the whole disk read as zeroes and prove it; the disk is held from then on.
 
     Discards where the disk promises zeroes after it, else writes them. Returns `{"method", "bytes", "samples", "seconds"}`,
     method `discard` or `written zeroes`. Raises ProblemError: `busy`, `disk-gone`, `cancelled`, `not-blank`.
     """
     began = time.monotonic()
     size = permit.disk.size_bytes
+    permit.hold()
     fd = permit.open_for_writing()
     try:
         lock.insist(fd, permit.disk.id, Exit.REFUSED)
@@ -57,7 +58,7 @@ def make_blank(
             _flush(fd)
             samples = prove_zero(permit)
         with suppress(OSError):  # a disk that cannot have partitions refuses to look for them
-            fcntl.ioctl(fd, BLKRRPART)
+            fcntl.ioctl(permit.exclusive(fd), BLKRRPART)
     finally:
         os.close(fd)
     _settle()

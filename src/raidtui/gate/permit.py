@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from pathlib import Path
 from typing import Final
 
@@ -15,13 +16,15 @@ from raidtui.model.problem import Exit, ProblemError, fail
 
 ISSUER: Final = object()
 """Only `admit` uses this. Whoever else makes a permit does it in plain sight of a reviewer."""
+_PAUSE_S: Final = 0.05
 
 
 class Permit:
     """Permission to write to one disk, for as long as it is open.
 
-    It holds the disk's lock and an open descriptor (the pin): while the pin is open, the kernel gives the disk's device
-    number to no other disk.
+    It has the disk's lock and an open descriptor (the pin): while the pin is open, the kernel gives the disk's device
+    number to no other disk. From `hold` to `let_go` it has the disk exclusively (O_EXCL) as well: nobody can mount it,
+    build on it, or run mkfs or wipefs on it. What opens it without asking for that (dd, fio) still reads and writes.
     """
 
     def __init__(self, issuer: object, disk: Disk, fingerprint: Fingerprint, lock: Lock) -> None:
@@ -33,6 +36,7 @@ class Permit:
         self._lock: Lock | None = lock
         self._devno = os.makedev(disk.major, disk.minor)
         self._pin: int | None = _open_checked(disk, self._devno, os.O_RDONLY)
+        self._hold: int | None = None
 
     def __repr__(self) -> str:
         return f"Permit({self.disk.id!r}, run {self.run_id!r}, {'closed' if self.closed else 'open'})"
@@ -47,6 +51,35 @@ class Permit:
         if self._pin is None:
             raise fail("permit-closed", "the permit was given back", place=self.disk.id, exit=Exit.BUG)
         return self._pin
+
+    @property
+    def held(self) -> bool:
+        """Whether this permit has the disk exclusively."""
+        return self._hold is not None
+
+    def hold(self, patience_s: float = 0.0) -> None:
+        """Have the disk exclusively. Raises ProblemError: `busy` where something else has it all that time, or is on it.
+
+        Read-only, so that letting go of it is no change that udev would look at.
+        """
+        until = time.monotonic() + patience_s
+        while self._hold is None and self.pin >= 0:  # a closed permit has no pin, and says so
+            try:
+                self._hold = _open_checked(self.disk, self._devno, os.O_RDONLY | os.O_EXCL)
+            except ProblemError as error:
+                if error.problems[0].code != "busy" or time.monotonic() >= until:
+                    raise
+                time.sleep(_PAUSE_S)
+
+    def let_go(self) -> None:
+        """Let others have the disk exclusively: the tools of a layer that takes it. May be called twice."""
+        if self._hold is not None:
+            os.close(self._hold)
+            self._hold = None
+
+    def exclusive(self, fd: int) -> int:
+        """The descriptor that has the disk exclusively: the hold's, or `fd`, which the caller opened exclusively."""
+        return fd if self._hold is None else self._hold
 
     def alive(self) -> bool:
         """Whether the pinned disk is still there. Never raises."""
@@ -86,14 +119,17 @@ class Permit:
     def open_for_writing(self, *, exclusive: bool = True, flags: int = 0) -> int:
         """A descriptor to write to the disk; the caller closes it. Exclusive: fails while anything else claims the disk.
 
+        While the disk is held it is exclusive by that, and the descriptor itself is not.
+
         Raises ProblemError `disk-gone`, `disk-changed` or `busy`.
         """
         self.verify()
-        how = os.O_RDWR | flags | (os.O_EXCL if exclusive else 0)
+        how = os.O_RDWR | flags | (os.O_EXCL if exclusive and not self.held else 0)
         return _open_checked(self.disk, self._devno, how)
 
     def close(self) -> None:
-        """Give the permit back: pin and lock are released. May be called twice."""
+        """Give the permit back: hold, pin and lock are released. May be called twice."""
+        self.let_go()
         if self._pin is not None:
             os.close(self._pin)
             self._pin = None

@@ -85,6 +85,13 @@ def read_blocks(sys: Path = SYS) -> Blocks:
     return Blocks(node for node in nodes if node is not None)
 
 
+def read_family(disk: str, sys: Path = SYS) -> tuple[Node, ...]:
+    """One whole device by its kernel name, then its partitions; nothing where it is not there."""
+    folder = sys / "class/block" / disk.replace("/", "!")
+    links = (folder, *sorted(path.parent for path in folder.glob("*/partition")))
+    return tuple(node for link in links if (node := _read_node(link)) is not None)
+
+
 def _read_node(link: Path) -> Node | None:
     devno = parse_devno(read_text(link / "dev") or "")
     if devno is None:

@@ -49,6 +49,8 @@ class Ownership(NamedTuple):
     run_id: str = ""
     pids: frozenset[int] = frozenset()
     """Processes of the run, beside this one, whose open files are no reason."""
+    holds: frozenset[str] = frozenset()
+    """Ids of disks that this process has exclusively: nobody else does, and no check can have them so."""
 
 
 class Examined(NamedTuple):
@@ -127,7 +129,7 @@ def _examine(
             # A disk that a run works on is left alone: reading from it would disturb what is being measured, and
             # even a moment of exclusive access could make the run's own tools fail.
             if disk.size_bytes and "held" not in _codes(known[disk.name]):
-                exclusively = not _used(known[disk.name])
+                exclusively = disk.id not in mine.holds and not _used(known[disk.name])
                 jobs[_key(disk)] = _job(disk, nodes[disk.name], exclusively, look_s, seen.get(disk))
         answers = probe.probe_all(jobs, probe.DEADLINE_S + look_s)
         seen.update({disk: answer.content for disk in looked_at if (answer := answers.get(_key(disk)))})

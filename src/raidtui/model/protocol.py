@@ -128,6 +128,8 @@ class RunInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     cells: int = 0
     """Planned, without those that turned out not to be needed."""
     rehearsal: bool = False
+    restarted: bool = False
+    """True of an interrupted run that was still at work when the server went down: it was started in another boot."""
 
 
 class RunList(msgspec.Struct, frozen=True):
@@ -147,6 +149,17 @@ class RecoveredRun(msgspec.Struct, frozen=True, omit_defaults=True):
     exit: int
     actions: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    disks: tuple[RecoveredDisk, ...] = ()
+    """Those that the run owed before."""
+
+
+class RecoveredDisk(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One disk of a run after a recovery."""
+
+    disk: str
+    outcome: str
+    """`blank` and released; `left` as it is, because of `why`; `missing`; `given up` (`--without`)."""
+    why: str = ""
 
 
 class Check(msgspec.Struct, frozen=True, omit_defaults=True):

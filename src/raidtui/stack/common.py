@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+from raidtui.gate.admit import BUSY_PATIENCE_S
 from raidtui.gate.blank import make_blank
 from raidtui.model.problem import Exit, Problem, ProblemError
 from raidtui.stack.context import Context
@@ -20,7 +21,7 @@ class BlankDisks(Action):
 
     Arguments: `disks` (references), `if_written`: leave out disks that this run did not write to, because then there is
     nothing of ours on them. Facts: `blank`: the proof by disk id; `unwritten`: the disks left out. What could not be made
-    blank is among the problems.
+    blank, or carries what somebody else put there, is among the problems.
     """
 
     def do(self, context: Context, args: dict[str, Any]) -> Outcome:
@@ -37,7 +38,6 @@ class BlankDisks(Action):
 def _blank(context: Context, disks: Sequence[str]) -> tuple[dict[str, dict[str, Any]], tuple[Problem, ...]]:
     fractions = dict.fromkeys(disks, 0.0)
     lock = threading.Lock()
-    context.about_to_write(disks)
 
     def one(disk: str) -> dict[str, Any]:
         def progress(done: int, size: int) -> None:
@@ -45,6 +45,8 @@ def _blank(context: Context, disks: Sequence[str]) -> tuple[dict[str, dict[str, 
                 fractions[disk] = done / size
                 context.report("bringing to zeroes", sum(fractions.values()) / len(fractions))
 
+        context.permit(disk).hold(BUSY_PATIENCE_S)
+        context.about_to_write([disk])
         return make_blank(context.permit(disk), progress=progress, cancelled=context.cancelled.is_set)
 
     found: dict[str, dict[str, Any]] = {}

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from raidtui.gate.look import taken
 from raidtui.gate.permit import Permit
-from raidtui.model.problem import Exit, fail
+from raidtui.inventory import Signature
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.stack.blockdev import bounded
+
+LOOK_TIMEOUT_S: Final = 90.0
+"""Longer than the kernel's own error handling of a bad disk."""
+LOOKS_AT_ONCE: Final = 32
 
 
 class Context:
@@ -17,6 +27,9 @@ class Context:
     `permits` is the only way to a disk. `built` maps references of layers (`md:NAME`) to their present device path; an
     action that creates a device adds it, the one that takes it away removes it. `zero_proof` says of each disk how it was
     proven to be zero, until something writes to it.
+
+    Every disk of the run is held (`Permit.hold`) unless a layer has it: `lend` lets go of disks while a tool takes them,
+    `hold` takes those again that a layer gave back. `about_to_write` looks at what is on them first.
     """
 
     def __init__(
@@ -39,6 +52,10 @@ class Context:
         """Ids of the disks that may carry something of this run."""
         self.ever_written: set[str] = set()
         """Ids of the disks that it wrote to, blank again or not."""
+        self.ours: Callable[[], Sequence[Signature]] = tuple
+        """Returns the signatures that the run's steps leave on disks."""
+        self._lent: set[str] = set()
+        """Ids of the disks that a layer has."""
 
     def path(self, ref: str) -> str:
         """The device path of `disk:ID` or of a built layer; verified, for a disk, to be the very disk that was admitted."""
@@ -55,8 +72,61 @@ class Context:
             raise fail("no-permit", f"disk {disk} is not part of this run", place=disk, exit=Exit.REFUSED)
         return self.permits[disk]
 
+    @contextmanager
+    def lend(self, disks: Collection[str]) -> Iterator[None]:
+        """Let go of these disks while tools take them or work on them; those that are free afterwards are held again."""
+        lent = [disk for disk in disks if disk in self.permits]
+        self._lent.update(lent)
+        for disk in lent:
+            self.permits[disk].let_go()
+        try:
+            yield
+        finally:
+            self.hold(lent)
+
+    def hold(self, disks: Collection[str]) -> None:
+        """Hold those of these disks that nothing has: the others are a layer's, or gone."""
+        for disk in disks:
+            with suppress(ProblemError):
+                self.permit(disk).hold()
+                self._lent.discard(disk)
+
+    def holds(self, ref: str) -> bool:
+        """Whether `ref` is a disk that the run has for itself: no layer has it, and nobody else."""
+        kind, _, name = ref.partition(":")
+        return kind == "disk" and name in self.permits and self.permits[name].held
+
+    def taken(self, disks: Collection[str]) -> dict[str, Problem]:
+        """What somebody else put on these disks, by id (`disk-taken`); disks that are not held are a layer's.
+
+        One that cannot be looked at has the problem that kept it from being so.
+        """
+        held = [disk for disk in disks if self.holds(f"disk:{disk}")]
+        if not held:
+            return {}
+        with ThreadPoolExecutor(min(LOOKS_AT_ONCE, len(held))) as pool:
+            found = zip(held, pool.map(self._taken, held), strict=True)
+            return {disk: problem for disk, problem in found if problem is not None}
+
+    def _taken(self, disk: str) -> Problem | None:
+        look = partial(taken, self.permits[disk], self.ours, blank=disk not in self.written)
+        try:
+            return bounded(look, LOOK_TIMEOUT_S, f"reading {self.permits[disk].disk.path}")
+        except ProblemError as error:
+            return error.problems[0]
+
     def about_to_write(self, disks: Sequence[str]) -> None:
-        """Say so before the first byte: these disks are no longer known to be zero, and are to be made blank again."""
+        """Say so before the first byte: these disks are no longer known to be zero, and are to be made blank again.
+
+        Raises ProblemError, so that none of them is written to: `disk-taken` where one carries what the run did not put
+        there, `busy` where something that is not a layer has it.
+        """
+        self.hold(disks)
+        for disk in disks:
+            if disk in self.permits and disk not in self._lent:
+                self.permits[disk].hold()
+        if problems := self.taken(disks):
+            raise ProblemError(*problems.values())
         for disk in disks:
             self.zero_proof.pop(disk, None)
             self.written.add(disk)

@@ -6,11 +6,12 @@ The doing half is its actions: each step names one, and everything that touches 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from raidtui.inventory import Signature
 from raidtui.model.convert import Operand
 from raidtui.model.plan import Argv, Created, Names, TargetKind
 from raidtui.model.problem import Problem
@@ -279,3 +280,10 @@ class Doing(Action):
 
     def do(self, context: Context, args: dict[str, Any]) -> Outcome:
         return self._do(context, args)
+
+
+def leavings(done: Iterable[tuple[Action, dict[str, Any]]]) -> list[Signature]:
+    """The signatures that actions with these arguments may leave on disks."""
+    return [
+        Signature(kind, uuid, "".join(label)) for action, args in done for kind, uuid, *label in action.leaves(args)
+    ]

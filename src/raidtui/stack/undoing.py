@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -74,6 +74,28 @@ def until_gone(attempt: Callable[[], str], what: str, place: str) -> None:
                        remedy="Look at dmesg, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def may_erase(context: Context, ref: str) -> bool:
+    """Whether a step's leavings may be taken off a device: not beside what somebody else put on a disk of the run.
+
+    That disk is held from then on. Raises ProblemError (`busy`, `disk-gone`, `disk-changed`) where it cannot be.
+    """
+    if not ref.startswith("disk:"):
+        return True
+    disk = ref.removeprefix("disk:")
+    context.permit(disk).hold()
+    return disk not in context.taken([disk])
+
+
+def lend(context: Context, ref: str) -> AbstractContextManager[None]:
+    """Let a tool have what a layer stands on; only disks are held."""
+    return context.lend([ref.removeprefix("disk:")] if ref.startswith("disk:") else [])
+
+
+def exclusive(context: Context, ref: str, fd: int) -> int:
+    """The descriptor that has what a layer stands on exclusively, where `fd` is from `open_for_writing`."""
+    return context.permit(ref.removeprefix("disk:")).exclusive(fd) if ref.startswith("disk:") else fd
 
 
 def open_for_writing(context: Context, ref: str, path: str) -> int:

@@ -31,7 +31,7 @@ from raidtui.stack.bcache.proof import look, member_differences, mismatch
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
-from raidtui.stack.undoing import open_for_writing
+from raidtui.stack.undoing import lend, open_for_writing
 
 NODE_TIMEOUT_S: Final = 30.0
 OPEN_PATIENCE_S: Final = 20.0
@@ -54,7 +54,8 @@ def create(context: Context, args: dict[str, Any]) -> Outcome:
         for role in ("cache", "backing"):
             commands.append(_make(context, devices[role], args))
         for role in ("cache", "backing"):
-            commands.append(_register(devices[role]))
+            with lend(context, devices[role].ref):
+                commands.append(_register(devices[role]))
         _wait_until_attached(args)
         if args["data_offset_bytes"] is not None:
             commands.append(tool.run(name_argv(args, devices["backing"].uuid)))
@@ -96,7 +97,8 @@ def _load() -> Argv:
 def _make(context: Context, device: Device, args: dict[str, Any]) -> Argv:
     """Make one superblock, and give it its UUID before the kernel takes it."""
     with _without_udev(device):
-        command = tool.run(make_argv(args, device.role, device.path))
+        with lend(context, device.ref):
+            command = tool.run(make_argv(args, device.role, device.path))
         until = time.monotonic() + OPEN_PATIENCE_S
         while True:
             try:

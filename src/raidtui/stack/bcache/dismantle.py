@@ -22,7 +22,15 @@ from raidtui.stack.bcache.devices import Device, present_devices
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 from raidtui.stack.nodes import users_of
-from raidtui.stack.undoing import NODE_PATIENCE_S, await_makers, is_there, open_for_writing, until_gone
+from raidtui.stack.undoing import (
+    NODE_PATIENCE_S,
+    await_makers,
+    is_there,
+    lend,
+    may_erase,
+    open_for_writing,
+    until_gone,
+)
 
 BUSY_PATIENCE_S: Final = 15.0
 STOP_PATIENCE_S: Final = 20.0
@@ -150,7 +158,7 @@ def _erase_all(
     trouble = []
     for device in devices:
         try:
-            if not kernel.is_ours(superblock.read(device.path), args):
+            if not kernel.is_ours(superblock.read(device.path), args) or not may_erase(context, device.ref):
                 continue
             commands += _erase(context, device)
             if superblock.read(device.path) is not None:
@@ -166,9 +174,12 @@ def _erase_all(
 def _erase(context: Context, device: Device) -> tuple[Argv, ...]:
     """By wipefs, which leaves all but the magic number; then what it left."""
     try:
-        commands: tuple[Argv, ...] = (tool.run(wipe_argv(device.path)),)
+        with lend(context, device.ref):
+            commands: tuple[Argv, ...] = (tool.run(wipe_argv(device.path)),)
     except blockdev.CallFailed as error:
         commands = error.commands
+    if not may_erase(context, device.ref):
+        return commands
     fd = open_for_writing(context, device.ref, device.path)
     try:
         superblock.erase(fd)

@@ -29,7 +29,8 @@ def make(context: Context, args: dict[str, Any]) -> Outcome:
                        remedy=f"wipefs {device.path} shows it; if nobody needs it: wipefs -a {device.path}")  # fmt: skip
     context.about_to_write(args["disks"])
     argv = mkfs_argv(args, [device.path for device in found])
-    mounts.tool(argv, cwd=context.folder / "work", timeout_s=_timeout_s(args))
+    with context.lend(args["disks"]):
+        mounts.tool(argv, cwd=context.folder / "work", timeout_s=_timeout_s(args))
     for device in found:
         if not devices.is_ours(args, device.path):
             raise fail("read-back", f"{argv[0]} ended well, but {device.path} does not carry {args['uuid']}",
@@ -46,7 +47,9 @@ def mount(context: Context, args: dict[str, Any]) -> Outcome:
         return Outcome("already there", {"path": point})
     mounts.make_point(args["name"])
     argv = mounts.mount_argv(args["type"], found[0].path, args["name"], mount_options(args))
-    mounts.tool(argv, cwd=context.folder / "work", timeout_s=mounts.MOUNT_TIMEOUT_S)
+    context.about_to_write(args["disks"])
+    with context.lend(args["disks"]):
+        mounts.tool(argv, cwd=context.folder / "work", timeout_s=mounts.MOUNT_TIMEOUT_S)
     context.built[args["ref"]] = point
     return Outcome("created", {"path": point}, (argv,))
 

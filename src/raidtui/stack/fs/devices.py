@@ -38,13 +38,13 @@ def all_devices(context: Context, args: dict[str, Any]) -> list[Device]:
     return found
 
 
-def planned_paths(context: Context, args: dict[str, Any]) -> Iterator[str]:
-    """Where the devices are, or were when it was planned: good for looking, never for writing."""
+def planned_paths(context: Context, args: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """References of the devices, and where they are, or were when it was planned: good for looking, never for writing."""
     for ref in args["devices"]:
         with suppress(ProblemError):
-            yield context.path(ref)
+            yield ref, context.path(ref)
             continue
-        yield args["paths"][ref]
+        yield ref, args["paths"][ref]
 
 
 def signatures_on(path: str) -> tuple[Signature, ...]:

@@ -50,8 +50,8 @@ def _wait_for_others(context: Context, args: dict[str, Any]) -> list[Argv]:
         for mount in others:
             ran += mounts.unmount_for(mount.namespace.split()[1], args["name"], cwd=context.folder)
         users = [f"it is mounted on {point} for {mount.namespace}" for mount in others]
-        for path in devices.planned_paths(context, args):
-            users += _users(args, path)
+        for ref, path in devices.planned_paths(context, args):
+            users += [] if context.holds(ref) else _users(args, path)
         if not users:
             return ran
         if time.monotonic() > until:

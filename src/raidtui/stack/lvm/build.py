@@ -51,7 +51,9 @@ def create_group(context: Context, args: dict[str, Any]) -> Outcome:
     commands: list[Argv] = []
 
     def make() -> dict[str, Any]:
-        _make_group(args, devices, commands)
+        blockdev.load("lvm")  # now, because it takes longer than the disks may be nobody's
+        with context.lend(args["disks"]):
+            _make_group(args, devices, commands)
         group, pvs = read_group(args, paths)
         if wrong := group_differences(args, devices, group, pvs):
             raise mismatch(args["name"], wrong)
@@ -148,9 +150,10 @@ def _make(
     def make() -> dict[str, Any]:
         # What was made is active, and the kernel is asked in a moment.
         if not is_made({one.volume for one in kernel.mappings(args["name"])}):
-            for argv, answer in steps:
-                converts = argv[1] == "lvconvert"
-                commands.append(_convert(args, argv, answer, paths) if converts else tool.run(argv, answer=answer))
+            with context.lend(args["disks"]):
+                for argv, answer in steps:
+                    converts = argv[1] == "lvconvert"
+                    commands.append(_convert(args, argv, answer, paths) if converts else tool.run(argv, answer=answer))
         if args["vdo"] is not None:
             _await_vdo(args["name"], args["vdo"])
         volumes = read_volumes(args, paths)

@@ -21,7 +21,7 @@ from raidtui.stack.lvm import kernel, label, tool
 from raidtui.stack.lvm.command import activate_argv, flat, limits, volume_path
 from raidtui.stack.lvm.devices import Device, present_devices
 from raidtui.stack.nodes import users_of
-from raidtui.stack.undoing import await_links, await_makers, is_there, open_for_writing, until_gone
+from raidtui.stack.undoing import await_links, await_makers, is_there, may_erase, open_for_writing, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
 _NO_METADATA: Final = "[unknown]"
@@ -47,7 +47,7 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
         marked = [device for device in devices if _carries(device)]
         groups = _groups_on(marked, args)
         _deactivate(args, marked, removed, commands)
-        trouble = _remove(context, groups, marked, erased, commands)
+        trouble = _remove(context, args, groups, marked, erased, commands)
         return trouble or ("it keeps coming back" if _ours(args) else "")
 
     until_gone(attempt, "the volume group", args["name"])
@@ -124,19 +124,30 @@ def _deactivate(args: dict[str, Any], marked: list[Device], removed: list[str], 
     removed += names
 
 
-def _remove(context: Context, groups: list[str], marked: list[Device], erased: list[str], commands: list[Argv]) -> str:
-    """Volumes, group and labels by LVM; a label that is still there afterwards is written over. What is left, and why."""
-    if not marked:
-        return ""
-    paths = [device.path for device in marked]
-    common = flat(limits(paths))
-    for group in groups:
-        # Of a pool LVM asks whether what depends on it may go as well: it is all in this group, which is ours.
-        _try(("lvm", "lvremove", group, *common), commands, answer="y")
-        _try(("lvm", "vgremove", group, *common), commands)
-    _try(("lvm", "pvremove", *paths, *common), commands)
+def _remove(
+    context: Context,
+    args: dict[str, Any],
+    groups: list[str],
+    marked: list[Device],
+    erased: list[str],
+    commands: list[Argv],
+) -> str:
+    """Volumes, group and labels by LVM; a label that is still there afterwards is written over. What is left, and why.
+
+    LVM would write to every device of the group: where one carries what is somebody else's, it is not asked.
+    """
     trouble = []
+    devices: list[Device] = []
     for device in marked:
+        try:
+            devices += [device] if may_erase(context, device.ref) else []
+        except (ProblemError, OSError) as error:
+            if is_there(context, device.ref, device.path):
+                trouble.append(f"{device.path}: {error}")
+    if devices and devices == marked:
+        with context.lend(args["disks"]):
+            _remove_group(groups, [device.path for device in devices], commands)
+    for device in devices:
         try:
             if label.read(device.path) == device.uuid:
                 _erase(context, device)
@@ -148,6 +159,15 @@ def _remove(context: Context, groups: list[str], marked: list[Device], erased: l
             if is_there(context, device.ref, device.path):
                 trouble.append(f"{device.path}: {error}")
     return "; ".join(trouble)
+
+
+def _remove_group(groups: list[str], paths: list[str], commands: list[Argv]) -> None:
+    common = flat(limits(paths))
+    for group in groups:
+        # Of a pool LVM asks whether what depends on it may go as well: it is all in this group, which is ours.
+        _try(("lvm", "lvremove", group, *common), commands, answer="y")
+        _try(("lvm", "vgremove", group, *common), commands)
+    _try(("lvm", "pvremove", *paths, *common), commands)
 
 
 def _try(argv: Argv, commands: list[Argv], answer: str | None = None) -> None:

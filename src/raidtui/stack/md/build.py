@@ -37,7 +37,9 @@ def create(context: Context, args: dict[str, Any]) -> Outcome:
     _refuse_taken_name(args["name"])
     initial_sync = _initial_sync(context, args)
     context.about_to_write(args["disks"])
-    commands = _create(args, devices)
+    blockdev.load("mdraid")  # now, because it takes longer than the disks may be nobody's
+    with context.lend(args["disks"]):
+        commands = _create(args, devices)
     try:
         name = _wait_for_array(args)
         _check_members(name, devices, args)

@@ -21,7 +21,7 @@ from raidtui.stack.md import kernel, superblock
 from raidtui.stack.md.command import node_path
 from raidtui.stack.md.devices import Device, present_devices
 from raidtui.stack.nodes import users_of
-from raidtui.stack.undoing import await_makers, is_there, open_for_writing, until_gone
+from raidtui.stack.undoing import await_makers, is_there, lend, may_erase, open_for_writing, until_gone
 
 STOP_TIMEOUT_S: Final = 60.0
 BUSY_PATIENCE_S: Final = 15.0
@@ -144,7 +144,7 @@ def _erase_all(context: Context, uuid: str, devices: list[Device], erased: list[
         try:
             found = superblock.read(device.path)
             ours = [one for one in found if one.uuid == uuid]
-            if not ours:
+            if not ours or not may_erase(context, device.ref):
                 continue
             commands += _erase(context, device, uuid, found)
             if any(one.uuid == uuid for one in superblock.read(device.path)):
@@ -162,7 +162,8 @@ def _erase(context: Context, device: Device, uuid: str, found: tuple[superblock.
     commands: tuple[Argv, ...] = ()
     if all(one.uuid == uuid for one in found):
         try:
-            commands = blockdev.call("mdraid", "md_destroy", device.path, timeout_s=STOP_TIMEOUT_S).commands
+            with lend(context, device.ref):
+                commands = blockdev.call("mdraid", "md_destroy", device.path, timeout_s=STOP_TIMEOUT_S).commands
         except blockdev.CallFailed as error:
             commands = error.commands
     for one in superblock.read(device.path):

@@ -48,7 +48,8 @@ def create(context: Context, args: dict[str, Any]) -> Outcome:
             for device in devices:
                 give_partition(context, device)
             argv = create_argv(args, [pool_path(device) for device in devices])
-            pool.call(argv, CREATE_TIMEOUT_S + PER_DEVICE_S * len(devices))
+            with context.lend(args["disks"]):
+                pool.call(argv, CREATE_TIMEOUT_S + PER_DEVICE_S * len(devices))
             made = pool.find(name)
             if made is None:
                 raise fail("zpool-not-there", f"zpool create ended well, but there is no pool {name}", place=name,

@@ -36,7 +36,9 @@ def make_cold(context: Context, args: dict[str, Any]) -> Outcome:
     after = arc.size_bytes()
     devices = all_devices(context, args)
     commands.append(import_argv(args["name"], [pool_path(device) for device in devices]))
-    pool.call(commands[-1], TIMEOUT_S)
+    context.about_to_write(args["disks"])
+    with context.lend(args["disks"]):
+        pool.call(commands[-1], TIMEOUT_S)
     found = pool.find(args["name"])
     if found is None:
         raise fail("zpool-cold", f"zpool import ended well, but there is no pool {args['name']}", place=args["name"],

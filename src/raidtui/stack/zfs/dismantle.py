@@ -19,7 +19,15 @@ from raidtui.stack import blockdev
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 from raidtui.stack.nodes import users_of
-from raidtui.stack.undoing import await_links, await_makers, is_there, open_for_writing, until_gone
+from raidtui.stack.undoing import (
+    await_links,
+    await_makers,
+    exclusive,
+    is_there,
+    may_erase,
+    open_for_writing,
+    until_gone,
+)
 from raidtui.stack.zfs import devices as found_devices
 from raidtui.stack.zfs import gpt, mounting, pool
 from raidtui.stack.zfs.command import dataset, destroy_argv, destroy_dataset_argv, has_volume
@@ -144,7 +152,7 @@ def _erase_all(context: Context, devices: list[Device], name: str, erased: list[
     trouble = []
     for device in devices:
         try:
-            if not _is_marked(device, name):
+            if not _is_marked(device, name) or not may_erase(context, device.ref):
                 continue
             _erase(context, device)
             if _is_marked(device, name):
@@ -173,6 +181,6 @@ def _erase(context: Context, device: Device) -> None:
         os.fsync(fd)
         if table is not None:
             gpt.erase(fd, size, table)
-            reread(fd)
+            reread(exclusive(context, device.ref, fd))
     finally:
         os.close(fd)

@@ -15,7 +15,7 @@ from typing import Final
 from raidtui.inventory import ioctl, lock
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.context import Context
-from raidtui.stack.undoing import open_for_writing
+from raidtui.stack.undoing import exclusive, open_for_writing
 from raidtui.stack.zfs import gpt
 from raidtui.stack.zfs.command import part_path
 from raidtui.stack.zfs.devices import Device, bounds, partition
@@ -50,7 +50,7 @@ def give_partition(context: Context, device: Device) -> None:
         fd = open_for_writing(context, device.ref, device.path)
         try:
             gpt.write(fd, ioctl.size_bytes(fd), _sector_bytes(fd), device.table)
-            reread(fd)
+            reread(exclusive(context, device.ref, fd))
         finally:
             os.close(fd)
     except OSError as error:
