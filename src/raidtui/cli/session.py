@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import place
+from raidtui.front.waiting import WaitingTalk
 
 
 def connect(args: Namespace, *, root: bool = True) -> EngineClient:
@@ -14,4 +15,4 @@ def connect(args: Namespace, *, root: bool = True) -> EngineClient:
     if not root and where.argv[0] == "sudo":
         words = where.argv
         where = where._replace(argv=words[words.index("--") + 1 :])
-    return EngineClient(where)
+    return EngineClient(where, waiting=WaitingTalk(where.name))

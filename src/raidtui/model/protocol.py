@@ -1,7 +1,8 @@
 """What client and engine say to each other: one JSON message a line, over stdin and stdout of any argv.
 
 The engine speaks first (`Hello`). Each request gets any number of `Event` replies and then one `Result` or one `Failure`,
-all with the request's id; replies to several requests may be mixed.
+all with the request's id; replies to several requests may be mixed. `model/wire.py` says how long a message may be; the
+engine sends a result file that is longer as events (base64 of its pieces), and `Pieces` at the end.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from raidtui.model.problem import Problem
 
 PROTOCOL: Final = 1
 """Raised by one with every change that an older other side would misunderstand."""
-
-MAX_LINE_BYTES: Final = 300 << 20
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="type"):
@@ -52,9 +51,6 @@ class ResultReply(Reply, frozen=True, tag="result"):
 
 class FailureReply(Reply, frozen=True, tag="failure"):
     problems: tuple[Problem, ...]
-
-
-FromEngine = Hello | EventReply | ResultReply | FailureReply
 
 
 class DiskList(msgspec.Struct, frozen=True):
@@ -147,6 +143,14 @@ class RecoveredRun(msgspec.Struct, frozen=True, omit_defaults=True):
     exit: int
     actions: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """Answer to `result` after the events that hold the file's pieces, in order."""
+
+    schema: str
+    """`raidtui.pieces/1`: no result, so that a reader of results that passes the events over refuses it."""
+    size_bytes: int
 
 
 class Check(msgspec.Struct, frozen=True, omit_defaults=True):
