@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -33,7 +33,7 @@ from raidtui.model.wire import MAX_HELLO_BYTES, MAX_MESSAGE_BYTES, MAX_REQUEST_B
 
 T = TypeVar("T")
 Waiting = Callable[[float, str], None]
-"""Called about once a second while the engine does not speak: with the seconds so far, and what its command wrote. What it
+"""Called about once a second while the engine does not answer: with the seconds so far, and what its command wrote. What it
 raises ends the waiting."""
 
 _HELLO_PATIENCE_S: Final = 900.0
@@ -43,7 +43,7 @@ _MOST_NOISE_BYTES: Final = 1 << 20
 _KEPT_NOISE_BYTES: Final = 8 << 10
 _MOST_STRAYS: Final = 1000
 _EXITS: Final = frozenset(Exit)
-_PROBLEMS: Final = msgspec.json.Decoder(tuple[Problem, ...])
+_PROBLEMS: Final = msgspec.json.Decoder(Annotated[tuple[Problem, ...], msgspec.Meta(max_length=1000)])
 
 
 class EngineClient:
@@ -59,6 +59,7 @@ class EngineClient:
             self._child: Child = spawn(place.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=place.env)
         except ToolError as error:
             raise fail("engine-start", str(error), place=place.name, remedy="Is that command installed here?") from None
+        self._waiting = waiting
         self._sending = threading.Lock()
         self._inboxes = Inboxes()
         self._changed = self._inboxes.changed
@@ -72,7 +73,7 @@ class EngineClient:
         self._errors.start()
         threading.Thread(target=self._read_replies, daemon=True).start()
         try:
-            self.hello = self._greet(waiting)
+            self.hello = self._greet()
         except BaseException:
             self.close()
             raise
@@ -97,7 +98,7 @@ class EngineClient:
     def call(self, method: str, params: Any = None, type_: type[T] | Any = Any) -> Any:
         """One request, one answer of type `type_`. Raises ProblemError with what the engine refused."""
         with self._asked(method, params) as number:
-            answer = self._next(number)
+            answer = self._next(number, patient=True)
             if isinstance(answer.reply, EventReply):
                 raise self._wrong(f"it answered {method} with a stream")
             return self._decoded(answer, msgspec.json.Decoder(type_), method)
@@ -173,8 +174,12 @@ class EngineClient:
                 self._changed.wait_for(lambda: self._over, 2.0)
             raise ProblemError(*(self._over or self._lost()).problems) from None
 
-    def _next(self, number: int) -> Answer:
-        answer = self._inboxes.get(number)
+    def _next(self, number: int, *, patient: bool = False) -> Answer:
+        """The next answer. `patient`: it may take long, and whoever waits is told so."""
+        began = time.monotonic()
+        while (answer := self._inboxes.get(number, _LOOK_S)) is None:
+            if patient and self._waiting is not None:
+                self._waiting(time.monotonic() - began, last_words(bytes(self._noise)))
         if isinstance(answer.reply, Refusal):
             raise self._refused(answer, answer.reply)
         return answer
@@ -204,7 +209,7 @@ class EngineClient:
 
     # Greeting.
 
-    def _greet(self, waiting: Waiting | None) -> Hello:
+    def _greet(self) -> Hello:
         began = time.monotonic()
         while True:
             with self._changed:
@@ -218,8 +223,8 @@ class EngineClient:
             if waited_s > _HELLO_PATIENCE_S:
                 raise fail("engine-start", f"no answer within {_HELLO_PATIENCE_S:g} s{self._said()}", place=self.place.name,
                            remedy="Does `raidtui --version` answer there?")  # fmt: skip
-            if waiting is not None:
-                waiting(waited_s, last_words(bytes(self._noise)))
+            if self._waiting is not None:
+                self._waiting(waited_s, last_words(bytes(self._noise)))
         if hello.protocol != PROTOCOL:
             raise fail(
                 "engine-version",

@@ -90,8 +90,8 @@ class Inboxes:
                 self.changed.wait()
             return inbox is not None
 
-    def get(self, number: int) -> Answer:
-        """The next answer. Raises ProblemError when there will be none."""
+    def get(self, number: int, timeout_s: float) -> Answer | None:
+        """The next answer, or None when there was none in time. Raises ProblemError when there will be none."""
         with self.changed:
             inbox = self._open[number]
             inbox.size -= inbox.held
@@ -100,7 +100,8 @@ class Inboxes:
             while not inbox.answers:
                 if (error := inbox.failed or self._ended) is not None:
                     raise ProblemError(*error.problems)
-                self.changed.wait()
+                if not self.changed.wait(timeout_s):
+                    return None
             answer = inbox.answers.popleft()
             inbox.held = answer.size
             return answer

@@ -43,6 +43,7 @@ from raidtui.model.protocol import (
 Stopped = Callable[[], bool]
 _WHOLE_BYTES: Final = 8 << 20
 _PIECE_BYTES: Final = 512 << 10
+_MOST_RUNS: Final = 1000
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -125,7 +126,12 @@ def recover_runs(request: RecoverRequest, _: Stopped) -> Recovered:
 
 
 def list_runs(_: Nothing, __: Stopped) -> RunList:
-    return RunList("raidtui.runs/1", tuple(runs.info(folder) for folder in runs.all_folders()))
+    every = runs.all_folders()
+    older, latest = every[:-_MOST_RUNS], every[-_MOST_RUNS:]
+    # A folder is named after the moment that its run began; what is closed left nothing.
+    open_ = [info for info in map(runs.info, filter(runs.is_open, older)) if info.state in ("running", "interrupted")]
+    listed = (*open_, *map(runs.info, latest))
+    return RunList("raidtui.runs/1", listed, len(every) - len(listed))
 
 
 def result(request: RunRequest, _: Stopped) -> msgspec.Raw | Generator[bytes, None, Pieces]:

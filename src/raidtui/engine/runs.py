@@ -313,6 +313,11 @@ def interrupted() -> Iterator[tuple[str, Story]]:
                 yield folder.name, story
 
 
+def is_open(folder: Path) -> bool:
+    """Whether the run is not known to have nothing left to undo: its journal says more."""
+    return not (folder / _CLOSED_NAME).exists()
+
+
 def close(folder: Path) -> None:
     """Note that a run has nothing left to undo, so that its journal need not be read to know it."""
     if state_of(folder, story_of(folder), owned=False) != "interrupted":

@@ -21,6 +21,7 @@ class WaitingTalk:
     def __call__(self, waited_s: float, said: str) -> None:
         """`said` is all that the engine's command wrote; only what is new of it is shown."""
         if waited_s < _FIRST_S:
+            self._next_s = _FIRST_S
             return
         new = said.removeprefix(self._shown).strip() if said.startswith(self._shown) else said
         self._shown = said

@@ -7,7 +7,7 @@ engine sends a result file that is longer as events (base64 of its pieces), and 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -60,7 +60,7 @@ class DiskList(msgspec.Struct, frozen=True):
     """`raidtui.disks/1`"""
     host: str
     boot_id: str
-    disks: tuple[Disk, ...]
+    disks: Annotated[tuple[Disk, ...], msgspec.Meta(max_length=10_000)]
 
 
 class PlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -126,16 +126,19 @@ class RunInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     rehearsal: bool = False
 
 
-class RunList(msgspec.Struct, frozen=True):
+class RunList(msgspec.Struct, frozen=True, omit_defaults=True):
     schema: str
     """`raidtui.runs/1`"""
-    runs: tuple[RunInfo, ...]
+    runs: Annotated[tuple[RunInfo, ...], msgspec.Meta(max_length=10_000)]
+    """The latest, and older ones that go on or left something."""
+    older: int = 0
+    """How many are not listed."""
 
 
 class Recovered(msgspec.Struct, frozen=True):
     """Answer to `recover`: per run what was done; empty when there was nothing to recover."""
 
-    runs: tuple[RecoveredRun, ...]
+    runs: Annotated[tuple[RecoveredRun, ...], msgspec.Meta(max_length=10_000)]
 
 
 class RecoveredRun(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -169,4 +172,4 @@ class Checkup(msgspec.Struct, frozen=True):
     schema: str
     """`raidtui.doctor/1`"""
     host: str
-    checks: tuple[Check, ...]
+    checks: Annotated[tuple[Check, ...], msgspec.Meta(max_length=1000)]
