@@ -1,5 +1,7 @@
 """What a hostile engine says: a table of attacks, and random damage to a valid conversation."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import json

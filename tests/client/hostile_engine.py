@@ -1,8 +1,8 @@
 """An engine that says whatever its file tells it to: stands where ssh would. Imports nothing of raidtui.
 
 The file (HOSTILE_ENGINE) holds what is written at the start, on stderr, and after each request, as lists of chunks
-`[text, times]`, text as latin-1; `{ID}` is the request's number, `{N}` counts. `end`: `exit` N at the end of its words, `hang`, or `serve`
-until stdin ends, or nothing is asked for some seconds.
+`[text, times]`, text as latin-1; `{ID}` is the request's number, `{N}` counts. `end`: `exit` at the end of its words
+(with the code in `exit`), `hang`, or `serve` until stdin ends, or until nothing is asked for some seconds.
 """
 
 import json

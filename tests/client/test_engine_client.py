@@ -28,7 +28,8 @@ def client(tmp_path):
 
     def connect(answers: dict[str, Any], waiting=None, **more: Any) -> EngineClient:
         file = tmp_path / "engine.json"
-        file.write_text(json.dumps({"start": [hostile.hello()], "answers": answers, "end": "serve", "linger_s": 60, **more}))
+        plan = {"start": [hostile.hello()], "answers": answers, "end": "serve", "linger_s": 60, **more}
+        file.write_text(json.dumps(plan))
         place = Place("stor1", (sys.executable, "-I", "-S", FAKE), {**os.environ, "HOSTILE_ENGINE": str(file)})
         opened.append(EngineClient(place, waiting))
         return opened[-1]
@@ -90,7 +91,8 @@ def test_a_request_that_no_engine_reads_does_not_keep_the_client_from_closing(cl
 
 
 def test_a_result_that_is_longer_than_a_message_comes_in_pieces(client) -> None:
-    pieces = [hostile.event(base64.b64encode(b"[1" + b",1" * 200_000).decode()), hostile.event(base64.b64encode(b"]").decode())]
+    parts = (b"[1" + b",1" * 200_000, b"]")
+    pieces = [hostile.event(base64.b64encode(part).decode()) for part in parts]
     size = {"schema": "raidtui.pieces/1", "size_bytes": 400_003}
     assert len(client({"result": [*pieces, hostile.result(size)]}).result("r")) == 400_003
     assert refused(lambda: client({"result": [pieces[0], hostile.result(size)]}).result("r")) == "engine-answer"

@@ -140,8 +140,8 @@ def test_a_run_is_not_named_by_who_asks_for_it(tmp_path: Path, monkeypatch: pyte
 
 RESULT = {
     "schema": "raidtui.result/1", "version": "0", "run": "r", "plan_digest": "", "rehearsal": False, "complete": True,
-    "started": "", "finished": None, "exit": 0, "outcome": "done", "scenario": hostile.SCENARIO, "options": {}, "binding": {},
-    "machine": {"host": "h", "kernel": "k"}, "disks": [],
+    "started": "", "finished": None, "exit": 0, "outcome": "done", "scenario": hostile.SCENARIO, "options": {},
+    "binding": {}, "machine": {"host": "h", "kernel": "k"}, "disks": [],
 }  # fmt: skip
 
 
@@ -157,11 +157,12 @@ def test_a_long_result_is_sent_in_pieces_that_give_the_file(tmp_path: Path, monk
     (tmp_path / "result.json").write_bytes(b"[" + b"1," * 5_000_000 + b"1]")
     monkeypatch.setattr(runs, "folder_of", lambda run: tmp_path)
     answer: Any = methods.METHODS["result"].do(methods.RunRequest("r"), lambda: False)
-    pieces = []
-    while True:
-        try:
-            pieces.append(next(answer))
-        except StopIteration as end:
-            assert end.value.size_bytes == 10_000_003
-            break
-    assert b"".join(pieces) == (tmp_path / "result.json").read_bytes()
+    ends = []
+
+    def pieces() -> Any:
+        ends.append((yield from answer))
+
+    sent = list(pieces())
+    assert ends[0].size_bytes == 10_000_003
+    assert max(map(len, sent)) <= 1 << 20
+    assert b"".join(sent) == (tmp_path / "result.json").read_bytes()

@@ -20,7 +20,8 @@ from raidtui.tui.link import LinkState
 from raidtui.tui.widgets.banner import banner_words
 
 HOSTILE = Path(__file__).parent.parent / "client" / "hostile_engine.py"
-HELLO = json.dumps({"type": "hello", "protocol": PROTOCOL, "version": "0.1.0", "host": "stor1", "root": True, "boot_id": "b"})
+GREETING = {"protocol": PROTOCOL, "version": "0.1.0", "host": "stor1", "root": True, "boot_id": "b"}
+HELLO = json.dumps({"type": "hello", **GREETING})
 BAD_DISKS = '{"type":"event","id":{ID},"event":{"schema":"","host":"\\u001b[31m","boot_id":"","disks":[{"id":1}]}}\n'
 
 
