@@ -61,3 +61,11 @@ def test_a_disks_name_reaches_the_terminal_without_its_colours(tmp_path: Path) -
     met = hostile.meet(attack, tmp_path)
     assert met.code == 0
     assert b"\\x1b[31m" in met.out
+
+
+def test_a_host_that_refuses_is_said_in_the_words_of_ssh(tmp_path: Path) -> None:
+    words = "ssh: connect to host stor1 port 22: Connection refused"
+    met = hostile.meet(hostile.Attack("", "runs", {"stderr": [[words + "\r\n", 1]], "end": "exit", "exit": 255}), tmp_path)
+    assert met.code == 2
+    assert f"cannot reach stor1: {words} [unreachable]" in met.err.decode()
+    assert "go on" not in met.err.decode()

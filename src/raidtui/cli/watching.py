@@ -30,7 +30,7 @@ def watch(args: Namespace, run: str, engine: EngineClient, signals: Signals, *, 
     by SIGINT. SIGTERM and SIGHUP always leave: whoever lost the terminal did not ask for the end of the run.
     Raises ProblemError when the connection is lost for good, and when the run's end cannot be known.
     """
-    follower = Follower(lambda: connect(args), run, first=engine)
+    follower = Follower(lambda: connect(args, quiet=True), run, first=engine)
     printer = printer_for(args)
     view, cancelled = RunView(run=run), False
     try:
@@ -99,7 +99,7 @@ def _ended(view: RunView, ended: Ended) -> RunView:
 def _cancel(args: Namespace, run: str, printer: Printer) -> None:
     # A terminal sends SIGINT to the connection's process as well: what was connected may be dying right now.
     try:
-        with connect(args) as engine:
+        with connect(args, quiet=True) as engine:
             engine.call("cancel", {"run": run}, RunInfo)
     except ProblemError as error:
         printer.say(f"it could not be cancelled: {clean(error)}")

@@ -59,7 +59,7 @@ class EngineClient:
             self._child: Child = spawn(place.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=place.env)
         except ToolError as error:
             raise fail("engine-start", str(error), place=place.name, remedy="Is that command installed here?") from None
-        self._waiting = waiting
+        self.waiting = waiting
         self._sending = threading.Lock()
         self._inboxes = Inboxes()
         self._changed = self._inboxes.changed
@@ -178,8 +178,8 @@ class EngineClient:
         """The next answer. `patient`: it may take long, and whoever waits is told so."""
         began = time.monotonic()
         while (answer := self._inboxes.get(number, _LOOK_S)) is None:
-            if patient and self._waiting is not None:
-                self._waiting(time.monotonic() - began, last_words(bytes(self._noise)))
+            if patient and self.waiting is not None:
+                self.waiting(time.monotonic() - began, last_words(bytes(self._noise)))
         if isinstance(answer.reply, Refusal):
             raise self._refused(answer, answer.reply)
         return answer
@@ -223,8 +223,8 @@ class EngineClient:
             if waited_s > _HELLO_PATIENCE_S:
                 raise fail("engine-start", f"no answer within {_HELLO_PATIENCE_S:g} s{self._said()}", place=self.place.name,
                            remedy="Does `raidtui --version` answer there?")  # fmt: skip
-            if self._waiting is not None:
-                self._waiting(waited_s, last_words(bytes(self._noise)))
+            if self.waiting is not None:
+                self.waiting(waited_s, last_words(bytes(self._noise)))
         if hello.protocol != PROTOCOL:
             raise fail(
                 "engine-version",

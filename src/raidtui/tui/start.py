@@ -6,6 +6,7 @@ import gc
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raidtui.client.places import Place, place
@@ -24,7 +25,7 @@ def start(args: Namespace) -> int:
         raise fail("no-terminal", "the screens need a terminal on stdin, stdout and stderr",
                    remedy="`raidtui --help` lists the commands that need none.", exit=Exit.USAGE)  # fmt: skip
     where = place(args.on)
-    ask = (lambda: _client(where, WaitingTalk(where.name))) if _may_ask(where) else None
+    ask = partial(_asked, where) if _may_ask(where) else None
     first = ask() if ask is not None else None
     later = _silent(where)
     # Hardly anything that is made until the first frame is garbage; the application looks for it from then on.
@@ -45,6 +46,13 @@ def _client(where: Place, waiting: Waiting) -> EngineClient:
     from raidtui.client.engine_client import EngineClient
 
     return EngineClient(where, waiting)
+
+
+def _asked(where: Place) -> EngineClient:
+    """A connection that may ask for a password, and that talks while it is opened: on a plain terminal."""
+    client = _client(where, WaitingTalk(where.name))
+    client.waiting = None  # from here on the terminal belongs to the screens
+    return client
 
 
 def _opened(args: Namespace) -> Callable[[RaidtuiApp], None]:
