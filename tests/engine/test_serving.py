@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import sys
+import os
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,9 +24,11 @@ def test_a_recovery_is_finished_however_long_it_takes(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(serve, "_FINISH_S", 0.01)
     monkeypatch.setitem(methods.METHODS, "recover", Method(Nothing, slow, to_the_end))
-    line = encode(Request(1, "recover", {})) + b"\n"
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(line)))
-    serve.Server(io.BytesIO()).serve()
+    requests, given = os.pipe()
+    os.write(given, encode(Request(1, "recover", {})) + b"\n")
+    os.close(given)
+    nobody = os.open(os.devnull, os.O_WRONLY)
+    serve.Server(requests, nobody).serve()
     assert done == (["done"] if to_the_end else [])
 
 

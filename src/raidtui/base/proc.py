@@ -7,6 +7,7 @@ timeout would then block for good.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -109,7 +110,8 @@ class Child:
         """SIGTERM, then SIGKILL. The exit code, or None when even SIGKILL did not end it in time."""
         for number, grace_s in ((signal.SIGTERM, term_grace_s), (signal.SIGKILL, kill_grace_s)):
             if self.poll() is None:
-                self.signal(number)
+                with contextlib.suppress(PermissionError):  # sudo is root's: it ends when its pipe does
+                    self.signal(number)
             if (code := self.wait(grace_s)) is not None:
                 return code
         return None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 
-import msgspec
-
 from raidtui.base.text import clean
 from raidtui.cli.screen import console
 from raidtui.cli.session import connect
@@ -55,9 +53,9 @@ def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
 def _fetched(args: Namespace, run: str, engine: EngineClient) -> bytes:
     """Over a new connection only where there has to be one: nobody may be there any more to type its password."""
     try:
-        return bytes(engine.call("result", {"run": run}, msgspec.Raw))
+        return engine.result(run)
     except ProblemError as error:
         if error.problems[0].code != "engine-lost":
             raise
     with connect(args) as another:
-        return bytes(another.call("result", {"run": run}, msgspec.Raw))
+        return another.result(run)

@@ -6,8 +6,6 @@ import re
 from argparse import Namespace
 from pathlib import Path
 
-import msgspec
-
 from raidtui.base.files import is_there
 from raidtui.base.text import clean, named
 from raidtui.cli.session import connect
@@ -40,7 +38,7 @@ def given_data(args: Namespace, name: str) -> bytes:
     if (path := kept_file(args, name)) is not None:
         return read_bytes(table_file(str(path)))
     with connect(args) as engine:
-        return bytes(engine.call("result", {"run": name}, msgspec.Raw))
+        return engine.result(name)
 
 
 def check_baseline(comparison: Comparison, wanted: str) -> None:

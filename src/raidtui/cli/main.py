@@ -45,9 +45,9 @@ BROKEN_PIPE_EXIT = 141
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What a full disk behind standard output says. Of files that raidtui keeps, those that keep them say it."""
 
-_EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable or invalid file · 3 refused,
-nothing was touched · 4 build failed, disks restored · 5 measured, but a cell is invalid · 6 something is left behind:
-recover · 130 cancelled, disks restored"""
+_EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable or invalid file, server not
+reached or its answer unusable · 3 refused, nothing was touched · 4 build failed, disks restored · 5 measured, but a cell is
+invalid · 6 something is left behind: recover · 130 cancelled, disks restored"""
 
 
 Screens = Callable[[argparse.Namespace], int]

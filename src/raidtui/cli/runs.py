@@ -59,6 +59,8 @@ def show(found: RunList, out: Console) -> None:
             text(_outcome(info)),
         )
     out.print(listing)
+    if found.older:
+        out.print(f"… and {found.older} older ones, which left nothing")
     for info in found.runs:
         if info.state == "interrupted":
             how = "was ended by a restart of the server and left" if info.restarted else "left"

@@ -26,8 +26,10 @@ def json_text(value: Any, *, indent: int | None = None) -> str:
 
 
 def print_json(value: Any) -> None:
-    """A whole document on stdout."""
-    print(json_text(value, indent=2))
+    """A whole document on stdout, written as it is made: a plan of thousands of cells is long."""
+    for part in json.JSONEncoder(indent=2).iterencode(value):
+        sys.stdout.write(part.replace("\x7f", "\\u007f"))
+    print()
 
 
 def console(args: Namespace | None = None, file: IO[str] | None = None, width: int | None = None) -> Console:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from argparse import Namespace
 
+import msgspec
+
 from raidtui.base.text import clean
 from raidtui.cli.printers import Printer, printer_for
 from raidtui.cli.session import connect
@@ -12,9 +14,10 @@ from raidtui.cli.signals import Signals
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.follow import Back, Ended, Follower, Lost
 from raidtui.front.progress import RunView, advance
-from raidtui.model.event import Record
+from raidtui.model.event import CellDone, Record
 from raidtui.model.problem import Exit, Problem, ProblemError
 from raidtui.model.protocol import RunInfo
+from raidtui.model.result import Cell
 
 _TICK_S = 0.2
 _SIGNAL_EXIT = 128
@@ -27,23 +30,23 @@ def watch(args: Namespace, run: str, engine: EngineClient, signals: Signals, *, 
     by SIGINT. SIGTERM and SIGHUP always leave: whoever lost the terminal did not ask for the end of the run.
     Raises ProblemError when the connection is lost for good, and when the run's end cannot be known.
     """
-    follower = Follower(lambda: connect(args), run, first=engine)
+    follower = Follower(lambda: connect(args, quiet=True), run, first=engine)
     printer = printer_for(args)
     view, cancelled = RunView(run=run), False
     try:
         while True:
             item = follower.next(_TICK_S)
             if isinstance(item, Record):
-                view = advance(view, item)
+                view = advance(view, _counted(item))
                 printer.shown(view, item)
             elif isinstance(item, Ended):
                 return _ended(view, item), None
             elif isinstance(item, Lost):
                 if not signals.interrupts:
                     problem = item.error.problems[0]
-                    printer.say(f"{clean(problem.message, 2000)}; the run goes on, trying to come back to it")
+                    printer.say(f"{clean(problem.message, 2000)}; trying to come back to the run")
             elif isinstance(item, Back):
-                printer.say("connected again")
+                printer.say("connected again" + ("; the server restarted meanwhile" if item.restarted else ""))
             if signals.leave:
                 printer.say(goodbye(args, run))
                 return view, _SIGNAL_EXIT + signals.leave
@@ -59,7 +62,16 @@ def watch(args: Namespace, run: str, engine: EngineClient, signals: Signals, *, 
                 # 130 would promise that the disks are restored, which nobody has seen yet.
                 return view, int(Exit.LEFT_BEHIND)
     finally:
+        follower.close()
         printer.close()
+
+
+def _counted(record: Record) -> Record:
+    """The record as the view needs it: of cells that are done only their number and validity is told at the end."""
+    if not isinstance(event := record.event, CellDone):
+        return record
+    cell = Cell(event.cell.id, event.cell.layout, event.cell.workload, event.cell.round, event.cell.valid)
+    return msgspec.structs.replace(record, event=CellDone(cell))
 
 
 def goodbye(args: Namespace, run: str) -> str:
@@ -87,7 +99,7 @@ def _ended(view: RunView, ended: Ended) -> RunView:
 def _cancel(args: Namespace, run: str, printer: Printer) -> None:
     # A terminal sends SIGINT to the connection's process as well: what was connected may be dying right now.
     try:
-        with connect(args) as engine:
+        with connect(args, quiet=True) as engine:
             engine.call("cancel", {"run": run}, RunInfo)
     except ProblemError as error:
         printer.say(f"it could not be cancelled: {clean(error)}")

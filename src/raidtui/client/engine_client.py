@@ -1,53 +1,76 @@
-"""Speak the protocol with an engine."""
+"""Speak the protocol with an engine, without trusting it: whatever it says, memory is bounded and the error is clear."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
-from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+import time
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
 from raidtui import __version__
+from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.proc import PIPE, Child, ToolError, spawn
-from raidtui.base.text import clean, clean_lines
+from raidtui.base.text import clean
+from raidtui.client.inbox import Answer, Inboxes, Refusal
 from raidtui.client.places import Place
+from raidtui.client.reaching import last_words, not_reached
 from raidtui.model.convert import encode
-from raidtui.model.event import Record
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.event import LIVE, Record, RecoverFinished, RunFinished
+from raidtui.model.jsonio import MAX_RESULT_BYTES
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.protocol import (
     PROTOCOL,
     EventReply,
-    FailureReply,
-    FromEngine,
     Hello,
+    Pieces,
     Request,
     ResultReply,
 )
+from raidtui.model.wire import MAX_HELLO_BYTES, MAX_MESSAGE_BYTES, MAX_REQUEST_BYTES, UNREADABLE, excess
 
 T = TypeVar("T")
-_HELLO_TIMEOUT_S = 60.0
-_MAX_NOISE_LINES = 200
+Waiting = Callable[[float, str], None]
+"""Called about once a second while the engine does not answer: with the seconds so far, and what its command wrote. What it
+raises ends the waiting."""
+
+_HELLO_PATIENCE_S: Final = 900.0
+_LOOK_S: Final = 1.0
+_MOST_NOISE_BYTES: Final = 1 << 20
+"""Before the hello: a login may greet, but not without end."""
+_KEPT_NOISE_BYTES: Final = 8 << 10
+_MOST_STRAYS: Final = 1000
+_EXITS: Final = frozenset(Exit)
+_PROBLEMS: Final = msgspec.json.Decoder(Annotated[tuple[Problem, ...], msgspec.Meta(max_length=1000)])
 
 
 class EngineClient:
     """One engine process. Requests may be made from several threads; use it as a context manager."""
 
-    def __init__(self, place: Place) -> None:
-        """Start the engine. Raises ProblemError: `engine-start`, `engine-lost` or `engine-version`."""
+    def __init__(self, place: Place, waiting: Waiting | None = None) -> None:
+        """Start the engine and wait for its hello.
+
+        Raises ProblemError: `unreachable`, `engine-start`, `engine-answer` or `engine-version`.
+        """
         self.place = place
         try:
             self._child: Child = spawn(place.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=place.env)
         except ToolError as error:
-            raise fail("engine-start", str(error), place=place.name, exit=Exit.BUG) from None
-        self._lock = threading.Lock()
+            raise fail("engine-start", str(error), place=place.name, remedy="Is that command installed here?") from None
+        self.waiting = waiting
+        self._sending = threading.Lock()
+        self._inboxes = Inboxes()
+        self._changed = self._inboxes.changed
         self._next_id = 1
-        self._waiting: dict[int, SimpleQueue[FromEngine | None]] = {}
-        self._noise: list[bytes] = []
-        self._hello: SimpleQueue[Hello | None] = SimpleQueue()
-        threading.Thread(target=self._read_errors, daemon=True).start()
+        self._strays = 0
+        self._noise = bytearray()
+        self._greeting: Hello | None = None
+        self._over: ProblemError | None = None
+        """Why nothing more is read."""
+        self._errors = threading.Thread(target=self._read_errors, daemon=True)
+        self._errors.start()
         threading.Thread(target=self._read_replies, daemon=True).start()
         try:
             self.hello = self._greet()
@@ -63,68 +86,145 @@ class EngineClient:
 
     def close(self) -> None:
         """End the engine. Runs go on: they are not its children's lives."""
-        if self._child.stdin is not None:
-            # What was still to be sent to a dead engine fails once more here.
-            with self._lock, contextlib.suppress(OSError):
+        self._stop(self._lost())
+        # A request that an engine does not read blocks whoever sends it: until the engine's end.
+        if self._child.stdin is not None and self._sending.acquire(timeout=0.2):
+            with contextlib.suppress(OSError):
                 self._child.stdin.close()
+            self._sending.release()
         if self._child.wait(2.0) is None:
             self._child.end(term_grace_s=2.0)
 
     def call(self, method: str, params: Any = None, type_: type[T] | Any = Any) -> Any:
         """One request, one answer of type `type_`. Raises ProblemError with what the engine refused."""
-        for reply in self._exchange(method, params):
-            if isinstance(reply, ResultReply):
-                return msgspec.json.decode(reply.result, type=type_)
-        raise AssertionError("unreachable: an exchange ends with a result or raises")
+        with self._asked(method, params) as number:
+            answer = self._next(number, patient=True)
+            if isinstance(answer.reply, EventReply):
+                raise self._wrong(f"it answered {method} with a stream")
+            return self._decoded(answer, msgspec.json.Decoder(type_), method)
 
     def stream(self, method: str, params: Any = None, type_: type[T] | Any = Any) -> Iterator[Any]:
         """One request whose answer is a stream of events of type `type_`; ends when the engine says so."""
         decoder = msgspec.json.Decoder(type_)
-        for reply in self._exchange(method, params):
-            if isinstance(reply, EventReply):
-                yield decoder.decode(reply.event)
+        with self._asked(method, params) as number:
+            while isinstance((answer := self._next(number)).reply, EventReply):
+                yield self._decoded(answer, decoder, method)
 
-    def follow(self, run: str, after: int = 0) -> Iterator[Record]:
-        """The records of a run after number `after`, as they come, until it has ended."""
-        yield from self.stream("follow", {"run": run, "after": after}, Record)
+    def follow(self, run: str, after: int = 0) -> Iterator[tuple[Record, int]]:
+        """The records of a run after number `after`, as they come, until it has ended; each with its size in bytes."""
+        decoder = msgspec.json.Decoder(Record)
+        lasting = 0
+        with self._asked("follow", {"run": run, "after": after}) as number:
+            while isinstance((answer := self._next(number)).reply, EventReply):
+                record: Record = self._decoded(answer, decoder, "follow")
+                if record.seq <= after:
+                    raise self._wrong(f"record {record.seq} of the run came after record {after}")
+                if isinstance(record.event, (RunFinished, RecoverFinished)) and record.event.exit not in _EXITS:
+                    raise self._wrong(f"it says that the run ended with {record.event.exit}, which means nothing")
+                lasting += 0 if isinstance(record.event, LIVE) else answer.size
+                if lasting > MAX_RESULT_BYTES:
+                    raise self._wrong(f"the run's steps and cells have more than {MAX_RESULT_BYTES >> 20} MiB")
+                after = record.seq
+                yield record, answer.size
 
-    def _exchange(self, method: str, params: Any) -> Iterator[EventReply | ResultReply]:
-        queue: SimpleQueue[FromEngine | None] = SimpleQueue()
-        with self._lock:
+    def result(self, run: str) -> bytes:
+        """The result file of a run, whole: what the engine sends in pieces is put together here."""
+        pieces = bytearray()
+        decoder = msgspec.json.Decoder(bytes)
+        with self._asked("result", {"run": run}) as number:
+            while isinstance((answer := self._next(number)).reply, EventReply):
+                pieces += self._decoded(answer._replace(excess=""), decoder, "result")
+                if len(pieces) > MAX_RESULT_BYTES:
+                    raise self._wrong(f"the result has more than {MAX_RESULT_BYTES >> 20} MiB")
+            if not pieces:
+                assert isinstance(answer.reply, ResultReply)
+                return bytes(answer.reply.result)
+            said: Pieces = self._decoded(answer, msgspec.json.Decoder(Pieces), "result")
+            if said.size_bytes != len(pieces):
+                raise self._wrong(f"{len(pieces)} of {said.size_bytes} bytes of the result came")
+            return bytes(pieces)
+
+    # Asking.
+
+    @contextlib.contextmanager
+    def _asked(self, method: str, params: Any) -> Iterator[int]:
+        """Send a request; its number, for as long as answers to it are wanted."""
+        with self._changed:
             number = self._next_id
             self._next_id += 1
-            self._waiting[number] = queue
-            self._send(Request(number, method, msgspec.to_builtins({} if params is None else params)))
+        line = encode(Request(number, method, msgspec.to_builtins({} if params is None else params))) + b"\n"
+        if len(line) > MAX_REQUEST_BYTES:
+            raise fail("file", f"what is to be sent has {len(line)} bytes; an engine takes {MAX_REQUEST_BYTES >> 20} MiB",
+                       remedy="A scenario has at most 1 MiB; a result is no larger for it.")  # fmt: skip
+        self._inboxes.open(number)
         try:
-            while True:
-                reply = queue.get()
-                if reply is None:
-                    raise self._lost()
-                if isinstance(reply, FailureReply):
-                    raise ProblemError(*reply.problems)
-                assert isinstance(reply, (EventReply, ResultReply))
-                yield reply
-                if isinstance(reply, ResultReply):
-                    return
+            self._send(line)
+            yield number
         finally:
-            self._waiting.pop(number, None)
+            self._inboxes.close(number)
 
-    def _send(self, request: Request) -> None:
+    def _send(self, line: bytes) -> None:
         assert self._child.stdin is not None
         try:
-            self._child.stdin.write(encode(request) + b"\n")
-            self._child.stdin.flush()
+            with self._sending:
+                self._child.stdin.write(line)
+                self._child.stdin.flush()
         except (OSError, ValueError):
-            raise self._lost() from None
+            with self._changed:  # the reader learns why
+                self._changed.wait_for(lambda: self._over, 2.0)
+            raise ProblemError(*(self._over or self._lost()).problems) from None
+
+    def _next(self, number: int, *, patient: bool = False) -> Answer:
+        """The next answer. `patient`: it may take long, and whoever waits is told so."""
+        began = time.monotonic()
+        while (answer := self._inboxes.get(number, _LOOK_S)) is None:
+            if patient and self.waiting is not None:
+                self.waiting(time.monotonic() - began, last_words(bytes(self._noise)))
+        if isinstance(answer.reply, Refusal):
+            raise self._refused(answer, answer.reply)
+        return answer
+
+    def _refused(self, answer: Answer, reply: Refusal) -> ProblemError:
+        """A refusal must say why, and with an exit code that is one and not 0."""
+        problems = self._read(answer.excess, reply.problems, _PROBLEMS, "a refusal")
+        if not problems:
+            return self._wrong("it refused without saying why")
+        if any(problem.exit not in _EXITS or problem.exit == Exit.DONE for problem in problems):
+            return self._wrong(f"it refused with exit code {problems[0].exit}: {clean(problems[0].message)}")
+        return ProblemError(*problems)
+
+    def _decoded(self, answer: Answer, decoder: msgspec.json.Decoder[Any], method: str) -> Any:
+        reply = answer.reply
+        assert not isinstance(reply, Refusal)
+        raw = reply.event if isinstance(reply, EventReply) else reply.result
+        return self._read(answer.excess, raw, decoder, f"its answer to {method}")
+
+    def _read(self, more: str, raw: msgspec.Raw, decoder: msgspec.json.Decoder[Any], what: str) -> Any:
+        try:
+            if not more:
+                return decoder.decode(raw)
+        except UNREADABLE as error:
+            more = clean(error, 200)
+        raise self._wrong(f"{what} is refused: {more}")
+
+    # Greeting.
 
     def _greet(self) -> Hello:
-        try:
-            hello = self._hello.get(timeout=_HELLO_TIMEOUT_S)
-        except Empty:
-            raise fail("engine-start", f"no answer within {_HELLO_TIMEOUT_S:g} s{self._said()}", place=self.place.name,
-                       remedy="Is raidtui installed there?", exit=Exit.BUG) from None  # fmt: skip
-        if hello is None:
-            raise self._lost()
+        began = time.monotonic()
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._greeting or self._over, _LOOK_S)
+                hello, over = self._greeting, self._over
+            if hello is not None:
+                break
+            if over is not None:
+                raise over
+            waited_s = time.monotonic() - began
+            if waited_s > _HELLO_PATIENCE_S:
+                raise fail("engine-start", f"no answer within {_HELLO_PATIENCE_S:g} s{self._said()}", place=self.place.name,
+                           remedy="Does `raidtui --version` answer there?")  # fmt: skip
+            if self.waiting is not None:
+                self.waiting(waited_s, last_words(bytes(self._noise)))
         if hello.protocol != PROTOCOL:
             raise fail(
                 "engine-version",
@@ -132,48 +232,122 @@ class EngineClient:
                 f"{PROTOCOL}",
                 place=self.place.name,
                 remedy="Install the same version of raidtui on both sides.",
-                exit=Exit.BUG,
             )
         return hello
 
+    # Why nothing more comes.
+
+    def _wrong(self, what: str) -> ProblemError:
+        """The engine broke the protocol, or sent more than is taken."""
+        return fail(
+            "engine-answer",
+            f"the engine's answer cannot be used: {what}",
+            place=self.place.name,
+            remedy="Check that the raidtui there is the one you installed, and of this version. What it was asked to do "
+            "may have begun: `raidtui runs` lists the runs.",
+        )
+
     def _lost(self) -> ProblemError:
-        code = self._child.wait(1.0)
+        code = self._child.poll()
         ended = "" if code is None else f" (it ended with {code})"
         return fail(
             "engine-lost",
             f"the connection to the engine was lost{ended}{self._said()}",
             place=self.place.name,
-            remedy="Runs go on without it: `raidtui runs` lists them, `raidtui attach` comes back to one.",
-            exit=Exit.BUG,
+            remedy="Runs go on without it, unless the server itself went down: `raidtui runs` lists them, `raidtui attach` "
+            "comes back to one.",
         )
 
     def _said(self) -> str:
-        text = clean_lines(b"".join(self._noise)[-2000:]).strip()
+        text = last_words(bytes(self._noise))
         return f"; it said:\n{text}" if text else ""
+
+    def _stop(self, why: ProblemError) -> None:
+        with self._changed:
+            self._over = self._over or why
+            self._inboxes.end(self._over)
+
+    # Reading.
 
     def _read_errors(self) -> None:
         assert self._child.stderr is not None
-        for line in self._child.stderr:
-            if len(self._noise) < _MAX_NOISE_LINES:
-                self._noise.append(line)
+        with self._child.stderr as pipe, contextlib.suppress(OSError, ValueError):
+            while chunk := pipe.read1(1 << 16):  # type: ignore[attr-defined]
+                self._heard(chunk)
+
+    def _heard(self, words: bytes) -> None:
+        """Keep the end of what is not for us, for the message in case of need."""
+        with self._changed:
+            self._noise += words[-_KEPT_NOISE_BYTES:]
+            del self._noise[:-_KEPT_NOISE_BYTES]
 
     def _read_replies(self) -> None:
         assert self._child.stdout is not None
-        decoder = msgspec.json.Decoder(FromEngine)
-        greeted = False
-        for line in self._child.stdout:
+        with self._child.stdout as pipe:
+            try:
+                self._take_all(LineReader(pipe.fileno()))
+                # What stderr still holds says why.
+                code = self._child.wait(1.0)
+                self._errors.join(1.0)
+                early = self._greeting is None
+                why = not_reached(self.place, code, last_words(bytes(self._noise))) if early else self._lost()
+            except ProblemError as error:
+                why = error
+            except MemoryError:
+                why = self._wrong("there is no memory for it")
+            self._stop(why)
+        self._child.end(term_grace_s=2.0)
+
+    def _take_all(self, lines: LineReader) -> None:
+        """Deliver messages until the engine's end, or until this end was closed. Raises ProblemError (`engine-answer`)."""
+        decoder = msgspec.json.Decoder(Hello | EventReply | ResultReply | Refusal)
+        noise = 0
+        while self._over is None:
+            limit = MAX_MESSAGE_BYTES if self._greeting else MAX_HELLO_BYTES
+            try:
+                line = lines.next(limit)
+            except LineTooLong:
+                raise self._wrong(f"a line of it has more than {limit >> 10} KiB") from None
+            if line is None:
+                return
+            if self._greeting is None and not line.startswith(b"{"):
+                # A login banner or a shell's greeting before the engine speaks; after that there is no such thing.
+                noise += len(line) + 1
+                if noise > _MOST_NOISE_BYTES:
+                    raise self._wrong(f"{_MOST_NOISE_BYTES >> 20} MiB came before its hello")
+                self._heard(bytes(line) + b"\n")
+                continue
+            size = len(line)
             try:
                 message = decoder.decode(line)
-            except msgspec.DecodeError:
-                # A login banner or a shell's greeting before the engine speaks; after that there is no such thing.
-                if not greeted and len(self._noise) < _MAX_NOISE_LINES:
-                    self._noise.append(line)
-                continue
-            if isinstance(message, Hello):
-                greeted = True
-                self._hello.put(message)
-            elif (queue := self._waiting.get(message.id)) is not None:
-                queue.put(message)
-        self._hello.put(None)
-        for queue in list(self._waiting.values()):
-            queue.put(None)
+            except UNREADABLE as error:
+                raise self._wrong(f"{clean(error, 200)}, in the line {clean(bytes(line[:80]))}") from None
+            more = excess(line)
+            del line  # so that there are never two beside the one that is read
+            self._take(message, size, more)
+            del message
+
+    def _take(self, message: Hello | EventReply | ResultReply | Refusal, size: int, more: str) -> None:
+        if isinstance(message, Hello):
+            if self._greeting is not None:
+                raise self._wrong("it said hello a second time")
+            if more:
+                raise self._wrong(f"its hello is refused: {more}")
+            with self._changed:
+                self._greeting = message
+                self._changed.notify_all()
+            return
+        if self._greeting is None:
+            raise self._wrong("it spoke before its hello")
+        answer = Answer(message, size, more)
+        if isinstance(message, Refusal) and message.id == 0:
+            # It could not even read which request this is about.
+            raise self._refused(answer, message)
+        if self._inboxes.put(answer, self._wrong("it sends faster than is read, while other requests wait")):
+            return
+        with self._changed:
+            asked = 0 < message.id < self._next_id
+        # Answers to what was given up are late, not wrong.
+        self._strays += not asked
+        if self._strays > _MOST_STRAYS:
+            raise self._wrong(f"{_MOST_STRAYS} answers to requests that were never made")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from raidtui.base.proc import CLEAN_ENV, ToolError
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import fail
 
 
 class Place(NamedTuple):
@@ -36,7 +36,7 @@ def place(on: str) -> Place:
             ssh_argv = lab_address.engine_argv(name)
         except ToolError as error:
             # A lab that is up and does not answer: worth another try, as with any other server.
-            raise fail("engine-start", str(error), place=f"lab {name}", exit=Exit.BUG) from None
+            raise fail("engine-start", str(error), place=f"lab {name}") from None
         return Place(f"lab {name}", (*ssh_argv, "raidtui", "engine"), _ssh_env())
     if not re.fullmatch(r"[A-Za-z0-9_.@:%\[\]-]{1,200}", on) or on.startswith("-"):
         raise fail("place", f"{on[:80]!r} is not an ssh destination", remedy="Write user@host, or lab, or lab:NAME.")

@@ -241,8 +241,24 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "engine-lost": (
         "The engine is gone",
-        "The connection to the storage server broke. Runs go on without it.",
+        "The connection to the storage server broke. Runs go on without it, unless the server itself went down.",
         "`raidtui attach` comes back to the run.",
+    ),
+    "engine-answer": (
+        "The engine's answer cannot be used",
+        "What came from that place is no message of raidtui's protocol, larger than any is, or not what was asked "
+        "for. Nothing was concluded from it, and the connection was ended.",
+        "Install the same version there, and see that nothing else prints where the engine is started (.bashrc).",
+    ),
+    "engine-busy": (
+        "Too many requests at once",
+        "One connection has a bounded number of requests under way, so that no client exhausts the server.",
+        "Ask again when others are answered, or over another connection.",
+    ),
+    "unreachable": (
+        "The server cannot be reached",
+        "ssh did not get to a shell there: the message has its own words. Nothing was asked of the server.",
+        "`ssh HOST` must work from this account first.",
     ),
     "engine-version": (
         "Different versions",
@@ -304,7 +320,7 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
     "not-a-result": ("Not a result file", "The file is not a result that raidtui wrote.", "Name a *.result.json file."),
     "engine-start": (
         "The engine cannot be started",
-        "The command that starts raidtui on that place failed or said nothing.",
+        "The command that starts raidtui on that place failed or said nothing. Nothing was asked of it.",
         "Is raidtui installed there, and does `ssh HOST raidtui --version` work?",
     ),
     "place": (

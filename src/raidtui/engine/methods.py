@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,7 @@ from raidtui.model.protocol import (
     Checkup,
     DiskList,
     FollowRequest,
+    Pieces,
     PlanRequest,
     Recovered,
     RecoverRequest,
@@ -40,6 +41,9 @@ from raidtui.model.protocol import (
 )
 
 Stopped = Callable[[], bool]
+_WHOLE_BYTES: Final = 8 << 20
+_PIECE_BYTES: Final = 512 << 10
+_MOST_RUNS: Final = 1000
 
 PLAN_LOOK_S: Final = 3.0
 """How long each disk that a plan erases is searched for data, beyond the look of every scan."""
@@ -62,6 +66,8 @@ class Method(NamedTuple):
     do: Callable[[Any, Stopped], Any]
     to_the_end: bool = False
     """Whether it is finished however long it takes when nobody listens any more: zeroing a disk takes hours."""
+    lasts: bool = False
+    """Whether it may take longer than anybody waits for a place: it is refused at once where too many are under way."""
 
 
 def disks(_: Nothing, __: Stopped) -> DiskList:
@@ -98,6 +104,7 @@ def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
 def start(request: StartRequest, _: Stopped) -> Started:
     """Carry out a plan that was shown and consented to."""
     _need_root()
+    runs.check_token(request.token)
     made, found = _plan(request.plan, request.token)
     if made.digest != request.digest:
         raise fail(
@@ -127,11 +134,30 @@ def recover_runs(request: RecoverRequest, _: Stopped) -> Recovered:
 
 
 def list_runs(_: Nothing, __: Stopped) -> RunList:
-    return RunList("raidtui.runs/1", tuple(runs.info(folder) for folder in runs.all_folders()))
+    every = runs.all_folders()
+    older, latest = every[:-_MOST_RUNS], every[-_MOST_RUNS:]
+    # A folder is named after the moment that its run began; what is closed left nothing.
+    open_ = [info for info in map(runs.info, filter(runs.is_open, older)) if info.state in ("running", "interrupted")]
+    listed = (*open_, *map(runs.info, latest))
+    return RunList("raidtui.runs/1", listed, len(every) - len(listed))
 
 
-def result(request: RunRequest, _: Stopped) -> msgspec.Raw:
-    return msgspec.Raw(runs.result_bytes(runs.folder_of(request.run or runs.latest())))
+def result(request: RunRequest, _: Stopped) -> msgspec.Raw | Generator[bytes, None, Pieces]:
+    """The file itself, or what it is put together from where it is too long for one message."""
+    file = runs.open_result(runs.folder_of(request.run or runs.latest()))
+    if os.fstat(file.fileno()).st_size > _WHOLE_BYTES:
+        return _pieces(file)
+    with file:
+        return msgspec.Raw(file.read())
+
+
+def _pieces(file: BinaryIO) -> Generator[bytes, None, Pieces]:
+    size_bytes = 0
+    with file:
+        while piece := file.read(_PIECE_BYTES):
+            size_bytes += len(piece)
+            yield piece
+    return Pieces("raidtui.pieces/1", size_bytes)
 
 
 def doctor(_: Nothing, __: Stopped) -> Checkup:
@@ -140,14 +166,14 @@ def doctor(_: Nothing, __: Stopped) -> Checkup:
 
 METHODS: Final[dict[str, Method]] = {
     "disks": Method(Nothing, disks),
-    "watch-disks": Method(Nothing, watch_disks),
+    "watch-disks": Method(Nothing, watch_disks, lasts=True),
     "plan": Method(PlanRequest, plan),
     "describe": Method(Nothing, lambda _, __: describe()),
     "preview": Method(PreviewRequest, lambda request, _: preview(request, recent.recent())),
-    "start": Method(StartRequest, start),
-    "follow": Method(FollowRequest, follow_run),
+    "start": Method(StartRequest, start, lasts=True),
+    "follow": Method(FollowRequest, follow_run, lasts=True),
     "cancel": Method(RunRequest, cancel),
-    "recover": Method(RecoverRequest, recover_runs, to_the_end=True),
+    "recover": Method(RecoverRequest, recover_runs, to_the_end=True, lasts=True),
     "runs": Method(Nothing, list_runs),
     "result": Method(RunRequest, result),
     "doctor": Method(Nothing, doctor),

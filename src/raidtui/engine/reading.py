@@ -11,10 +11,10 @@ import msgspec
 from raidtui.load.catalog import engines
 from raidtui.load.engine import Engine
 from raidtui.model.convert import decode
-from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
+from raidtui.model.jsonio import MAX_SCENARIO_BYTES, read_json
 from raidtui.model.plan import Options, TargetKind
 from raidtui.model.problem import Problem, ProblemError, fail
-from raidtui.model.result import RESULT_SCHEMA, Result
+from raidtui.model.result import RESULT_SCHEMA, Result, without_cells
 from raidtui.model.scenario import Catalog, Load, Node, Role, RoleRef, Scenario, read_scenario
 from raidtui.model.statistics.ranking import FIRST_LOOK
 from raidtui.stack import gone
@@ -24,6 +24,8 @@ from raidtui.stack.layer import cautions, reduces, target_kind
 from raidtui.stack.tuning.plan import problems_of
 
 _BELOW: Final = "Put a layer there that makes a block device, such as md, lvm or a zpool with a volume."
+_MAX_DOCUMENT_BYTES: Final = 2 * MAX_SCENARIO_BYTES
+"""A result without its cells is a scenario, its disks and its server."""
 _MEET: Final = "Name it in the policy's `only`, or take it out."
 
 
@@ -70,7 +72,9 @@ def read_whole(given: Given) -> Scenario:
 def open_document(text: str) -> Given:
     """The scenario in a scenario or result file. Raises ProblemError where it is not JSON, too large, or no result."""
     data = text.encode("utf-8", "surrogatepass")
-    value = read_json(data, max_bytes=MAX_RESULT_BYTES)
+    if len(data) > MAX_SCENARIO_BYTES:
+        data = without_cells(data)
+    value = read_json(data, max_bytes=_MAX_DOCUMENT_BYTES)
     if isinstance(value, dict) and value.get("schema") == RESULT_SCHEMA:
         result = decode(Result, value)
         earlier = {role: tuple(p.id for p in prints) for role, prints in result.binding.items()}

@@ -9,7 +9,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 import msgspec
 
@@ -66,6 +66,19 @@ def create(plan: Plan) -> tuple[str, Path]:
     private_folder(folder / "work")
     write_atomic(folder / _PLAN_NAME, encode(plan))
     return run, folder
+
+
+def check_token(token: str) -> None:
+    """Refuse a token that no plan was shown with, or that a run has already. Raises ProblemError (`plan-changed`).
+
+    The run's folder is named after it, and so is everything that the run makes.
+    """
+    if not re.fullmatch("[0-9a-z]{8}", token):
+        raise fail("plan-changed", "the plan was not shown by this raidtui: its token is none", exit=Exit.REFUSED,
+                   remedy="Look at the plan again.")  # fmt: skip
+    if taken := next((folder.name for folder in all_folders() if folder.name.endswith(f"-{token}")), ""):
+        raise fail("plan-changed", f"this plan was started already, as run {taken}", exit=Exit.REFUSED,
+                   remedy=f"`raidtui attach {taken}` shows it; look at the plan again to start another run.")  # fmt: skip
 
 
 def plan_of(folder: Path) -> Plan:
@@ -305,6 +318,11 @@ def interrupted() -> Iterator[tuple[str, Story]]:
                 yield folder.name, story
 
 
+def is_open(folder: Path) -> bool:
+    """Whether the run is not known to have nothing left to undo: its journal says more."""
+    return not (folder / _CLOSED_NAME).exists()
+
+
 def close(folder: Path) -> None:
     """Note that a run has nothing left to undo, so that its journal need not be read to know it."""
     if state_of(folder, story_of(folder), owned=False) != "interrupted":
@@ -321,9 +339,9 @@ def discard(folder: Path) -> None:
     folder.rmdir()
 
 
-def result_bytes(folder: Path) -> Any:
-    """The result file as it stands, or ProblemError (`no-result`)."""
+def open_result(folder: Path) -> BinaryIO:
+    """The result file as it stands, or ProblemError (`no-result`). It is replaced, never written to."""
     try:
-        return (folder / "result.json").read_bytes()
+        return (folder / "result.json").open("rb")
     except FileNotFoundError:
         raise fail("no-result", f"run {folder.name} has no result yet", exit=Exit.USAGE) from None

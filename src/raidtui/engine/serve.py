@@ -1,34 +1,57 @@
-"""Serve the protocol on stdin and stdout: requests in, events and answers out, each request in a thread of its own."""
+"""Serve the protocol on stdin and stdout: requests in, events and answers out, each request in a thread of its own.
+
+Who asks is not trusted: a request is measured before anything is made of it, few are under way at once, and nothing is kept
+for a client that does not read.
+"""
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
 from raidtui import __version__
+from raidtui.base.lines import LineReader, LineTooLong
+from raidtui.base.text import clean
 from raidtui.engine import methods
 from raidtui.inventory import boot_id
 from raidtui.model.convert import decode, encode
-from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
-from raidtui.model.protocol import (
-    MAX_LINE_BYTES,
-    PROTOCOL,
-    EventReply,
-    FailureReply,
-    Hello,
-    Reply,
-    Request,
-    ResultReply,
-)
+from raidtui.model.problem import ProblemError, bug, fail
+from raidtui.model.protocol import PROTOCOL, EventReply, FailureReply, Hello, Reply, ResultReply
+from raidtui.model.wire import MAX_REQUEST_BYTES, UNREADABLE, excess
 
 _FINISH_S: Final = 120.0
+_MOST_LASTING: Final = 16
+"""Requests that may last (`Method.lasts`), at once: more are refused."""
+_MOST_SHORT: Final = 8
+"""Others at once: more wait, and are not read yet."""
+_LARGE_BYTES: Final = 64 << 10
+"""Requests above this are answered one at a time: what is made of them takes twenty times as much."""
+_PATIENCE_S: Final = 8.0
+_STUCK_S: Final = 600.0
+"""A client that reads nothing for so long is taken for gone."""
+_WRITE_BYTES: Final = 4096
+"""PIPE_BUF: a pipe that can be written to takes as much without blocking."""
+
+
+class _Asked(msgspec.Struct, tag="request", tag_field="type"):
+    """As `Request`, with the parameters unread."""
+
+    id: int
+    method: str
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_REQUESTS: Final = msgspec.json.Decoder(_Asked)
+_PARAMS: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 def serve() -> int:
@@ -36,69 +59,170 @@ def serve() -> int:
     os.umask(0o077)
     # A dying ssh session sends SIGHUP; a recovery that is under way is better finished.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    if sys.stdin is None or sys.stdout is None:
+        print("error: the engine speaks over stdin and stdout, and one of them is closed", file=sys.stderr)
+        return 2
     # Libraries print to descriptor 1 as they please; the protocol keeps a copy and gives them stderr.
-    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    out = os.dup(1)
     os.dup2(2, 1)
-    return Server(out).serve()
+    return Server(sys.stdin.fileno(), out).serve()
 
 
 class Server:
     """One connection."""
 
-    def __init__(self, out: Any) -> None:
+    def __init__(self, requests: int, out: int) -> None:
+        """Reads requests from one descriptor, writes to the other."""
         self._out = out
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        """Nothing more is asked: what is under way is still answered, streams end."""
+        self._gone = threading.Event()
+        """Nobody reads any more."""
+        self._lines = LineReader(requests, self._gone.is_set)
+        self._lasting = threading.Semaphore(_MOST_LASTING)
+        self._short = threading.Semaphore(_MOST_SHORT)
+        self._large = threading.Semaphore(1)
+        self._numbers: set[int] = set()
 
     def serve(self) -> int:
         self._send(Hello(PROTOCOL, __version__, socket.gethostname(), os.geteuid() == 0, boot_id()))
-        decoder = msgspec.json.Decoder(Request)
         busy: list[tuple[threading.Thread, float | None]] = []
-        while line := sys.stdin.buffer.readline(MAX_LINE_BYTES):
+        while not self._gone.is_set():
             try:
-                request = decoder.decode(line)
-            except msgspec.DecodeError as error:
-                self._send(FailureReply(0, (Problem("protocol", f"not a request: {error}", exit=int(Exit.BUG)),)))
+                line = self._lines.next(MAX_REQUEST_BYTES)
+            except LineTooLong:
+                self._refuse(0, _no_request(f"it has more than {MAX_REQUEST_BYTES >> 20} MiB"))
+                self._lines.skip()
                 continue
-            thread = threading.Thread(target=self._answer, args=(request,), daemon=True)
-            thread.start()
-            method = methods.METHODS.get(request.method)
-            patience_s = None if method is not None and method.to_the_end else _FINISH_S
-            busy = [(other, for_s) for other, for_s in busy if other.is_alive()] + [(thread, patience_s)]
+            if line is None:
+                break
+            begun = self._begin(line)
+            del line
+            busy = [(other, for_s) for other, for_s in busy if other.is_alive()] + ([] if begun is None else [begun])
         self._closed.set()
         for thread, patience_s in busy:
             # What changes the machine is finished; what only streams sees `_closed`.
             thread.join(patience_s)
         return 0
 
-    def _answer(self, request: Request) -> None:
+    def _begin(self, line: bytearray) -> tuple[threading.Thread, float | None] | None:
+        """Begin to answer a request, once there is room for it: the thread, and how long its end is waited for."""
+        number = 0
         try:
-            call = methods.METHODS.get(request.method)
-            if call is None:
-                raise fail("protocol", f"this engine has no method {request.method[:40]!r}", exit=Exit.BUG)
-            params = decode(call.params, request.params, request.method)
-            answer = call.do(params, self._closed.is_set)
-            if isinstance(answer, Iterator):
-                for event in answer:
-                    self._send(EventReply(request.id, msgspec.Raw(encode(event))))
-                answer = None
-            self._send(ResultReply(request.id, msgspec.Raw(encode(answer))))
+            asked = _read(line)
+            if asked.id in self._numbers:
+                raise fail("protocol", f"request {asked.id} is being answered: another one needs another number")
+            number = asked.id
+            if (method := methods.METHODS.get(asked.method)) is None:
+                raise fail("protocol", f"this engine has no method {asked.method[:40]!r}")
+            taken = self._take_room(method, len(line))
         except ProblemError as error:
-            self._send(FailureReply(request.id, error.problems))
-        except BrokenPipeError:
-            self._closed.set()
+            self._refuse(number, error)
+            return None
+        self._numbers.add(number)
+        thread = threading.Thread(target=self._answer, args=(asked, method, taken), daemon=True)
+        thread.start()
+        return thread, None if method.to_the_end else _FINISH_S
+
+    def _take_room(self, method: methods.Method, size: int) -> list[threading.Semaphore]:
+        """Wait for room for one more request, and take it. Raises ProblemError (`engine-busy`)."""
+        wanted = [(self._lasting, 0.0)] if method.lasts else [(self._short, _PATIENCE_S)]
+        wanted += [(self._large, _PATIENCE_S)] if size > _LARGE_BYTES else []
+        taken: list[threading.Semaphore] = []
+        for room, patience_s in wanted:
+            if not room.acquire(timeout=patience_s):
+                _give_back(taken)
+                raise fail("engine-busy", "the engine answers as many requests of this connection as it takes at once",
+                           remedy="Ask again later, or over another connection.")  # fmt: skip
+            taken.append(room)
+        return taken
+
+    def _answer(self, asked: _Asked, method: methods.Method, taken: list[threading.Semaphore]) -> None:
+        number, name = asked.id, asked.method
+        try:
+            params = _params(asked, method)
+            del asked
+            answer = method.do(params, self._closed.is_set)
+            del params
+            if isinstance(answer, Iterator):
+                answer = self._stream(number, answer)
+            self._finish(number, ResultReply(number, msgspec.Raw(encode(answer))))
+        except ProblemError as error:
+            self._refuse(number, error)
         except Exception as error:  # the boundary: the other side gets it in words, with where it happened
-            self._send(FailureReply(request.id, (bug(error, request.method),)))
+            self._refuse(number, ProblemError(bug(error, name)))
+        finally:
+            self._numbers.discard(number)
+            _give_back(taken)
+
+    def _stream(self, number: int, events: Iterator[Any]) -> Any:
+        """Send events as they come; what the generator returns at its end."""
+        while not self._gone.is_set():
+            try:
+                event = next(events)
+            except StopIteration as end:
+                return end.value
+            self._send(EventReply(number, msgspec.Raw(encode(event))))
+        return None
+
+    def _refuse(self, number: int, error: ProblemError) -> None:
+        self._finish(number, FailureReply(number, error.problems))
+
+    def _finish(self, number: int, reply: Reply) -> None:
+        """Send the last that there is to a request; its number may be used again."""
+        self._numbers.discard(number)
+        self._send(reply)
 
     def _send(self, message: Hello | Reply) -> None:
-        if self._closed.is_set() and not isinstance(message, Hello):
-            return
-        line = encode(message) + b"\n"
-        try:
-            with self._lock:
-                while line:
-                    line = line[self._out.write(line) :]
-        except BrokenPipeError:
-            self._closed.set()
+        line = memoryview(encode(message) + b"\n")
+        with self._lock:
+            while line and not self._gone.is_set():
+                try:
+                    if not self._can_write():
+                        raise BrokenPipeError
+                    line = line[os.write(self._out, line[:_WRITE_BYTES]) :]
+                except OSError:
+                    self._gone.set()
+                    self._closed.set()
+
+    def _can_write(self) -> bool:
+        """Wait until the client reads on; False when it does not."""
+        poll = select.poll()
+        poll.register(self._out, select.POLLOUT)
+        until = time.monotonic() + _STUCK_S
+        while not poll.poll(1000):
+            if time.monotonic() > until:
+                return False
+        return True
 
 
+def _read(line: bytearray) -> _Asked:
+    """Raises ProblemError (`protocol`)."""
+    if more := excess(line, texts=False):
+        raise _no_request(more)
+    try:
+        asked = _REQUESTS.decode(line)
+    except UNREADABLE as error:
+        raise _no_request(clean(error, 200)) from None
+    if not 0 < asked.id < 1 << 53:
+        raise _no_request("its id is no number from 1 to 2⁵³")
+    return asked
+
+
+def _params(asked: _Asked, method: methods.Method) -> Any:
+    """Raises ProblemError (`protocol`, `schema`)."""
+    try:
+        params = _PARAMS.decode(asked.params)
+    except UNREADABLE as error:
+        raise _no_request(clean(error, 200)) from None
+    return decode(method.params, params, asked.method)
+
+
+def _no_request(why: str) -> ProblemError:
+    return fail("protocol", f"not a request: {why}")
+
+
+def _give_back(taken: list[threading.Semaphore]) -> None:
+    for room in taken:
+        room.release()

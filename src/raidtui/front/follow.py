@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from raidtui.client.engine_client import EngineClient
 from raidtui.model.event import Record
-from raidtui.model.problem import ProblemError, bug
+from raidtui.model.problem import ProblemError, bug, fail
 
 PATIENCE_S = 60.0
 """How long a broken connection is tried again before it is given up."""
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 8.0
-_WORTH_A_RETRY = frozenset({"engine-lost", "engine-start"})
+_WORTH_A_RETRY = frozenset({"engine-lost", "engine-start", "unreachable"})
+_MOST_BYTES = 4 << 20
+"""Of records that were read and not asked for yet. One record may be larger, alone."""
 
 
 class Lost(NamedTuple):
@@ -28,6 +31,9 @@ class Lost(NamedTuple):
 
 class Back(NamedTuple):
     """It is back."""
+
+    restarted: bool = False
+    """The server was started anew in between: its runs were interrupted."""
 
 
 class Ended(NamedTuple):
@@ -56,24 +62,46 @@ class Follower:
         self._first = first
         self._patience_s = patience_s
         self._after = 0
-        self._items: SimpleQueue[Item] = SimpleQueue()
+        self._boot_id = ""
+        self._items: deque[tuple[Item, int]] = deque()
+        self._size = 0
+        self._changed = threading.Condition()
+        self._closed = False
         threading.Thread(target=self._follow, daemon=True).start()
 
     def next(self, timeout_s: float) -> Item | None:
         """The next thing that happened, or None when nothing did in time."""
-        try:
-            return self._items.get(timeout=timeout_s)
-        except Empty:
-            return None
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._items, timeout_s):
+                return None
+            item, size = self._items.popleft()
+            self._size -= size
+            self._changed.notify_all()
+            return item
+
+    def close(self) -> None:
+        """Nobody asks any more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _put(self, item: Item, size: int = 0) -> None:
+        """Hand on, once there is room: the engine is read no faster than that."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or not self._size or self._size + size <= _MOST_BYTES)
+            if self._closed:
+                raise fail("closed", "nobody follows the run any more")
+            self._items.append((item, size))
+            self._size += size
+            self._changed.notify_all()
 
     def _follow(self) -> None:
         try:
-            self._items.put(Ended(self._until_ended()))
+            ended = Ended(self._until_ended())
         except Exception as error:  # a thread's boundary: what went wrong is raised where it is shown
-            if isinstance(error, ProblemError):
-                self._items.put(Ended(error))
-                return
-            self._items.put(Ended(ProblemError(bug(error, self._run))))
+            ended = Ended(error if isinstance(error, ProblemError) else ProblemError(bug(error, self._run)))
+        with contextlib.suppress(ProblemError):  # closed
+            self._put(ended)
 
     def _until_ended(self) -> ProblemError | None:
         pause_s, lost_at = _FIRST_PAUSE_S, 0.0
@@ -87,7 +115,7 @@ class Follower:
                 now = time.monotonic()
                 if not lost_at or self._after > before:
                     pause_s, lost_at = _FIRST_PAUSE_S, now
-                    self._items.put(Lost(error))
+                    self._put(Lost(error))
                 if now - lost_at > self._patience_s:
                     return error
                 time.sleep(pause_s)
@@ -100,11 +128,12 @@ class Follower:
         given, self._first = self._first, None
         engine = given or self._connect()
         try:
+            before, self._boot_id = self._boot_id, engine.hello.boot_id
             if announce:
-                self._items.put(Back())
-            for record in engine.follow(self._run, self._after):
+                self._put(Back(restarted=before not in ("", self._boot_id)))
+            for record, size in engine.follow(self._run, self._after):
                 self._after = record.seq
-                self._items.put(record)
+                self._put(record, size)
         finally:
             if given is None:
                 engine.close()

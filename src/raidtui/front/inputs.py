@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from raidtui.base.files import is_there
-from raidtui.model.jsonio import MAX_RESULT_BYTES
+from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES
 from raidtui.model.problem import ProblemError, fail
+from raidtui.model.result import without_cells
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._+-]{0,62}")
 
@@ -35,6 +36,8 @@ def document(name: str) -> str:
     if name != "-" and not is_there(name) and _NAME.fullmatch(name):
         path = _shipped_path(name)
     data = read_bytes(str(path))
+    if len(data) > MAX_SCENARIO_BYTES:
+        data = without_cells(data)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -11,7 +11,6 @@ from raidtui.model.event import (
     CancelAsked,
     CellDone,
     CellStarted,
-    Noted,
     Record,
     RecoverFinished,
     RunFinished,
@@ -25,7 +24,6 @@ from raidtui.model.event import (
 )
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Problem
 from raidtui.model.result import Cell
 
 _PACE_FROM_S = 10.0
@@ -56,8 +54,6 @@ class RunView(msgspec.Struct, frozen=True):
     cells: tuple[Cell, ...] = ()
     skipped: frozenset[str] = frozenset()
     """Ids of cells that turned out not to be needed."""
-    failures: tuple[Problem, ...] = ()
-    notes: tuple[Noted, ...] = ()
     cancel_asked: bool = False
     finished: RunFinished | None = None
     recovered: RecoverFinished | None = None
@@ -98,10 +94,8 @@ def _after(view: RunView, record: Record) -> RunView:
             )  # fmt: skip
         case StepProgressed(text=text, fraction=fraction):
             return replace(view, step_text=text, step_fraction=fraction)
-        case StepDone():
+        case StepDone() | StepFailed():
             return replace(view, step_done=True, sample=None)
-        case StepFailed(problem=problem):
-            return replace(view, step_done=True, sample=None, failures=(*view.failures, problem))
         case CellStarted() as cell:
             return replace(view, cell=cell)
         case WorkloadSampled(sample=sample, prefill=prefill):
@@ -110,9 +104,8 @@ def _after(view: RunView, record: Record) -> RunView:
             return replace(view, cells=(*view.cells, cell), cell=None, sample=None)
         case Skipped(cells=cells, block=block):
             before_s = _without(view, frozenset(cells), block)
-            return replace(view, skipped=view.skipped | set(cells), before_s=before_s, cell=None, sample=None)
-        case Noted() as note:
-            return replace(view, notes=(*view.notes, note))
+            planned = {cell.id for cell in view.plan.cells} if view.plan else set()
+            return replace(view, skipped=view.skipped | (planned & set(cells)), before_s=before_s, cell=None, sample=None)
         case CancelAsked():
             return replace(view, cancel_asked=True)
         case RunFinished() as finished:

@@ -24,7 +24,7 @@ def start(
     try:
         started: Started = engine.call("start", StartRequest(request, plan.digest, plan.token, erase), Started)
     except ProblemError as error:
-        if error.problems[0].code != "engine-lost":
+        if error.problems[0].code not in ("engine-lost", "engine-answer"):
             raise
         if (run := _begun(connect, plan.token)) is None:
             raise

@@ -1,12 +1,13 @@
 """What client and engine say to each other: one JSON message a line, over stdin and stdout of any argv.
 
 The engine speaks first (`Hello`). Each request gets any number of `Event` replies and then one `Result` or one `Failure`,
-all with the request's id; replies to several requests may be mixed.
+all with the request's id; replies to several requests may be mixed. `model/wire.py` says how long a message may be; the
+engine sends a result file that is longer as events (base64 of its pieces), and `Pieces` at the end.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -16,8 +17,6 @@ from raidtui.model.problem import Problem
 
 PROTOCOL: Final = 1
 """Raised by one with every change that an older other side would misunderstand."""
-
-MAX_LINE_BYTES: Final = 300 << 20
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="type"):
@@ -54,9 +53,6 @@ class FailureReply(Reply, frozen=True, tag="failure"):
     problems: tuple[Problem, ...]
 
 
-FromEngine = Hello | EventReply | ResultReply | FailureReply
-
-
 class DiskList(msgspec.Struct, frozen=True):
     """Answer to `disks`, and the event of `watch-disks`."""
 
@@ -64,7 +60,7 @@ class DiskList(msgspec.Struct, frozen=True):
     """`raidtui.disks/1`"""
     host: str
     boot_id: str
-    disks: tuple[Disk, ...]
+    disks: Annotated[tuple[Disk, ...], msgspec.Meta(max_length=10_000)]
 
 
 class PlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -132,16 +128,19 @@ class RunInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     """True of an interrupted run that was still at work when the server went down: it was started in another boot."""
 
 
-class RunList(msgspec.Struct, frozen=True):
+class RunList(msgspec.Struct, frozen=True, omit_defaults=True):
     schema: str
     """`raidtui.runs/1`"""
-    runs: tuple[RunInfo, ...]
+    runs: Annotated[tuple[RunInfo, ...], msgspec.Meta(max_length=10_000)]
+    """The latest, and older ones that go on or left something."""
+    older: int = 0
+    """How many are not listed."""
 
 
 class Recovered(msgspec.Struct, frozen=True):
     """Answer to `recover`: per run what was done; empty when there was nothing to recover."""
 
-    runs: tuple[RecoveredRun, ...]
+    runs: Annotated[tuple[RecoveredRun, ...], msgspec.Meta(max_length=10_000)]
 
 
 class RecoveredRun(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -162,6 +161,14 @@ class RecoveredDisk(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str = ""
 
 
+class Pieces(msgspec.Struct, frozen=True):
+    """Answer to `result` after the events that hold the file's pieces, in order."""
+
+    schema: str
+    """`raidtui.pieces/1`: no result, so that a reader of results that passes the events over refuses it."""
+    size_bytes: int
+
+
 class Check(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of `doctor`."""
 
@@ -178,4 +185,4 @@ class Checkup(msgspec.Struct, frozen=True):
     schema: str
     """`raidtui.doctor/1`"""
     host: str
-    checks: tuple[Check, ...]
+    checks: Annotated[tuple[Check, ...], msgspec.Meta(max_length=1000)]

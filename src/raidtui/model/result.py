@@ -261,3 +261,21 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     problems: tuple[Problem, ...] = ()
     ranking: tuple[Ranked, ...] = ()
     """By workload, where a ranking was asked for."""
+
+
+_Parts = msgspec.defstruct(
+    "_Parts", [(field.name, msgspec.Raw) for field in msgspec.structs.fields(Result) if field.required]
+)
+
+
+def without_cells(data: bytes) -> bytes:
+    """A result file without what was measured: all that a plan is made from. Anything else is returned as it is.
+
+    Nothing of what is left out is read, so that a large file costs no more memory than it has bytes.
+    """
+    try:
+        parts = msgspec.json.decode(data, type=_Parts)
+        is_result = msgspec.json.decode(getattr(parts, "schema"), type=str) == RESULT_SCHEMA  # noqa: B009
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return data
+    return msgspec.json.encode(parts) if is_result else data

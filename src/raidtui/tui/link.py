@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.problem import Problem, ProblemError, bug, fail
 
 if TYPE_CHECKING:
     from raidtui.client.engine_client import EngineClient
@@ -27,6 +27,14 @@ class LinkState(NamedTuple):
     """Why there is none."""
     retry_at: float | None = None
     """When it is tried again, by the monotonic clock."""
+    waited_s: float = 0.0
+    """How long an engine that was started has not spoken yet."""
+    said: str = ""
+    """What its command (ssh, sudo) wrote meanwhile."""
+    known: bool = False
+    """An engine has answered before: runs that were going on then may go on now."""
+    restarted: bool = False
+    """The server was started anew since then: what ran there was interrupted."""
 
     @property
     def up(self) -> bool:
@@ -50,6 +58,8 @@ class Link:
         self._on_disks = on_disks
         self._first = first
         self._client: EngineClient | None = None
+        self._state = LinkState()
+        self._boot_id = ""
         self._closing = threading.Event()
         self._hurry = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="link", daemon=True)
@@ -68,6 +78,16 @@ class Link:
         """Try again now, not when the pause is over; with a connection that somebody has opened in the meantime."""
         self._first = opened
         self._hurry.set()
+        if self._state.up and self._state.restarted:
+            self._say(self._state._replace(restarted=False))
+
+    def waited(self, waited_s: float, said: str) -> None:
+        """The engine that is being connected to does not speak yet. Raises ProblemError when it is not to be waited for."""
+        if threading.current_thread() is not self._thread:
+            return
+        if self._hurry.is_set():
+            raise fail("engine-start", "the waiting was given up", remedy="It is tried again.")
+        self._say(self._state._replace(waited_s=waited_s, said=said))
 
     def connect(self) -> EngineClient:
         """A connection of one's own, for a stream that is to outlive this one. Raises ProblemError. Blocks."""
@@ -80,6 +100,13 @@ class Link:
             raise fail("engine-lost", "there is no connection to the engine", remedy="It is being tried again.")
         return await asyncio.to_thread(client.call, method, params, type_)
 
+    async def result(self, run: str) -> bytes:
+        """The result file of a run. Raises ProblemError."""
+        client = self._client
+        if client is None:
+            raise fail("engine-lost", "there is no connection to the engine", remedy="It is being tried again.")
+        return await asyncio.to_thread(client.result, run)
+
     def _keep(self) -> None:
         pause_s = _FIRST_PAUSE_S
         while not self._closing.is_set():
@@ -90,12 +117,15 @@ class Link:
                 problem = Problem("engine-lost", "the engine ended the connection")
             except ProblemError as error:
                 problem = error.problems[0]
+            except Exception as error:  # the thread's boundary: without it nothing would be tried again
+                problem = bug(error)
             self._client = None
             if self._closing.is_set():
                 return
             # A connection that held for a while was a good one: the next attempt may be at once.
             pause_s = _FIRST_PAUSE_S if time.monotonic() - began > _LONGEST_PAUSE_S else pause_s
-            self._on_change(LinkState(problem=problem, retry_at=time.monotonic() + pause_s))
+            self._say(LinkState(problem=problem, retry_at=time.monotonic() + pause_s, known=bool(self._boot_id),
+                                restarted=self._state.restarted))  # fmt: skip
             self._hurry.wait(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
 
@@ -107,8 +137,14 @@ class Link:
         client = given or self._connect()
         try:
             self._client = client
-            self._on_change(LinkState(hello=client.hello))
+            before, self._boot_id = self._boot_id, client.hello.boot_id
+            restarted = self._state.restarted or before not in ("", self._boot_id)
+            self._say(LinkState(hello=client.hello, known=True, restarted=restarted))
             for found in client.stream("watch-disks", None, DiskList):
                 self._on_disks(found)
         finally:
             client.close()
+
+    def _say(self, state: LinkState) -> None:
+        self._state = state
+        self._on_change(state)

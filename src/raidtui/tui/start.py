@@ -6,13 +6,15 @@ import gc
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raidtui.client.places import Place, place
+from raidtui.front.waiting import WaitingTalk
 from raidtui.model.problem import Exit, fail
 
 if TYPE_CHECKING:
-    from raidtui.client.engine_client import EngineClient
+    from raidtui.client.engine_client import EngineClient, Waiting
     from raidtui.tui.app import RaidtuiApp
 
 
@@ -23,7 +25,7 @@ def start(args: Namespace) -> int:
         raise fail("no-terminal", "the screens need a terminal on stdin, stdout and stderr",
                    remedy="`raidtui --help` lists the commands that need none.", exit=Exit.USAGE)  # fmt: skip
     where = place(args.on)
-    ask = (lambda: _client(where)) if _may_ask(where) else None
+    ask = partial(_asked, where) if _may_ask(where) else None
     first = ask() if ask is not None else None
     later = _silent(where)
     # Hardly anything that is made until the first frame is garbage; the application looks for it from then on.
@@ -31,16 +33,26 @@ def start(args: Namespace) -> int:
 
     from raidtui.tui.app import RaidtuiApp
 
-    app = RaidtuiApp(lambda: _client(later), place=where.name, on=args.on, first=first, ask=ask, begin=_opened(args))
+    def connect() -> EngineClient:
+        return _client(later, app.link.waited)
+
+    app = RaidtuiApp(connect, place=where.name, on=args.on, first=first, ask=ask, begin=_opened(args))
     code = app.run()
     return int(code or app.return_code or 0)
 
 
-def _client(where: Place) -> EngineClient:
+def _client(where: Place, waiting: Waiting) -> EngineClient:
     # Only here, in a thread of the link as a rule: the first frame does without it.
     from raidtui.client.engine_client import EngineClient
 
-    return EngineClient(where)
+    return EngineClient(where, waiting)
+
+
+def _asked(where: Place) -> EngineClient:
+    """A connection that may ask for a password, and that talks while it is opened: on a plain terminal."""
+    client = _client(where, WaitingTalk(where.name))
+    client.waiting = None  # from here on the terminal belongs to the screens
+    return client
 
 
 def _opened(args: Namespace) -> Callable[[RaidtuiApp], None]:

@@ -64,7 +64,7 @@ def standing(disks: DiskList | None) -> frozenset[tuple[str, int | None, bool]]:
 
 def way_out(problem: Problem) -> Way:
     """The screen where this is put right."""
-    if problem.code == "engine-lost":
+    if problem.code in ("engine-lost", "engine-answer", "engine-start", "unreachable"):
         return AGAIN
     if problem.code == "not-free.held":
         return RUN

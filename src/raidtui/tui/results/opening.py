@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from raidtui.front.inputs import read_bytes
 from raidtui.model.result import Result
@@ -19,8 +17,8 @@ _KEPT: Final = 12
 class Opener:
     """Reads results on demand."""
 
-    def __init__(self, fetch: Callable[[str, Any], Awaitable[Any]]) -> None:
-        """`fetch` asks the server for a run's result, as the type that it is given."""
+    def __init__(self, fetch: Callable[[str], Awaitable[bytes]]) -> None:
+        """`fetch` asks the server for a run's result."""
         self._fetch = fetch
         self._kept: dict[Entry, Result] = {}
 
@@ -30,8 +28,8 @@ class Opener:
             if entry.path is not None:
                 known = await asyncio.to_thread(_of_file, str(entry.path))
             else:
-                raw = await self._fetch(entry.run, msgspec.Raw)
-                known = await asyncio.to_thread(read_result, bytes(raw), entry.run)
+                raw = await self._fetch(entry.run)
+                known = await asyncio.to_thread(read_result, raw, entry.run)
         self._kept[entry] = known
         while len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]

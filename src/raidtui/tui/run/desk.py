@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import msgspec
 from textual.signal import Signal
 
 from raidtui.base.text import clean, plural
@@ -216,7 +215,7 @@ class RunDesk:
 
         async def ask() -> None:
             view = self.story.view
-            raw = self._file or bytes(await self._app.link.call("result", {"run": self.run}, msgspec.Raw))
+            raw = self._file or await self._app.link.result(self.run)
             scenario = str(view.plan.scenario.get("name", "")) if view.plan else ""
             path = await asyncio.to_thread(save, raw, scenario, view.run, None)
             self.saved = str(path)

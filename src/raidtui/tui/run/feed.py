@@ -50,6 +50,7 @@ class RunFeed:
         self._say = say
         self._closed = threading.Event()
         self._client: EngineClient | None = None
+        self._follower: Follower | None = None
         self._thread = threading.Thread(target=self._read, name=f"run {run}", daemon=True)
 
     def start(self) -> None:
@@ -58,6 +59,8 @@ class RunFeed:
     def close(self) -> None:
         """No more messages. The run goes on."""
         self._closed.set()
+        if self._follower is not None:
+            self._follower.close()
         if (client := self._client) is not None:
             # Closing waits for the engine's end, which is nothing the screen has to wait for.
             threading.Thread(target=client.close, daemon=True).start()
@@ -73,7 +76,7 @@ class RunFeed:
         return client
 
     def _read(self) -> None:
-        follower = Follower(self._open, self.run, patience_s=math.inf)
+        follower = self._follower = Follower(self._open, self.run, patience_s=math.inf)
         state = FeedState()
         while not self._closed.is_set() and state.word != "ended":
             records: list[Record] = []

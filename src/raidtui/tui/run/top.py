@@ -65,7 +65,7 @@ def _numbers(desk: RunDesk, moment: Moment) -> Text:
     if moment.past:
         line.append(f"at {clock(moment.at_s)} of {clock(desk.story.end_s)} (esc: newest)  ", "warn")
     elif desk.feed_state.word == "lost":
-        line.append("connection lost, the run goes on, it is being tried again  ", "warn")
+        line.append("connection lost, it is being tried again  ", "warn")
     if moment.view.sample is not None:
         line.append("filling: " if moment.view.prefill else "", "accent").append(sample_line(moment.view.sample))
     elif desk.saved and moment.view.finished is not None:

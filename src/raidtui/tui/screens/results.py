@@ -75,7 +75,7 @@ class ResultsScreen(ModeScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._opener = Opener(lambda run, type_: self.raidtui.link.call("result", {"run": run}, type_))
+        self._opener = Opener(lambda run: self.raidtui.link.result(run))
         self._opened: Entry | None = None
         self._waiting: Timer | None = None
 

@@ -1,4 +1,4 @@
-"""A line that is there only while the engine is lost: why, and when it is tried again."""
+"""Lines that are there only while the engine is lost, slow, or of a server that restarted: why, and what to do."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from raidtui.base.text import clean_lines
+from raidtui.front.waiting import waiting_words
 from raidtui.tui.link import LinkState
 
 if TYPE_CHECKING:
     from raidtui.tui.app import RaidtuiApp
+
+
+_SLOW_S = 5.0
 
 
 class Banner(Static):
@@ -40,17 +44,35 @@ class Banner(Static):
 
     def _shown(self, state: LinkState) -> None:
         self._state = state
-        lost = state.problem is not None
-        self.set_class(lost, "-lost")
+        words = banner_words(state, cast("RaidtuiApp", self.app).place, time.monotonic())
+        self.set_class(bool(words), "-lost")
         if self._ticking is not None:
-            (self._ticking.resume if lost else self._ticking.pause)()
+            (self._ticking.resume if state.problem is not None else self._ticking.pause)()
         self._draw()
 
     def _draw(self) -> None:
-        problem = self._state.problem
-        if problem is None:
-            return
-        left_s = max(0.0, (self._state.retry_at or 0.0) - time.monotonic())
-        when = f"trying again in {left_s:.0f} s" if left_s >= 1 else "trying again …"
-        said = " ".join(clean_lines(problem.message, 2000).split())
-        self.update(Text(f"! {said}\n  {when} (ctrl+r: now) · nothing is lost, runs go on", overflow="ellipsis"))
+        if words := banner_words(self._state, cast("RaidtuiApp", self.app).place, time.monotonic()):
+            self.update(Text(words, overflow="ellipsis"))
+
+
+def banner_words(state: LinkState, place: str, now_s: float) -> str:
+    """Two lines about the connection at the moment `now_s` of the monotonic clock; empty while all is well. Pure."""
+    if state.up:
+        if not state.restarted:
+            return ""
+        return ("! the server restarted meanwhile: runs that were going on were interrupted\n"
+                "  `raidtui recover` undoes what they left (screen Run, r) · ctrl+r hides this")  # fmt: skip
+    if state.waited_s >= _SLOW_S:
+        said = _in_a_line(state.said) or "it has not said anything yet"
+        return f"! {waiting_words(place, state.waited_s)} (ctrl+r: begin again)\n  {said[-200:]}"
+    if state.problem is None:
+        return ""
+    left_s = max(0.0, (state.retry_at or 0.0) - now_s)
+    when = f"trying again in {left_s:.0f} s" if left_s >= 1 and not state.waited_s else "trying again …"
+    # Of a server that was never reached nothing is known; of one that went down, no run goes on.
+    runs = " · runs go on without the connection, unless the server went down" if state.known else ""
+    return f"! {_in_a_line(state.problem.message)}\n  {when} (ctrl+r: now){runs}"
+
+
+def _in_a_line(words: str) -> str:
+    return " ".join(clean_lines(words, 2000).split())

@@ -39,5 +39,6 @@ class Head(Static, KeptLines):
             if not state.hello.root:
                 line.append("  without root: looking only", "bold")
         else:
-            line.append(f"connecting to {clean(app.place, 60)} …" if state.problem is None else clean(app.place, 60), "dim")
+            trying = state.problem is None or state.waited_s > 0
+            line.append(f"connecting to {clean(app.place, 60)} …" if trying else clean(app.place, 60), "dim")
         self.update(line)

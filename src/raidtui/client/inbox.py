@@ -1,0 +1,113 @@
+"""What an engine said and nobody has read yet: bounded in bytes, for any number of requests at once."""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Condition
+from typing import Final, NamedTuple
+
+import msgspec
+
+from raidtui.model.problem import ProblemError
+from raidtui.model.protocol import EventReply, Reply, ResultReply
+
+
+class Refusal(Reply, frozen=True, tag="failure"):
+    """As `FailureReply`, with the problems unread."""
+
+    problems: msgspec.Raw
+
+
+class Answer(NamedTuple):
+    """One message of the engine about one request."""
+
+    reply: EventReply | ResultReply | Refusal
+    size: int
+    """In bytes."""
+    excess: str
+    """Why more than one file's bytes must not be made of it; see `model.wire.excess`."""
+
+
+_MOST_BYTES: Final = 4 << 20
+"""Waiting for one reader, with what he is reading. One message may be larger, alone."""
+
+
+class _Inbox:
+    """The answers to one request."""
+
+    def __init__(self) -> None:
+        self.answers: deque[Answer] = deque()
+        self.held = 0
+        """Size of what was handed out last: it is done with when the next one is asked for."""
+        self.size = 0
+        self.failed: ProblemError | None = None
+
+    def has_room(self, size: int) -> bool:
+        return not self.size or self.size + size <= _MOST_BYTES
+
+
+class Inboxes:
+    """The answers to every request that is under way; safe for any number of threads.
+
+    Where the reader of a stream is slower than the engine, the engine waits: its pipe is not read. Where that would keep
+    another request from its answer, the stream fails.
+    """
+
+    def __init__(self) -> None:
+        self.changed = Condition()
+        self._open: dict[int, _Inbox] = {}
+        self._ended: ProblemError | None = None
+
+    def open(self, number: int) -> None:
+        with self.changed:
+            self._open[number] = _Inbox()
+            self.changed.notify_all()
+
+    def close(self, number: int) -> None:
+        """What still comes for this request is for nobody."""
+        with self.changed:
+            self._open.pop(number, None)
+            self.changed.notify_all()
+
+    def put(self, answer: Answer, overrun: ProblemError) -> bool:
+        """Deliver an answer, once there is room for it. False where nobody waits for it.
+
+        `overrun` is how a stream fails that holds up another request.
+        """
+        with self.changed:
+            while (inbox := self._open.get(answer.reply.id)) is not None and self._ended is None:
+                if inbox.failed is not None:
+                    break
+                if inbox.has_room(answer.size):
+                    inbox.answers.append(answer)
+                    inbox.size += answer.size
+                    self.changed.notify_all()
+                    break
+                if len(self._open) > 1:
+                    inbox.failed = overrun
+                    self.changed.notify_all()
+                    break
+                self.changed.wait()
+            return inbox is not None
+
+    def get(self, number: int, timeout_s: float) -> Answer | None:
+        """The next answer, or None when there was none in time. Raises ProblemError when there will be none."""
+        with self.changed:
+            inbox = self._open[number]
+            inbox.size -= inbox.held
+            inbox.held = 0
+            self.changed.notify_all()
+            while not inbox.answers:
+                if (error := inbox.failed or self._ended) is not None:
+                    raise ProblemError(*error.problems)
+                if not self.changed.wait(timeout_s):
+                    return None
+            answer = inbox.answers.popleft()
+            inbox.held = answer.size
+            return answer
+
+    def end(self, error: ProblemError) -> None:
+        """There are no more answers to any request. The first reason counts."""
+        with self.changed:
+            self._ended = self._ended or error
+            self.changed.notify_all()
