@@ -33,9 +33,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     monkeypatch.setattr(recent.inventory, "scan", made.scan)
     monkeypatch.setattr(recent.runs, "held_disks", dict)
     monkeypatch.setattr(recent.time, "monotonic", lambda: made.now_s)
-    monkeypatch.setattr(recent, "_seen", None)
+    monkeypatch.setattr(recent, "_newest", None)
     yield made
-    with recent._looking:
+    with recent._again:
         pass
 
 
@@ -60,7 +60,7 @@ def test_an_older_list_is_given_at_once_and_looked_at_again_meanwhile(machine: M
     machine.looked.clear()
     assert recent.recent() == (disk(1),)
     assert machine.looked.wait(10)
-    with recent._looking:
+    with recent._again:
         pass
     assert recent.recent() == ()
 
