@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from textual.pilot import Pilot
 
 import lab_runs
@@ -74,7 +76,8 @@ def codes(app: RaidtuiApp, serial: str) -> set[str]:
 
 def detail(app: RaidtuiApp) -> str:
     """What stands beside the table, as text."""
-    return "\n".join(strip.text for strip in app.screen.query_one("#disk-detail").render_lines(app.screen.size.region))
+    Console(file=(out := io.StringIO()), width=100).print(app.screen.query_one("#disk-words").content)
+    return out.getvalue()
 
 
 def test_mounts_swap_loops_and_runs_are_seen_as_they_begin_and_end(
