@@ -23,7 +23,6 @@ LONGEST_S = 3.0
 """… but not later than this, however noisy it is."""
 _GLANCE_EVERY_S = 0.9
 _OPENERS_EVERY_S = 5.0
-_UDEV_PATIENCE_S = 2.0
 _SHARE = 0.001
 """Of all CPUs, for each kind of cheap look: on a server with very many processes or devices they become rarer."""
 
@@ -91,7 +90,7 @@ class _Users:
 def _openers() -> object:
     """Who has which block device open; not while somebody scans, who has them all open."""
     with my_turn() if is_root() else nullcontext():
-        found = read_openers(patience_s=_UDEV_PATIENCE_S)
+        found = read_openers(patience_s=0.0)
     return {devno: sorted(opener.pid for opener in openers) for devno, openers in found.items()}
 
 
