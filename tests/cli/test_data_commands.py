@@ -43,7 +43,8 @@ def test_no_disks_is_a_sentence(engine):
 
 def test_watching_disks_prints_one_document_a_line_whenever_one_changed(engine):
     one = made.plain(made.disk_list())
-    later = {**one, "at": "2026-01-31T12:00:30.456+00:00", "disks": [{**disk, "temperature_c": 50} for disk in one["disks"]]}
+    warmer = [{**disk, "temperature_c": 50} for disk in one["disks"]]
+    later = {**one, "at": "2026-01-31T12:00:30.456+00:00", "disks": warmer}
     other = {**later, "disks": later["disks"][:2]}
     engine.answers(watch_disks={"events": [one, one, later, other, one]})
     said = engine.run("disks", "--watch", "--json")

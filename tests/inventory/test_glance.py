@@ -1,4 +1,4 @@
-"""A cheap look tells who began or ceased to use a disk, in folders like /proc and /sys, and nothing that merely progresses."""
+"""A cheap look tells who began or ceased to use a disk, in folders like /proc and /sys."""
 
 from __future__ import annotations
 

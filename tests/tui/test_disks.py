@@ -409,8 +409,12 @@ def test_the_list_says_how_old_it_is_and_when_it_is_too_old_to_be_believed(show,
     async def talk(pilot, app):
         app.say(DisksSeen(msgspec.structs.replace(listed(fleet()), age_s=2.0, again_s=30.0)))
         await until(pilot, lambda: head(app).endswith("disks seen 2 s ago"))
-        for now_s, words in ((7.5, "disks seen 9 s ago"), (57.0, "disks seen 59 s ago"), (58.0, "! disks last seen 1 min ago: stale"),
-                             (7200.0, "! disks last seen 2 h ago: stale")):  # fmt: skip
+        for now_s, words in (
+            (7.5, "disks seen 9 s ago"),
+            (57.0, "disks seen 59 s ago"),
+            (58.0, "! disks last seen 1 min ago: stale"),
+            (7200.0, "! disks last seen 2 h ago: stale"),
+        ):
             stage.now_s = now_s
             await until(pilot, lambda words=words: head(app).endswith(words))
         app.say(DisksSeen(listed(fleet())))
