@@ -84,7 +84,6 @@ def test_mounts_swap_loops_and_runs_are_seen_as_they_begin_and_end(
     lab: Lab, paths: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     a, b, c, d, e = lab.serials[:5]
     app = app_at(lab, tmp_path)
     scenario = {
@@ -94,7 +93,8 @@ def test_mounts_swap_loops_and_runs_are_seen_as_they_begin_and_end(
         "policy": {"rounds": 1, "prefill": False, "cooldown": "0s"},
     }  # fmt: skip
     (tmp_path / "fresh.json").write_text(json.dumps(scenario))
-    replay = ("replay", str(tmp_path / "fresh.json"), "--quick", "--bind", f"data={e}", "--erase", e)
+    replay = ("replay", str(tmp_path / "fresh.json"), "--quick", "--bind", f"data={e}", "--erase", e,
+              "-o", str(tmp_path / "fresh.result.json"))  # fmt: skip
 
     async def shell(commands: str) -> None:
         await asyncio.to_thread(lab.run, commands.format(**paths), 120.0)
