@@ -98,6 +98,24 @@ def test_a_disk_that_went_is_gone_before_the_others_are_looked_at(server: Server
     assert server.looks == 2
 
 
+def test_after_every_look_the_users_are_compared_with_those_that_it_saw(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a mount that a look saw and that is gone before the next cheap look would be shown until the next look."""
+    told: list[object] = []
+
+    def watch(*_: object) -> Iterator[tuple[Change, ...]]:
+        told.append((yield ()))
+        told.append((yield (Change("use", "mounts"),)))
+        while True:
+            told.append((yield ()))
+
+    monkeypatch.setattr(recent.inventory, "watch", watch)
+    watched = Watched(server)
+    watched.go_on(5)
+    assert [bool(one) for one in told] == [True, False, False, True, False, False]
+
+
 def test_without_any_change_there_is_a_look_every_so_often(server: Server) -> None:
     shown = Watched(server).go_on(100)
     assert len(shown) == 3

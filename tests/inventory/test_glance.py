@@ -189,6 +189,14 @@ def test_between_two_looks_nothing_is_read(server: Server) -> None:
     assert server.looks == 1
 
 
+def test_after_a_scan_users_are_looked_at_at_once(server: Server) -> None:
+    users = watch._Users(lambda: server.runs, lambda: server.busy)
+    users.changes()
+    server.runs, server.openers = ("one",), {7: [812]}
+    assert users.changes() == ()
+    assert users.changes(at_once=True) == (watch.Change("use", "runs"),), "open files cost more: they have time"
+
+
 def test_while_a_run_measures_open_files_are_left_alone(server: Server) -> None:
     users = watch._Users(lambda: server.runs, lambda: server.busy)
     users.changes()

@@ -32,7 +32,9 @@ def watch_disks(stopped: Callable[[], bool]) -> Iterator[DiskList]:
     shown, changed = recent.look(), False
     ended_s, again_s = time.monotonic(), _again_s(shown)
     yield disk_list(shown, again_s)
-    for changes in watched:
+    looked = True
+    while True:
+        changes, looked = watched.send(looked), False
         if stopped():
             return
         gone = {change.name for change in changes if change.action == "remove"}
@@ -47,7 +49,8 @@ def watch_disks(stopped: Callable[[], bool]) -> Iterator[DiskList]:
         if (changed and time.monotonic() - ended_s >= _BETWEEN_S) or newest.age_s >= again_s:
             newest, changed = recent.look(), False
         if newest.number != shown.number:
-            shown, ended_s, again_s = newest, time.monotonic(), _again_s(newest)
+            shown, looked = newest, True
+            ended_s, again_s = time.monotonic(), _again_s(newest)
             yield disk_list(shown, again_s)
 
 

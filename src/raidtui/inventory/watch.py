@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import nullcontext
 from typing import NamedTuple
 
@@ -38,29 +38,34 @@ class Change(NamedTuple):
 
 def watch(
     runs: Callable[[], object] = lambda: None, busy: Callable[[], bool] = lambda: False, *, tick_s: float = 1.0
-) -> Iterator[tuple[Change, ...]]:
+) -> Generator[tuple[Change, ...], bool | None]:
     """Changes of whole disks and of their users, several at a time, each disk's last action only.
 
     The first, at once, is empty: what happens from then on is told. Yields an empty tuple after `tick_s` without any, so
     that the caller can do other things or stop. `runs` gives what differs whenever a run began or ended. While `busy`, open
-    files are not looked at: a run opens and closes its disks with every cell. Raises OSError where udev's events cannot be
-    listened to.
+    files are not looked at: a run opens and closes its disks with every cell. Who has scanned since the last changes sends
+    True: users are looked at before anything else then, or what that scan saw would stay when it ended soon after. Raises
+    OSError where udev's events cannot be listened to.
     """
     monitor = pyudev.Monitor.from_netlink(pyudev.Context(), source="udev" if _udevd_runs() else "kernel")
     monitor.filter_by("block", "disk")
     monitor.start()
     users = _Users(runs, busy)
-    yield users.changes()
+    scanned = yield users.changes()
     gathered: dict[str, Change] = {}
     first = 0.0
     while True:
+        if scanned and (found := users.changes(at_once=True)):
+            scanned = yield found
+            continue
         change = _next(monitor, QUIET_S if gathered else tick_s)
         if change is not None:
             first = first if gathered else time.monotonic()
             gathered[change.name] = change
             if time.monotonic() - first < LONGEST_S:
+                scanned = False
                 continue
-        yield (*gathered.values(), *users.changes())
+        scanned = yield (*gathered.values(), *users.changes())
         gathered.clear()
 
 
@@ -74,11 +79,11 @@ class _Users:
         )
         self._seen: dict[str, object] = {}
 
-    def changes(self) -> tuple[Change, ...]:
-        """Look at what is due, and say what changed since it was last looked at."""
+    def changes(self, *, at_once: bool = False) -> tuple[Change, ...]:
+        """Look at what is due, and say what changed since it was last looked at. `at_once`: whatever is cheap is due."""
         found: dict[str, object] = {}
-        for pace, look in self._sources:
-            if pace.due:
+        for number, (pace, look) in enumerate(self._sources):
+            if pace.due or (at_once and number == 0):
                 before_s = time.thread_time()
                 found |= look()
                 pace.done(time.thread_time() - before_s)
