@@ -87,6 +87,7 @@ def disk_list() -> DiskList:
             disk(3, transport="sata", rotational=True, link=None, reasons=(root,)),
             odd,
         ),
+        at="2026-01-31T12:00:00.123+00:00",
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def test_disks_tells_every_reason_under_its_disk(engine):
         "→ Unmount it, if nothing needs it any more.",
         "✗ open by postgres (pid 812) [open]",
     ]
-    assert lines[-1] == "4 disks on stor1, 2 free"
+    assert lines[-1] == "4 disks on stor1, 2 free, looked at 2026-01-31 12:00:00 UTC"
 
 
 def test_disks_as_json_is_the_document_in_plain_ascii(engine):
@@ -41,11 +41,15 @@ def test_no_disks_is_a_sentence(engine):
     assert engine.run("disks").out.startswith("No disks were found on stor1.")
 
 
-def test_watching_disks_prints_one_document_a_line(engine):
+def test_watching_disks_prints_one_document_a_line_whenever_one_changed(engine):
     one = made.plain(made.disk_list())
-    engine.answers(watch_disks={"events": [one, one]})
+    warmer = [{**disk, "temperature_c": 50} for disk in one["disks"]]
+    later = {**one, "at": "2026-01-31T12:00:30.456+00:00", "disks": warmer}
+    other = {**later, "disks": later["disks"][:2]}
+    engine.answers(watch_disks={"events": [one, one, later, other, one]})
     said = engine.run("disks", "--watch", "--json")
-    assert [json.loads(line)["host"] for line in said.out.splitlines()] == ["stor1", "stor1"]
+    assert [len(json.loads(line)["disks"]) for line in said.out.splitlines()] == [4, 2, 4]
+    assert json.loads(said.out.splitlines()[1])["at"] == later["at"]
 
 
 def test_hostile_strings_reach_the_terminal_as_escapes(engine):

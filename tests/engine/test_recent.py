@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -33,9 +34,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     monkeypatch.setattr(recent.inventory, "scan", made.scan)
     monkeypatch.setattr(recent.runs, "held_disks", dict)
     monkeypatch.setattr(recent.time, "monotonic", lambda: made.now_s)
-    monkeypatch.setattr(recent, "_seen", None)
+    monkeypatch.setattr(recent, "_newest", None)
     yield made
-    with recent._looking:
+    with recent._again:
         pass
 
 
@@ -60,7 +61,7 @@ def test_an_older_list_is_given_at_once_and_looked_at_again_meanwhile(machine: M
     machine.looked.clear()
     assert recent.recent() == (disk(1),)
     assert machine.looked.wait(10)
-    with recent._looking:
+    with recent._again:
         pass
     assert recent.recent() == ()
 
@@ -69,3 +70,33 @@ def test_a_list_of_long_ago_is_not_given(machine: Machine) -> None:
     recent.recent()
     machine.disks, machine.now_s = (), machine.now_s + recent.STALE_S
     assert recent.recent() == ()
+
+
+def test_who_asks_while_somebody_looks_gets_a_look_that_began_after_that(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One more look serves all of them: none gets what was seen before he asked."""
+    begun, go_on = threading.Event(), threading.Event()
+    plain = machine.scan
+
+    def slow(held: object = None) -> tuple[Disk, ...]:
+        seen = plain()
+        begun.set()
+        assert go_on.wait(10)
+        return seen
+
+    monkeypatch.setattr(recent.inventory, "scan", slow)
+    first = threading.Thread(target=recent.look)
+    first.start()
+    assert begun.wait(10)
+    machine.disks = (disk(1), disk(2))
+    found: list[tuple[Disk, ...]] = []
+    late = [threading.Thread(target=lambda: found.append(recent.look().disks)) for _ in range(3)]
+    for one in late:
+        one.start()
+    time.sleep(0.2)  # all three wait for their turn
+    go_on.set()
+    for one in (first, *late):
+        one.join(10)
+    assert found == [(disk(1), disk(2))] * 3
+    assert machine.looks == 2

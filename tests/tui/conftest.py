@@ -28,6 +28,8 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / "answers.json"
+        self.now_s = 0.0
+        """The application's clock: ages in pictures do not depend on the time of day."""
         self._answers: dict[str, Any] = {
             "watch-disks": {"events": [], "until": "never", "then": []},
             "runs": {"result": {"schema": "raidtui.runs/1", "runs": []}},
@@ -48,7 +50,9 @@ class Stage:
         if not self.file.exists():
             self.answers()
         there = Place("stor1", (sys.executable, str(FAKE)), {**os.environ, "FAKE_ENGINE": str(self.file)})
-        return RaidtuiApp(lambda: EngineClient(there), place="stor1", on="stor1", folder=self.folder, begin=begin)
+        app = RaidtuiApp(lambda: EngineClient(there), place="stor1", on="stor1", folder=self.folder, begin=begin)
+        app.now = lambda: self.now_s
+        return app
 
 
 @pytest.fixture

@@ -85,6 +85,7 @@ class Workshop:
         env = {**os.environ, "COMPOSE_ENGINE": str(self.file)}
         there = Place("stor1", (sys.executable, __file__), env)
         app = RaidtuiApp(lambda: EngineClient(there), place="stor1", on="stor1", folder=self.folder)
+        app.now = lambda: 0.0  # ages in pictures
         if draft is not None:
             app.history.draft = app.history.saved = draft
         return app

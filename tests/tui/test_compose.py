@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from compose_pilot import at_line, at_option, drawn, lines, opened, previewed, typed
 from made_compose import BOUND, DISKS, DOCUMENT, HOSTILE, IDS
+from msgspec import structs
 from pilot import LARGE, SMALL, drive, until
 
 from raidtui.engine.reading import read_document
+from raidtui.model.disk import Reason
 from raidtui.tui.draft import Draft
 
 
@@ -315,6 +317,27 @@ def test_the_commands_are_copied_as_a_shell_would_take_them(shop):
         await pilot.press("c")
         assert "mdadm" in app.clipboard
         assert app.clipboard.endswith("\n")
+
+    drive(app, talk, LARGE)
+
+
+def test_a_preview_is_asked_again_when_a_disk_is_used_by_now_and_not_when_it_got_warmer(shop):
+    app = shop.app(BOUND)
+
+    async def talk(pilot):
+        screen = await opened(pilot)
+        await previewed(pilot, screen)
+        before = len(shop.asked("preview"))
+        first = DISKS[0]
+        seen = app.disks_seen
+        shop.disks((structs.replace(first, temperature_c=71.0), *DISKS[1:]))
+        await until(pilot, lambda: app.disks_seen is not seen and app.disks.disks[0].temperature_c == 71.0)
+        await pilot.pause(0.4)
+        assert len(shop.asked("preview")) == before
+        shop.disks((structs.replace(first, reasons=(Reason("mounted", "mounted on /srv"),)), *DISKS[1:]))
+        await until(pilot, lambda: len(shop.asked("preview")) == before + 1)
+        await until(pilot, lambda: any("not free: mounted on /srv" in line for line in lines(screen, "#outline")))
+        assert str(screen.query_one("Head").render()).rstrip().endswith("disks seen 0 s ago")
 
     drive(app, talk, LARGE)
 

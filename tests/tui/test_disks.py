@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import sys
 from pathlib import Path
 
@@ -12,15 +14,20 @@ from pilot import LARGE, SMALL, drive, until
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 
 import made
+import msgspec
+from rich.console import Console
 from textual.widgets import Input
 
 from raidtui.model.disk import Disk, Link, Reason
+from raidtui.model.problem import Problem, fail
 from raidtui.model.protocol import DiskList
 from raidtui.tui.app import DisksSeen
+from raidtui.tui.commands import Everything
 from raidtui.tui.disks.rows import Shelf, alike, fitting, ids_by_name, ordered
 from raidtui.tui.disks.table import UNICODE, DiskTable, fit_columns
 from raidtui.tui.disks.words import facts_of, kind_words, link_words, used_by
 from raidtui.tui.draft import EMPTY, with_role
+from raidtui.tui.link import LinkState
 
 MOUNTED = Reason("mounted", "mounted on /srv (ext4, nvme2n1p1)", "Unmount it, if nothing needs it any more.")
 SYSTEM = Reason("system-disk", "the running system stands on it", system=True)
@@ -389,6 +396,149 @@ def test_strings_of_disks_are_never_markup(show):
         assert "[red]bad[/]" in said(app)
 
     show(talk, [odd], draft=with_role(EMPTY, "data", ["[gone]"]))
+
+
+# How old it is.
+
+
+def head(app) -> str:
+    return str(app.screen.query_one("Head").render()).rstrip()
+
+
+def test_the_list_says_how_old_it_is_and_when_it_is_too_old_to_be_believed(show, stage):
+    async def talk(pilot, app):
+        app.say(DisksSeen(msgspec.structs.replace(listed(fleet()), age_s=2.0, again_s=30.0)))
+        await until(pilot, lambda: head(app).endswith("disks seen 2 s ago"))
+        for now_s, words in (
+            (7.5, "disks seen 9 s ago"),
+            (57.0, "disks seen 59 s ago"),
+            (58.0, "! disks last seen 1 min ago: stale"),
+            (7200.0, "! disks last seen 2 h ago: stale"),
+        ):
+            stage.now_s = now_s
+            await until(pilot, lambda words=words: head(app).endswith(words))
+        app.say(DisksSeen(listed(fleet())))
+        await until(pilot, lambda: head(app).endswith("disks seen 0 s ago"))
+
+    show(talk)
+
+
+def test_the_age_goes_on_while_the_engine_is_lost(show, stage):
+    async def talk(pilot, app):
+        app.link._connect = gone
+        app.link._client.close()
+        await until(pilot, lambda: app.link_state.problem is not None)
+        stage.now_s = 89.0
+        await until(pilot, lambda: head(app).endswith("disks seen 1 min ago"))
+        stage.now_s = 90.0
+        await until(pilot, lambda: head(app).endswith("stale"))
+
+    def gone():
+        raise fail("engine-lost", "the ssh connection broke")
+
+    show(talk)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_the_age_draws_one_line_and_no_more(show, stage, size):
+    async def talk(pilot, app):
+        await pilot.pause(0.3)
+        drawn, send = [], type(app)._display
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(app), "_display", lambda self, screen, what: (drawn.append(what), send(self, screen, what)))
+            stage.now_s = 5.0
+            await until(pilot, lambda: head(app).endswith("5 s ago"))
+        assert {line for update in drawn for line, *_ in update.spans} == {0}
+
+    show(talk, size=size)
+
+
+def test_a_key_has_the_disks_looked_at_and_says_so_meanwhile(show, stage):
+    async def talk(pilot, app):
+        stage.now_s = 20.0
+        answered = asyncio.Event()
+        call, asked = app.link.call, []
+
+        async def slow(method, *rest):
+            asked.append(method)
+            await answered.wait()
+            return msgspec.structs.replace(listed(fleet()[:3]), at="2026-11-23T21:24:12+00:00")
+
+        app.link.call = slow
+        await pilot.press("ctrl+r", "ctrl+r")
+        await until(pilot, lambda: head(app).endswith("disks seen 20 s ago, looking …"))
+        answered.set()
+        await until(pilot, lambda: len(table(app).row_keys) == 3)
+        await until(pilot, lambda: head(app).endswith("disks seen 0 s ago"))
+        assert asked == ["disks"]
+        app.link.call = call
+
+    show(talk)
+
+
+def test_a_look_that_fails_says_why_and_can_be_asked_for_again(show, stage):
+    async def talk(pilot, app):
+        for _ in range(2):
+            app.notices.clear()
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: "sysfs cannot be read" in said(app))
+
+    stage.answers(disks={"failure": [Problem("bug", "sysfs cannot be read")]})
+    show(talk)
+
+
+def test_without_a_connection_the_same_key_tries_that(show, stage):
+    async def talk(pilot, app):
+        tried = []
+        app.action_reconnect = lambda: tried.append(1)
+        app.link_state = LinkState(problem=Problem("engine-lost", "gone"))
+        await pilot.press("ctrl+r")
+        assert tried == [1]
+
+    show(talk)
+
+
+def test_the_key_is_in_the_help_and_in_the_palette(show):
+    async def talk(pilot, app):
+        found = [active.binding for active in app.screen.active_bindings.values() if active.binding.id == "disks.refresh"]
+        assert [one.key for one in found] == ["ctrl+r"]
+        assert "ctrl+r" in DiskTable.HELP
+        hits = [hit async for hit in Everything(app.screen).discover()]
+        assert any("Look at every disk" in hit.help for hit in hits)
+
+    show(talk)
+
+
+def test_details_follow_the_list_and_advise_what_its_reasons_do(show):
+    def words(app):
+        Console(file=(out := io.StringIO()), width=100).print(app.screen.query_one("#disk-words").content)
+        return out.getvalue()
+
+    async def talk(pilot, app):
+        await until(pilot, lambda: "Free: nothing was found" in words(app))
+        app.say(DisksSeen(listed([made.disk(1, reasons=(Reason("filesystem", "ext4", "wipefs -a /dev/nvme1n1"),))])))
+        await until(pilot, lambda: "wipefs" in words(app))
+        mounted = (Reason("mounted", "mounted on /a", "umount /a"), Reason("partitions", "has 1 partition"))
+        app.say(DisksSeen(listed([made.disk(1, reasons=mounted)])))
+        await until(pilot, lambda: "umount /a" in words(app))
+        assert "wipefs" not in words(app)
+        assert words(app).count("→") == 1
+
+    show(talk, size=LARGE)
+
+
+def test_a_disk_that_is_to_be_selected_tells_the_first_remedy_there_is(show):
+    reasons = (Reason("holder", "/dev/md0 stands on it"), Reason("mounted", "mounted on /a", "umount /a"))
+    root = (Reason("mounted", "mounted on /", "umount /"), SYSTEM)
+
+    async def talk(pilot, app):
+        await pilot.press("space")
+        await until(pilot, lambda: "umount /a" in said(app))
+        await pilot.press("home", "down", "space")
+        await until(pilot, lambda: "Nothing frees it" in said(app))
+        assert "umount /\n" not in said(app) + "\n"
+
+    show(talk, [made.disk(1, reasons=reasons), made.disk(2, reasons=root)])
 
 
 CHOSEN = with_role(with_role(EMPTY, "data", [id_of(1), id_of(3)]), "journal", ["S-GONE-77"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import sys
@@ -256,6 +257,57 @@ def test_a_long_plan_is_shown_closed_and_opens_group_by_group(show):
         assert len(tree.root.children[0].children) == 1
 
     show(talk, plan={"result": made.plan(steps=steps)})
+
+
+# Disks that changed since.
+
+
+def test_a_disk_of_the_plan_that_is_no_longer_free_or_another_one_is_planned_with_again(show, stage):
+    async def talk(pilot, app):
+        asked = 1
+        for changed in (
+            made.disk(2, diskseq=2, reasons=(Reason("mounted", "mounted on /srv"),)),
+            made.disk(2, diskseq=2),
+            made.disk(2, diskseq=2, size_bytes=1 << 40),
+            made.disk(2, diskseq=2, wwid="eui.9"),
+            made.disk(2, diskseq=3),
+        ):
+            app.say(DisksSeen(listed(made.disk(1, diskseq=1), changed)))
+            asked += 1
+            await until(pilot, lambda asked=asked: len(stage.requests("plan")) == asked)
+        await until(pilot, lambda: "planning" not in words(app))
+
+    show(talk)
+
+
+def test_while_it_is_planned_again_there_is_no_consent(show):
+    async def talk(pilot, app):
+        async def never(*_):
+            await asyncio.Event().wait()
+
+        app.link.call = never
+        app.say(DisksSeen(listed(made.disk(1, diskseq=1))))
+        await until(pilot, lambda: "planning" in str(app.screen.query_one("#plan-overview").border_title))
+        await pilot.press("s")
+        assert dialog(app) == "PlanScreen"
+
+    show(talk)
+
+
+def test_a_plan_on_disks_that_were_not_seen_for_long_cannot_be_started(show, stage):
+    async def talk(pilot, app):
+        stage.now_s = 3600.0
+        await until(pilot, lambda: "nothing can be started" in words(app))
+        assert "ERASED" in words(app)
+        await pilot.press("s")
+        assert dialog(app) == "PlanScreen"
+        app.say(DisksSeen(BOTH))
+        await until(pilot, lambda: "nothing can be started" not in words(app))
+        assert len(stage.requests("plan")) == 1
+        await pilot.press("s")
+        assert dialog(app) == "ConsentDialog"
+
+    show(talk)
 
 
 # Consent.

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from made import HOSTILE, RUN, cell, result
+from made import HOSTILE, RUN, cell, disk, result
 from pictures import same_picture
 from pilot import LARGE, SMALL, drive, until
 from textual.widgets import OptionList, Static
@@ -21,13 +21,15 @@ from textual.widgets import OptionList, Static
 from raidtui.base.text import clean
 from raidtui.front.results_files import results_folder
 from raidtui.model.convert import encode
+from raidtui.model.disk import Reason
 from raidtui.model.mark import Mark
 from raidtui.model.problem import Problem
-from raidtui.model.protocol import RunInfo, RunList
+from raidtui.model.protocol import DiskList, RunInfo, RunList
 from raidtui.model.result import Ranked, RankedLayout, marked
 from raidtui.model.statistics.ranking import Told
 from raidtui.results.formats import FORMATS
 from raidtui.results.library import index
+from raidtui.tui.app import DisksSeen
 from raidtui.tui.results import library, pages
 from raidtui.tui.results.compare_view import CompareView
 from raidtui.tui.results.library_pane import LibraryPane
@@ -229,6 +231,70 @@ def cache(tmp_path, monkeypatch):
     reads, honest = [], index._read
     monkeypatch.setattr(index, "_read", lambda path, size: reads.append(path) or honest(path, size))
     return SimpleNamespace(folder=results_folder(), reads=reads, home=tmp_path / "cache" / "raidtui")
+
+
+def test_the_list_is_read_again_when_a_run_begins_or_ends_and_not_for_other_reasons(stage, shelf):
+    def disks(*reasons):
+        return DisksSeen(DiskList("raidtui.disks/1", "stor1", "boot", (disk(1, reasons=reasons),)))
+
+    async def act(pilot, app, screen):
+        asked = len(stage.requests("runs"))
+        app.say(disks(Reason("held", f"held by run {FINISHED}")))
+        await until(pilot, lambda: len(stage.requests("runs")) == asked + 1)
+        app.say(disks(Reason("held", f"held by run {FINISHED}"), Reason("open", "open in pid 7")))
+        app.say(disks())
+        await until(pilot, lambda: len(stage.requests("runs")) == asked + 2)
+        await pilot.press("1")
+        app.say(disks(Reason("held", f"held by run {RUN}")))
+        await pilot.pause(0.2)
+        assert len(stage.requests("runs")) == asked + 2
+        await pilot.press("5")
+        await until(pilot, lambda: len(stage.requests("runs")) == asked + 3)
+
+    scene(stage, act)
+
+
+def test_a_result_that_was_saved_is_listed_without_a_key(stage, shelf):
+    async def act(pilot, app, screen):
+        (shelf / "new-20260301-120000-dddd1234.result.json").write_bytes(
+            encode(result(started="2026-03-01T12:00:00Z", run="20260301-120000-dddd1234"))
+        )
+        app.desk.saved = str(shelf / "new-20260301-120000-dddd1234.result.json")
+        app.desk.changed.publish(app.desk)
+        await until(pilot, lambda: any("dddd1234" in key for key in screen.query_one(LibraryPane).entries))
+
+    scene(stage, act)
+
+
+def test_a_run_that_is_open_is_shown_with_what_it_measured_since(stage, shelf):
+    async def act(pilot, app, screen):
+        pane = screen.query_one(LibraryPane)
+        await go_to(pilot, screen, "md-local")
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.query_one(ResultView).result is not None)
+        asked = len(stage.requests("result"))
+        pane._runs = [one._replace(cells=one.cells + 1) if one.run == FINISHED else one for one in pane._runs]
+        pane._show()
+        await until(pilot, lambda: len(stage.requests("result")) == asked + 1)
+        pane._show()
+        await pilot.pause(0.2)
+        assert len(stage.requests("result")) == asked + 1
+
+    scene(stage, act)
+
+
+def test_the_list_of_runs_says_how_old_it_is(stage, shelf):
+    def head(app):
+        return str(app.screen.query_one("Head").render()).rstrip()
+
+    async def act(pilot, app, screen):
+        await until(pilot, lambda: head(app).endswith("runs seen 0 s ago"))
+        stage.now_s = 61.0
+        await until(pilot, lambda: head(app).endswith("runs seen 1 min ago"))
+        await pilot.press("r")
+        await until(pilot, lambda: head(app).endswith("runs seen 0 s ago"))
+
+    scene(stage, act)
 
 
 def test_thousands_of_files_come_in_batches_and_are_read_once(cache):

@@ -10,7 +10,7 @@ from raidtui.cli.screen import console, indented, json_text, print_json
 from raidtui.cli.session import connect
 from raidtui.front.looks import look_line
 from raidtui.model.convert import plain
-from raidtui.model.disk import Disk, Link
+from raidtui.model.disk import Disk, Link, lasting
 from raidtui.model.protocol import DiskList
 from raidtui.model.units import size_text
 from raidtui.results.numbers import NOTHING
@@ -26,7 +26,7 @@ _GAP = 2
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON; with --watch one document a line")
-    parser.add_argument("--watch", action="store_true", help="again whenever a disk comes, goes or changes")
+    parser.add_argument("--watch", action="store_true", help="again whenever a disk or its use changes")
 
 
 def run(args: Namespace) -> int:
@@ -39,7 +39,11 @@ def run(args: Namespace) -> int:
             else:
                 show(found, console(args))
             return 0
+        shown: tuple[Disk, ...] | None = None
         for found in engine.stream("watch-disks", None, DiskList):
+            if (now := lasting(found.disks)) == shown:
+                continue
+            shown = now
             if args.json:
                 print(json_text(plain(found)), flush=True)
             else:
@@ -67,7 +71,8 @@ def show(found: DiskList, out: Console) -> None:
             if reason.remedy:
                 out.print(indented(reason.remedy, 4, "→", "dim"))
     free = sum(disk.free for disk in found.disks)
-    out.print(f"{plural(len(found.disks), 'disk')} on {clean(found.host)}, {free} free")
+    at = f", looked at {clean(found.at[:19]).replace('T', ' ')} UTC" if found.at else ""
+    out.print(f"{plural(len(found.disks), 'disk')} on {clean(found.host)}, {free} free{at}")
 
 
 def _cells(disk: Disk) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -21,6 +20,7 @@ from raidtui.engine.preview import preview
 from raidtui.engine.reading import read_document
 from raidtui.engine.recover import recover
 from raidtui.engine.schema import schema
+from raidtui.engine.watching import disk_list, watch_disks
 from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Plan
@@ -72,23 +72,7 @@ class Method(NamedTuple):
 
 def disks(_: Nothing, __: Stopped) -> DiskList:
     """Every disk, and whether it is free."""
-    return _list(recent.look())
-
-
-def watch_disks(_: Nothing, stopped: Stopped) -> Iterator[DiskList]:
-    """The list now, and again whenever a disk came, went or changed."""
-    shown = disks(_, stopped)
-    yield shown
-    for changes in inventory.watch():
-        if stopped():
-            return
-        gone = {change.name for change in changes if change.action == "remove"}
-        if any(disk.name in gone for disk in shown.disks):
-            # That a disk is gone is known before the others have been looked at.
-            yield msgspec.structs.replace(shown, disks=tuple(disk for disk in shown.disks if disk.name not in gone))
-        if changes:
-            shown = disks(_, stopped)
-            yield shown
+    return disk_list(recent.look())
 
 
 def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
@@ -166,7 +150,7 @@ def doctor(_: Nothing, __: Stopped) -> Checkup:
 
 METHODS: Final[dict[str, Method]] = {
     "disks": Method(Nothing, disks),
-    "watch-disks": Method(Nothing, watch_disks, lasts=True),
+    "watch-disks": Method(Nothing, lambda _, stopped: watch_disks(stopped), lasts=True),
     "plan": Method(PlanRequest, plan),
     "describe": Method(Nothing, lambda _, __: describe()),
     "preview": Method(PreviewRequest, lambda request, _: preview(request, recent.recent())),
@@ -182,17 +166,13 @@ METHODS: Final[dict[str, Method]] = {
 }
 
 
-def _list(found: tuple[Disk, ...]) -> DiskList:
-    return DiskList("raidtui.disks/1", socket.gethostname(), inventory.boot_id(), found)
-
-
 def _plan(request: PlanRequest, token: str, known: Mapping[str, Disk] | None = None) -> tuple[Plan, dict[str, Disk]]:
     """The plan, and the disks by id: those that are `known`, or all as they are now."""
     document = read_document(request.document)
     scenario = document.scenario
     roles = used_roles(scenario, request.options)
     said = {role: ids for role, ids in request.bind.items() if role not in scenario.roles or role in roles}
-    found = recent.look() if known is None else tuple(known.values())
+    found = recent.look().disks if known is None else tuple(known.values())
     binding = bind(roles, said, found, document.earlier)
     made = make_plan(
         scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id()

@@ -1,46 +1,99 @@
-"""The disks as they were a moment ago: a preview at every keystroke must not look at every disk again."""
+"""The newest look at all disks: shared by all who ask this engine, so that a preview at every keystroke costs none."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from typing import Final
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
 from raidtui import inventory
 from raidtui.engine import runs
 from raidtui.model.disk import Disk
 
 FRESH_S: Final = 5.0
+"""A list that was made, or confirmed by a cheap look, so long ago is made anew while the old one is still given."""
 STALE_S: Final = 60.0
-
-_lock = threading.Lock()
-_seen: tuple[float, tuple[Disk, ...]] | None = None
-_looking = threading.Lock()
+"""One of so long ago is not given any more: who asks waits for a new one."""
 
 
-def look() -> tuple[Disk, ...]:
-    """Every disk, now."""
-    found = inventory.scan(held=runs.held_disks())
-    global _seen
-    with _lock:
-        _seen = time.monotonic(), found
-    return found
+class Look(NamedTuple):
+    """Every disk at one moment."""
+
+    disks: tuple[Disk, ...]
+    at: str
+    """When the look began, by this server's clock (ISO 8601, UTC)."""
+    began_s: float
+    """The same by the monotonic clock."""
+    cpu_s: float
+    """What it cost, the tools that were run for it included."""
+    number: int = 0
+    """Of all looks of this engine, from 1 in the order in which they began."""
+
+    @property
+    def age_s(self) -> float:
+        return time.monotonic() - self.began_s
+
+
+_turn = threading.Lock()
+"""Held by who looks."""
+_state = threading.Lock()
+_begun = 0
+"""Looks so far, the one under way included."""
+_newest: Look | None = None
+_confirmed_s = 0.0
+_again = threading.Lock()
+"""Held while a look in the background is under way."""
+
+
+def look() -> Look:
+    """Look at every disk now. Those who ask while somebody looks share the look after that one."""
+    global _begun, _newest, _confirmed_s
+    asked = _begun
+    with _turn:
+        if _newest is not None and _newest.number > asked:
+            return _newest
+        _begun += 1
+        cpu_s, began_s, at = _cpu_s(), time.monotonic(), datetime.now(UTC).isoformat(timespec="milliseconds")
+        found = inventory.scan(held=runs.held_disks())
+        made = Look(found, at, began_s, _cpu_s() - cpu_s, _begun)
+        with _state:
+            _newest, _confirmed_s = made, began_s
+        return made
+
+
+def newest() -> Look | None:
+    """The last look that anybody made."""
+    return _newest
+
+
+def confirm(seen: Look) -> None:
+    """Nothing changed since this look, as a cheap one found just now."""
+    global _confirmed_s
+    with _state:
+        if seen is _newest:
+            _confirmed_s = time.monotonic()
 
 
 def recent() -> tuple[Disk, ...]:
     """Every disk as last seen: at once where that is not long ago, and then looked at again in the background."""
-    with _lock:
-        seen = _seen
-    age_s = STALE_S if seen is None else time.monotonic() - seen[0]
-    if seen is None or age_s >= STALE_S:
-        return look()
-    if age_s >= FRESH_S and _looking.acquire(blocking=False):
+    with _state:
+        seen, confirmed_s = _newest, _confirmed_s
+    if seen is None or seen.age_s >= STALE_S:
+        return look().disks
+    if time.monotonic() - confirmed_s >= FRESH_S and _again.acquire(blocking=False):
         threading.Thread(target=_look_again, name="recent", daemon=True).start()
-    return seen[1]
+    return seen.disks
 
 
 def _look_again() -> None:
     try:
         look()
     finally:
-        _looking.release()
+        _again.release()
+
+
+def _cpu_s() -> float:
+    """CPU time of this process and of all tools that it has run."""
+    return sum(os.times()[:4])

@@ -309,6 +309,20 @@ def held_disks() -> dict[str, str]:
     return held
 
 
+def standing() -> frozenset[tuple[str, bool, bool]]:
+    """Every run with whether somebody works on it and whether it is closed: differs whenever `held_disks` may.
+
+    No plan and no journal is read for it.
+    """
+    # A run is closed an instant before its lock is let go of: until then its disks are held.
+    return frozenset((f.name, owner(f) is not None, (f / _CLOSED_NAME).exists()) for f in all_folders())
+
+
+def any_at_work() -> bool:
+    """Whether some run of this server goes on now."""
+    return any(at_work for _, at_work, _ in standing())
+
+
 def interrupted() -> Iterator[tuple[str, Story]]:
     """Every run that nobody works on and that left something to undo, by name."""
     for folder in all_folders():

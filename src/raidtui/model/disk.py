@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 
@@ -95,6 +97,11 @@ class Disk(msgspec.Struct, frozen=True):
         if self.transport == "nvme":
             return "nvme"
         return "hdd" if self.rotational else "ssd"
+
+
+def lasting(disks: Iterable[Disk]) -> tuple[Disk, ...]:
+    """The disks without what drifts while nothing happens to them: temperature and wear."""
+    return tuple(msgspec.structs.replace(disk, temperature_c=None, wear_percent=None) for disk in disks)
 
 
 class Fingerprint(msgspec.Struct, frozen=True):

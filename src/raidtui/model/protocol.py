@@ -53,7 +53,7 @@ class FailureReply(Reply, frozen=True, tag="failure"):
     problems: tuple[Problem, ...]
 
 
-class DiskList(msgspec.Struct, frozen=True):
+class DiskList(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answer to `disks`, and the event of `watch-disks`."""
 
     schema: str
@@ -61,6 +61,12 @@ class DiskList(msgspec.Struct, frozen=True):
     host: str
     boot_id: str
     disks: Annotated[tuple[Disk, ...], msgspec.Meta(max_length=10_000)]
+    at: str = ""
+    """When the disks were looked at, by the server's clock (ISO 8601, UTC)."""
+    age_s: float = 0.0
+    """Seconds between that look and the sending of this list."""
+    again_s: float = 0.0
+    """They are looked at again within so many seconds, whatever happens; 0 where nothing follows."""
 
 
 class PlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections.abc import Callable
 from functools import cached_property, partial
 from importlib import import_module
@@ -20,6 +21,7 @@ from raidtui.base.paths import config_folder
 from raidtui.base.text import clean
 from raidtui.tui.config import Config, read_config
 from raidtui.tui.draft import Draft, History
+from raidtui.tui.freshness import Seen, of_disks
 from raidtui.tui.link import Link, LinkState
 from raidtui.tui.theming import choose, few_colours, read_themes, shipped_theme
 
@@ -119,7 +121,12 @@ class RaidtuiApp(App[int]):
         self.link_changed: Signal[LinkState] = Signal(self, "link")
         self.disks: DiskList | None = None
         """None until the engine has answered for the first time."""
+        self.disks_seen: Seen | None = None
+        """When the engine looked at them."""
         self.disks_changed: Signal[DiskList] = Signal(self, "disks")
+        self.looking = False
+        """A look at the disks was asked for, and is not there yet."""
+        self.now: Callable[[], float] = time.monotonic
         self.history = History()
         self.draft_changed: Signal[Draft] = Signal(self, "draft")
         self.result_files: list[Path] = []
@@ -225,7 +232,28 @@ class RaidtuiApp(App[int]):
 
     def on_disks_seen(self, message: DisksSeen) -> None:
         self.disks = message.disks
+        self.disks_seen = of_disks(message.disks, self.now(), self.disks_seen)
         self.disks_changed.publish(message.disks)
+
+    def look_at_disks(self) -> None:
+        """Have the engine look at every disk now; the answer comes as `disks_changed`."""
+        if not self.looking:
+            self.looking = True
+            self.run_worker(self._look_at_disks(), group="look")
+
+    async def _look_at_disks(self) -> None:
+        from raidtui.front.words import sentence
+        from raidtui.model.problem import ProblemError
+        from raidtui.model.protocol import DiskList
+
+        try:
+            found: DiskList = await self.link.call("disks", None, DiskList)
+        except ProblemError as error:
+            self.notify(sentence(error.problems[0]), severity="error", timeout=15, markup=False)
+        else:
+            self.say(DisksSeen(found))
+        finally:
+            self.looking = False
 
     def on_run_said(self, message: RunSaid) -> None:
         self.desk.take(message)

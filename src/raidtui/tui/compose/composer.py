@@ -13,8 +13,9 @@ from textual.widgets import OptionList, Static
 
 from raidtui.base.text import clean, plural
 from raidtui.model.describe import Kinds, Preview
-from raidtui.model.disk import Disk
+from raidtui.model.disk import Disk, lasting
 from raidtui.model.problem import Problem, ProblemError
+from raidtui.model.protocol import DiskList
 from raidtui.tui.compose import edit
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
@@ -28,6 +29,7 @@ from raidtui.tui.compose.preview_pane import PreviewPane, Shown
 from raidtui.tui.compose.previewer import Previewer
 from raidtui.tui.compose.summary import short
 from raidtui.tui.draft import EMPTY, Draft
+from raidtui.tui.freshness import Seen
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.glyphs import glyphs
 
@@ -90,6 +92,8 @@ class Composer(ModeScreen):
         self._lines: list[Line] = []
         self._previewer: Previewer | None = None
         self._keys: tuple[object, ...] = ()
+        self._asked_of: tuple[Disk, ...] = ()
+        """The disks as they were when the last preview was wanted because of them."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="compose-panes"):
@@ -105,12 +109,17 @@ class Composer(ModeScreen):
         app = self.raidtui
         self._previewer = Previewer(app.link, self._answered, self._not_answered)
         app.draft_changed.subscribe(self, lambda _: self._draft_changed())
-        app.disks_changed.subscribe(self, lambda _: self._draft_changed())
+        app.disks_changed.subscribe(self, self._disks_changed)
         app.link_changed.subscribe(self, lambda _: self._ask_kinds())
         self.show_pane("outline")
         self.query_one("#outline").focus()
         self._ask_kinds()
         self._draft_changed()
+
+    @property
+    def seen(self) -> Seen | None:
+        """The age of the disks that can be chosen."""
+        return self.raidtui.disks_seen
 
     @property
     def working(self) -> Draft:
@@ -155,6 +164,12 @@ class Composer(ModeScreen):
         self.show_all()
 
     # What is shown.
+
+    def _disks_changed(self, found: DiskList) -> None:
+        """What the draft comes to is asked again where a disk is another one or its use is, not when it got warmer."""
+        if (disks := lasting(found.disks)) != self._asked_of:
+            self._asked_of = disks
+            self._draft_changed()
 
     def _draft_changed(self) -> None:
         self.show_all()

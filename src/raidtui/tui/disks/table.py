@@ -160,6 +160,8 @@ A disk is free when every check says so; only free disks can be selected. **spac
 **shift** and up or down a range, **a** all free disks of the same model and size. **r** gives the selected disks to a role
 of the draft, **x** takes them out of theirs. **enter** tells all that is known of the disk, and what would free it.
 
+The list follows the server by itself, and the head says how old it is; **ctrl+r** has every disk looked at now.
+
 `/` filters by what you type: serial, model, kind, size, name, role, state, and what uses the disk.
 `<`, `>` and a click on a title sort.
 """

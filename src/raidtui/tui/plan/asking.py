@@ -57,9 +57,9 @@ def missing(draft: Draft) -> tuple[tuple[str, Way], ...]:
     return tuple(lacks)
 
 
-def standing(disks: DiskList | None) -> frozenset[tuple[str, int | None, bool]]:
+def standing(disks: DiskList | None) -> frozenset[tuple[object, ...]]:
     """All that a plan depends on of the disks that are there: temperatures and the like are not."""
-    return frozenset((disk.id, disk.diskseq, disk.free) for disk in (disks.disks if disks else ()))
+    return frozenset((d.id, d.wwid, d.size_bytes, d.diskseq, d.free) for d in (disks.disks if disks else ()))
 
 
 def way_out(problem: Problem) -> Way:

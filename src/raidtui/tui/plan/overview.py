@@ -36,6 +36,12 @@ def planning(words: str) -> RenderableType:
     return Text(words, style="dim")
 
 
+def unsure(signs: Signs) -> RenderableType:
+    """Above a plan whose disks were not seen for too long."""
+    words = "The engine has not looked at the disks for too long: nothing can be started before it has. p plans again."
+    return Group(_hanging(Text(signs.gone, style="bold"), Text(words, style="bold")), Text())
+
+
 def refused(problems: Sequence[Problem], signs: Signs, heading: str = "The engine made no plan") -> RenderableType:
     """Problems whole, each with the key to where it is put right. A run that holds disks is first: it explains the rest."""
     parts: list[RenderableType] = [Text(heading, style="bold"), Text()]

@@ -17,7 +17,8 @@ from raidtui.base.text import clean
 from raidtui.front.results_files import results_folder
 from raidtui.front.words import sentence
 from raidtui.model.problem import ProblemError
-from raidtui.model.protocol import RunList
+from raidtui.model.protocol import DiskList, RunList
+from raidtui.tui.freshness import Seen
 from raidtui.tui.results.library import Entry, Shelf, entry_of_run, matching, together
 from raidtui.tui.results.list_table import LibraryTable
 from raidtui.tui.results.rows import SORTS
@@ -25,6 +26,7 @@ from raidtui.tui.widgets.live_table import LiveTable
 
 if TYPE_CHECKING:
     from raidtui.tui.app import RaidtuiApp
+    from raidtui.tui.run.desk import RunDesk
 
 _EMPTY = "no runs and no results yet\n\n2  compose layouts\n3  plan and start a run\no  open a result file"
 _NEWEST = ("started", True)
@@ -71,6 +73,12 @@ class LibraryPane(Vertical):
         self._loading = True
         self._runs_known = False
         self._told = ""
+        self._saved = ""
+        """Where the result of the run on the screen Run was saved."""
+        self.runs_seen: Seen | None = None
+        """When the server last listed its runs."""
+        self._at_work: frozenset[str] = frozenset()
+        """What disks say of the runs that hold them."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="results-search"):
@@ -81,6 +89,9 @@ class LibraryPane(Vertical):
     def on_mount(self) -> None:
         self.border_title = "Runs and results"
         self._app.link_changed.subscribe(self, lambda state: self._read_runs() if state.up else None)
+        self._app.disks_changed.subscribe(self, self._disks_changed)
+        self._app.desk.changed.subscribe(self, self._run_changed)
+        self._at_work, self._saved = _holding(self._app.disks), self._app.desk.saved
 
     @property
     def _app(self) -> RaidtuiApp:
@@ -111,6 +122,23 @@ class LibraryPane(Vertical):
         """Read the list anew, in the background."""
         self._read_files()
         self._read_runs()
+
+    def _disks_changed(self, disks: DiskList) -> None:
+        """A run began or ended: disks are held by it, or no longer."""
+        if (at_work := _holding(disks)) != self._at_work:
+            self._at_work = at_work
+            self._reload_in_view()
+
+    def _run_changed(self, desk: RunDesk) -> None:
+        """Its result was saved as a file."""
+        if desk.saved != self._saved:
+            self._saved = desk.saved
+            self._reload_in_view()
+
+    def _reload_in_view(self) -> None:
+        """Another screen's list is read when that is shown."""
+        if self.screen.is_current:
+            self.reload()
 
     @work(thread=True, exclusive=True, group="files")
     def _read_files(self) -> None:
@@ -153,8 +181,15 @@ class LibraryPane(Vertical):
             return
         hello = self._app.link_state.hello
         self._runs = [entry_of_run(info, hello.host if hello else "") for info in found.runs]
+        self.runs_seen = Seen("runs", self._app.now())
         self._show()
         self._runs_known = True
+
+    def newer(self, opened: Entry) -> Entry | None:
+        """The entry of the same run where there is more of it by now: cells, its end, a file; else None."""
+        same = (entry for entry in self.entries.values() if opened.run and entry.run == opened.run)
+        now = next(same, opened) if opened.key not in self.entries else self.entries[opened.key]
+        return None if (now.key, now.cells, now.state) == (opened.key, opened.cells, opened.state) else now
 
     def add(self, path: Path) -> Entry:
         """One more file, and the cursor on it."""
@@ -259,3 +294,9 @@ class LibraryPane(Vertical):
         again = self._sort[0] == event.key
         self._sort = (event.key, not self._sort[1] if again else event.key == "started")
         self._show()
+
+
+def _holding(disks: DiskList | None) -> frozenset[str]:
+    """What disks say of the runs that hold them."""
+    every = (reason for disk in (disks.disks if disks else ()) for reason in disk.reasons)
+    return frozenset(reason.message for reason in every if reason.code == "held")

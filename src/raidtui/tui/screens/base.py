@@ -14,8 +14,11 @@ from raidtui.tui.widgets.foot import Foot, ModeBar
 from raidtui.tui.widgets.head import Head
 from raidtui.tui.widgets.kept_lines import KeptLines
 
+_AGE_EVERY_S = 1.0
+
 if TYPE_CHECKING:
     from raidtui.tui.app import RaidtuiApp
+    from raidtui.tui.freshness import Seen
 
 
 class ModeScreen(Screen[None], KeptLines):
@@ -29,6 +32,42 @@ class ModeScreen(Screen[None], KeptLines):
     def raidtui(self) -> RaidtuiApp:
         """The application, by its own type."""
         return cast("RaidtuiApp", self.app)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._was_stale = False
+
+    def on_mount(self) -> None:
+        self.set_interval(_AGE_EVERY_S, self.show_age)
+        self.raidtui.disks_changed.subscribe(self, lambda _: self.show_age())
+
+    def on_screen_resume(self) -> None:
+        self.show_age()
+
+    # How old what is shown is.
+
+    @property
+    def seen(self) -> Seen | None:
+        """When what this screen lists was looked at; None where it lists nothing that grows old."""
+        return None
+
+    @property
+    def stale(self) -> bool:
+        """What this screen lists is too old to be relied on."""
+        return self.seen is not None and self.seen.stale(self.raidtui.now())
+
+    def show_age(self) -> None:
+        """Say it in the head. Other screens' ages are shown when they are."""
+        if not self.is_current or (seen := self.seen) is None:
+            return
+        looking = ", looking …" if self.raidtui.looking and seen.what == "disks" else ""
+        self.query_one(Head).show_age(seen.words(self.raidtui.now()) + looking, alert=self.stale)
+        if self.stale != self._was_stale:
+            self._was_stale = self.stale
+            self.staleness_changed()
+
+    def staleness_changed(self) -> None:
+        """What is listed became too old, or was seen again."""
 
     def fit(self) -> None:
         """Know what there is room for before anything is styled; from then on Textual sees to it."""

@@ -16,6 +16,7 @@ from raidtui.tui.disks.detail import detail
 from raidtui.tui.disks.rows import Entry, Shelf, alike, fitting, ids_by_name, ordered
 from raidtui.tui.disks.table import DiskTable
 from raidtui.tui.disks.words import reasons_of, used_by
+from raidtui.tui.freshness import Seen
 from raidtui.tui.screens.base import ModeScreen
 
 
@@ -53,6 +54,7 @@ class DisksScreen(ModeScreen):
         Binding("r", "give_role", "Role", id="disks.role", tooltip="Give the selected disks to a role of the draft"),
         Binding("x,delete", "take_out", "No role", id="disks.no_role", tooltip="Take the disks out of their role"),
         Binding("slash", "filter", "Filter", id="disks.filter", tooltip="Filter by serial, model, kind, size, use"),
+        Binding("ctrl+r", "refresh", "Look", id="disks.refresh", tooltip="Look at every disk again, now"),
         Binding("tab", "other_pane", "Pane", id="disks.pane", tooltip="From the table to the details and back"),
         Binding("escape", "back", "Back", id="disks.back", show=False,
                 tooltip="Close the details, clear the filter, select nothing"),
@@ -88,6 +90,11 @@ class DisksScreen(ModeScreen):
         app.link_changed.subscribe(self, lambda _: self._show())
         self.query_one("#disk-detail").border_title = "Details"
         self._show()
+
+    @property
+    def seen(self) -> Seen | None:
+        """The age of the list."""
+        return self.raidtui.disks_seen
 
     @property
     def _table(self) -> DiskTable:
@@ -184,9 +191,9 @@ class DisksScreen(ModeScreen):
         facts = entry.facts
         words = [f"{facts.serial} cannot be selected: {facts.used or 'it is not there'}"]
         if facts.disk is not None and not facts.gone:
-            first = reasons_of(facts.disk)[0]
+            remedies = [clean(reason.remedy) for reason in reasons_of(facts.disk) if reason.remedy]
             words = [f"{facts.serial} is not free: {used_by(facts.disk)}"]
-            words += [clean(first.remedy)] if first.remedy else ["Nothing frees it."] if first.system else []
+            words += ["Nothing frees it."] if facts.system else remedies[:1]
         self.notify("\n".join(words), severity="warning", markup=False, timeout=8)
 
     def action_all_alike(self) -> None:
@@ -247,6 +254,15 @@ class DisksScreen(ModeScreen):
 
     def action_redo(self) -> None:
         self.raidtui.redo()
+
+    def action_refresh(self) -> None:
+        """Look now, beside what the key does everywhere else: try the connection, hide that the server restarted."""
+        link = self.raidtui.link_state
+        if link.restarted or not link.up:
+            self.raidtui.action_reconnect()
+        if link.up:
+            self.raidtui.look_at_disks()
+            self.show_age()
 
     # Filter, order, panes.
 

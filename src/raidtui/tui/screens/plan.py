@@ -23,10 +23,11 @@ from raidtui.model.units import duration_text
 from raidtui.tui.compose.saving import save
 from raidtui.tui.disks.words import ASCII, UNICODE
 from raidtui.tui.draft import Draft
+from raidtui.tui.freshness import Seen
 from raidtui.tui.plan.asking import missing, names_in, request_of, standing
 from raidtui.tui.plan.choice_dialog import ChoiceDialog
 from raidtui.tui.plan.consent_dialog import ConsentDialog
-from raidtui.tui.plan.overview import nothing_yet, overview, planning, refused
+from raidtui.tui.plan.overview import nothing_yet, overview, planning, refused, unsure
 from raidtui.tui.plan.steps import StepTree, commands_text
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.glyphs import glyphs
@@ -100,6 +101,15 @@ class PlanScreen(ModeScreen):
     def on_screen_resume(self) -> None:
         self._ask_if_changed()
 
+    @property
+    def seen(self) -> Seen | None:
+        """The age of the disks that the plan is about."""
+        return self.raidtui.disks_seen
+
+    def staleness_changed(self) -> None:
+        """A plan on disks that nobody has seen for long cannot be consented to."""
+        self._show()
+
     # Asking the engine.
 
     def _something_changed(self, _: DiskList | Draft) -> None:
@@ -153,6 +163,8 @@ class PlanScreen(ModeScreen):
     def _words(self) -> RenderableType:
         signs = UNICODE if glyphs().unicode else ASCII
         above = [refused(self._not_started, signs, "Nothing was started")] if self._not_started else []
+        if self.stale and self._plan is not None:
+            above.append(unsure(signs))
         if self._problems:
             return Group(*above, refused(self._problems, signs))
         if self._plan is None or self._busy == _STARTING:
@@ -177,6 +189,8 @@ class PlanScreen(ModeScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Greyed is what needs a plan while there is none."""
+        if action == "consent" and self.stale:
+            return None
         if action in ("consent", "copy_commands", "copy_line", "other_pane"):
             return True if self._plan is not None and not self._busy else None
         if action in ("rehearse", "choose", "again"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
-from textual import events, on, work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -22,6 +22,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
 from raidtui.results.formats import FORMATS
 from raidtui.tui.draft import Draft
+from raidtui.tui.freshness import Seen
 from raidtui.tui.results.compare_view import CompareView, baseline_words
 from raidtui.tui.results.dialogs import ConfirmDelete, ExportDialog, Target, file_check
 from raidtui.tui.results.library import Entry
@@ -90,8 +91,13 @@ class ResultsScreen(ModeScreen):
     def on_mount(self) -> None:
         self._list.table.focus()
 
-    def on_screen_resume(self, event: events.ScreenResume) -> None:
+    def on_screen_resume(self) -> None:
         self.action_reload()
+
+    @property
+    def seen(self) -> Seen | None:
+        """The age of the server's list of runs."""
+        return self._list.runs_seen
 
     @property
     def _list(self) -> LibraryPane:
@@ -125,6 +131,9 @@ class ResultsScreen(ModeScreen):
     def _list_changed(self) -> None:
         if self._opened is None:
             self._preview()
+        elif (newer := self._list.newer(self._opened)) is not None and not self.has_class("-comparing"):
+            self._load(newer, focus=self.has_class("-opened"))
+        self.show_age()
         self.refresh_bindings()
 
     @on(LiveTable.Highlighted, "#results-table")
