@@ -155,7 +155,7 @@ class _Recovery:
             if met_somebody_elses(self.problems) and action.leaves(step.args):
                 continue  # it may be what somebody else's stands on
             try:
-                with claims.held(self.folder.name, step):
+                with claims.held(self.folder.name, step), context.attended():
                     outcome = action.undo(context, step.args)
             except ProblemError as error:
                 self.problems += error.problems
@@ -220,7 +220,8 @@ class _Recovery:
         return [p for p in wanted if (p.serial, p.wwid) in here]
 
     def _context(self, permits: dict) -> Context:  # type: ignore[type-arg]
-        return Context(self.folder.name, self.folder, permits, lambda *_: None, threading.Event())
+        disks = inventory.kernel_names(runs.disks_of(self.folder))
+        return Context(self.folder.name, self.folder, permits, lambda *_: None, threading.Event(), disks)
 
 
 def _signatures(steps: Sequence[StepStarted]) -> list[Signature]:

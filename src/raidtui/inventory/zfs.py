@@ -15,7 +15,7 @@ from raidtui.model.disk import Reason
 if TYPE_CHECKING:
     from raidtui.inventory.census import Census
 
-STATUS_TIMEOUT_S = 10.0
+STATUS_SILENCE_S = 10.0
 
 
 class Pool(NamedTuple):
@@ -32,7 +32,7 @@ def read_pools(sys: Path = SYS) -> tuple[Pool, ...]:
     zpool = proc.find_tool("zpool")
     if zpool is None:
         raise FileNotFoundError("ZFS is loaded, but there is no zpool command to ask")
-    finished = proc.run([zpool, "status", "-LP"], timeout_s=STATUS_TIMEOUT_S)
+    finished = proc.run([zpool, "status", "-LP"], silence_s=STATUS_SILENCE_S)
     return parse_status(finished.text)
 
 

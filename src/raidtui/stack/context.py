@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from raidtui.base.attention import Attention, Told, attending
 from raidtui.gate.permit import Permit
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.units import duration_text, size_text
 
 
 class Context:
@@ -26,7 +29,9 @@ class Context:
         permits: dict[str, Permit],
         report: Callable[[str, float | None], None],
         cancelled: threading.Event,
+        disks: Sequence[str] = (),
     ) -> None:
+        """`disks`: kernel names of the run's disks, where there are no permits for them."""
         self.run = run
         self.folder = folder
         self.permits = permits
@@ -39,6 +44,7 @@ class Context:
         """Ids of the disks that may carry something of this run."""
         self.ever_written: set[str] = set()
         """Ids of the disks that it wrote to, blank again or not."""
+        self._disks = tuple(disks) or tuple(permit.disk.name for permit in permits.values())
 
     def path(self, ref: str) -> str:
         """The device path of `disk:ID` or of a built layer; verified, for a disk, to be the very disk that was admitted."""
@@ -66,3 +72,32 @@ class Context:
         """Raise ProblemError (exit 130) when the operator asked to cancel."""
         if self.cancelled.is_set():
             raise fail("cancelled", "the run was cancelled", exit=Exit.CANCELLED)
+
+    @contextmanager
+    def attended(self) -> Iterator[None]:
+        """Inside, whatever waits is shown, ends by a cancel, and is given up when neither it nor a disk of the run moves."""
+        told = False
+
+        def stop() -> None:
+            nonlocal told
+            if told:
+                return  # what follows takes away what the step had made
+            try:
+                self.stop_if_cancelled()
+            except ProblemError:
+                told = True
+                raise
+
+        def tell(seen: Told) -> None:
+            with suppress(OSError):  # what cannot be written down for once is no reason to end a command
+                self.report(told_text(seen), None)
+
+        with attending(Attention(self._disks, stop, tell)):
+            yield
+
+
+def told_text(seen: Told) -> str:
+    """`lvm lvcreate: 1 min 35 s, 3.2 GiB written`."""
+    amounts = ((seen.written_bytes, "written"), (seen.discarded_bytes, "discarded"))
+    parts = [f"{size_text(amount)} {what}" for amount, what in amounts if amount]
+    return "; ".join(filter(None, [", ".join([f"{seen.what}: {duration_text(seen.seconds)}", *parts]), seen.hangs]))
