@@ -89,7 +89,7 @@ class Silence:
 
     @property
     def over(self) -> bool:
-        """True when it is time to give up. One disk that hangs decides also while others go on, as copies being checked do."""
+        """True when it is time to give up. A disk that hangs decides even while others go on (a copy being checked)."""
         if self._quiet_s >= self._limit_s:
             return True
         again_s = min(AGAIN_S, self._limit_s)

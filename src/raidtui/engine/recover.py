@@ -155,8 +155,8 @@ class _Recovery:
             if met_somebody_elses(self.problems) and action.leaves(step.args):
                 continue  # it may be what somebody else's stands on
             try:
-                with claims.held(self.folder.name, step), context.attended():
-                    outcome = action.undo(context, step.args)
+                with claims.held(self.folder.name, step):
+                    outcome = context.attend(action.undo, step.args)
             except ProblemError as error:
                 self.problems += error.problems
                 self.undone -= {step.creates.uuid} if step.creates else set()

@@ -6,12 +6,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from raidtui.base.attention import Attention, Told, attending
 from raidtui.gate.permit import Permit
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.units import duration_text, size_text
+
+T = TypeVar("T")
 
 
 class Context:
@@ -73,9 +75,14 @@ class Context:
         if self.cancelled.is_set():
             raise fail("cancelled", "the run was cancelled", exit=Exit.CANCELLED)
 
+    def attend(self, work: Callable[[Context, dict[str, Any]], T], args: dict[str, Any]) -> T:
+        """`work(self, args)`, attended."""
+        with self.attended():
+            return work(self, args)
+
     @contextmanager
     def attended(self) -> Iterator[None]:
-        """Inside, whatever waits is shown, ends by a cancel, and is given up when neither it nor a disk of the run moves."""
+        """Inside, what waits is shown, ends by a cancel, and is given up when neither it nor a disk of the run moves."""
         told = False
 
         def stop() -> None:

@@ -136,9 +136,9 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "stuck": (
         "A device does not answer",
-        "A command or a call into the kernel was given up because nothing moved for five minutes: neither did it do anything, "
-        "nor did a disk of the run complete a request. That is longer than the kernel needs to handle errors of a disk, and how "
-        "long a command takes while something moves does not matter. A disk with requests in flight that completes none hangs.",
+        "A command or a call into the kernel was given up because nothing moved for five minutes: it did nothing itself, "
+        "and no disk of the run completed a request. The kernel needs less to handle errors of a disk. How long a command "
+        "takes while something moves does not matter. A disk that has requests in flight and completes none hangs.",
         "Look at dmesg; check cabling, enclosure and firmware. The disks stay locked until they answer or are gone.",
     ),
     "missing-library": (
