@@ -21,6 +21,7 @@ from raidtui.stack.bcache import tool as bcache_tool
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context, told_text
 from raidtui.stack.lvm import tool as lvm_tool
+from raidtui.stack.md import sync as md_sync
 from raidtui.stack.zfs import pool
 
 BURN = "import os\nwhile True: os.getpid()"
@@ -163,3 +164,31 @@ def test_a_command_left_behind_is_waited_for_as_long_as_it_works(run: Context) -
     (problem,) = busy.value.problems
     assert (problem.code, problem.exit) == ("md-busy", int(Exit.LEFT_BEHIND))
     assert "has done nothing for" in problem.message
+
+
+def test_a_sync_of_large_disks_stands_still_for_the_kernels_minutes_while_the_disks_work(
+    run: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel says only once in five minutes how far a sync is."""
+    began, counted = time.monotonic(), [0]
+
+    def look(name: str) -> md_sync.Progress:
+        finished = time.monotonic() - began > 1.5
+        return md_sync.Progress("idle" if finished else "resync", 8, 1 << 40, 0, not finished)
+
+    def counters(disks: object) -> dict[str, Counters]:
+        counted[0] += moves
+        return {"sda": Counters(counted[0], 1, 0, 0)}
+
+    monkeypatch.setattr(md_sync, "look", look)
+    monkeypatch.setattr(md_sync, "the_array", lambda args: "md127")
+    monkeypatch.setattr(attention, "counters", counters)
+    moves = 1
+    with run.attended():
+        assert md_sync.wait(run, {"name": "x"}).result == "done"
+    moves, began = 0, time.monotonic() + 60.0
+    with run.attended(), pytest.raises(ProblemError) as stalled:
+        md_sync.wait(run, {"name": "x"})
+    (problem,) = stalled.value.problems
+    assert problem.code == "sync-stalled"
+    assert "sda has 1 request in flight and completes none" in problem.message
