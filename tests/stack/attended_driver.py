@@ -24,7 +24,7 @@ from raidtui.stack.layer import Draft, Outcome
 from raidtui.stack.lvm import kernel
 
 LIMIT_S = 6.0
-CHECKSUMS = {"on": 2, "sync": "skip-if-zeroed", "lvm": {"type": "raid1", "size": "1GiB", "integrity": {"mode": "bitmap"}}}
+CHECKSUMS = {"on": 2, "sync": "skip-if-zeroed", "lvm": {"type": "raid1", "size": "64MiB", "integrity": {"mode": "bitmap"}}}
 
 
 class Attended(Bench):
