@@ -206,3 +206,11 @@ def test_while_a_run_measures_open_files_are_left_alone(server: Server) -> None:
     server.busy = False
     server.now_s += 10
     assert users.changes() == (watch.Change("use", "open files"),)
+
+
+def test_open_files_that_are_not_to_be_seen_end_no_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(**_: object) -> object:
+        raise PermissionError(13, "Permission denied", "/proc/1/maps")
+
+    monkeypatch.setattr(watch, "read_openers", refused)
+    assert watch._openers() is None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.stack.blockdev import bounded, parse_command
+from raidtui.stack.blockdev import parse_command
 from raidtui.stack.md import kernel, superblock
 from raidtui.stack.md.command import mdadm_uuid
 from raidtui.stack.md.spec import PARITY_LAYOUTS, layout_number
@@ -78,18 +78,3 @@ def test_the_commands_of_libblockdev_are_read_from_its_log() -> None:
     assert parse_command("Running [12] mdadm --stop /dev/md/x ...") == ("mdadm", "--stop", "/dev/md/x")
     assert parse_command("stdout[12]: Running [1] mdadm ...") is None
     assert parse_command("...done [12] (exit code: 0)") is None
-
-
-def test_what_does_not_come_back_is_given_up() -> None:
-    import threading
-
-    from raidtui.model.problem import ProblemError
-
-    never = threading.Event()
-    with pytest.raises(ProblemError) as caught:
-        bounded(lambda: never.wait(30), 0.05, "reading /dev/x")
-    never.set()
-    assert caught.value.problems[0].code == "stuck"
-    assert bounded(lambda: 42, 5, "adding") == 42
-    with pytest.raises(ZeroDivisionError):
-        bounded(lambda: 1 // 0, 5, "dividing")

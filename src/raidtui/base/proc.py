@@ -1,21 +1,27 @@
 """The one module that starts processes.
 
-Every argv is a list, never a shell string. Every child has a deadline, is ended with SIGTERM before SIGKILL, and nothing
-here waits without bound: a process in uninterruptible sleep (a hung disk) survives SIGKILL, and `subprocess.run` with a
-timeout would then block for good.
+Every argv is a list, never a shell string. Every child has a deadline, or is given up when nothing moves any more, is ended
+with SIGTERM before SIGKILL, and nothing here waits without bound: a process in uninterruptible sleep (a hung disk) survives
+SIGKILL, and `subprocess.run` with a timeout would then block for good.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
+
+from raidtui.base import attention
+from raidtui.base.attention import Watch
+from raidtui.base.silence import Silent
 
 PIPE = subprocess.PIPE
 DEVNULL = subprocess.DEVNULL
@@ -57,11 +63,16 @@ class ToolError(Exception):
 
 
 class ToolTimeout(ToolError):
-    """The deadline passed. `stuck` is true when the process did not even die of SIGKILL (uninterruptible sleep)."""
+    """The deadline passed."""
 
-    def __init__(self, argv: Sequence[str], timeout_s: float, *, stuck: bool) -> None:
-        super().__init__(argv, f"no answer within {timeout_s:g} s" + (", and it cannot be killed" if stuck else ""))
-        self.stuck = stuck
+
+class ToolStuck(ToolError):
+    """Nothing moved any more, or the process did not even die of SIGKILL (uninterruptible sleep)."""
+
+    def __init__(self, argv: Sequence[str], reason: str, disk: str = "") -> None:
+        super().__init__(argv, reason)
+        self.disk = disk
+        """The kernel's name of the disk that does not answer, where one is known."""
 
 
 def find_tool(name: str) -> str | None:
@@ -149,7 +160,8 @@ def spawn(
 def run(
     argv: Sequence[str],
     *,
-    timeout_s: float,
+    timeout_s: float | None = None,
+    silence_s: float | None = None,
     input_bytes: bytes | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
@@ -159,8 +171,10 @@ def run(
 ) -> Finished:
     """Run a process to its end and return what it left.
 
-    Raises ToolTimeout after `timeout_s`, ToolError when it answers more than `max_output_bytes` or, with `check`, when it
-    ends with anything but 0.
+    Raises ToolTimeout after `timeout_s`. Without that it is looked after: raises ToolStuck when neither it (with all that
+    it starts) nor a disk of the present attention did anything for so long as that one says (or `silence_s`), and whatever
+    the attention raises to end it. Raises ToolStuck also when it cannot be killed; ToolError when it answers more than
+    `max_output_bytes` or, with `check`, when it ends with anything but 0.
     """
     argv = tuple(argv)
     began = time.monotonic()
@@ -173,13 +187,16 @@ def run(
         cwd=cwd,
         pass_fds=pass_fds,
     )
+    tick = _deadline(timeout_s) if timeout_s is not None else _watch(child, silence_s)
     try:
-        out, err = _exchange(child, input_bytes or b"", began + timeout_s, timeout_s, max_output_bytes)
-        code = child.wait(max(0.0, began + timeout_s - time.monotonic()))
-        if code is None:
-            raise ToolTimeout(argv, timeout_s, stuck=child.end() is None)
-    except BaseException:
-        child.end(term_grace_s=1.0)
+        out, err = _exchange(child, input_bytes or b"", tick, max_output_bytes)
+        while (code := child.wait(attention.TICK_S)) is None:
+            tick()
+    except BaseException as error:
+        started = attention.descendants(child.pid)
+        left = [child.pid] if child.end() is None else []
+        if (instead := given_up(argv, error, left + end_all(started))) is not None:
+            raise instead from error
         raise
     finally:
         for pipe in (child.stdin, child.stdout, child.stderr):
@@ -191,8 +208,58 @@ def run(
     return finished
 
 
-def _exchange(child: Child, data: bytes, deadline: float, timeout_s: float, limit: int) -> tuple[bytes, bytes]:
-    """Feed stdin and drain both pipes until they close, within the deadline and the size limit."""
+def name_of(argv: Sequence[str]) -> str:
+    """The name of a command in messages: `mkfs.ext4`, `lvm lvcreate`, `zpool destroy`."""
+    tool, verb = argv[0].rpartition("/")[2], argv[1] if len(argv) > 1 else ""
+    return f"{tool} {verb}" if verb.isalpha() else tool
+
+
+def end_all(pids: Sequence[int]) -> list[int]:
+    """End processes that a child, or a library, started: SIGTERM, then SIGKILL. Those that even SIGKILL did not end."""
+    left: dict[int, int] = {}
+    for pid in pids:
+        with suppress(OSError):
+            left[os.pidfd_open(pid)] = pid
+    opened = list(left)
+    for number, grace_s in ((signal.SIGTERM, TERM_GRACE_S), (signal.SIGKILL, KILL_GRACE_S)):
+        until_s = time.monotonic() + grace_s
+        for fd in left:
+            with suppress(OSError):
+                signal.pidfd_send_signal(fd, number)
+        while left and (wait_s := until_s - time.monotonic()) > 0:
+            for fd in select.select(list(left), [], [], wait_s)[0]:
+                del left[fd]
+    for fd in opened:
+        os.close(fd)
+    return list(left.values())
+
+
+def _deadline(timeout_s: float) -> Callable[[], None]:
+    until_s = time.monotonic() + timeout_s
+
+    def tick() -> None:
+        if time.monotonic() > until_s:
+            raise TimeoutError(f"no answer within {timeout_s:g} s")
+
+    return tick
+
+
+def _watch(child: Child, silence_s: float | None) -> Callable[[], None]:
+    return Watch(name_of(child.argv), lambda: attention.work_of([child.pid]), silence_s).tick
+
+
+def given_up(argv: Sequence[str], error: BaseException, left: list[int]) -> ToolError | None:
+    """What is raised instead of `error` where a process was not waited for to its end, and maybe could not be killed."""
+    immortal = [f"process {pid} waits in the kernel and cannot be killed" for pid in left]
+    if isinstance(error, Silent):
+        return ToolStuck(argv, "; ".join([error.text, *immortal]), error.disk)
+    if isinstance(error, TimeoutError):
+        return ToolTimeout(argv, "; ".join([str(error), *immortal]))
+    return ToolStuck(argv, "; ".join(immortal)) if immortal and isinstance(error, Exception) else None
+
+
+def _exchange(child: Child, data: bytes, tick: Callable[[], None], limit: int) -> tuple[bytes, bytes]:
+    """Feed stdin and drain both pipes until they close, within the size limit; `tick` raises to give up."""
     assert child.stdout is not None
     assert child.stderr is not None
     chunks: dict[int, bytearray] = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
@@ -205,10 +272,8 @@ def _exchange(child: Child, data: bytes, deadline: float, timeout_s: float, limi
             os.set_blocking(child.stdin.fileno(), False)
             selector.register(child.stdin, selectors.EVENT_WRITE)
         while selector.get_map():
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                raise ToolTimeout(child.argv, timeout_s, stuck=child.end() is None)
-            for key, _ in selector.select(left_s):
+            tick()
+            for key, _ in selector.select(attention.TICK_S):
                 if key.fileobj is child.stdin:
                     assert child.stdin is not None
                     try:

@@ -17,9 +17,6 @@ from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import is_suspended
 
-_READ_TIMEOUT_S = 90.0
-"""Longer than the kernel's own error handling of a bad disk."""
-
 
 def put_to_use(
     context: Context, made: Sequence[StepStarted], leaves: Callable[[Sequence[StepStarted]], list[Signature]]
@@ -31,8 +28,10 @@ def put_to_use(
     """
     problems = []
     for name in dict.fromkeys(_devices(context, made)):
-        # What was put there in between may be the run's: a tool that outlived it ends its work.
-        if theirs := _strange(name, leaves(made)) and _strange(name, leaves(made)):
+        with context.attended():
+            # What was put there in between may be the run's: a tool that outlived it ends its work.
+            theirs = _strange(name, leaves(made)) and _strange(name, leaves(made))
+        if theirs:
             what = f"{theirs[0].type} {theirs[0].label or theirs[0].uuid}"
             problems.append(
                 Problem("leftover-foreign", f"/dev/{name} carries {what}, which the run did not put there", f"/dev/{name}",
@@ -55,7 +54,7 @@ def _devices(context: Context, made: Iterable[StepStarted]) -> Iterator[str]:
 
 def _strange(name: str, ours: Sequence[Signature]) -> list[Signature]:
     try:
-        found = bounded(partial(_signatures_on, name), _READ_TIMEOUT_S, f"reading /dev/{name}")
+        found = bounded(partial(_signatures_on, name), f"reading /dev/{name}")
     except (OSError, ProblemError):
         return []
     return [one for one in found if (one.uuid or one.label) and not any(same(one, own) for own in ours)]

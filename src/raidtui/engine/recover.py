@@ -157,7 +157,7 @@ class _Recovery:
                 continue  # it may be what somebody else's stands on
             try:
                 with claims.held(self.folder.name, step):
-                    outcome = action.undo(context, step.args)
+                    outcome = context.attend(action.undo, step.args)
             except ProblemError as error:
                 self.problems += error.problems
                 self.undone -= {step.creates.uuid} if step.creates else set()
@@ -232,7 +232,8 @@ class _Recovery:
         return [p for p in wanted if (p.serial, p.wwid) in here]
 
     def _context(self, permits: dict) -> Context:  # type: ignore[type-arg]
-        context = Context(self.folder.name, self.folder, permits, lambda *_: None, threading.Event())
+        disks = inventory.kernel_names(runs.disks_of(self.folder))
+        context = Context(self.folder.name, self.folder, permits, lambda *_: None, threading.Event(), disks)
         context.ours = lambda: leavings(_done(self.made))
         return context
 

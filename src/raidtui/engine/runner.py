@@ -355,7 +355,7 @@ class Runner:
         action = all_actions()[step.action]
         if step.phase == "build":
             self._done_builds.append((action, step))
-        return action.do(self.context, step.args)
+        return self.context.attend(action.do, step.args)
 
     def _recheck(self, step: Step) -> Outcome:
         # At the end of the run nothing is owed of a disk that it never wrote to: what is on it by now is not the run's.

@@ -21,7 +21,8 @@ from raidtui.inventory.sampling import EDGE_BYTES, MIB, SAMPLES, regions, sample
 from raidtui.model.problem import Exit, ProblemError, fail
 
 BLKRRPART, BLKFLSBUF, BLKDISCARD, BLKZEROOUT = 0x125F, 0x1261, 0x1277, 0x127F
-DISCARD_CHUNK, ZERO_CHUNK = 16 << 30, 256 * MIB
+DISCARD_CHUNK, ZERO_CHUNK = 4 << 30, 256 * MIB
+"""Between two of them a cancel is noticed."""
 SETTLE_S = 60
 
 # Copies of superblocks outside head and tail: btrfs (64 MiB, 256 GiB), ext2-4 (block groups 1, 3, 5, 7 of 128 MiB),

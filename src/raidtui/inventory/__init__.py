@@ -6,7 +6,7 @@
 from raidtui.inventory.blkid import Signature
 from raidtui.inventory.others import boot_id
 from raidtui.inventory.reasons import CONTENT, REASONS, Explanation
-from raidtui.inventory.scan import Examined, Ownership, examine, present, scan, search
+from raidtui.inventory.scan import Examined, Ownership, examine, kernel_names, present, scan, search
 from raidtui.inventory.watch import Change, watch
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Signature",
     "boot_id",
     "examine",
+    "kernel_names",
     "present",
     "scan",
     "search",

@@ -17,7 +17,7 @@ from raidtui.model.disk import Reason
 if TYPE_CHECKING:
     from raidtui.inventory.census import Census
 
-PVS_TIMEOUT_S = 10.0
+PVS_SILENCE_S = 10.0
 _ALL_DEVICES = (
     'devices{use_devicesfile=0 hints="none" filter=["a|.*|"] global_filter=["a|.*|"] multipath_component_detection=0'
     " md_component_detection=0 fw_raid_component_detection=0}"
@@ -122,7 +122,7 @@ class Volume(NamedTuple):
     uuid: str
 
 
-def read_volumes(timeout_s: float = PVS_TIMEOUT_S) -> tuple[Volume, ...]:
+def read_volumes(silence_s: float = PVS_SILENCE_S) -> tuple[Volume, ...]:
     """Physical volumes by LVM itself, over all devices whatever its filters say. Empty where LVM is not installed."""
     pvs = proc.find_tool("pvs")
     if pvs is None:
@@ -130,7 +130,7 @@ def read_volumes(timeout_s: float = PVS_TIMEOUT_S) -> tuple[Volume, ...]:
     argv = [pvs, "--readonly", "--reportformat", "json", "-o", "pv_name,vg_name,pv_uuid", "--config", _ALL_DEVICES]
     # LVM ends with 5 when any device could not be read; its report is complete for the others, and such a device is
     # refused by the content check.
-    return parse_volumes(proc.run(argv, timeout_s=timeout_s, check=False).out)
+    return parse_volumes(proc.run(argv, silence_s=silence_s, check=False).out)
 
 
 def parse_volumes(report: bytes) -> tuple[Volume, ...]:

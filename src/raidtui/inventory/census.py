@@ -123,7 +123,7 @@ def take_census(ours: Collection[int] = ()) -> Census:
     swaps = ask("swap", lambda: mount_table.parse_swaps((PROC / "swaps").read_text("utf-8", "surrogateescape")), _NONE)
     loops = ask("loop devices", lambda: bounded(lambda: users.read_loops(blocks), tool_s), _NOTHING)
     volumes = ask("LVM", lambda: read_volumes(tool_s), _NONE)
-    pools = ask("ZFS pools", lambda: zfs.read_pools(timeout_s=tool_s), _NONE)
+    pools = ask("ZFS pools", lambda: zfs.read_pools(silence_s=tool_s), _NONE)
     passages = ask("character devices", lambda: read_passages(blocks), Passages())
     shares = ask("targets", lambda: others.read_shares(passages), _NONE)
     own_folders = ask("raidtui's own folders", lambda: (str(paths.state_folder()), str(paths.run_folder())), _NONE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -108,9 +108,18 @@ def _searched(disk: Disk, answer: Probe | None) -> Disk:
 
 def present() -> tuple[Fingerprint, ...]:
     """The fingerprints of all disks, from sysfs alone: who is here, and nothing of whether it is free."""
+    return tuple(fingerprint(disk, others.boot_id()) for disk in _disks())
+
+
+def kernel_names(prints: Iterable[Fingerprint]) -> tuple[str, ...]:
+    """Names that the kernel has now for these disks, as far as they are here."""
+    wanted = {(print_.serial, print_.wwid) for print_ in prints}
+    return tuple(disk.name for disk in _disks() if (disk.serial, disk.wwid) in wanted)
+
+
+def _disks() -> tuple[Disk, ...]:
     blocks = read_blocks()
-    disks = tuple(read_disk(node) for node in blocks.nodes.values() if is_physical_disk(node))
-    return tuple(fingerprint(disk, others.boot_id()) for disk in identity.with_ids(disks))
+    return identity.with_ids(tuple(read_disk(node) for node in blocks.nodes.values() if is_physical_disk(node)))
 
 
 def _examine(

@@ -93,9 +93,12 @@ class _Users:
 
 
 def _openers() -> object:
-    """Who has which block device open; not while somebody scans, who has them all open."""
-    with my_turn() if is_root() else nullcontext():
-        found = read_openers(patience_s=0.0)
+    """Who has which block device open, None where that is not to be seen. Not while somebody scans, who has them all open."""
+    try:
+        with my_turn() if is_root() else nullcontext():
+            found = read_openers(patience_s=0.0)
+    except OSError:  # a container without the right to trace; each scan says so of every disk
+        return None
     return {devno: sorted(opener.pid for opener in openers) for devno, openers in found.items()}
 
 

@@ -15,7 +15,7 @@ from raidtui.model.disk import Reason
 if TYPE_CHECKING:
     from raidtui.inventory.census import Census
 
-STATUS_TIMEOUT_S = 10.0
+STATUS_SILENCE_S = 10.0
 
 
 class Pool(NamedTuple):
@@ -25,14 +25,14 @@ class Pool(NamedTuple):
     devices: tuple[str, ...]
 
 
-def read_pools(sys: Path = SYS, timeout_s: float = STATUS_TIMEOUT_S) -> tuple[Pool, ...]:
+def read_pools(sys: Path = SYS, silence_s: float = STATUS_SILENCE_S) -> tuple[Pool, ...]:
     """The imported pools. Empty where the kernel has no ZFS loaded: then none can be imported."""
     if not (sys / "module/zfs").is_dir():
         return ()
     zpool = proc.find_tool("zpool")
     if zpool is None:
         raise FileNotFoundError("ZFS is loaded, but there is no zpool command to ask")
-    finished = proc.run([zpool, "status", "-LP"], timeout_s=timeout_s)
+    finished = proc.run([zpool, "status", "-LP"], silence_s=silence_s)
     return parse_status(finished.text)
 
 

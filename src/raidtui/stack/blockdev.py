@@ -1,17 +1,20 @@
 """libblockdev: started when first needed, with only the plugins that are needed, and every command it runs written down.
 
-Its calls wait for the tools they run without limit, so each is made in a thread of its own and given up after a deadline.
+Its calls wait for the tools they run without limit, so each is made in a thread of its own, and given up with those tools
+when nothing moves any more.
 """
 
 from __future__ import annotations
 
+import contextvars
 import os
 import re
 import threading
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
-from raidtui.base import proc
+from raidtui.base import attention, proc
+from raidtui.base.attention import Watch
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
@@ -81,10 +84,11 @@ def version() -> str | None:
     return str(getattr(BlockDev, "_version", "3.0"))
 
 
-def call(plugin: str, function: str, *args: Any, timeout_s: float, **options: Any) -> Called:
+def call(plugin: str, function: str, *args: Any, **options: Any) -> Called:
     """`BlockDev.function(*args, **options)`.
 
-    Raises CallFailed with what the tool said (`tool-failed`), or after `timeout_s` (`stuck`).
+    Raises CallFailed with what the tool said (`tool-failed`), or when nothing moves any more (`stuck`); what the present
+    attention raises is passed on.
     """
     blockdev = load(plugin)
     ran: list[Argv] = []
@@ -95,19 +99,25 @@ def call(plugin: str, function: str, *args: Any, timeout_s: float, **options: An
 
     what = function.replace("_", " ")
     try:
-        value = bounded(work, timeout_s, what)
+        value = bounded(work, what, tools=True)
     except _glib_error() as error:
         text = f"{what} failed: {clean(getattr(error, 'message', error))}"
         raise CallFailed(Problem("tool-failed", text, exit=int(Exit.BUILD_FAILED)), tuple(ran)) from error
     except ProblemError as error:
+        if error.problems[0].code != "stuck":
+            raise
         raise CallFailed(error.problems[0], tuple(ran)) from error
     return Called(value, tuple(ran))
 
 
-def bounded(work: Callable[[], T], timeout_s: float, what: str) -> T:
-    """`work()` in a thread of its own. Raises ProblemError (`stuck`) when it takes longer than `timeout_s`.
+def bounded(
+    work: Callable[[], T], what: str, *, silence_s: float | None = None, to_the_end: bool = False, tools: bool = False
+) -> T:
+    """`work()` in a thread of its own. Raises ProblemError (`stuck`) when nothing moves any more.
 
-    A disk that does not answer holds its thread in the kernel, where nothing can end it: it is left behind.
+    A disk that does not answer holds its thread in the kernel, where nothing can end it: it is left behind. So it is when
+    the present attention ends it, but for work that goes on changing something (`to_the_end`: it has to notice by itself,
+    or is short) and for `tools` that it started, which are ended.
     """
     outcome: list[tuple[bool, Any]] = []
 
@@ -117,17 +127,32 @@ def bounded(work: Callable[[], T], timeout_s: float, what: str) -> T:
         except BaseException as error:  # handed to the caller's thread, whatever it is
             outcome.append((False, error))
 
-    thread = threading.Thread(target=run, name=f"bounded {what}", daemon=True)
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), name=f"bounded {what}", daemon=True)
     thread.start()
-    thread.join(timeout_s)
-    if not outcome:
-        raise fail("stuck", f"{what} did not end within {timeout_s:g} s",
-                   remedy="A device does not answer: look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
+    tid = thread.native_id or 0
+    watch = Watch(what, lambda: attention.work_of_thread(tid), silence_s, ends=not to_the_end)
+    try:
+        while thread.is_alive():
+            watch.tick()
+            thread.join(attention.TICK_S)
+    except BaseException as error:
+        left = proc.end_all(attention.descendants_of_thread(tid)) if tools else []
+        if tools and not left:
+            thread.join(proc.KILL_GRACE_S)
+        if isinstance(instead := proc.given_up((what,), error, left), proc.ToolStuck):
+            raise ProblemError(stuck(what, instead)) from error
+        raise
     done, value = outcome[0]
     if not done:
         raise value
     result: T = value
     return result
+
+
+def stuck(what: str, error: proc.ToolStuck) -> Problem:
+    """The problem of a command or a call into the kernel that was given up."""
+    place = f"/dev/{error.disk}" if error.disk else ""
+    return Problem("stuck", f"{what} {error.reason}", place, "Look at dmesg.", int(Exit.BUILD_FAILED))
 
 
 def parse_command(message: str) -> Argv | None:

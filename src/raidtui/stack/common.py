@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+from raidtui.base.attention import Attention, attending, current
 from raidtui.gate.admit import BUSY_PATIENCE_S
 from raidtui.gate.blank import make_blank
 from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Action, Outcome
 
@@ -38,6 +40,7 @@ class BlankDisks(Action):
 def _blank(context: Context, disks: Sequence[str]) -> tuple[dict[str, dict[str, Any]], tuple[Problem, ...]]:
     fractions = dict.fromkeys(disks, 0.0)
     lock = threading.Lock()
+    limit_s = current().limit_s
 
     def one(disk: str) -> dict[str, Any]:
         def progress(done: int, size: int) -> None:
@@ -45,9 +48,20 @@ def _blank(context: Context, disks: Sequence[str]) -> tuple[dict[str, dict[str, 
                 fractions[disk] = done / size
                 context.report("bringing to zeroes", sum(fractions.values()) / len(fractions))
 
-        context.permit(disk).hold(BUSY_PATIENCE_S)
+        permit = context.permit(disk)
+        permit.hold(BUSY_PATIENCE_S)
         context.about_to_write([disk])
-        return make_blank(context.permit(disk), progress=progress, cancelled=context.cancelled.is_set)
+        given_up = threading.Event()
+
+        def work() -> dict[str, Any]:
+            return make_blank(permit, progress=progress, cancelled=lambda: context.cancelled.is_set() or given_up.is_set())
+
+        with attending(Attention((permit.disk.name,), limit_s=limit_s)):
+            try:
+                return bounded(work, f"bringing {permit.disk.name} to zeroes", to_the_end=True)
+            except ProblemError:
+                given_up.set()  # should the disk answer after all, nothing more is written to it
+                raise
 
     found: dict[str, dict[str, Any]] = {}
     problems: list[Problem] = []

@@ -8,16 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from raidtui.base.attention import Attention, Told, attending
 from raidtui.gate.look import taken
 from raidtui.gate.permit import Permit
 from raidtui.inventory import Signature
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.units import duration_text, size_text
 from raidtui.stack.blockdev import bounded
 
-LOOK_TIMEOUT_S: Final = 90.0
-"""Longer than the kernel's own error handling of a bad disk."""
+T = TypeVar("T")
 LOOKS_AT_ONCE: Final = 32
 
 
@@ -39,7 +40,9 @@ class Context:
         permits: dict[str, Permit],
         report: Callable[[str, float | None], None],
         cancelled: threading.Event,
+        disks: Sequence[str] = (),
     ) -> None:
+        """`disks`: kernel names of the run's disks, where there are no permits for them."""
         self.run = run
         self.folder = folder
         self.permits = permits
@@ -56,6 +59,7 @@ class Context:
         """Returns the signatures that the run's steps leave on disks."""
         self._lent: set[str] = set()
         """Ids of the disks that a layer has."""
+        self._disks = tuple(disks) or tuple(permit.disk.name for permit in permits.values())
 
     def path(self, ref: str) -> str:
         """The device path of `disk:ID` or of a built layer; verified, for a disk, to be the very disk that was admitted."""
@@ -109,9 +113,11 @@ class Context:
             return {disk: problem for disk, problem in found if problem is not None}
 
     def _taken(self, disk: str) -> Problem | None:
-        look = partial(taken, self.permits[disk], self.ours, blank=disk not in self.written)
+        permit = self.permits[disk]
+        look = partial(taken, permit, self.ours, blank=disk not in self.written)
         try:
-            return bounded(look, LOOK_TIMEOUT_S, f"reading {self.permits[disk].disk.path}")
+            with attending(Attention((permit.disk.name,))):
+                return bounded(look, f"reading {permit.disk.path}")
         except ProblemError as error:
             return error.problems[0]
 
@@ -136,3 +142,37 @@ class Context:
         """Raise ProblemError (exit 130) when the operator asked to cancel."""
         if self.cancelled.is_set():
             raise fail("cancelled", "the run was cancelled", exit=Exit.CANCELLED)
+
+    def attend(self, work: Callable[[Context, dict[str, Any]], T], args: dict[str, Any]) -> T:
+        """`work(self, args)`, attended."""
+        with self.attended():
+            return work(self, args)
+
+    @contextmanager
+    def attended(self) -> Iterator[None]:
+        """Inside, what waits is shown, ends by a cancel, and is given up when neither it nor a disk of the run moves."""
+        told = False
+
+        def stop() -> None:
+            nonlocal told
+            if told:
+                return  # what follows takes away what the step had made
+            try:
+                self.stop_if_cancelled()
+            except ProblemError:
+                told = True
+                raise
+
+        def tell(seen: Told) -> None:
+            with suppress(OSError):  # what cannot be written down for once is no reason to end a command
+                self.report(told_text(seen), None)
+
+        with attending(Attention(self._disks, stop, tell)):
+            yield
+
+
+def told_text(seen: Told) -> str:
+    """`lvm lvcreate: 1 min 35 s, 3.2 GiB written`."""
+    amounts = ((seen.written_bytes, "written"), (seen.discarded_bytes, "discarded"))
+    parts = [f"{size_text(amount)} {what}" for amount, what in amounts if amount]
+    return "; ".join(filter(None, [", ".join([f"{seen.what}: {duration_text(seen.seconds)}", *parts]), seen.hangs]))

@@ -16,21 +16,19 @@ from typing import Final, NamedTuple
 
 from raidtui.base.files import private_folder, read_text
 from raidtui.base.paths import run_folder
-from raidtui.base.proc import ToolError, find_tool, run
+from raidtui.base.proc import ToolError, ToolStuck, find_tool, name_of, run
 from raidtui.base.text import clean
 from raidtui.inventory.blocks import parse_devno
 from raidtui.inventory.mounts import PROC, command, pids, read_other_mounts, unescape
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack.blockdev import stuck
 
 FOLDER: Final = "/run/raidtui/mnt"
 """Where everything is mounted: root's alone, and known when planning."""
 SAFE: Final = ("nosuid", "nodev", "noexec")
 """Mount options of every filesystem: it holds benchmark files, and nothing else."""
 FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-MOUNT_TIMEOUT_S: Final = 120.0
-UNMOUNT_TIMEOUT_S: Final = 600.0
-"""What is in the page cache is written first."""
 BUSY_PATIENCE_S: Final = 15.0
 _CLONE_NEWNS: Final = 0x00020000
 
@@ -63,7 +61,7 @@ def enter_own_namespace() -> None:
     # By libc, since Python has os.unshare only from 3.12 on.
     if mount is not None and ctypes.CDLL(None).unshare(_CLONE_NEWNS) == 0:
         # A copy of a shared mount is shared: without this, ours would appear on the host after all.
-        run((mount, "--make-rslave", "/"), timeout_s=MOUNT_TIMEOUT_S)
+        run((mount, "--make-rslave", "/"))
 
 
 def parse(text: str) -> tuple[Mounted, ...]:
@@ -109,14 +107,16 @@ def make_point(name: str) -> None:
     private_folder(Path(point))
 
 
-def tool(argv: Argv, *, cwd: Path, timeout_s: float, code: str = "tool-failed") -> Argv:
+def tool(argv: Argv, *, cwd: Path, code: str = "tool-failed") -> Argv:
     """Run one command of a plan with its tool's full path; the argv as planned. Raises ProblemError."""
     path = find_tool(argv[0])
     if path is None:
         raise fail("missing-tool", f"{argv[0]} is not installed", place=argv[0], exit=Exit.BUILD_FAILED)
     try:
         # A runner that dies leaves its children behind: they are known by this folder.
-        run((path, *argv[1:]), timeout_s=timeout_s, cwd=cwd)
+        run((path, *argv[1:]), cwd=cwd)
+    except ToolStuck as error:
+        raise ProblemError(stuck(name_of(argv), error)) from error
     except ToolError as error:
         raise fail(code, f"{argv[0]} failed: {clean(error.reason)[:400]}", place=argv[-1], exit=Exit.BUILD_FAILED,
                    remedy="Look at dmesg.") from error  # fmt: skip
@@ -148,22 +148,21 @@ def open_root(point: str) -> int:
     return fd
 
 
-def unmount(
-    name: str, is_ours: Callable[[Mounted], bool], *, cwd: Path, timeout_s: float = UNMOUNT_TIMEOUT_S
-) -> tuple[Argv, ...]:
+def unmount(name: str, is_ours: Callable[[Mounted], bool], *, cwd: Path) -> tuple[Argv, ...]:
     """Unmount every one of ours from its place, in our namespace; what was executed.
 
     Never by force, never lazily. Raises ProblemError (`mount-busy`, exit 6) with who uses it.
     """
-    point, until, ran = point_of(name), time.monotonic() + BUSY_PATIENCE_S, []
+    point, until, ran = point_of(name), 0.0, []
     while found := at(point):
         if not is_ours(found[-1]):
             raise fail("mount-busy", f"what is mounted on {point} is not this run's", place=point,
                        remedy="Unmount it, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         try:
-            ran.append(tool(unmount_argv(name), cwd=cwd, timeout_s=timeout_s))
+            ran.append(tool(unmount_argv(name), cwd=cwd))
         except ProblemError as error:
-            if time.monotonic() > until:
+            until = until or time.monotonic() + BUSY_PATIENCE_S
+            if error.problems[0].code == "stuck" or time.monotonic() > until:
                 users = "; ".join(users_of(point)) or error.problems[0].message
                 raise fail("mount-busy", f"{point} cannot be unmounted: {users}", place=point,
                            remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND) from error  # fmt: skip
@@ -184,7 +183,7 @@ def unmount_for(pid: str, name: str, *, cwd: Path) -> tuple[Argv, ...]:
     """
     nsenter = ("nsenter", f"--target={pid}", "--mount", *unmount_argv(name))
     try:
-        return (tool(nsenter, cwd=cwd, timeout_s=UNMOUNT_TIMEOUT_S),)
+        return (tool(nsenter, cwd=cwd),)
     except ProblemError:
         return ()
 

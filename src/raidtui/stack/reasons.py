@@ -136,7 +136,9 @@ REASONS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "stuck": (
         "A device does not answer",
-        "A call into the kernel did not come back in time and cannot be ended: a device hangs.",
+        "A command or a call into the kernel was given up because nothing moved for five minutes: it did nothing itself, "
+        "and no disk of the run completed a request. The kernel needs less to handle errors of a disk. How long a command "
+        "takes while something moves does not matter. A disk that has requests in flight and completes none hangs.",
         "Look at dmesg; check cabling, enclosure and firmware. The disks stay locked until they answer or are gone.",
     ),
     "missing-library": (

@@ -9,12 +9,13 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
+from raidtui.base.attention import Watch, work_of
+from raidtui.base.silence import Silent
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.stack.context import Context
 
 _Device = TypeVar("_Device")
 
-MAKER_PATIENCE_S: Final = 60.0
 GONE_PATIENCE_S: Final = 60.0
 NODE_PATIENCE_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 2.0
@@ -51,13 +52,16 @@ def split_present(
 def await_makers(makers: Callable[[], Sequence[int]], code: str, what: str, place: str) -> None:
     """A crash of the runner may leave a command behind that is still creating: it has to end first.
 
-    `makers`: their process ids; `what` they do goes into the message. Raises ProblemError (`code`, exit 6).
+    `makers`: their process ids; `what` they do goes into the message. Raises ProblemError (`code`, exit 6) when nothing
+    moves any more.
     """
-    until = time.monotonic() + MAKER_PATIENCE_S
+    watch = Watch(f"a command {what}", lambda: work_of(makers()))
     while found := makers():
-        if time.monotonic() > until:
-            raise fail(code, f"a command (pid {found[0]}) {what}", place=place, remedy="Wait, then: raidtui recover",
-                       exit=Exit.LEFT_BEHIND)  # fmt: skip
+        try:
+            watch.tick()
+        except Silent as silent:
+            text = f"a command (pid {found[0]}) {what}, and {silent.text}"
+            raise fail(code, text, place=place, remedy="Wait, then: raidtui recover", exit=Exit.LEFT_BEHIND) from silent
         time.sleep(0.1)
 
 
@@ -66,9 +70,9 @@ def until_gone(attempt: Callable[[], str], what: str, place: str) -> None:
 
     `attempt` returns what is still there, or nothing. Raises ProblemError (`left-behind`, exit 6).
     """
-    until = time.monotonic() + GONE_PATIENCE_S
-    pause_s = 0.1
+    until, pause_s = 0.0, 0.1
     while trouble := attempt():
+        until = until or time.monotonic() + GONE_PATIENCE_S
         if time.monotonic() > until:
             raise fail("left-behind", f"{what} cannot be taken away: {trouble}", place=place,
                        remedy="Look at dmesg, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from raidtui.base import proc
+from raidtui.base.silence import LIMIT_S
 from raidtui.base.text import clean_lines
 from raidtui.load.child import TERM_GRACE_S, last_word
 from raidtui.load.fio.report import Report, read_report
@@ -22,8 +23,7 @@ from raidtui.load.fio.verdict import Ended
 from raidtui.load.reasons import REASONS
 from raidtui.model.problem import Exit, fail
 
-# Longer than the kernel's own error handling of one command: its time-out (30 s by default), abort, resets and retries.
-PATIENCE_S: Final = 180.0
+PATIENCE_S: Final = LIMIT_S
 _TICK_S: Final = 0.2
 _PIPE_BYTES: Final = 1 << 20
 _MAX_STDERR_BYTES: Final = 64 << 10

@@ -182,7 +182,7 @@ def _path(args: dict[str, Any], kernel_name: str) -> str:
 
 def _wait(there: Any, code: str, text: str) -> None:
     until = time.monotonic() + NODE_TIMEOUT_S
-    while not bounded(there, NODE_TIMEOUT_S, "asking bcache"):
+    while not bounded(there, "asking bcache"):
         if time.monotonic() > until:
             raise fail(code, text, remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)
         time.sleep(_PAUSE_S)

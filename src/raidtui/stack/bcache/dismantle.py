@@ -81,7 +81,7 @@ def stop(one: kernel.Registered) -> None:
 
 def _refuse_shared_cache(args: dict[str, Any]) -> None:
     """Somebody may have attached a device of his to our cache, and what is dirty in it may be his by now."""
-    others = blockdev.bounded(lambda: kernel.strangers(args), kernel.FIND_TIMEOUT_S, "asking bcache")
+    others = blockdev.bounded(lambda: kernel.strangers(args), "asking bcache")
     if others:
         raise fail("bcache-foreign", f"the cache is also that of {', '.join(others)}, which is not this run's",
                    place=args["name"], remedy="Detach that (echo 1 > /sys/block/…/bcache/detach), then: raidtui recover",

@@ -21,8 +21,7 @@ from raidtui.stack.nodes import is_suspended
 
 SYS_BLOCK: Final = Path("/sys/class/block")
 SETS: Final = Path(FOLDER)
-FIND_TIMEOUT_S: Final = 120.0
-OTHERS_TIMEOUT_S: Final = 15.0
+OTHERS_SILENCE_S: Final = 15.0
 """For a look at every device there is: one that hangs must not keep the others waiting."""
 _UNITS: Final = "kMGTPEZY"
 
@@ -69,7 +68,7 @@ def is_ours(found: superblock.Superblock | None, args: dict[str, Any]) -> bool:
 
 def ours(args: dict[str, Any]) -> list[Registered]:
     """The registered devices that this step made. Raises ProblemError (`stuck`)."""
-    return bounded(lambda: [one for one in registered() if _belongs(one, args)], FIND_TIMEOUT_S, "asking bcache")
+    return bounded(lambda: [one for one in registered() if _belongs(one, args)], "asking bcache")
 
 
 def _belongs(one: Registered, args: dict[str, Any]) -> bool:
@@ -115,7 +114,7 @@ def _superblocks(sys_block: Path) -> Iterator[superblock.Superblock]:
         if (read_int(node / "size") or 0) * 512 < 2 * superblock.OFFSET or is_suspended(node.name):
             continue
         try:
-            found = superblock.read(f"/dev/{node.name.replace('!', '/')}", OTHERS_TIMEOUT_S)
+            found = superblock.read(f"/dev/{node.name.replace('!', '/')}", OTHERS_SILENCE_S)
         except (OSError, ProblemError):
             continue
         if found is not None:

@@ -13,12 +13,10 @@ from raidtui.stack.layer import Outcome
 from raidtui.stack.md.proof import Difference
 from raidtui.stack.nodes import devno
 
-READ_TIMEOUT_S = 60.0
-
 
 def look(args: dict[str, Any]) -> dict[str, Any]:
     """`kernel.read_back`, never waited for without limit. Raises ProblemError (`stuck`, `bcache-not-there`)."""
-    found = bounded(lambda: kernel.read_back(args), READ_TIMEOUT_S, "asking bcache")
+    found = bounded(lambda: kernel.read_back(args), "asking bcache")
     if found["device"] is None or found["cache"] is None:
         what = "backing device" if found["device"] is None else "cache device"
         raise fail("bcache-not-there", f"the set has no {what}", place=args["name"],

@@ -17,8 +17,6 @@ from raidtui.stack.blockdev import bounded
 OFFSET: Final = 4096
 BLOCK: Final = 4096
 MAGIC: Final = bytes.fromhex("c68573f64e1a45ca8265f57f48ba6d81")
-READ_TIMEOUT_S: Final = 90.0
-"""Longer than the kernel's own error handling of a bad disk."""
 _POLYNOMIAL: Final = 0x42F0E1EBA9EA3693
 _MASK: Final = (1 << 64) - 1
 _KEYS_AT: Final = 206
@@ -58,9 +56,9 @@ def stamped(block: bytes, own: str) -> bytes:
     return bytes(changed)
 
 
-def read(path: str, timeout_s: float = READ_TIMEOUT_S) -> Superblock | None:
+def read(path: str, silence_s: float | None = None) -> Superblock | None:
     """The superblock on a device. Raises OSError, or ProblemError (`stuck`) when the device does not answer."""
-    return parse(bounded(lambda: _read(path), timeout_s, f"reading {path}"))
+    return parse(bounded(lambda: _read(path), f"reading {path}", silence_s=silence_s))
 
 
 def stamp(fd: int, own: str) -> None:

@@ -1,4 +1,4 @@
-"""Running the few commands of the bcache layer, and writing into files of sysfs: always with a deadline."""
+"""Running the few commands of the bcache layer, and writing into files of sysfs: never waited for while nothing moves."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from raidtui.base import proc
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, fail
-from raidtui.stack.blockdev import CallFailed, bounded
+from raidtui.stack.blockdev import CallFailed, bounded, stuck
 
-TIMEOUT_S: Final = 60.0
 _PACKAGES: Final = {"make-bcache": "bcache-tools", "modprobe": "kmod", "wipefs": "util-linux", "sh": "dash"}
 
 
@@ -25,11 +24,9 @@ def run(argv: Argv) -> Argv:
         raise fail("bcache-missing", f"{argv[0]} is not installed", remedy=f"apt install {_PACKAGES[argv[0]]}",
                    exit=Exit.REFUSED)  # fmt: skip
     try:
-        proc.run([path, *argv[1:]], timeout_s=TIMEOUT_S)
-    except proc.ToolTimeout as error:
-        text = f"{argv[0]} did not end within {TIMEOUT_S:g} s"
-        raise CallFailed(Problem("stuck", text, remedy="A device does not answer: look at dmesg.",
-                                 exit=int(Exit.BUILD_FAILED)), (argv,)) from error  # fmt: skip
+        proc.run([path, *argv[1:]])
+    except proc.ToolStuck as error:
+        raise CallFailed(stuck(proc.name_of(argv), error), (argv,)) from error
     except proc.ToolError as error:
         said = error.finished.error_text or error.finished.text if error.finished is not None else error.reason
         text = f"{argv[0]} failed: {clean(' '.join(said.split())[-400:])}"
@@ -44,4 +41,4 @@ def write(path: Path | str, value: str) -> None:
         with Path(path).open("w") as file:
             file.write(value)
 
-    bounded(work, TIMEOUT_S, f"writing {path}")
+    bounded(work, f"writing {path}", to_the_end=True)

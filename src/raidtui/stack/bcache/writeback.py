@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from raidtui.base.files import read_text
+from raidtui.base.silence import LIMIT_S
 from raidtui.model.problem import ProblemError
 from raidtui.model.units import duration_text, size_text
 from raidtui.stack.bcache import kernel, tool
@@ -16,10 +17,9 @@ from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 
-STALLED_S: Final = 120.0
-"""Longer than any error handling of a bad disk takes. What is left then is dropped: the disks are made blank anyway."""
+STALLED_S: Final = LIMIT_S
+"""What is left then is dropped: the disks are made blank anyway."""
 POLL_S: Final = 0.25
-_READ_TIMEOUT_S: Final = 60.0
 
 
 class Moment(NamedTuple):
@@ -41,7 +41,7 @@ def detach(context: Context, args: dict[str, Any]) -> Outcome:
     backing = next((one for one in kernel.ours(args) if one.uuid in kernel.uuids(args)), None)
     if backing is None or not backing.set_uuid:
         return Outcome("nothing to do")
-    before = bounded(lambda: kernel.stats(backing.folder), _READ_TIMEOUT_S, "asking bcache")
+    before = bounded(lambda: kernel.stats(backing.folder), "asking bcache")
     began = moved = time.monotonic()
     first = last = _look(backing.folder)
     with suppress(OSError, ProblemError):  # what it could not do is seen below
@@ -69,7 +69,7 @@ def _look(folder: Path) -> Moment:
         writes = (read_text(folder.parent / "stat") or "").split()[4:5]
         return Moment((folder / "cache").is_symlink(), dirty, "".join(writes))
 
-    return bounded(read, _READ_TIMEOUT_S, "asking bcache")
+    return bounded(read, "asking bcache")
 
 
 def _fraction(first: Moment, now: Moment) -> float | None:

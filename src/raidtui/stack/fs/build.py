@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import mounts
@@ -10,10 +10,6 @@ from raidtui.stack.context import Context
 from raidtui.stack.fs import devices
 from raidtui.stack.fs.command import mkfs_argv, mount_options
 from raidtui.stack.layer import Outcome
-
-_MKFS_TIMEOUT_S: Final = 300.0
-_INODE_TABLE_SHARE: Final = 0.02
-_SLOW_BYTES_S: Final = 50e6
 
 
 def make(context: Context, args: dict[str, Any]) -> Outcome:
@@ -30,7 +26,7 @@ def make(context: Context, args: dict[str, Any]) -> Outcome:
     context.about_to_write(args["disks"])
     argv = mkfs_argv(args, [device.path for device in found])
     with context.lend(args["disks"]):
-        mounts.tool(argv, cwd=context.folder / "work", timeout_s=_timeout_s(args))
+        mounts.tool(argv, cwd=context.folder / "work")
     for device in found:
         if not devices.is_ours(args, device.path):
             raise fail("read-back", f"{argv[0]} ended well, but {device.path} does not carry {args['uuid']}",
@@ -49,12 +45,6 @@ def mount(context: Context, args: dict[str, Any]) -> Outcome:
     argv = mounts.mount_argv(args["type"], found[0].path, args["name"], mount_options(args))
     context.about_to_write(args["disks"])
     with context.lend(args["disks"]):
-        mounts.tool(argv, cwd=context.folder / "work", timeout_s=mounts.MOUNT_TIMEOUT_S)
+        mounts.tool(argv, cwd=context.folder / "work")
     context.built[args["ref"]] = point
     return Outcome("created", {"path": point}, (argv,))
-
-
-def _timeout_s(args: dict[str, Any]) -> float:
-    """ext4 writes all its inode tables; on a slow disk that takes its time."""
-    whole = args["size_bytes"] * _INODE_TABLE_SHARE if args["type"] == "ext4" else 0
-    return float(_MKFS_TIMEOUT_S + whole / _SLOW_BYTES_S)

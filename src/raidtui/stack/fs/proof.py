@@ -17,7 +17,6 @@ from raidtui.stack.fs import devices
 from raidtui.stack.fs.command import mount_options
 from raidtui.stack.layer import Outcome
 
-_TIMEOUT_S: Final = 60.0
 _SHOWN_OTHERWISE: Final = {
     "data=ordered": (), "noinit_itable": (), "noalign": (), "nodiscard": (), "nodatacow": ("nodatacow",),
 }  # fmt: skip
@@ -148,7 +147,7 @@ def _output(tool: str, *words: str) -> str:
     if path is None:
         raise fail("missing-tool", f"{tool} is not installed", place=tool, exit=Exit.BUILD_FAILED)
     try:
-        return run((path, *words), timeout_s=_TIMEOUT_S).text
+        return run((path, *words)).text
     except ToolError as error:
         raise fail("tool-failed", f"{tool} failed: {clean(error.reason)}", place=words[-1],
                    exit=Exit.BUILD_FAILED) from error  # fmt: skip

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from raidtui.base import proc
+from raidtui.base.attention import Watch
+from raidtui.base.silence import Silent
 from raidtui.inventory.arrays import read_volumes as read_all_pvs
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
@@ -24,9 +26,7 @@ from raidtui.stack.lvm.dismantle import dismantle
 from raidtui.stack.lvm.proof import Difference, group_differences, mismatch, read_group, read_volumes
 from raidtui.stack.lvm.verify import differences
 
-CREATE_TIMEOUT_S: Final = 120.0
 NODE_TIMEOUT_S: Final = 20.0
-VDO_TIMEOUT_S: Final = 120.0
 PART_LEFT_ACTIVE: Final = "is prohibited while logical volume"
 _NOT_YET: Final = {"deduplication": {"closed", "opening"}, "compression": {"offline"}}
 """What the kernel says of each that was asked for and is not there yet: of the index, and of the compressor."""
@@ -76,10 +76,10 @@ def or_dismantle(context: Context, args: dict[str, Any], work: Callable[[], dict
 def _make_group(args: dict[str, Any], devices: list[Device], commands: list[Argv]) -> None:
     paths = [device.path for device in devices]
     for device, pv in zip(devices, args["pvs"], strict=True):
-        called = blockdev.call("lvm", "lvm_pvcreate", device.path, pv["align_bytes"], 0, timeout_s=CREATE_TIMEOUT_S,
+        called = blockdev.call("lvm", "lvm_pvcreate", device.path, pv["align_bytes"], 0,
                                extra=pv_extra(pv, paths))  # fmt: skip
         commands += called.commands
-    called = blockdev.call("lvm", "lvm_vgcreate", args["name"], paths, args["extent_bytes"], timeout_s=CREATE_TIMEOUT_S,
+    called = blockdev.call("lvm", "lvm_vgcreate", args["name"], paths, args["extent_bytes"],
                            extra=vg_extra(paths))  # fmt: skip
     commands += called.commands
 
@@ -190,12 +190,11 @@ def _convert(args: dict[str, Any], argv: Argv, answer: str | None, paths: Sequen
 
 def _await_vdo(group: str, asked: dict[str, Any]) -> None:
     """VDO opens its index, and begins to compress, after the volume is there; what it came to in the end is read back."""
-    until = time.monotonic() + VDO_TIMEOUT_S
     not_yet = {word for part, words in _NOT_YET.items() if asked[part] for word in words}
-    with suppress(proc.ToolError):
+    watch = Watch("VDO", lambda: None)
+    with suppress(proc.ToolError, Silent):
         while any(one.target == "vdo" and not_yet & set(one.words) for one in kernel.status(group)):
-            if time.monotonic() > until:
-                return
+            watch.tick()
             time.sleep(0.2)
 
 

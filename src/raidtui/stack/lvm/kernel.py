@@ -13,7 +13,6 @@ from raidtui.stack.lvm import label
 from raidtui.stack.lvm.command import VOLUME
 
 SYS_BLOCK: Final = Path("/sys/block")
-STATUS_TIMEOUT_S: Final = 30.0
 
 
 class Mapping(NamedTuple):
@@ -104,7 +103,7 @@ def status(group: str) -> list[Status]:
 def _lines(dmsetup: str, names: Iterable[str]) -> list[str]:
     lines: list[str] = []
     for name in names:
-        ran = proc.run([dmsetup, "status", "--noflush", name], timeout_s=STATUS_TIMEOUT_S, check=False)
+        ran = proc.run([dmsetup, "status", "--noflush", name], check=False)
         lines += [f"{name}: {line}" for line in ran.text.splitlines()]
     return lines
 

@@ -14,8 +14,6 @@ from typing import Final
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.lvm.command import lvm_uuid
 
-READ_TIMEOUT_S: Final = 90.0
-"""Longer than the kernel's own error handling of a bad disk."""
 OWN_BYTES: Final = 1 << 20
 """What LVM has to itself at the start of a physical volume made here, at least."""
 _SECTOR: Final = 512
@@ -36,7 +34,7 @@ def parse(block: bytes) -> str | None:
 
 def read(path: str) -> str | None:
     """The UUID in the label of a device. Raises OSError, or ProblemError (`stuck`) when the device does not answer."""
-    return bounded(lambda: _read(path), READ_TIMEOUT_S, f"reading {path}")
+    return bounded(lambda: _read(path), f"reading {path}")
 
 
 def _read(path: str) -> str | None:

@@ -6,6 +6,8 @@ import time
 from typing import Any, Final, NamedTuple
 
 from raidtui.base import proc
+from raidtui.base.attention import Watch
+from raidtui.base.silence import Silent
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import duration_text
 from raidtui.stack.context import Context
@@ -13,8 +15,6 @@ from raidtui.stack.layer import Outcome
 from raidtui.stack.lvm import kernel
 from raidtui.stack.lvm.devices import present_devices
 
-STALLED_S: Final = 300.0
-"""Longer than any error handling of a bad disk takes."""
 POLL_S: Final = 0.5
 
 
@@ -71,10 +71,11 @@ def of_status(status: kernel.Status) -> Progress | None:
 def wait(context: Context, args: dict[str, Any]) -> Outcome:
     """Wait until all images are in sync.
 
-    Raises ProblemError: `cancelled`, `member-lost`, `sync-stalled` after `STALLED_S` without any progress.
+    Raises ProblemError: `cancelled`, `member-lost`, `sync-stalled` when neither the sync nor a disk of the run moves.
     """
-    began = moved = time.monotonic()
+    began = time.monotonic()
     last: Progress | None = None
+    watch = Watch("the initial sync", lambda: last, tells=False)
     while (now := look(args["name"])) is None or not now.finished:
         context.stop_if_cancelled()
         _, missing = present_devices(context, args)
@@ -83,12 +84,13 @@ def wait(context: Context, args: dict[str, Any]) -> Outcome:
             raise fail("member-lost", f"the volume lost a device during its initial sync: {what}", place=args["name"],
                        remedy="Look at dmesg and the disk's SMART log.", exit=Exit.BUILD_FAILED)  # fmt: skip
         if now != last:
-            moved, last = time.monotonic(), now
+            last = now
             context.report(_text(now, began), now.fraction)
-        elif time.monotonic() - moved > STALLED_S:
-            raise fail("sync-stalled", f"the initial sync has not moved for {duration_text(STALLED_S)}",
-                       place=args["name"], remedy="A disk does not answer: look at dmesg.",
-                       exit=Exit.BUILD_FAILED)  # fmt: skip
+        try:
+            watch.tick()
+        except Silent as silent:
+            raise fail("sync-stalled", f"the initial sync {silent.text}", place=args["name"], remedy="Look at dmesg.",
+                       exit=Exit.BUILD_FAILED) from silent  # fmt: skip
         time.sleep(POLL_S)
     seconds = time.monotonic() - began
     return Outcome("done", {"initial_sync": f"waited for {seconds:.0f} s", "sync_seconds": round(seconds, 3)})

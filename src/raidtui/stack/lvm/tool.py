@@ -1,4 +1,4 @@
-"""Running LVM's own commands: always limited to the devices of one group, always with a deadline."""
+"""Running LVM's own commands: always limited to the devices of one group, never waited for while nothing moves."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from raidtui.base import proc
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, fail
-from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.blockdev import CallFailed, stuck
 from raidtui.stack.lvm.command import flat, limits
 
-TIMEOUT_S: Final = 180.0
-"""A conversion zeroes metadata, which takes its time on a busy rotating disk."""
-REPORT_TIMEOUT_S: Final = 60.0
 SETTLE_S: Final = 20
 Rows = list[dict[str, Any]]
 
 
-def run(argv: Argv, *, answer: str | None = None, timeout_s: float = TIMEOUT_S) -> Argv:
+def run(argv: Argv, *, answer: str | None = None) -> Argv:
     """Run one command (`("lvm", "vgremove", …)`, `("dmsetup", …)`) and return it as it is written down.
 
     `answer` has a line for each question that it is known to ask; others get none, which LVM takes for no.
@@ -30,11 +27,9 @@ def run(argv: Argv, *, answer: str | None = None, timeout_s: float = TIMEOUT_S) 
     path = _path(argv[0])
     try:
         given = None if answer is None else f"{answer}\n".encode()
-        proc.run([path, *argv[1:]], timeout_s=timeout_s, input_bytes=given)
-    except proc.ToolTimeout as error:
-        text = f"{' '.join(argv[:2])} did not end within {timeout_s:g} s"
-        raise CallFailed(Problem("stuck", text, remedy="A device does not answer: look at dmesg.",
-                                 exit=int(Exit.BUILD_FAILED)), (argv,)) from error  # fmt: skip
+        proc.run([path, *argv[1:]], input_bytes=given)
+    except proc.ToolStuck as error:
+        raise CallFailed(stuck(proc.name_of(argv), error), (argv,)) from error
     except proc.ToolError as error:
         said = error.finished.error_text if error.finished is not None else error.reason
         text = f"{' '.join(argv[:2])} failed: {clean(_last_lines(said))}"
@@ -56,7 +51,7 @@ def settle() -> None:
 def output(argv: Argv) -> str:
     """What a command that only reads prints. Raises ProblemError (`tool-failed`, `missing-library`)."""
     try:
-        return proc.run([_path(argv[0]), *argv[1:]], timeout_s=REPORT_TIMEOUT_S).text
+        return proc.run([_path(argv[0]), *argv[1:]]).text
     except proc.ToolError as error:
         raise fail("tool-failed", f"{argv[0]} failed: {clean(error.reason)}", exit=Exit.BUILD_FAILED) from error
 
@@ -69,7 +64,7 @@ def report(what: str, fields: Sequence[str], paths: Sequence[str], *more: str) -
     argv = [_path("lvm"), what, "--reportformat", "json", "--units", "b", "--nosuffix", "-o", ",".join(fields)]
     argv += [*flat(limits(paths)), *more]
     try:
-        ran = proc.run(argv, timeout_s=REPORT_TIMEOUT_S, check=False)
+        ran = proc.run(argv, check=False)
     except proc.ToolError as error:
         raise fail("tool-failed", f"{what} failed: {clean(error.reason)}", exit=Exit.BUILD_FAILED) from error
     try:

@@ -19,7 +19,6 @@ from raidtui.stack.md.devices import Device, all_devices
 from raidtui.stack.md.dismantle import dismantle
 from raidtui.stack.md.proof import differences, mismatch
 
-CREATE_TIMEOUT_S: Final = 120.0
 NODE_TIMEOUT_S: Final = 20.0
 
 
@@ -70,7 +69,6 @@ def _create(args: dict[str, Any], devices: list[Device]) -> tuple[Argv, ...]:
         args["metadata"],
         args["bitmap"],
         args["chunk_bytes"] or 0,
-        timeout_s=CREATE_TIMEOUT_S,
         extra=create_extra(args, journal),
     )
     return called.commands

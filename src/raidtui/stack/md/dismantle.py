@@ -23,7 +23,6 @@ from raidtui.stack.md.devices import Device, present_devices
 from raidtui.stack.nodes import users_of
 from raidtui.stack.undoing import await_makers, is_there, lend, may_erase, open_for_writing, until_gone
 
-STOP_TIMEOUT_S: Final = 60.0
 BUSY_PATIENCE_S: Final = 15.0
 NODE_PATIENCE_S: Final = 5.0
 _MARKS: Final = Path("/run/mdadm")
@@ -65,11 +64,12 @@ def _stop(name: str, args: dict[str, Any]) -> tuple[Argv, ...]:
     """Stop one array; being looked at by udev is waited for, being used is not."""
     named = node_path(args["name"])
     path = named if os.path.realpath(named) == f"/dev/{name}" else f"/dev/{name}"
-    until = time.monotonic() + BUSY_PATIENCE_S
+    until = 0.0
     while True:
         try:
-            commands = blockdev.call("mdraid", "md_deactivate", path, timeout_s=STOP_TIMEOUT_S).commands
+            commands = blockdev.call("mdraid", "md_deactivate", path).commands
         except blockdev.CallFailed as error:
+            until = until or time.monotonic() + BUSY_PATIENCE_S
             if kernel.array_uuid(name) != args["uuid"]:
                 return error.commands
             if error.problems[0].code == "stuck" or time.monotonic() > until:
@@ -101,7 +101,7 @@ def _drop_shell(name: str) -> None:
     until = time.monotonic() + NODE_PATIENCE_S
     while kernel.is_shell(name) and time.monotonic() < until:
         with suppress(ProblemError):
-            blockdev.call("mdraid", "md_deactivate", f"/dev/{name}", timeout_s=STOP_TIMEOUT_S)
+            blockdev.call("mdraid", "md_deactivate", f"/dev/{name}")
         time.sleep(0.1)
 
 
@@ -163,7 +163,7 @@ def _erase(context: Context, device: Device, uuid: str, found: tuple[superblock.
     if all(one.uuid == uuid for one in found):
         try:
             with lend(context, device.ref):
-                commands = blockdev.call("mdraid", "md_destroy", device.path, timeout_s=STOP_TIMEOUT_S).commands
+                commands = blockdev.call("mdraid", "md_destroy", device.path).commands
         except blockdev.CallFailed as error:
             commands = error.commands
     for one in superblock.read(device.path):

@@ -20,7 +20,6 @@ from raidtui.stack.md.spec import PARITY_LAYOUTS
 
 SYS_BLOCK: Final = Path("/sys/block")
 MAP: Final = Path("/run/mdadm/map")
-DETAIL_TIMEOUT_S: Final = 30.0
 _NO_UUID: Final = "00000000-0000-0000-0000-000000000000"
 
 
@@ -90,7 +89,7 @@ def detail(name: str) -> dict[str, str]:
     if mdadm is None:
         return {}
     try:
-        ran = proc.run([mdadm, "--detail", "--export", f"/dev/{name}"], timeout_s=DETAIL_TIMEOUT_S, check=False)
+        ran = proc.run([mdadm, "--detail", "--export", f"/dev/{name}"], check=False)
     except proc.ToolError:
         return {}  # an array of somebody else's that hangs must not keep ours from being found
     return dict(line.split("=", 1) for line in ran.text.splitlines() if "=" in line)

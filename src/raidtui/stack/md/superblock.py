@@ -17,8 +17,6 @@ from raidtui.stack.blockdev import bounded
 
 MAGIC: Final = 0xA92B4EFC
 BLOCK: Final = 4096
-READ_TIMEOUT_S: Final = 90.0
-"""Longer than the kernel's own error handling of a bad disk."""
 
 
 class Superblock(NamedTuple):
@@ -56,7 +54,7 @@ def parse(metadata: str, offset: int, block: bytes) -> Superblock | None:
 
 def read(path: str) -> tuple[Superblock, ...]:
     """Every md superblock on a device. Raises OSError, or ProblemError (`stuck`) when the device does not answer."""
-    return bounded(lambda: _read(path), READ_TIMEOUT_S, f"reading {path}")
+    return bounded(lambda: _read(path), f"reading {path}")
 
 
 def _read(path: str) -> tuple[Superblock, ...]:

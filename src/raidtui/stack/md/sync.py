@@ -9,7 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from raidtui.base.attention import Watch
 from raidtui.base.files import read_int, read_text
+from raidtui.base.silence import Silent
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import duration_text
 from raidtui.stack.context import Context
@@ -17,8 +19,6 @@ from raidtui.stack.layer import Outcome
 from raidtui.stack.md import kernel
 from raidtui.stack.md.proof import the_array
 
-STALLED_S: Final = 300.0
-"""Longer than any error handling of a bad disk takes."""
 POLL_S: Final = 0.25
 _FASTEST_KIB_S: Final = 100_000_000
 
@@ -58,12 +58,14 @@ def look(name: str) -> Progress:
 def wait(context: Context, args: dict[str, Any]) -> Outcome:
     """Wait until the array is in sync.
 
-    Raises ProblemError: `cancelled`, `member-lost`, `sync-stalled` after `STALLED_S` without any progress.
+    Raises ProblemError: `cancelled`, `member-lost`, `sync-stalled` when neither the sync nor a disk of the run moves. The
+    kernel says how far a sync is once in five minutes, or after a sixteenth of the array (UPDATE_FREQUENCY in md.c).
     """
     name = the_array(args)
     devices = kernel.member_numbers(name)
-    began = moved = time.monotonic()
+    began = time.monotonic()
     last: Progress | None = None
+    watch = Watch("the initial sync", lambda: last, tells=False)
     with _at_full_speed(kernel.folder(name)):
         while not (now := look(name)).finished:
             context.stop_if_cancelled()
@@ -73,12 +75,13 @@ def wait(context: Context, args: dict[str, Any]) -> Outcome:
                            place=args["name"], remedy="Look at dmesg and the disk's SMART log.",
                            exit=Exit.BUILD_FAILED)  # fmt: skip
             if now != last:
-                moved, last = time.monotonic(), now
+                last = now
                 context.report(_text(now, began), now.fraction)
-            elif time.monotonic() - moved > STALLED_S:
-                raise fail("sync-stalled", f"the initial sync has not moved for {duration_text(STALLED_S)}",
-                           place=args["name"], remedy="A disk does not answer: look at dmesg.",
-                           exit=Exit.BUILD_FAILED)  # fmt: skip
+            try:
+                watch.tick()
+            except Silent as silent:
+                raise fail("sync-stalled", f"the initial sync {silent.text}", place=args["name"], remedy="Look at dmesg.",
+                           exit=Exit.BUILD_FAILED) from silent  # fmt: skip
             time.sleep(POLL_S)
     seconds = time.monotonic() - began
     return Outcome("done", {"initial_sync": f"waited for {seconds:.0f} s", "sync_seconds": round(seconds, 3)})

@@ -16,7 +16,6 @@ from raidtui.model.problem import Exit, fail
 from raidtui.stack.blockdev import bounded
 
 SYS_BLOCK: Final = Path("/sys/block")
-TIMEOUT_S: Final = 30.0
 """A new scheduler waits until the device has answered everything that is under way."""
 _MAY_DIFFER: Final[Mapping[str, int]] = {"nr_requests": 4, "read_ahead_kb": 64}
 """What the kernel may round by: at least 4 requests; whole pages, of 64 KiB at most."""
@@ -62,7 +61,7 @@ def read(file: Path) -> str | None:
 
     `[none] mq-deadline` is `none`; `1000 (system)` is `system`, and `1000 (local)` is `1000`.
     """
-    text = bounded(lambda: read_text(file), TIMEOUT_S, f"reading {file}")
+    text = bounded(lambda: read_text(file), f"reading {file}")
     if text is None:
         return None
     if match := re.search(r"\[([^\]]+)\]", text):
@@ -80,7 +79,7 @@ def write(file: Path, value: str) -> None:
             open_file.write(f"{value}\n".encode())
 
     try:
-        bounded(work, TIMEOUT_S, f"writing {value} to {file}")
+        bounded(work, f"writing {value} to {file}", to_the_end=True)
     except OSError as error:
         choices = f" It offers: {clean(offered, 200)}." if (offered := _choices(file)) else ""
         raise fail("tuning-not-taken", f"the kernel does not take {value!r} here: {error.strerror}", place=str(file),

@@ -86,7 +86,7 @@ def limit(context: Context, args: dict[str, Any]) -> Outcome:
     """Remember what was, set what is asked, and read back that it holds. Raises ProblemError (`zfs-arc`)."""
     asked = int(args["arc_max"])
     if not PARAMETER.exists():
-        pool.call(("zpool", "list", "-H"), pool.LOOK_TIMEOUT_S)  # which loads the module
+        pool.call(("zpool", "list", "-H"))  # which loads the module
     memory = context.folder / MEMORY
     found = {"boot_id": boot_id(), "parameter": read_int(PARAMETER), "limit": limit_bytes()}
     if not memory.exists():

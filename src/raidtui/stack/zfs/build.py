@@ -21,8 +21,6 @@ from raidtui.stack.zfs.proof import check_members, pool_facts
 from raidtui.stack.zfs.version import insist_new_enough, tools_version
 from raidtui.stack.zfs.writing import give_partition, pool_path, udev_kept_away
 
-CREATE_TIMEOUT_S: Final = 120.0
-PER_DEVICE_S: Final = 5.0
 NODE_TIMEOUT_S: Final = 20.0
 LINK_PATIENCE_S: Final = 5.0
 BY_LABEL: Final = Path("/dev/disk/by-label")
@@ -49,7 +47,7 @@ def create(context: Context, args: dict[str, Any]) -> Outcome:
                 give_partition(context, device)
             argv = create_argv(args, [pool_path(device) for device in devices])
             with context.lend(args["disks"]):
-                pool.call(argv, CREATE_TIMEOUT_S + PER_DEVICE_S * len(devices))
+                pool.call(argv)
             made = pool.find(name)
             if made is None:
                 raise fail("zpool-not-there", f"zpool create ended well, but there is no pool {name}", place=name,
@@ -70,7 +68,7 @@ def create_volume(context: Context, args: dict[str, Any]) -> Outcome:
     result = "already there"
     if pool.volume_node(dataset(args)) is None:
         commands, result = (volume_argv(args),), "created"
-        pool.call(commands[0], CREATE_TIMEOUT_S)
+        pool.call(commands[0])
     return Outcome(result, await_volume(context, args), commands)
 
 
@@ -92,7 +90,7 @@ def create_filesystem(context: Context, args: dict[str, Any]) -> Outcome:
     if pool.dataset_properties(dataset(args)) is not None:
         return Outcome("already there", {"dataset": dataset(args)})
     argv = filesystem_argv(args)
-    pool.call(argv, CREATE_TIMEOUT_S)
+    pool.call(argv)
     return Outcome("created", {"dataset": dataset(args)}, (argv,))
 
 

@@ -20,7 +20,6 @@ from raidtui.stack.zfs.dismantle import users
 from raidtui.stack.zfs.proof import check_members
 from raidtui.stack.zfs.writing import pool_path
 
-TIMEOUT_S: Final = 120.0
 BUSY_PATIENCE_S: Final = 15.0
 
 
@@ -38,7 +37,7 @@ def make_cold(context: Context, args: dict[str, Any]) -> Outcome:
     commands.append(import_argv(args["name"], [pool_path(device) for device in devices]))
     context.about_to_write(args["disks"])
     with context.lend(args["disks"]):
-        pool.call(commands[-1], TIMEOUT_S)
+        pool.call(commands[-1])
     found = pool.find(args["name"])
     if found is None:
         raise fail("zpool-cold", f"zpool import ended well, but there is no pool {args['name']}", place=args["name"],
@@ -54,18 +53,19 @@ def make_cold(context: Context, args: dict[str, Any]) -> Outcome:
 def _export(args: dict[str, Any]) -> list[Argv]:
     """udev looks into a volume whenever somebody has written to it: that is waited for."""
     argv = export_argv(args["name"])
-    until = time.monotonic() + BUSY_PATIENCE_S
+    until = 0.0
     while True:
         if pool.find(args["name"]) is None:
             return []
         if not (by := users(args)):
             try:
-                pool.call(argv, TIMEOUT_S)
+                pool.call(argv)
                 return [argv]
             except CallFailed as error:
                 by = error.problems[0].message
                 if error.problems[0].code == "stuck":
                     raise
+        until = until or time.monotonic() + BUSY_PATIENCE_S
         if time.monotonic() > until:
             raise fail("zpool-busy", f"the pool cannot be exported: {by}", place=args["name"],
                        remedy="End that use.", exit=Exit.INVALID)  # fmt: skip

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+from raidtui.base.attention import attending, checking
 from raidtui.inventory import ioctl
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
@@ -34,7 +35,6 @@ from raidtui.stack.zfs.command import dataset, destroy_argv, destroy_dataset_arg
 from raidtui.stack.zfs.devices import Device, present_devices
 from raidtui.stack.zfs.writing import reread
 
-DESTROY_TIMEOUT_S: Final = 120.0
 BUSY_PATIENCE_S: Final = 15.0
 DYING_PATIENCE_S: Final = 10.0
 
@@ -69,32 +69,32 @@ def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
 def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
     """Destroy the pool of this name, where there is one and it is ours; being in use is waited for, for a while."""
     name: str = args["name"]
-    until = time.monotonic() + BUSY_PATIENCE_S
+    until = 0.0
     while True:
-        if pool.state(name) == "SUSPENDED":
-            raise _suspended(name)
+        _refuse_suspended(name)
         commands: list[Argv] = []
         try:
-            found = pool.find(name)
-            if found is None:
-                return []
-            _insist_ours(context, args, found)
-            commands += mounting.unmount(context, args)
-            # A pool is destroyed without a word while a program has its volume open, and that hangs until the program ends;
-            # a volume is not.
-            if pool.dataset_properties(dataset(args)) is not None:
-                commands.append(destroy_dataset_argv(dataset(args)))
-                pool.call(commands[-1], DESTROY_TIMEOUT_S)
-            commands.append(destroy_argv(name))
-            pool.call(commands[-1], DESTROY_TIMEOUT_S)
-            return commands
+            with attending(checking(lambda: _refuse_suspended(name))):
+                found = pool.find(name)
+                if found is None:
+                    return []
+                _insist_ours(context, args, found)
+                commands += mounting.unmount(context, args)
+                # A pool is destroyed without a word while a program has its volume open, and that hangs until the program
+                # ends; a volume is not.
+                if pool.dataset_properties(dataset(args)) is not None:
+                    commands.append(destroy_dataset_argv(dataset(args)))
+                    pool.call(commands[-1])
+                commands.append(destroy_argv(name))
+                pool.call(commands[-1])
+                return commands
         except ProblemError as error:
             if pool.state(name) is None:
                 return commands
-            if pool.state(name) == "SUSPENDED":
-                raise _suspended(name) from error
+            _refuse_suspended(name)
             if not isinstance(error, blockdev.CallFailed):
                 raise
+            until = until or time.monotonic() + BUSY_PATIENCE_S
             if error.problems[0].code == "stuck" or time.monotonic() > until:
                 raise _busy(context, args, error.problems[0]) from error
             time.sleep(0.3)
@@ -125,11 +125,12 @@ def _stranger(context: Context, args: dict[str, Any], found: pool.Pool) -> tuple
     return None
 
 
-def _suspended(name: str) -> ProblemError:
+def _refuse_suspended(name: str) -> None:
     """The kernel cannot let go of such a pool: destroying it would hang for good, and every later command with it."""
-    text = "ZFS suspended the pool, because too many of its devices are gone"
-    return fail("zpool-suspended", text, place=name, exit=Exit.LEFT_BEHIND,
-                remedy="ZFS lets go of it only when the machine is restarted. Then: raidtui recover")  # fmt: skip
+    if pool.state(name) == "SUSPENDED":
+        text = "ZFS suspended the pool, because too many of its devices are gone"
+        raise fail("zpool-suspended", text, place=name, exit=Exit.LEFT_BEHIND,
+                   remedy="ZFS lets go of it only when the machine is restarted. Then: raidtui recover")  # fmt: skip
 
 
 def _busy(context: Context, args: dict[str, Any], why: Problem) -> ProblemError:

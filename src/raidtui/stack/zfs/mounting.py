@@ -17,8 +17,6 @@ from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 from raidtui.stack.zfs.command import dataset, has_volume, mount_argv
 
-UNMOUNT_TIMEOUT_S: Final = 120.0
-"""More than ZFS takes to write what it lets programs write ahead; for good, once it suspended the pool."""
 PATIENCE_S: Final = 20.0
 """A dead runner's mounts go with the last process of its namespace, after what they hold was written."""
 
@@ -37,7 +35,7 @@ def mount(context: Context, args: dict[str, Any]) -> Outcome:
 
 def mount_now(context: Context, args: dict[str, Any]) -> Argv:
     mounts.make_point(args["name"])
-    return mounts.tool(mount_argv(args), cwd=context.folder, timeout_s=mounts.MOUNT_TIMEOUT_S, code="mount")
+    return mounts.tool(mount_argv(args), cwd=context.folder, code="mount")
 
 
 def unmount(context: Context, args: dict[str, Any]) -> list[Argv]:
@@ -49,7 +47,7 @@ def unmount(context: Context, args: dict[str, Any]) -> list[Argv]:
     def ours(found: mounts.Mounted) -> bool:
         return _is_ours(args, found.kind, found.source)
 
-    ran = list(mounts.unmount(name, ours, cwd=context.folder, timeout_s=UNMOUNT_TIMEOUT_S))
+    ran = list(mounts.unmount(name, ours, cwd=context.folder))
     until = time.monotonic() + PATIENCE_S
     while others := [found for found in read_other_mounts() if _is_ours(args, "zfs", found.source)]:
         for found in others:

@@ -15,9 +15,8 @@ from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, fail
-from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.blockdev import CallFailed, stuck
 
-LOOK_TIMEOUT_S: Final = 30.0
 KSTAT: Final = Path("/proc/spl/kstat/zfs")
 PACKAGES: Final = "zfsutils-linux zfs-dkms"
 VOLUMES: Final = Path("/dev/zvol")
@@ -74,17 +73,15 @@ class Pool(NamedTuple):
             yield from top.leaves
 
 
-def call(argv: Argv, timeout_s: float, *, check: bool = True) -> proc.Finished:
-    """Run a tool. Raises CallFailed with its own words (`tool-failed`), or when it does not end (`stuck`)."""
+def call(argv: Argv, *, check: bool = True) -> proc.Finished:
+    """Run a tool. Raises CallFailed with its own words (`tool-failed`), or when nothing moves any more (`stuck`)."""
     path = proc.find_tool(argv[0])
     if path is None:
         raise fail("missing-library", f"there is no {argv[0]} command", remedy=f"apt install {PACKAGES}", exit=Exit.REFUSED)
     try:
-        return proc.run((path, *argv[1:]), timeout_s=timeout_s, check=check)
-    except proc.ToolTimeout as error:
-        text = f"{argv[0]} {argv[1]} did not end within {timeout_s:g} s"
-        remedy = "A device does not answer: look at dmesg."
-        raise CallFailed(Problem("stuck", text, remedy=remedy, exit=int(Exit.BUILD_FAILED)), (argv,)) from error
+        return proc.run((path, *argv[1:]), check=check)
+    except proc.ToolStuck as error:
+        raise CallFailed(stuck(proc.name_of(argv), error), (argv,)) from error
     except proc.ToolError as error:
         said = error.finished.error_text or error.finished.text.strip() if error.finished else error.reason
         text = f"{argv[0]} {argv[1]} failed: {clean(said)}"
@@ -104,7 +101,7 @@ def find(name: str) -> Pool | None:
     """The imported pool of this name with everything in it, or None. Not to be asked of a suspended one: it may hang."""
     if state(name) is None:
         return None
-    ran = call(("zpool", "status", "-jPitp", "--json-int", name), LOOK_TIMEOUT_S, check=False)
+    ran = call(("zpool", "status", "-jPitp", "--json-int", name), check=False)
     if ran.code and "no such pool" in ran.error_text:
         return None
     if ran.code:
@@ -149,12 +146,12 @@ def _leaves(vdev: dict[str, Any], role: str) -> Iterator[Leaf]:
 
 def properties(name: str) -> dict[str, tuple[str, str]]:
     """Every property of a pool: (value, source)."""
-    return _table(call(("zpool", "get", "-Hp", "-o", "property,value,source", "all", name), LOOK_TIMEOUT_S).text)
+    return _table(call(("zpool", "get", "-Hp", "-o", "property,value,source", "all", name)).text)
 
 
 def dataset_properties(name: str) -> dict[str, tuple[str, str]] | None:
     """Every property of a dataset: (value, source); None where there is no such dataset."""
-    ran = call(("zfs", "get", "-Hp", "-o", "property,value,source", "all", name), LOOK_TIMEOUT_S, check=False)
+    ran = call(("zfs", "get", "-Hp", "-o", "property,value,source", "all", name), check=False)
     if ran.code and "does not exist" in ran.error_text:
         return None
     if ran.code:

@@ -23,7 +23,6 @@ from raidtui.stack.zfs.spec import number
 Where = Literal["pool", "filesystem", "volume"]
 
 MODULE: Final = Path("/sys/module/zfs")
-USAGE_TIMEOUT_S: Final = 20.0
 
 _PATH = "it names a path, and a scenario names none"
 _MOUNT = "raidtui alone mounts what is measured, and shares nothing"
@@ -194,7 +193,7 @@ def _usage(tool: str) -> str:
     if path is None:
         return ""
     try:
-        return proc.run((path, "get", "-H", "no-such-property"), timeout_s=USAGE_TIMEOUT_S, check=False).error_text
+        return proc.run((path, "get", "-H", "no-such-property"), check=False).error_text
     except proc.ToolError:
         return ""
 

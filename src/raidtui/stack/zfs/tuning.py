@@ -78,7 +78,7 @@ def _writable(file: Path) -> bool:
 def make_ready(context: Context) -> None:
     """Have the module loaded. Raises ProblemError (`tuning-shared`) while a pool is imported that is not this run's."""
     if not PARAMETERS.is_dir():
-        pool.call(("zpool", "list", "-H"), pool.LOOK_TIMEOUT_S)  # which loads the module
+        pool.call(("zpool", "list", "-H"))  # which loads the module
     own = f"rt{context.run.rpartition('-')[2]}"
     pools = [found.name for found in pool.KSTAT.glob("*") if found.is_dir()]
     others = sorted(clean(name, 60) for name in pools if not name.startswith(own))

@@ -27,7 +27,7 @@ def module_version() -> str | None:
 
 def tools_version() -> str | None:
     """Of `zpool` and `zfs`; asking for it loads the module."""
-    said = pool.call(("zpool", "version"), pool.LOOK_TIMEOUT_S, check=False).text
+    said = pool.call(("zpool", "version"), check=False).text
     match = re.search(r"^zfs-(\d\S*)$", said, re.MULTILINE)
     return clean(match.group(1), 80) if match else None
 

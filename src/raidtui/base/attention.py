@@ -1,0 +1,200 @@
+"""Looking after whatever works on disks: what moves is waited for, and shown; the operator may end it at any moment.
+
+Who starts a step says once which disks it works on (`attending`); every command, call and read inside is looked after.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from raidtui.base.silence import LIMIT_S, LONGEST_S, Counters, Hangs, Silence, Silent, hangs_text
+
+TICK_S: Final = 0.2
+"""How soon a cancel is noticed."""
+_LOOK_EVERY_S: Final = 1.0
+_TELL_AFTER_S: Final = 2.0
+_TELL_HANGS_AFTER_S: Final = 10.0
+_SECTOR: Final = 512
+_PROC: Final = Path("/proc")
+_SYS_BLOCK: Final = Path("/sys/class/block")
+_hangs: Final = Hangs()
+
+
+class Told(NamedTuple):
+    """How far a command is."""
+
+    what: str
+    seconds: float
+    written_bytes: int
+    """By all disks together since it began, as `discarded_bytes`."""
+    discarded_bytes: int
+    hangs: str
+    """Which disks do not answer at the moment, in words."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Attention:
+    """The things to look after while a step runs."""
+
+    disks: tuple[str, ...] = ()
+    """Kernel names of the disks that it works on: nobody else does."""
+    check: Callable[[], None] = lambda: None
+    """Raises when what is being waited for shall end."""
+    tell: Callable[[Told], None] = lambda told: None
+    limit_s: float = LIMIT_S
+    """For how long nothing may move."""
+
+
+_current: ContextVar[Attention] = ContextVar("attention", default=Attention())  # noqa: B039 - it is frozen
+
+
+def current() -> Attention:
+    return _current.get()
+
+
+@contextmanager
+def attending(attention: Attention) -> Iterator[None]:
+    """Look after what this thread does inside in this way."""
+    token = _current.set(attention)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def checking(check: Callable[[], None]) -> Attention:
+    """The present attention, with something else that may end what is waited for."""
+    before = current()
+
+    def both() -> None:
+        before.check()
+        check()
+
+    return dataclasses.replace(before, check=both)
+
+
+class Watch:
+    """Looks after one thing that works; `tick` is to be called several times a second."""
+
+    def __init__(
+        self,
+        what: str,
+        work: Callable[[], Hashable],
+        limit_s: float | None = None,
+        *,
+        ends: bool = True,
+        tells: bool = True,
+    ) -> None:
+        """`limit_s`: instead of the present attention's. `ends`: that one may end it; `tells`: it hears of the progress."""
+        self._what = what
+        self._work = work
+        self._attention = current()
+        self._limit_s = self._attention.limit_s if limit_s is None else limit_s
+        self._ends, self._tells = ends, tells
+        self._silence = Silence(self._limit_s, _hangs)
+        self._began_s = time.monotonic()
+        self._look_at_s = self._began_s + min(TICK_S, self._limit_s / 4)
+        self._before: Mapping[str, Counters] | None = None
+
+    def tick(self) -> None:
+        """Raises Silent when nothing moves any more, and whatever the present attention raises to end it."""
+        if self._ends:
+            self._attention.check()
+        now_s = time.monotonic()
+        if now_s < self._look_at_s:
+            return
+        self._look_at_s = now_s + min(_LOOK_EVERY_S, self._limit_s / 4)
+        disks = counters(self._attention.disks)
+        self._silence.look(now_s, self._work(), disks)
+        self._before = disks if self._before is None else self._before
+        if self._silence.over:
+            raise self._silence.silent()
+        if now_s - self._began_s > LONGEST_S:
+            raise Silent(f"has not come to an end in {LONGEST_S / 86400:.0f} days")
+        if self._tells and now_s - self._began_s >= _TELL_AFTER_S:
+            self._attention.tell(self._told(now_s, disks))
+
+    def _told(self, now_s: float, disks: Mapping[str, Counters]) -> Told:
+        pairs = [(old, disks[name]) for name, old in (self._before or {}).items() if name in disks]
+        hanging = {name: one for name, one in disks.items() if _hangs.hung_s(name) >= _TELL_HANGS_AFTER_S}
+        return Told(
+            self._what,
+            now_s - self._began_s,
+            sum(new.written_bytes - old.written_bytes for old, new in pairs),
+            sum(new.discarded_bytes - old.discarded_bytes for old, new in pairs),
+            hangs_text(hanging),
+        )
+
+
+def counters(disks: Iterable[str]) -> dict[str, Counters]:
+    """Counters of these disks (Documentation/block/stat.rst); those that are gone are left out."""
+    found = {}
+    for name in disks:
+        numbers = list(map(int, _read(_SYS_BLOCK / name / "stat").split()))
+        if len(numbers) < 9:
+            continue
+        numbers += [0] * (17 - len(numbers))
+        done = numbers[0] + numbers[4] + numbers[11] + numbers[15]
+        found[name] = Counters(done, numbers[8], numbers[6] * _SECTOR, numbers[13] * _SECTOR)
+    return found
+
+
+def work_of(pids: Iterable[int]) -> Hashable:
+    """A mark of all that these processes, and those that they started, have done: their time on a CPU, and their I/O."""
+    return _done(_PROC / str(pid) for pid in pids)
+
+
+def work_of_thread(tid: int) -> Hashable:
+    """The same mark of one of our own threads."""
+    return _done([_PROC / "self/task" / str(tid)])
+
+
+def descendants(pid: int) -> list[int]:
+    """Processes that this one started, and those that they started, as far as they are still there."""
+    return [int(folder.name) for folder in _family([_PROC / str(pid)])[1:]]
+
+
+def descendants_of_thread(tid: int) -> list[int]:
+    """Processes that one of our own threads started, and those that they started."""
+    return [int(folder.name) for folder in _family([_PROC / "self/task" / str(tid)])[1:]]
+
+
+def _done(folders: Iterable[Path]) -> Hashable:
+    return frozenset((folder, _times(folder), _read(folder / "io")) for folder in _family(folders))
+
+
+def _times(folder: Path) -> tuple[str, ...]:
+    """On a CPU: of all its threads and of children that ended. The name in brackets before may hold anything."""
+    return tuple(_read(folder / "stat").rpartition(")")[2].split()[11:15])
+
+
+def _family(folders: Iterable[Path]) -> list[Path]:
+    """These tasks' folders, and those of all processes that they started."""
+    found = list(folders)
+    for folder in found:
+        tasks = folder / "task"
+        for task in _inside(tasks) if tasks.is_dir() else [folder]:
+            started = [_PROC / pid for pid in _read(task / "children").split()]
+            found += [child for child in started if child not in found]
+    return found
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _read(path: Path) -> str:
+    """The text of a file of /proc or /sys; nothing where it is gone, or not ours to read."""
+    try:
+        return path.read_bytes().decode("utf-8", "backslashreplace")
+    except OSError:
+        return ""
