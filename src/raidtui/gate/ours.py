@@ -20,11 +20,17 @@ def same(found: Signature, own: Signature) -> bool:
 def foreign(found: Sequence[Signature], disk: str, ours: Collection[Signature]) -> list[Signature]:
     """The signatures on a disk (by its kernel name) that are not the run's.
 
-    The run's are those in `ours`, and those without a name within a partition table that is in `ours`.
+    The run's are those in `ours`, those without a name within a partition table that is in `ours`, and remains without a
+    name (uberblocks whose label is gone) of a kind that is in `ours`.
     """
-    own = [signature for signature in found if any(same(signature, one) for one in ours)]
+    kinds = {one.type for one in ours}
+
+    def is_own(signature: Signature) -> bool:
+        nameless = signature.remains and not signature.uuid and not signature.label
+        return (nameless and signature.type in kinds) or any(same(signature, one) for one in ours)
+
+    own = [signature for signature in found if is_own(signature)]
     if any(signature.usage == "partitions" and signature.where == disk for signature in own):
-        kinds = {one.type for one in ours}
         for signature in found:
             inside = signature.where != disk and signature.type in kinds
             if signature not in own and not signature.uuid and not signature.label:

@@ -93,7 +93,7 @@ class _Users:
 
 
 def _openers() -> object:
-    """Who has which block device open, None where that is not to be seen. Not while somebody scans, who has them all open."""
+    """Who has which block device open, None where that cannot be seen. Not while somebody scans, who has them all open."""
     try:
         with my_turn() if is_root() else nullcontext():
             found = read_openers(patience_s=0.0)
