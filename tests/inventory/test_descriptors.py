@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raidtui.inventory.blocks import Blocks, Node
-from raidtui.inventory.descriptors import Look, Passages, parse_ring, read_passages
+from raidtui.inventory.descriptors import Look, OtherNodes, parse_ring, read_other_nodes
 
 RING = """pos:\t0
 flags:\t02000002
@@ -42,7 +42,7 @@ def test_a_registered_disk_is_told_by_the_kernels_name(tmp_path: Path) -> None:
     (folder / "fdinfo").mkdir()
     (folder / "fd" / "5").symlink_to("anon_inode:[io_uring]")
     (folder / "fdinfo" / "5").write_text(RING)
-    look = Look(Passages(names={"nvme8n1": (7,), "sdb": (8,)}), tmp_path)
+    look = Look(OtherNodes(names={"nvme8n1": (7,), "sdb": (8,)}), tmp_path)
     assert look.devices_of("10") == {7: "registered with io_uring as nvme8n1", 8: "registered with io_uring as sdb"}
 
 
@@ -63,7 +63,7 @@ def test_character_devices_lead_to_their_disks(tmp_path: Path) -> None:
     controller = character(tmp_path, "nvme/nvme0", "239:0")
     (controller / "nvme0n1").mkdir()
     (controller / "nvme0c0n2").mkdir()
-    found = read_passages(blocks, tmp_path)
+    found = read_other_nodes(blocks, tmp_path)
     assert found.characters == {
         os.makedev(21, 3): (1,), os.makedev(250, 1): (2,), os.makedev(240, 2): (4,), os.makedev(240, 3): (5,),
         os.makedev(239, 0): (3, 4),
@@ -76,7 +76,7 @@ def test_an_open_character_device_is_told_with_its_name(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "4").symlink_to("/dev/zero")
     zero = Path("/dev/zero").stat().st_rdev
-    assert Look(Passages(characters={zero: (7, 8)}), tmp_path).devices_of("10") == {7: "by /dev/zero", 8: "by /dev/zero"}
+    assert Look(OtherNodes(characters={zero: (7, 8)}), tmp_path).devices_of("10") == {7: "by /dev/zero", 8: "by /dev/zero"}
 
 
 def test_a_mapped_device_is_found_by_the_file_behind_the_mapping(tmp_path: Path) -> None:
@@ -94,9 +94,9 @@ def test_a_mapped_device_is_found_by_the_file_behind_the_mapping(tmp_path: Path)
         "00007f00-00008f00 r--p 00000000 08:01 12                         /usr/lib/x.so\n"
         "7ffe00000000-7ffe00021000 rw-p 00000000 00:00 0                          [stack]\n"
     )
-    assert Look(Passages(), tmp_path).devices_of("10") == {os.makedev(259, 7): "mapped into memory"}
-    assert Look(Passages(), tmp_path, frozenset({os.makedev(0, 6)})).devices_of("10") == {}
+    assert Look(OtherNodes(), tmp_path).devices_of("10") == {os.makedev(259, 7): "mapped into memory"}
+    assert Look(OtherNodes(), tmp_path, frozenset({os.makedev(0, 6)})).devices_of("10") == {}
 
 
 def test_a_process_that_is_gone_uses_nothing(tmp_path: Path) -> None:
-    assert Look(Passages(), tmp_path).devices_of("10") == {}
+    assert Look(OtherNodes(), tmp_path).devices_of("10") == {}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raidtui.inventory import arrays, blocks, hardware, ioctl, mounts, others, users, zfs
-from raidtui.inventory.descriptors import Passages
+from raidtui.inventory.descriptors import OtherNodes
 
 MOUNTINFO = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard
@@ -241,7 +241,7 @@ def test_targets_are_read_from_configfs_enabled_or_not(tmp_path):
     for name, text in files.items():
         (config / name).parent.mkdir(parents=True, exist_ok=True)
         (config / name).write_text(text)
-    assert others.read_shares(Passages(names={"nvme3": (9,)}), tmp_path) == (
+    assert others.read_shares(OtherNodes(names={"nvme3": (9,)}), tmp_path) == (
         others.Share("LIO backstore a", "/dev/sda", (), active=True),
         others.Share("LIO backstore b", "", (os.makedev(8, 16),)),
         others.Share("LIO backstore c", "/dev/sdc"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -128,21 +129,21 @@ class EngineClient:
                 yield record, answer.size
 
     def result(self, run: str) -> bytes:
-        """The result file of a run, whole: what the engine sends in pieces is put together here."""
-        pieces = bytearray()
+        """The result file of a run, whole. Pieces that the engine sends are kept in a file until the last one came."""
         decoder = msgspec.json.Decoder(bytes)
-        with self._asked("result", {"run": run}) as number:
+        with tempfile.TemporaryFile() as pieces, self._asked("result", {"run": run}) as number:
             while isinstance((answer := self._next(number)).reply, EventReply):
-                pieces += self._decoded(answer._replace(excess=""), decoder, "result")
-                if len(pieces) > MAX_RESULT_BYTES:
+                pieces.write(self._decoded(answer._replace(excess=""), decoder, "result"))
+                if pieces.tell() > MAX_RESULT_BYTES:
                     raise self._wrong(f"the result has more than {MAX_RESULT_BYTES >> 20} MiB")
-            if not pieces:
+            if not (came := pieces.tell()):
                 assert isinstance(answer.reply, ResultReply)
                 return bytes(answer.reply.result)
             said: Pieces = self._decoded(answer, msgspec.json.Decoder(Pieces), "result")
-            if said.size_bytes != len(pieces):
-                raise self._wrong(f"{len(pieces)} of {said.size_bytes} bytes of the result came")
-            return bytes(pieces)
+            if said.size_bytes != came:
+                raise self._wrong(f"{came} of {said.size_bytes} bytes of the result came")
+            pieces.seek(0)
+            return pieces.read()
 
     # Asking.
 

@@ -22,7 +22,7 @@ from raidtui.inventory.arrays import (
     read_volumes,
 )
 from raidtui.inventory.blocks import Blocks, is_physical_disk, read_blocks
-from raidtui.inventory.descriptors import Passages, read_passages
+from raidtui.inventory.descriptors import OtherNodes, read_other_nodes
 from raidtui.inventory.hardware import read_disk
 from raidtui.inventory.mounts import PROC, Mount, Swap
 from raidtui.inventory.openers import PATIENCE_S, Opener, read_openers
@@ -124,8 +124,8 @@ def take_census(ours: Collection[int] = ()) -> Census:
     loops = ask("loop devices", lambda: bounded(lambda: users.read_loops(blocks), tool_s), _NOTHING)
     volumes = ask("LVM", lambda: read_volumes(tool_s), _NONE)
     pools = ask("ZFS pools", lambda: zfs.read_pools(silence_s=tool_s), _NONE)
-    passages = ask("character devices", lambda: read_passages(blocks), Passages())
-    shares = ask("targets", lambda: others.read_shares(passages), _NONE)
+    other_nodes = ask("character devices", lambda: read_other_nodes(blocks), OtherNodes())
+    shares = ask("targets", lambda: others.read_shares(other_nodes), _NONE)
     own_folders = ask("raidtui's own folders", lambda: (str(paths.state_folder()), str(paths.run_folder())), _NONE)
     wanted = users.paths_to_resolve(
         every_mount,
@@ -142,7 +142,7 @@ def take_census(ours: Collection[int] = ()) -> Census:
     patience_s = allowed_s(PATIENCE_S, len(disks))
 
     def look_for_openers() -> dict[int, tuple[Opener, ...]]:
-        return read_openers(ours=ours, patience_s=patience_s, passages=passages, remote=remote)
+        return read_openers(ours=ours, patience_s=patience_s, other_nodes=other_nodes, remote=remote)
 
     found = ((path, users.device_number(path)) for path in wanted)
     return Census(

@@ -34,7 +34,7 @@ _PEEK_BYTES: Final = 256 << 10
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Passages(NamedTuple):
+class OtherNodes(NamedTuple):
     """Other ways to a disk than its block device."""
 
     characters: Mapping[int, tuple[int, ...]] = {}
@@ -43,7 +43,7 @@ class Passages(NamedTuple):
     """Last part of a device's name → numbers of the disks behind it."""
 
 
-def read_passages(blocks: Blocks, sys: Path = SYS) -> Passages:
+def read_other_nodes(blocks: Blocks, sys: Path = SYS) -> OtherNodes:
     """The character devices of all disks, and every device by its name."""
     names: dict[str, tuple[int, ...]] = {name.rpartition("/")[2]: (node.devno,) for name, node in blocks.nodes.items()}
     characters: dict[int, tuple[int, ...]] = {}
@@ -60,7 +60,7 @@ def read_passages(blocks: Blocks, sys: Path = SYS) -> Passages:
             if disks and number:
                 characters[os.makedev(int(number[1]), int(number[2]))] = disks
                 names.setdefault(folder.name, disks)
-    return Passages(characters, names)
+    return OtherNodes(characters, names)
 
 
 def _scsi_disks(folder: Path) -> list[str]:
@@ -79,9 +79,9 @@ def _namespaces(folder: Path) -> list[str]:
 class Look:
     """One look at all processes. Files and sockets that several of them share are asked for once."""
 
-    def __init__(self, passages: Passages, proc: Path = PROC, remote: frozenset[int] = frozenset()) -> None:
+    def __init__(self, other_nodes: OtherNodes, proc: Path = PROC, remote: frozenset[int] = frozenset()) -> None:
         """`remote`: numbers of network filesystems, whose files are not asked for: a dead server never answers."""
-        self._passages = passages
+        self._other_nodes = other_nodes
         self._proc = proc
         self._remote = remote
         self._mapped: dict[bytes, int | None] = {}
@@ -119,7 +119,7 @@ class Look:
                     yield from self._device(info, "sent over a socket and not received yet")
         elif link == "anon_inode:[io_uring]":
             for name in parse_ring(_text(folder / "fdinfo" / fd)):
-                for devno in self._passages.names.get(name, ()):
+                for devno in self._other_nodes.names.get(name, ()):
                     yield devno, f"registered with io_uring as {name}"
         # Most descriptors are sockets and pipes; a stat of a file on a dead NFS server would never come back.
         elif not link.startswith(_NOT_FILES):
@@ -129,7 +129,7 @@ class Look:
         if stat.S_ISBLK(info.st_mode):
             yield info.st_rdev, how
         elif stat.S_ISCHR(info.st_mode):
-            for devno in self._passages.characters.get(info.st_rdev, ()):
+            for devno in self._other_nodes.characters.get(info.st_rdev, ()):
                 yield devno, f"{how} by {link or 'its character device'}".strip()
 
     def _mappings(self, pid: str) -> Iterator[tuple[int, str]]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from raidtui.inventory.descriptors import Look, Passages
+from raidtui.inventory.descriptors import Look, OtherNodes
 from raidtui.inventory.mounts import PROC, command, pids
 from raidtui.inventory.reasons import reason
 from raidtui.model.disk import Reason
@@ -43,7 +43,7 @@ def read_openers(
     proc: Path = PROC,
     ours: Collection[int] = (),
     patience_s: float = PATIENCE_S,
-    passages: Passages | None = None,
+    other_nodes: OtherNodes | None = None,
     remote: frozenset[int] = frozenset(),
 ) -> dict[int, tuple[Opener, ...]]:
     """Device number → who uses it, without this process, `ours`, udev, and tools that raidtui itself started to look.
@@ -57,7 +57,7 @@ def read_openers(
         found: dict[int, list[Opener]] = {}
         udevs = False
         lookers: set[tuple[int, int]] = set()
-        look = Look(passages or Passages(), proc, remote)
+        look = Look(other_nodes or OtherNodes(), proc, remote)
         skipped = {os.getpid(), *ours}
         for pid in pids(proc):
             if int(pid) in skipped or not (devices := look.devices_of(pid)) or _is_udev(pid, proc):

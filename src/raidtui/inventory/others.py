@@ -13,7 +13,7 @@ import pyudev
 
 from raidtui.base.files import read_text
 from raidtui.inventory.blocks import SYS, Blocks, is_physical_disk
-from raidtui.inventory.descriptors import Passages
+from raidtui.inventory.descriptors import OtherNodes
 from raidtui.inventory.reasons import reason, unchecked
 from raidtui.model.disk import Reason
 
@@ -50,10 +50,10 @@ class Share(NamedTuple):
     """The kernel has it open: where its path leads nowhere, any disk may be it."""
 
 
-def read_shares(passages: Passages | None = None, sys: Path = SYS) -> tuple[Share, ...]:
+def read_shares(other_nodes: OtherNodes | None = None, sys: Path = SYS) -> tuple[Share, ...]:
     """LIO backstores, NVMe-oF namespaces and whole controllers, SCST devices and USB gadgets."""
     config = sys / "kernel/config"
-    behind = (passages or Passages()).names
+    behind = (other_nodes or OtherNodes()).names
     found = []
     for folder in sorted(config.glob("target/core/*/*")):
         path, device = parse_backstore(read_text(folder / "info") or "")
