@@ -249,7 +249,7 @@ def _watch(child: Child, silence_s: float | None) -> Callable[[], None]:
 
 
 def given_up(argv: Sequence[str], error: BaseException, left: list[int]) -> ToolError | None:
-    """What is raised instead of `error` where a process was not waited for to its end, and maybe could not be killed."""
+    """Return the error to raise instead of `error` for a process that was given up, and perhaps could not be killed."""
     immortal = [f"process {pid} waits in the kernel and cannot be killed" for pid in left]
     if isinstance(error, Silent):
         return ToolStuck(argv, "; ".join([error.text, *immortal]), error.disk)

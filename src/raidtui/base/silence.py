@@ -14,9 +14,9 @@ LIMIT_S: Final = 300.0
 AGAIN_S: Final = 10.0
 """For a disk that was waited for in vain, nobody waits so long again until it completes something."""
 LONGEST_S: Final = 7 * 86400.0
-"""What moves for a week goes round in circles. The operator may end it at any moment before."""
+"""Longest wait for a command that still moves; one that moves for a week is in a loop. A cancel ends it earlier."""
 _MOST_BETWEEN_S: Final = 5.0
-"""What a look counts at most. A machine that stood still (a paused guest) was not silent."""
+"""Longest silence that one look adds. A machine that stood still (a paused guest) was not silent."""
 
 
 class Counters(NamedTuple):

@@ -1,4 +1,4 @@
-"""What an engine said and nobody has read yet: bounded in bytes, for any number of requests at once."""
+"""Answers of an engine that nobody has read yet: bounded in bytes, for any number of requests at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from raidtui.model.protocol import EventReply, Reply, ResultReply
 
 
 class Refusal(Reply, frozen=True, tag="failure"):
-    """As `FailureReply`, with the problems unread."""
+    """A `FailureReply` whose problems are not decoded yet."""
 
     problems: msgspec.Raw
 
@@ -64,7 +64,7 @@ class Inboxes:
             self.changed.notify_all()
 
     def close(self, number: int) -> None:
-        """What still comes for this request is for nobody."""
+        """Forget the request; later answers to it are dropped."""
         with self.changed:
             self._open.pop(number, None)
             self.changed.notify_all()

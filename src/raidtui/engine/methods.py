@@ -67,7 +67,7 @@ class Method(NamedTuple):
     to_the_end: bool = False
     """Whether it is finished however long it takes when nobody listens any more: zeroing a disk takes hours."""
     lasts: bool = False
-    """Whether it may take longer than anybody waits for a place: it is refused at once where too many are under way."""
+    """True for a method that may run for long: refused at once where too many are under way."""
 
 
 def disks(_: Nothing, __: Stopped) -> DiskList:
@@ -76,7 +76,7 @@ def disks(_: Nothing, __: Stopped) -> DiskList:
 
 
 def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
-    """What a scenario would do here. The disks that it erases are searched for data once more."""
+    """Return the plan of a scenario on this server. The disks that it erases are searched for data once more."""
     made, found = _plan(request, token)
     searched = {disk.id: disk for disk in inventory.search([found[id_] for id_ in made.erases], PLAN_LOOK_S)}
     if any(not disk.free for disk in searched.values()):

@@ -27,9 +27,9 @@ class Look(NamedTuple):
     began_s: float
     """The same by the monotonic clock."""
     cpu_s: float
-    """What it cost, the tools that were run for it included."""
+    """CPU time of the look, with the tools that it ran."""
     number: int = 0
-    """Of all looks of this engine, from 1 in the order in which they began."""
+    """Number of the look in this engine, from 1 in the order in which they began."""
 
     @property
     def age_s(self) -> float:

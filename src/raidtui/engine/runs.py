@@ -319,7 +319,7 @@ def standing() -> frozenset[tuple[str, bool, bool]]:
 
 
 def any_at_work() -> bool:
-    """Whether some run of this server goes on now."""
+    """Return True while any run is at work on this server."""
     return any(at_work for _, at_work, _ in standing())
 
 
@@ -333,7 +333,7 @@ def interrupted() -> Iterator[tuple[str, Story]]:
 
 
 def is_open(folder: Path) -> bool:
-    """Whether the run is not known to have nothing left to undo: its journal says more."""
+    """Return True where a run may have something left to undo; its journal says what."""
     return not (folder / _CLOSED_NAME).exists()
 
 

@@ -43,7 +43,7 @@ _WRITE_BYTES: Final = 4096
 
 
 class _Asked(msgspec.Struct, tag="request", tag_field="type"):
-    """As `Request`, with the parameters unread."""
+    """A `Request` whose parameters are not decoded yet."""
 
     id: int
     method: str

@@ -20,7 +20,7 @@ LONGEST_S: Final = 60.0
 AT_WORK_S: Final = 300.0
 """… and while a run measures, which a look must not disturb."""
 _SHARE: Final = 0.005
-"""Of all CPUs, for these looks."""
+"""Largest share of all CPUs that these looks may use."""
 _BETWEEN_S: Final = 3.0
 """From the end of one look to the next, on a server where something changes all the time."""
 

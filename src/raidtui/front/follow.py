@@ -20,7 +20,7 @@ _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 8.0
 _WORTH_A_RETRY = frozenset({"engine-lost", "engine-start", "unreachable"})
 _MOST_BYTES = 4 << 20
-"""Of records that were read and not asked for yet. One record may be larger, alone."""
+"""Limit of records that were read ahead. One record may be larger, alone."""
 
 
 class Lost(NamedTuple):

@@ -18,7 +18,7 @@ Ours = Callable[[], Sequence[Signature]]
 
 
 def taken(permit: Permit, ours: Ours, *, blank: bool) -> Problem | None:
-    """What somebody else put on the disk (`disk-taken`), or None.
+    """Return the problem `disk-taken` where somebody else put something on the disk, else None.
 
     `blank`: the run left the disk blank, so that data without a signature is somebody else's too. May take as long as the
     disk does not answer. Raises ProblemError (`disk-gone`, `disk-changed`) or, where it cannot be read, `unchecked`.

@@ -9,7 +9,7 @@ from raidtui.inventory import Signature
 
 
 def same(found: Signature, own: Signature) -> bool:
-    """Whether a signature found is one that was recorded: same type, and same UUID or, where none was recorded, label."""
+    """Return True for a signature that was recorded: same type, and same UUID or, where none was recorded, label."""
     if found.type != own.type:
         return False
     if own.uuid:

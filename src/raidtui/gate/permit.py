@@ -54,7 +54,7 @@ class Permit:
 
     @property
     def held(self) -> bool:
-        """Whether this permit has the disk exclusively."""
+        """True while this permit has the disk exclusively."""
         return self._hold is not None
 
     def hold(self, patience_s: float = 0.0) -> None:

@@ -21,16 +21,16 @@ class Glance(NamedTuple):
     """Users of disks at one moment. Sizes, states and progress are left out: they change while nothing else does."""
 
     mounts: Entries
-    """Of raidtui's own mount namespace: device number, mount point, filesystem, source."""
+    """Mounts of raidtui's own namespace: device number, mount point, filesystem, source."""
     foreign_mounts: Entries
-    """Of all other mount namespaces together: a container that begins or ends as others did changes nothing."""
+    """Mounts of all other namespaces together: a container that begins or ends as others did changes nothing."""
     swaps: Entries
     arrays: Entries
     """The line of every md array in /proc/mdstat: its state, its members, and which of them are faulty or spare."""
     devices: Entries
     """Names of all block devices."""
     stacked: Entries
-    """What every virtual block device stands on: devices below it, the name in device-mapper, the file behind a loop."""
+    """Every virtual block device with the devices below it, its device-mapper name, the file behind a loop."""
     filesystems: Entries
     """Mounted btrfs filesystems with their devices, registered bcache sets, imported ZFS pools."""
     shares: Entries
@@ -108,7 +108,7 @@ def _filesystems(proc: Path, sys: Path) -> Iterator[tuple[object, ...]]:
 
 
 def _names(folder: Path) -> list[str]:
-    """What is in a folder, sorted; nothing where there is no such folder."""
+    """Sorted names in a folder; empty where there is no such folder."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208 - a quarter of what a Path for each name costs
     except (FileNotFoundError, NotADirectoryError):

@@ -67,7 +67,7 @@ def check_kind(disk: Disk, node: Node) -> Iterator[Reason]:
 
 
 def is_remote(transport: str) -> bool:
-    """Whether a transport leads to other machines: NVMe over fabrics, iSCSI, Fibre Channel, SRP."""
+    """Return True for a transport to other machines: NVMe over fabrics, iSCSI, Fibre Channel, SRP."""
     return transport in ("iscsi", "fc", "srp") or (transport.startswith("nvme-") and transport != "nvme-apple-nvme")
 
 

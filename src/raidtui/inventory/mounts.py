@@ -30,7 +30,7 @@ class Mount(NamedTuple):
 
 
 def is_remote(kind: str) -> bool:
-    """Whether a filesystem of this type asks a server or a program for its files, which may never answer."""
+    """Return True for a filesystem type whose files a server or a program provides, which may never answer."""
     return kind.startswith(("nfs", "cifs", "smb", "fuse", "ceph", "9p", "afs", "lustre", "beegfs", "virtiofs"))
 
 

@@ -88,7 +88,7 @@ def _is_looker(pid: str, proc: Path) -> bool:
 
 
 def _is_raidtuis(pid: str, proc: Path) -> bool:
-    """Whether this or another raidtui started it, also where it was killed for taking too long and lives on."""
+    """Return True for a process that a raidtui started, also one that was killed for taking too long and lives on."""
     for _ in range(32):
         pid = _parent(pid, proc)
         if not pid.isdecimal() or int(pid) <= 1:

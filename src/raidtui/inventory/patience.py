@@ -21,7 +21,7 @@ def allowed_s(base_s: float, disks: int, load: float | None = None, cpus: int | 
 
 
 def bounded(source: Callable[[], T], timeout_s: float) -> T:
-    """What `source` returns or raises. Raises TimeoutError after `timeout_s`: it may hang in the kernel for good."""
+    """Return or raise what `source` does. Raises TimeoutError after `timeout_s`: it may hang in the kernel for good."""
     answer: list[Any] = []
 
     def work() -> None:

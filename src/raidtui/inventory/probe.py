@@ -82,7 +82,7 @@ def probe_disk(
 
 
 def try_exclusive(node: Node, patience_s: float = _FLOCK_PATIENCE_S) -> str:
-    """Whether the kernel grants exclusive access and nobody holds a lock: `free`, `busy` or `locked`.
+    """Try exclusive access and the lock of a disk: `free`, `busy` or `locked`.
 
     udev holds a lock while it looks at a disk, which it does longer on a busy server. The disk is not kept from others
     while it is waited for.

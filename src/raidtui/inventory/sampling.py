@@ -19,14 +19,14 @@ MIB = 1 << 20
 EDGE_BYTES = 4 * MIB
 SAMPLES = 128
 SAMPLE_BYTES = 64 << 10
-"""What finds data is the number of places looked at, not how much is read at each: many small ones find more for less."""
+"""Length of one sample. Many small ones find more data than a few large ones."""
 WIDE_BYTES = 16 << 10
 """Length of a read beyond the first `SAMPLES` places, of which there are up to `_MOST_PLACES`."""
 _FINEST_BYTES = 64 * MIB
 _MOST_PLACES = 1 << 16
 _READ_WHOLE_BYTES = 72 * MIB
 _READ_ALLOCATED_BYTES = 1 << 30
-"""What a disk says is allocated is read from end to end up to this size, and sampled beyond it."""
+"""Allocated blocks are read from end to end up to this total, and sampled beyond it."""
 _ALIGN = 4096
 _memcmp = ctypes.CDLL(None).memcmp
 _memcmp.argtypes, _memcmp.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t], ctypes.c_int
@@ -37,7 +37,7 @@ Extent = tuple[int, int]
 
 
 class Content(NamedTuple):
-    """What was found on a disk, and how much of it was looked at."""
+    """Signatures and data found on a disk, and how much of it was read."""
 
     signatures: tuple[Signature, ...] = ()
     fill: str = ""
@@ -54,7 +54,7 @@ class Content(NamedTuple):
         return not self.signatures and self.fill in ("zeroes", "ones")
 
     def has_table(self, disk: str) -> bool:
-        """Whether a partition table was found on the disk itself."""
+        """Return True where a partition table was found on the disk itself."""
         return any(signature.usage == "partitions" and signature.where == disk for signature in self.signatures)
 
 

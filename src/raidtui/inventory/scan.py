@@ -77,7 +77,7 @@ def examine(
     only: Collection[str] | None = None,
     look_s: float = 0.0,
 ) -> tuple[Examined, ...]:
-    """As `scan`, with the evidence. `only`: leave out every disk whose id is not among these. `look_s`: for how many
+    """Scan with evidence. `only`: leave out every disk whose id is not among these. `look_s`: for how many
     seconds more than the usual look each disk that seems blank is searched for data.
     """
     with my_turn() if others.is_root() else nullcontext():

@@ -24,11 +24,11 @@ LONGEST_S = 3.0
 _GLANCE_EVERY_S = 0.9
 _OPENERS_EVERY_S = 5.0
 _SHARE = 0.001
-"""Of all CPUs, for each kind of cheap look: on a server with very many processes or devices they become rarer."""
+"""Largest share of all CPUs for each kind of cheap look; with very many processes or devices looks become rarer."""
 
 
 class Change(NamedTuple):
-    """What happened to one disk, or to the users of disks."""
+    """A change of one disk, or of the users of disks."""
 
     action: str
     """`add`, `remove` or `change`; `use` where somebody began or ceased to use a disk."""

@@ -27,7 +27,7 @@ class Look(msgspec.Struct, frozen=True, omit_defaults=True):
     gap_bytes: int
     """The longest piece of which nothing was read: data in one piece longer than this would have been found."""
     allocated_bytes: int | None = None
-    """What the disk itself says it keeps data in, where it can tell: only these were searched further."""
+    """Bytes that the disk itself reports as allocated, where it can tell: only these were searched further."""
 
 
 class Link(msgspec.Struct, frozen=True):

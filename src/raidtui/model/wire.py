@@ -14,14 +14,14 @@ import msgspec
 
 MAX_HELLO_BYTES: Final = 64 << 10
 MAX_MESSAGE_BYTES: Final = 16 << 20
-"""Of what an engine sends."""
+"""Limit of one message from an engine."""
 MAX_REQUEST_BYTES: Final = 8 << 20
 """Eight times as long as a scenario may be. Of a result, only what a plan is made from is sent (`without_cells`)."""
 MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 1_000_000
 """Twenty-five times as many as the plan of the largest shipped scenario has."""
 MAX_TEXT_BYTES: Final = 1 << 20
-"""Of one text that is shown."""
+"""Limit of one text that is shown."""
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Everything that msgspec says of bytes that are not what was asked for."""
@@ -68,7 +68,7 @@ def _outside_strings(message: bytes | bytearray) -> Iterator[tuple[int, int]]:
 
 
 def _deeper(brackets: bytes | bytearray) -> bool:
-    """Whether they are nested more than `MAX_DEPTH` deep. Each pass takes the innermost ones away."""
+    """Return True for brackets nested more than `MAX_DEPTH` deep. Each pass removes the innermost ones."""
     for _ in range(MAX_DEPTH):
         brackets = brackets.replace(b"[]", b"")
     return bool(brackets)

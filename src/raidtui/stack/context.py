@@ -96,12 +96,12 @@ class Context:
                 self._lent.discard(disk)
 
     def holds(self, ref: str) -> bool:
-        """Whether `ref` is a disk that the run has for itself: no layer has it, and nobody else."""
+        """Return True for a disk that the run holds itself: no layer has it, and nobody else."""
         kind, _, name = ref.partition(":")
         return kind == "disk" and name in self.permits and self.permits[name].held
 
     def taken(self, disks: Collection[str]) -> dict[str, Problem]:
-        """What somebody else put on these disks, by id (`disk-taken`); disks that are not held are a layer's.
+        """Problems `disk-taken` by disk id, where somebody else put something on a disk; disks not held are a layer's.
 
         One that cannot be looked at has the problem that kept it from being so.
         """

@@ -81,7 +81,7 @@ def until_gone(attempt: Callable[[], str], what: str, place: str) -> None:
 
 
 def may_erase(context: Context, ref: str) -> bool:
-    """Whether a step's leavings may be taken off a device: not beside what somebody else put on a disk of the run.
+    """Return True where a step's leavings may be erased: not beside what somebody else put on a disk of the run.
 
     That disk is held from then on. Raises ProblemError (`busy`, `disk-gone`, `disk-changed`) where it cannot be.
     """

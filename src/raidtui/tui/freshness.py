@@ -33,7 +33,7 @@ class Seen(NamedTuple):
 
 
 def of_disks(found: DiskList, now_s: float, before: Seen | None) -> Seen:
-    """Of a list that has just come. One that was asked for says nothing of the next: what was said `before` holds."""
+    """Age of a list of disks that has just come. A list that was asked for keeps the interval announced `before`."""
     if found.again_s or before is None:
         return Seen("disks", now_s - found.age_s, (found.again_s or _USUAL_S) + _LATE_S)
     return before._replace(at_s=now_s - found.age_s)

@@ -30,7 +30,7 @@ class LinkState(NamedTuple):
     waited_s: float = 0.0
     """How long an engine that was started has not spoken yet."""
     said: str = ""
-    """What its command (ssh, sudo) wrote meanwhile."""
+    """Output of its command (ssh, sudo) meanwhile."""
     known: bool = False
     """An engine has answered before: runs that were going on then may go on now."""
     restarted: bool = False

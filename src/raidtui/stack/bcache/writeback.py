@@ -18,7 +18,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.layer import Outcome
 
 STALLED_S: Final = LIMIT_S
-"""What is left then is dropped: the disks are made blank anyway."""
+"""Dirty data left after this silence is dropped: the disks are made blank anyway."""
 POLL_S: Final = 0.25
 
 

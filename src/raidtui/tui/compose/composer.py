@@ -166,7 +166,7 @@ class Composer(ModeScreen):
     # What is shown.
 
     def _disks_changed(self, found: DiskList) -> None:
-        """What the draft comes to is asked again where a disk is another one or its use is, not when it got warmer."""
+        """Preview again when a disk or its use changed, not when it got warmer."""
         if (disks := lasting(found.disks)) != self._asked_of:
             self._asked_of = disks
             self._draft_changed()

@@ -78,7 +78,7 @@ class LibraryPane(Vertical):
         self.runs_seen: Seen | None = None
         """When the server last listed its runs."""
         self._at_work: frozenset[str] = frozenset()
-        """What disks say of the runs that hold them."""
+        """Runs that hold disks, by the list of disks."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="results-search"):
@@ -297,6 +297,6 @@ class LibraryPane(Vertical):
 
 
 def _holding(disks: DiskList | None) -> frozenset[str]:
-    """What disks say of the runs that hold them."""
+    """Runs that hold disks, by the list of disks."""
     every = (reason for disk in (disks.disks if disks else ()) for reason in disk.reasons)
     return frozenset(reason.message for reason in every if reason.code == "held")

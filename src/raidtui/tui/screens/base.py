@@ -53,7 +53,7 @@ class ModeScreen(Screen[None], KeptLines):
 
     @property
     def stale(self) -> bool:
-        """What this screen lists is too old to be relied on."""
+        """True while the list on this screen is too old to be relied on."""
         return self.seen is not None and self.seen.stale(self.raidtui.now())
 
     def show_age(self) -> None:
@@ -67,7 +67,7 @@ class ModeScreen(Screen[None], KeptLines):
             self.staleness_changed()
 
     def staleness_changed(self) -> None:
-        """What is listed became too old, or was seen again."""
+        """Called when the list became too old, or fresh again."""
 
     def fit(self) -> None:
         """Know what there is room for before anything is styled; from then on Textual sees to it."""
