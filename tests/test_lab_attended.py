@@ -84,8 +84,11 @@ def test_a_disk_that_hangs_is_given_up_by_name(seen: Seen) -> None:
 
 def test_a_disk_that_hangs_while_it_is_made_blank_is_given_up_by_name(seen: Seen) -> None:
     ((code, message),) = seen["hung"]["blank"]
+    name = seen["hung"]["name"]
     assert code == "stuck"
-    assert message.startswith(f"bringing {seen['hung']['name']} to zeroes has done nothing for ")
+    assert message.startswith(f"reading /dev/{name} has done nothing for "), "it is looked at before it is written to"
+    assert f"{name} has " in message
+    assert "completes none: the device does not answer" in message
 
 
 def test_what_was_made_on_it_is_taken_away_once_it_answers(seen: Seen) -> None:

@@ -85,13 +85,26 @@ def test_fdatasyncs_are_no_short_reads(make_target: MakeTarget, run_folder: Path
 def test_short_reads_among_fdatasyncs_are_found(make_target: MakeTarget, run_folder: Path, ioengine: str) -> None:
     """The file loses half a block at its end, again and again: reads of that block are short, without an error."""
     target = make_target(1, 1 << 20)
+    ended = threading.Event()
 
-    def cut_short(sample: Sample) -> None:
-        os.truncate(target.devices[0].fd, (1 << 20) - (32 << 10))
+    def cut_short() -> None:
+        while not ended.wait(0.02):
+            os.truncate(target.devices[0].fd, (1 << 20) - (32 << 10))
+
+    cutter = threading.Thread(target=cut_short)
+
+    def begin(sample: Sample) -> None:
+        if not cutter.is_alive():
+            cutter.start()
 
     options = {"rw": "randrw", "rwmixread": 98, "ioengine": ioengine, "bs": "64KiB", "fdatasync": 2, "rate_iops": 300,
                "direct": False, "why_buffered": "a file may end within a block", "runtime": "4s"}  # fmt: skip
-    problems = measure(target, run_folder, cut_short, **options).problems
+    try:
+        problems = measure(target, run_folder, begin, **options).problems
+    finally:
+        ended.set()
+        if cutter.ident is not None:
+            cutter.join()
     assert any("reads that moved less than a block" in problem for problem in problems)
     assert any("a device probably went away" in problem for problem in problems)
 
