@@ -21,7 +21,7 @@ P=("${{D[@]:{blank}:20}}"); O=("${{D[@]:{blank}+20:10}}"); S=("${{D[@]:{blank}+3
 pvcreate -q "${{P[@]}}" > /dev/null; vgcreate -q big "${{P[@]:0:10}}" > /dev/null
 for d in "${{O[@]}}"; do setsid sleep 3600 < $d > /dev/null 2>&1 & done
 for d in "${{S[@]}}"; do mkswap -q $d; done
-for d in "${{R[@]}}"; do dd if=/dev/urandom of=$d bs=64K count=1 seek=8000 status=none; done
+for d in "${{R[@]}}"; do dd if=/dev/urandom of=$d bs=64K count=1 seek=8192 status=none; done
 udevadm settle
 for n in 1 2 3 4; do setsid sh -c 'while :; do :; done' > /dev/null 2>&1 < /dev/null & done
 for d in "${{P[@]:0:4}}"; do

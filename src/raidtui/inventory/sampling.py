@@ -22,7 +22,7 @@ SAMPLE_BYTES = 64 << 10
 """Length of one sample. Many small ones find more data than a few large ones."""
 WIDE_BYTES = 16 << 10
 """Length of a read beyond the first `SAMPLES` places, of which there are up to `_MOST_PLACES`."""
-_FINEST_BYTES = 64 * MIB
+_FINEST_BYTES = 16 * MIB
 _MOST_PLACES = 1 << 16
 _READ_WHOLE_BYTES = 72 * MIB
 _READ_ALLOCATED_BYTES = 1 << 30
