@@ -22,7 +22,7 @@ from raidtui.engine.target import reserve
 from raidtui.engine.validity.lost import LOST
 from raidtui.engine.validity.said import UNHEALTHY
 from raidtui.engine.watchdog import Watchdog
-from raidtui.gate.admit import admit, readmit
+from raidtui.gate.admit import LOOK_S, admit, readmit
 from raidtui.gate.locks import Lock
 from raidtui.gate.permit import Permit
 from raidtui.model.convert import encode
@@ -167,8 +167,8 @@ class Runner:
         prints = {p.id: p for role in self.plan.binding.values() for p in role}
         evidence: dict[str, object] = {}
         try:
-            steps = self.plan.steps
-            self._claims = claims.take(self.folder.name, claims.claims_of(steps), claims.relied_on(steps))
+            self._claims = claims.take(self.folder.name, claims.claims_of(self.plan.steps), claims.relied_on(self.plan.steps))
+            self._emit(Noted(f"the disks are searched for data, for up to {LOOK_S:.0f} s, before anything is written"))
             permits = admit(self.folder.name, list(prints.values()), evidence.update)
         except ProblemError as error:
             self._failed(Exit.REFUSED, error.problems)
