@@ -167,8 +167,9 @@ class Runner:
         prints = {p.id: p for role in self.plan.binding.values() for p in role}
         evidence: dict[str, object] = {}
         try:
-            self._claims = claims.take(self.folder.name, claims.claims_of(self.plan.steps), claims.relied_on(self.plan.steps))
-            self._emit(Noted(f"the disks are searched for data, for up to {LOOK_S:.0f} s, before anything is written"))
+            steps = self.plan.steps
+            self._claims = claims.take(self.folder.name, claims.claims_of(steps), claims.relied_on(steps))
+            self._emit(Noted(f"the disks are searched for data for up to {LOOK_S:.0f} s before the first write"))
             permits = admit(self.folder.name, list(prints.values()), evidence.update)
         except ProblemError as error:
             self._failed(Exit.REFUSED, error.problems)
@@ -255,8 +256,7 @@ class Runner:
 
     def _measure(self, cell: str, steps: list[Step]) -> None:
         plan, family = self._cells[cell], self._family(steps[-1])
-        number = self.plan.cells.index(plan) + 1
-        self._emit(CellStarted(cell, number, len(self.plan.cells), family.devices, family.parents))
+        self._emit(CellStarted(cell, self.plan.cells.index(plan) + 1, len(self.plan.cells), family.devices, family.parents))
         try:
             for step in steps:
                 self._do(step)
