@@ -371,3 +371,10 @@ def test_any_identity_and_run_is_read_back_from_the_lock(server, key, run_id):
     assert gate.holders() == {key: run_id}
     for lock in taken:
         lock.release()
+
+
+def test_recovery_does_not_take_data_for_the_runs_beside_uberblocks_that_name_no_pool(server):
+    remains = Signature("zfs_member", version="uberblock", where="sda", remains=True)
+    server["Sa"] = left("a", remains, codes=("zfs-exported", "unknown-data"))
+    pool = Signature("zfs_member", "123", "rt1pool")
+    assert recovery_refusal(want("a"), (*OURS, pool)) == [("unknown-data", "Sa")]

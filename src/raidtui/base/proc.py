@@ -227,7 +227,10 @@ def end_all(pids: Sequence[int]) -> list[int]:
             with suppress(OSError):
                 signal.pidfd_send_signal(fd, number)
         while left and (wait_s := until_s - time.monotonic()) > 0:
-            for fd in select.select(list(left), [], [], wait_s)[0]:
+            ended = select.poll()
+            for fd in left:
+                ended.register(fd, select.POLLIN)
+            for fd, _ in ended.poll(1000 * wait_s):
                 del left[fd]
     for fd in opened:
         os.close(fd)

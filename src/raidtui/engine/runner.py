@@ -166,6 +166,7 @@ class Runner:
     def _admit(self) -> bool:
         prints = {p.id: p for role in self.plan.binding.values() for p in role}
         evidence: dict[str, object] = {}
+        reserve(max(1, len(prints)))
         try:
             steps = self.plan.steps
             self._claims = claims.take(self.folder.name, claims.claims_of(steps), claims.relied_on(steps))
@@ -183,7 +184,6 @@ class Runner:
         self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
         self.context.ours = lambda: leavings((action, step.args) for action, step in self._done_builds)
         self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
-        reserve(max(1, len(self._permits)))
         self.thermometer = Thermometer([permit.disk.name for permit in self._permits.values()])
         self.sampler = Sampler(self._frame, thermometer=self.thermometer, threads=Threads(), caches=Caches())
         self.watchdog.start()

@@ -212,7 +212,8 @@ def _judge_left(want: Fingerprint, found: Examined, ours: Collection[Signature],
         own = {clean(describe(signature)) for signature in found.signatures if signature not in theirs}
         reasons = tuple(r for r in reasons if r.message not in own)
     else:
-        mine = _RECOVERABLE if found.signatures or nameless else _RECOVERABLE - {"unknown-data"}
+        named = any(signature.uuid or signature.label for signature in found.signatures)
+        mine = _RECOVERABLE if named or nameless else _RECOVERABLE - {"unknown-data"}
         reasons = tuple(r for r in reasons if r.code not in mine)
     if not nameless:
         reasons = tuple(_of_unknown_origin(reason) for reason in reasons)

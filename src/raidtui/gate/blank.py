@@ -48,6 +48,7 @@ def make_blank(
     try:
         lock.insist(fd, permit.disk.id, Exit.REFUSED)
         method, samples = "written zeroes", 0
+        os.fsync(fd)  # the kernel refuses to discard what is still to be written
         if permit.disk.discard and promises_zeroes(permit):
             _in_chunks(fd, BLKDISCARD, DISCARD_CHUNK, permit, progress, cancelled)
             _flush(fd)

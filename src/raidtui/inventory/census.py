@@ -121,7 +121,7 @@ def take_census(ours: Collection[int] = ()) -> Census:
     every_mount = ask("mounts", mount_table.read_own_mounts, _NONE)
     every_mount += ask("mounts of other namespaces", mount_table.read_other_mounts, _NONE)
     swaps = ask("swap", lambda: mount_table.parse_swaps((PROC / "swaps").read_text("utf-8", "surrogateescape")), _NONE)
-    loops = ask("loop devices", lambda: bounded(lambda: users.read_loops(blocks), tool_s), _NOTHING)
+    loops = ask("loop devices", lambda: bounded(lambda: users.read_loops(blocks), tool_s, "loop devices"), _NOTHING)
     volumes = ask("LVM", lambda: read_volumes(tool_s), _NONE)
     pools = ask("ZFS pools", lambda: zfs.read_pools(silence_s=tool_s), _NONE)
     other_nodes = ask("character devices", lambda: read_other_nodes(blocks), OtherNodes())
@@ -159,7 +159,7 @@ def take_census(ours: Collection[int] = ()) -> Census:
         pools=pools,
         bcache=ask("bcache", lambda: others.read_bcache(blocks), _NOTHING),
         shares=shares,
-        openers=ask("open files", lambda: bounded(look_for_openers, patience_s + tool_s), _NOTHING),
+        openers=ask("open files", lambda: bounded(look_for_openers, patience_s + tool_s, "open files"), _NOTHING),
         udev=ask("udev", lambda: others.read_udev(blocks, tool_s), _NOTHING),
         boot=ask("boot devices", users.read_boot, _NOTHING),
         own_folders=own_folders,

@@ -112,10 +112,10 @@ class Look:
     def _descriptor(self, pid: str, folder: Path, fd: str) -> Iterator[tuple[int, str]]:
         link = str((folder / "fd" / fd).readlink())
         if link.startswith("socket:["):
-            if link not in self._sockets:
+            if link not in self._sockets and folder == self._proc / pid:
                 self._sockets.add(link)
                 passed = re.search(r"^scm_fds:\s*([1-9]\d*)", _text(folder / "fdinfo" / fd), re.MULTILINE)
-                for info in _passed(int(pid), int(fd)) if passed and folder == self._proc / pid else ():
+                for info in _passed(int(pid), int(fd)) if passed else ():
                     yield from self._device(info, "sent over a socket and not received yet")
         elif link == "anon_inode:[io_uring]":
             for name in parse_ring(_text(folder / "fdinfo" / fd)):

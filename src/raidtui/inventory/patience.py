@@ -20,8 +20,17 @@ def allowed_s(base_s: float, disks: int, load: float | None = None, cpus: int | 
     return (base_s + _OF_EACH_DISK_S * disks) * min(_MOST_LOAD, max(1.0, crowd))
 
 
-def bounded(source: Callable[[], T], timeout_s: float) -> T:
-    """Return or raise what `source` does. Raises TimeoutError after `timeout_s`: it may hang in the kernel for good."""
+_asked: Final[dict[str, threading.Thread]] = {}
+"""Threads of sources that may not have answered yet, by name, so that asking again does not pile up stuck ones."""
+
+
+def bounded(source: Callable[[], T], timeout_s: float, name: str) -> T:
+    """Return or raise what `source` does. Raises TimeoutError after `timeout_s`: it may hang in the kernel for good.
+
+    While the last question under this `name` has not been answered, it is not asked again: TimeoutError at once.
+    """
+    if (earlier := _asked.get(name)) is not None and earlier.is_alive():
+        raise TimeoutError("no answer since it was asked before")
     answer: list[Any] = []
 
     def work() -> None:
@@ -31,7 +40,7 @@ def bounded(source: Callable[[], T], timeout_s: float) -> T:
             answer.extend((False, error))
 
     # A daemon thread, because one that hangs in the kernel cannot be waited for at exit either.
-    thread = threading.Thread(target=work, daemon=True)
+    thread = _asked[name] = threading.Thread(target=work, name=name, daemon=True)
     thread.start()
     thread.join(timeout_s)
     if len(answer) < 2:

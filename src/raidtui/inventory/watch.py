@@ -15,6 +15,7 @@ from raidtui.inventory.glance import glance
 from raidtui.inventory.openers import read_openers
 from raidtui.inventory.others import is_root
 from raidtui.inventory.pace import Pace
+from raidtui.inventory.patience import bounded
 from raidtui.inventory.turns import my_turn
 
 QUIET_S = 0.3
@@ -23,6 +24,8 @@ LONGEST_S = 3.0
 """… but not later than this, however noisy it is."""
 _GLANCE_EVERY_S = 0.9
 _OPENERS_EVERY_S = 5.0
+_OPENERS_TIMEOUT_S = 10.0
+"""A process may have a file of a dead server open, which never answers."""
 _SHARE = 0.001
 """Largest share of all CPUs for each kind of cheap look; with very many processes or devices looks become rarer."""
 
@@ -96,7 +99,7 @@ def _openers() -> object:
     """Who has which block device open, None where that cannot be seen. Not while somebody scans, who has them all open."""
     try:
         with my_turn() if is_root() else nullcontext():
-            found = read_openers(patience_s=0.0)
+            found = bounded(lambda: read_openers(patience_s=0.0), _OPENERS_TIMEOUT_S, "open files, watched")
     except OSError:  # a container without the right to trace; each scan says so of every disk
         return None
     return {devno: sorted(opener.pid for opener in openers) for devno, openers in found.items()}
