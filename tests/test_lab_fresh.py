@@ -74,6 +74,12 @@ def codes(app: RaidtuiApp, serial: str) -> set[str]:
     return {reason.code for reason in reasons(app, serial) or ()}
 
 
+def points_at(app: RaidtuiApp, serial: str) -> bool:
+    """Put the cursor on a disk; True once its detail is shown: the table may get its rows after the list came."""
+    app.screen.query_one("DiskTable").cursor_key = serial
+    return serial in detail(app)
+
+
 def detail(app: RaidtuiApp) -> str:
     """What stands beside the table, as text."""
     Console(file=(out := io.StringIO()), width=100).print(app.screen.query_one("#disk-words").content)
@@ -101,7 +107,7 @@ def test_mounts_swap_loops_and_runs_are_seen_as_they_begin_and_end(
 
     async def talk(pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: all(reasons(app, serial) == () for serial in (a, b, c, d, e)), "free disks")
-        app.screen.query_one("DiskTable").cursor_key = a
+        await until(pilot, lambda: points_at(app, a), "the cursor on the first disk")
         await shell(USE)
         await until(pilot, lambda: "mounted" in codes(app, a), "a mount")
         await until(pilot, lambda: "swap" in codes(app, b), "swap")
