@@ -16,7 +16,7 @@ from raidtui.base.silence import Silent
 
 LIMIT_S = 0.8
 LONG_S = 2.4
-"""Of what may take longer than nothing may move."""
+"""Duration of work that goes on for longer than the limit of silence."""
 
 
 @pytest.fixture

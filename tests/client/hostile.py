@@ -1,4 +1,4 @@
-"""What a hostile engine says: a table of attacks, and random damage to a valid conversation."""
+"""Attacks of a hostile engine: a table, and random damage to a valid conversation."""
 
 # ruff: noqa: E501
 
@@ -51,7 +51,7 @@ class Attack(NamedTuple):
     name: str
     command: str
     plan: dict[str, Any]
-    """What `hostile_engine.py` reads."""
+    """Script of one attack, read by `hostile_engine.py`."""
 
 
 def hello(**changes: Any) -> list[Any]:
@@ -71,7 +71,7 @@ def event(value: Any, times: int = 1) -> list[Any]:
 
 
 def valid() -> dict[str, list[Any]]:
-    """What an honest engine answers, by method."""
+    """Answers of an honest engine, by method."""
     records = made.plain(made.records())
     return {
         "disks": [result(made.plain(made.disk_list()))],
@@ -383,7 +383,7 @@ def meet(attack: Attack, folder: Path, timeout_s: float = 120.0) -> Watched:
 
 
 def faults(seen: Watched, *, valid_bug: bool = False) -> list[str]:
-    """What must not be, of a command that met a hostile engine."""
+    """List the faults of a command that met a hostile engine."""
     found = []
     said = seen.err.decode("utf-8", "backslashreplace")
     shown = seen.out.decode("utf-8", "backslashreplace") + said

@@ -15,7 +15,7 @@ LONG = [attack for attack in hostile.table() if attack not in EVERYDAY]
 
 
 def together(attacks: list[hostile.Attack], folder: Path) -> tuple[dict[str, list[str]], str]:
-    """What was wrong, by attack, and the numbers of it all."""
+    """Return the faults by attack, and a line of totals."""
 
     def one(number: int) -> hostile.Watched:
         own = folder / str(number)

@@ -1,4 +1,4 @@
-"""What a hostile client says to `raidtui engine`: a table of attacks, and random damage to valid requests."""
+"""Attacks of a hostile client on `raidtui engine`: a table, and random damage to valid requests."""
 
 # ruff: noqa: E501
 
@@ -116,7 +116,7 @@ def meet(chunks: Chunks, folder: Path, *, patience_s: float = 120.0) -> Met:
 
 
 def faults(met: Met, base_mib: float) -> list[str]:
-    """What must not be, of an engine that met a hostile client."""
+    """List the faults of an engine that met a hostile client."""
     found = []
     if met.code != 0:
         found.append(f"exit code {met.code}")
