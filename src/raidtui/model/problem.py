@@ -1,9 +1,11 @@
-"""What went wrong, as data: a code, where, the facts, the way out. Turned into words in one place (`cli/words.py`)."""
+"""Problems as data: a code, the place, the facts and the way out. `cli/words.py` turns them into words."""
 
 from __future__ import annotations
 
 import traceback
 from enum import IntEnum
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
@@ -19,6 +21,32 @@ class Exit(IntEnum):
     INVALID = 5
     LEFT_BEHIND = 6
     CANCELLED = 130
+
+
+_REFUSALS: Final[dict[str, Refusal]] = {}
+
+
+class Refusal:
+    """One kind of problem, defined once, in the module that finds it; `raidtui explain` prints these texts.
+
+    Every refusal is remembered by its code, so that `explain` knows all codes of the modules that are loaded.
+    """
+
+    def __init__(self, code: str, title: str, why: str, way_out: str) -> None:
+        if code in _REFUSALS:
+            raise ValueError(f"the problem code {code} is defined twice")
+        self.code, self.title, self.why, self.way_out = code, title, why, way_out
+        _REFUSALS[code] = self
+
+    def problem(self, message: str, *, place: str = "", remedy: str = "", exit: Exit = Exit.USAGE) -> Problem:
+        return Problem(self.code, message, place, remedy, int(exit))
+
+    def __repr__(self) -> str:
+        return f"Refusal({self.code!r})"
+
+
+REFUSALS: Final = MappingProxyType(_REFUSALS)
+"""Every refusal that was defined so far, by code. Complete once the packages that define them are imported."""
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,6 +78,9 @@ def bug(error: BaseException, place: str = "") -> Problem:
     return Problem("bug", f"{type(error).__name__}: {error}", place, text[-4000:], int(Exit.BUG))
 
 
-def fail(code: str, message: str, *, place: str = "", remedy: str = "", exit: Exit = Exit.USAGE) -> ProblemError:
-    """A ProblemError with one problem, to be raised by the caller."""
+def fail(
+    refusal: Refusal | str, message: str, *, place: str = "", remedy: str = "", exit: Exit = Exit.USAGE
+) -> ProblemError:
+    """Return a ProblemError with one problem, for the caller to raise."""
+    code = refusal.code if isinstance(refusal, Refusal) else refusal
     return ProblemError(Problem(code, message, place, remedy, int(exit)))

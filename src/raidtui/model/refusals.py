@@ -1,0 +1,89 @@
+"""Refusals that several packages find. Every other refusal is defined in the module that finds it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from raidtui.model.problem import Refusal
+
+BUG: Final = Refusal(
+    "bug",
+    "A bug",
+    "An error occurred that raidtui does not handle.",
+    "Report it with the text that was shown.",
+)
+CANCELLED: Final = Refusal(
+    "cancelled",
+    "Cancelled",
+    "The operator cancelled the run, or this part of it.",
+    "Start it again.",
+)
+FILE: Final = Refusal(
+    "file",
+    "The file cannot be read or written",
+    "The file does not exist, its permissions do not allow it, or it is larger than such a file may be.",
+    "Check the path.",
+)
+IMPORT_UNKNOWN: Final = Refusal(
+    "import-unknown",
+    "Unknown kind of file",
+    "The file is none of the kinds that raidtui can import, or files of several kinds were named together.",
+    "Name the kind: raidtui import KIND FILE; `raidtui import --help` lists the kinds.",
+)
+JSON: Final = Refusal(
+    "json",
+    "Not valid JSON",
+    "The file is not UTF-8 JSON with unique keys and finite numbers, or it is too large or nested too deeply.",
+    "Correct the place that the message names.",
+)
+NO_RUN: Final = Refusal(
+    "no-run",
+    "No such run",
+    "No run has this name, or no run is in the required state.",
+    "`raidtui runs` lists the runs.",
+)
+NO_TERMINAL: Final = Refusal(
+    "no-terminal",
+    "No terminal",
+    "The screens need a terminal for input and output; a pipe or a file is not one.",
+    "Run raidtui in a terminal, or use a command that prints text: `raidtui --help` lists them.",
+)
+OUTPUT: Final = Refusal(
+    "output",
+    "The file cannot be written",
+    "The file named by -o exists already, its folder cannot be written to, or no format has this file extension.",
+    "Name another file, or remove the old one.",
+)
+SCHEMA: Final = Refusal(
+    "schema",
+    "The file does not match its schema",
+    "A key, type or value is not allowed at this place.",
+    "`raidtui schema scenario` and `raidtui schema result` print what is allowed.",
+)
+STUCK: Final = Refusal(
+    "stuck",
+    "A device does not answer",
+    "A command or a kernel call made no progress for five minutes, and no disk of the run completed a request, so raidtui "
+    "stopped waiting. Long commands are not affected as long as something progresses. A disk with requests in flight that "
+    "completes none hangs.",
+    "Look at dmesg; check cabling, enclosure and firmware. The disks stay locked until they answer or are removed.",
+)
+UNKNOWN_NAME: Final = Refusal(
+    "unknown-name",
+    "Unknown layout or workload",
+    "--layout or --workload names something that is not in the scenario.",
+    "Use a name that the message lists.",
+)
+UNKNOWN_ROLE: Final = Refusal(
+    "unknown-role",
+    "Unknown role",
+    "A layout or --bind names a role that the scenario does not define.",
+    "Use one of the roles that the message lists.",
+)
+WORKLOAD_TARGET: Final = Refusal(
+    "workload-target",
+    "The workload cannot use this kind of target",
+    "Some workloads (pg_test_fsync) need a directory, which only a layout with a filesystem or a dataset on top has. Every "
+    "layout of a scenario is measured with every workload unless the policy limits it.",
+    "Put a filesystem on top, or limit the workload to layouts in the policy: `only`.",
+)
