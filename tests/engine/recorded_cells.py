@@ -14,7 +14,6 @@ from raidtui.engine.validity.evidence import Evidence
 from raidtui.load.catalog import engines
 from raidtui.model.result import Cell, Result
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import target_kind
 
 
 def evidence_of(result: Result) -> Iterator[Evidence]:
@@ -25,7 +24,7 @@ def evidence_of(result: Result) -> Iterator[Evidence]:
         node, load = scenario.layouts[cell.layout], scenario.workloads[cell.workload]
         engine = engines()[load.kind]
         targets = [use for use in cell.devices.values() if use.role == "target"]
-        kind = target_kind(all_layers()[node.kind], node.spec)
+        kind = all_layers()[node.kind].target_kind(node.spec)
         built = next(one for one in result.layouts if one.layout == cell.layout)
         yield Evidence(
             bare(cell),

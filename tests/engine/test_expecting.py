@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from raidtui.model.amplification import Amplification
 from raidtui.results.load import read_result
 from raidtui.stack.amplification import Writes, rows
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import amplifies
 
 KIB = 1 << 10
 R4K = {"rw": "randwrite", "bs": "4KiB", "iodepth": 32, "runtime": "10s"}
@@ -120,18 +120,13 @@ def test_nothing_is_written_for_less_than_whole_stripes_cost(pages: int, chunk: 
         assert found.read > 0
 
 
-def test_every_layer_says_what_it_makes_of_a_write() -> None:
-    assert [kind for kind, layer in all_layers().items() if not hasattr(layer, "amplifies")] == []
+def test_every_layer_declares_its_write_amplification() -> None:
+    assert [kind for kind, layer in all_layers().items() if layer.amplifies is None] == []
 
 
-def test_a_layer_that_says_nothing_leaves_it_unknown() -> None:
-    class Silent:
-        kind = "silent"
-
-        def inputs(self, spec: Any) -> dict[str, None]:
-            return {"on": None}
-
-    found = amplifies(Silent(), None, {}, Writes(4096, 4096, True))  # type: ignore[arg-type]
+def test_the_amplification_of_an_undeclared_layer_is_unknown() -> None:
+    layer = replace(all_layers()["disk"], kind="silent", inputs=lambda spec: {"on": None}, amplifies=None)
+    found = layer.spread(None, {}, Writes(4096, 4096, True))
     assert found.inputs["on"].low is None
     assert found.inputs["on"].keeps
     assert "silent" in found.why

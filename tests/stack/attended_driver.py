@@ -22,7 +22,9 @@ from lvm_driver import ACTIONS, Bench, problem_of, undone
 
 from raidtui.base.attention import Attention
 from raidtui.stack import context
-from raidtui.stack.layer import Draft, Outcome
+from raidtui.stack.action import Outcome
+from raidtui.stack.common import DisksToBlank
+from raidtui.stack.layer import Draft
 from raidtui.stack.lvm import kernel
 
 LIMIT_S = 4.0
@@ -80,7 +82,7 @@ def hung(bench: Attended) -> dict[str, Any]:
     disk = group.args["disks"][0]
     ask(f"hang {disk}")
     stuck = problem_of(lambda: bench.run(volume))
-    blank = bench.run(Draft("disks.blank", "", {"disks": [f"disk:{disk}"]})).problems
+    blank = bench.run(Draft("disks.blank", "", DisksToBlank((f"disk:{disk}",)))).problems
     ask(f"fast {disk}")
     name = bench.permits[disk].disk.name
     return {"stuck": stuck, "blank": [[one.code, one.message] for one in blank], "name": name, **undone(bench, group.args)}
@@ -97,7 +99,7 @@ def main() -> None:
     for disk, permit in bench.permits.items():
         bench.context.written.add(disk)
         assert permit.alive()
-    ACTIONS["disks.blank"].do(bench.context, {"disks": [f"disk:{disk}" for disk in bench.permits]})
+    ACTIONS["disks.blank"].do(bench.context, DisksToBlank(tuple(f"disk:{disk}" for disk in bench.permits)))
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from typing import Any
 from raidtui.model.convert import decode
 from raidtui.model.plan import Names
 from raidtui.model.scenario import Policy
+from raidtui.stack.bcache import LAYER
 from raidtui.stack.bcache.spec import BcacheSpec
 from raidtui.stack.layer import Part, Planned
-from raidtui.stack.layers.bcache import LAYER
 
 GIB = 1 << 30
 PLACE = "$.layouts.x.bcache"

@@ -28,11 +28,12 @@ from raidtui.model.disk import fingerprint
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.bcache import build, dismantle, kernel, superblock, tool, writeback
+from raidtui.stack.action import BoundAction, Outcome, signatures_left
+from raidtui.stack.bcache import build, kernel, superblock, teardown, tool, writeback
 from raidtui.stack.bcache.command import node_path
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Draft, Outcome, Planned, leavings
+from raidtui.stack.layer import Draft, Planned
 
 WORKLOAD = {"w": {"fio": {"rw": "write", "bs": "4KiB", "size": "1MiB", "runtime": "1s"}}}
 
@@ -69,7 +70,9 @@ class Bench:
     def knowing(self, context: Context) -> Context:
         """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
         context.written |= self.permits.keys()
-        context.ours = lambda: leavings((all_actions()[draft.action], draft.args) for draft in self.drafts)
+        context.ours = lambda: signatures_left(
+            BoundAction(all_actions()[draft.action], draft.args) for draft in self.drafts
+        )
         return context
 
     def plan(self, case: dict[str, Any]) -> Planned:
@@ -196,7 +199,7 @@ MOMENTS: dict[str, tuple[Any, str, int, bool]] = {
     "before the options are set": (build, "settings", 1, False),
     "while the options are set": (build, "set_path", 2, False),
     "while it detaches": (writeback, "_text", 1, True),
-    "when it is stopped": (dismantle, "stop", 1, True),
+    "when it is stopped": (teardown, "stop", 1, True),
     "when one superblock is gone": (superblock, "erase", 1, True),
 }
 """Name → (module, function, which call of it, whether after it): where the process kills itself."""
@@ -326,11 +329,11 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     mismatch = problem_of(lambda: all_actions()["bcache.verify"].do(bench.context, wrong))
     with open(bench.context.path(create.args["ref"]), "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
-    dismantle.BUSY_PATIENCE_S = 1.0
+    teardown.BUSY_PATIENCE_S = 1.0
     busy = problem_of(lambda: bench.run(of_bcache(planned, "bcache.remove")))
     holder.kill()
     holder.wait()
-    dismantle.BUSY_PATIENCE_S = 15.0
+    teardown.BUSY_PATIENCE_S = 15.0
     return {"mismatch": mismatch, "busy": busy, "pid": holder.pid, "uuid": create.args["uuid"], **undone(bench, planned)}
 
 
@@ -353,10 +356,10 @@ def detaching(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     ask_host("slow", slow)
     sh(f"echo 1 > {kernel.set_folder(create.args)}/bdev0/detach; sleep 1")
     left = kernel.read_back(create.args)["dirty_bytes"]
-    dismantle.STOP_PATIENCE_S = 3.0
+    teardown.STOP_PATIENCE_S = 3.0
     bench.context = bench.fresh_context()
     outcome = all_actions()["bcache.create"].undo(bench.context, create.args)
-    dismantle.STOP_PATIENCE_S = 20.0
+    teardown.STOP_PATIENCE_S = 20.0
     ask_host("fast", slow)
     return {"dirty": left, "commands": outcome.commands, **undone(bench, planned)}
 

@@ -29,10 +29,11 @@ from raidtui.model.disk import fingerprint
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.stack import mounts
+from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
-from raidtui.stack.fs import dismantle
-from raidtui.stack.layer import Draft, Outcome, Planned, leavings
+from raidtui.stack.fs import teardown
+from raidtui.stack.layer import Draft, Planned
 
 ACTIONS = all_actions()
 WORKLOAD = {"fio": {"rw": "write", "bs": "4KiB", "runtime": "1s"}}
@@ -71,7 +72,7 @@ class Bench:
     def knowing(self, context: Context) -> Context:
         """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
         context.written |= self.permits.keys()
-        context.ours = lambda: leavings((ACTIONS[draft.action], draft.args) for draft in self.drafts)
+        context.ours = lambda: signatures_left(BoundAction(ACTIONS[draft.action], draft.args) for draft in self.drafts)
         return context
 
     def plan(self, case: dict[str, Any]) -> Planned:
@@ -206,7 +207,7 @@ def covered(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     sh(f"umount {point}")
     elsewhere = f"{point}-elsewhere"
     sh(f"mkdir {elsewhere} && mount --bind {point} {elsewhere}")
-    with patience(dismantle, "PATIENCE_S", 1.0):
+    with patience(teardown, "PATIENCE_S", 1.0):
         second = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
     sh(f"umount {elsewhere} && rmdir {elsewhere}")
     return {"health": sick, "refused": refused, "theirs": theirs, "elsewhere": second, **bench.clean()}

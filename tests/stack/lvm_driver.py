@@ -29,13 +29,13 @@ from raidtui.model.disk import fingerprint
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
+from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Draft, Outcome, Part, Planned, leavings
-from raidtui.stack.layers.lvm import LAYER
-from raidtui.stack.layers.md import LAYER as MD
-from raidtui.stack.lvm import dismantle, label, tool
+from raidtui.stack.layer import Draft, Part, Planned
+from raidtui.stack.lvm import LAYER, label, teardown, tool
 from raidtui.stack.lvm.spec import LvmSpec
+from raidtui.stack.md import LAYER as MD
 from raidtui.stack.md import kernel as md_kernel
 from raidtui.stack.md import superblock
 from raidtui.stack.md.spec import MdSpec
@@ -79,7 +79,7 @@ class Bench:
     def knowing(self, context: Context) -> Context:
         """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
         context.written |= self.permits.keys()
-        context.ours = lambda: leavings((ACTIONS[draft.action], draft.args) for draft in self.drafts)
+        context.ours = lambda: signatures_left(BoundAction(ACTIONS[draft.action], draft.args) for draft in self.drafts)
         return context
 
     def parts(self, ids: list[str]) -> tuple[Part, ...]:
@@ -352,7 +352,7 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     path = bench.context.path(group.args["ref"])
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
-    with instead(dismantle, "BUSY_PATIENCE_S", 1.0):
+    with instead(teardown, "BUSY_PATIENCE_S", 1.0):
         busy = problem_of(lambda: bench.run(planned.teardown[0]))
     holder.kill()
     holder.wait()

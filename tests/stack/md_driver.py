@@ -27,10 +27,10 @@ from raidtui.model.disk import fingerprint
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
+from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Draft, Outcome, Part, Planned, leavings
-from raidtui.stack.layers.md import LAYER
-from raidtui.stack.md import dismantle, kernel, superblock, sync
+from raidtui.stack.layer import Draft, Part, Planned
+from raidtui.stack.md import LAYER, kernel, superblock, sync, teardown
 from raidtui.stack.md.spec import MdSpec
 
 ACTIONS = LAYER.actions
@@ -69,7 +69,7 @@ class Bench:
     def knowing(self, context: Context) -> Context:
         """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
         context.written |= self.permits.keys()
-        context.ours = lambda: leavings((ACTIONS[draft.action], draft.args) for draft in self.drafts)
+        context.ours = lambda: signatures_left(BoundAction(ACTIONS[draft.action], draft.args) for draft in self.drafts)
         return context
 
     def parts(self, ids: list[str]) -> tuple[Part, ...]:
@@ -259,9 +259,9 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     path = bench.context.path(create.args["ref"])
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
-    usual, dismantle.BUSY_PATIENCE_S = dismantle.BUSY_PATIENCE_S, 1.0
+    usual, teardown.BUSY_PATIENCE_S = teardown.BUSY_PATIENCE_S, 1.0
     busy = problem_of(lambda: bench.run(planned.teardown[0]))
-    dismantle.BUSY_PATIENCE_S = usual
+    teardown.BUSY_PATIENCE_S = usual
     holder.kill()
     holder.wait()
     return {"unproven": unproven, "untouched": untouched, "mismatch": mismatch, "busy": busy, "pid": holder.pid,

@@ -146,7 +146,7 @@ def test_a_disk_that_hangs_while_it_is_made_blank_holds_up_nobody(run: Context, 
     monkeypatch.setattr(attention, "counters", lambda disks: {name: Counters(5, 1, 0, 0) for name in disks})
     run.permits["A"] = cast(Permit, Named())
     with run.attended():
-        outcome = common.BlankDisks().do(run, {"disks": ["disk:A"]})
+        outcome = common.blank(run, common.DisksToBlank(("disk:A",)))
     (problem,) = outcome.problems
     assert (problem.code, problem.place) == ("stuck", "/dev/sda")
     assert outcome.facts["blank"] == {}

@@ -9,7 +9,7 @@ import pytest
 from bcache_cases import GIB, ONE_EACH, array, disk, parts, plan, spec_of
 
 from raidtui.model.plan import Names
-from raidtui.stack.layers.bcache import LAYER
+from raidtui.stack.bcache import LAYER
 
 SET = Names("abcd1234").new("bcache").uuid
 BACKING = str(uuid.uuid5(uuid.UUID(SET), "backing"))
@@ -123,13 +123,14 @@ def test_shape_and_what_may_fail(mode: str, penalty: float, cache_may_fail: int)
     spec = spec_of(mode=mode)
     shape = LAYER.shape(spec, parts())
     assert (shape.may_fail, shape.write_penalty) == (0, penalty)
-    survives = LAYER.survives(spec, ONE_EACH)
+    survives = LAYER.tolerates_failures(spec, ONE_EACH)
     assert (survives["on"][0], survives["cache"][0]) == (0, cache_may_fail)
 
 
 def test_words_and_defaults_say_what_it_is() -> None:
-    assert LAYER.words(spec_of(), ONE_EACH) == "writethrough, bucket 512KiB"
-    said = LAYER.words(spec_of(mode="writeback", sequential_cutoff="0B", congestion="off", writeback_percent=5), ONE_EACH)
+    assert LAYER.describe(spec_of(), ONE_EACH) == "writethrough, bucket 512KiB"
+    spec = spec_of(mode="writeback", sequential_cutoff="0B", congestion="off", writeback_percent=5)
+    said = LAYER.describe(spec, ONE_EACH)
     assert said == "writeback, bucket 512KiB, no sequential cutoff, never past a slow cache, 5 % may stay dirty"
     assert LAYER.defaults(spec_of(), ONE_EACH)["writeback_percent"][0] == "none"
     assert LAYER.defaults(spec_of(mode="writeback"), ONE_EACH)["writeback_percent"][0] == "10"

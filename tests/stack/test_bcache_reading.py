@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raidtui.stack.bcache import kernel, superblock
-from raidtui.stack.bcache.proof import differences
+from raidtui.stack.bcache.verify import differences
 
 SET = "57da5943-d840-4228-b138-e44b6faf5088"
 OTHER = "1be43ac2-3022-41dd-b99e-3297a089243d"

@@ -18,9 +18,9 @@ from raidtui.engine.reading import read_document
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
+from raidtui.stack.bcache import LAYER
 from raidtui.stack.gone import has_module
 from raidtui.stack.layer import Part
-from raidtui.stack.layers.bcache import LAYER
 from raidtui.stack.reasons import REASONS
 
 REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [

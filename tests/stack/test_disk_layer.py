@@ -7,7 +7,7 @@ from md_cases import GIB, disks
 from raidtui.model.convert import decode
 from raidtui.model.plan import Names
 from raidtui.model.scenario import Policy
-from raidtui.stack.layers.disk import LAYER, DiskSpec
+from raidtui.stack.disk import LAYER, DiskSpec
 
 
 def test_each_disk_is_a_target_of_its_own() -> None:

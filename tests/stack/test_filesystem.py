@@ -13,11 +13,10 @@ from raidtui.model.convert import decode
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.fs import fit, geometry, pages
+from raidtui.stack.fs import LAYER, fit, geometry, pages
 from raidtui.stack.fs.reasons import REASONS
 from raidtui.stack.fs.spec import FIELDS_OF, FilesystemSpec
-from raidtui.stack.layer import Part, Planned, target_kind
-from raidtui.stack.layers.filesystem import LAYER
+from raidtui.stack.layer import Part, Planned
 
 
 def spec_of(type_: str, **options: Any) -> FilesystemSpec:
@@ -78,7 +77,7 @@ def test_every_code_of_a_refusal_is_explained() -> None:
 def test_plain_ones_are_accepted_and_have_words(type_: str) -> None:
     spec = spec_of(type_)
     assert LAYER.check(spec, {"on": 1}, "$") == []
-    assert LAYER.words(spec, {"on": 1}) == (type_ if type_ != "btrfs" else "btrfs")
+    assert LAYER.describe(spec, {"on": 1}) == (type_ if type_ != "btrfs" else "btrfs")
     defaults = LAYER.defaults(spec, {"on": 1})
     assert set(defaults) >= {name for fields in FIELDS_OF.values() for name in fields} - {"geometry"}
     assert all(value and why for value, why in defaults.values())
@@ -106,7 +105,7 @@ def test_a_directory_is_measured_and_nothing_can_stand_on_it() -> None:
     assert (target.kind, target.counted) == ("directory", "at least")
     assert target.paths == ("/run/raidtui/mnt/rtabcd1234a",)
     assert planned.offers is None
-    assert target_kind(LAYER, spec_of("xfs")) == "directory"
+    assert LAYER.target_kind(spec_of("xfs")) == "directory"
     assert plan(spec_of("btrfs", compress="zstd")).targets[0].counted == "no"
 
 
@@ -198,9 +197,9 @@ def test_a_log_has_room_for_large_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_may_fail_is_what_every_profile_survives() -> None:
-    survives = LAYER.survives(spec_of("btrfs", data="raid6", metadata="raid1c3"), {"on": 4})
+    survives = LAYER.tolerates_failures(spec_of("btrfs", data="raid6", metadata="raid1c3"), {"on": 4})
     assert survives["on"] == (2, "any 2 of the 4 devices")
-    assert LAYER.survives(spec_of("btrfs", data="raid0"), {"on": 4})["on"][0] == 0
+    assert LAYER.tolerates_failures(spec_of("btrfs", data="raid0"), {"on": 4})["on"][0] == 0
     assert LAYER.shape(spec_of("btrfs", data="raid1"), {"on": disks("d", [8 * GIB] * 2)}).write_penalty == 2
 
 

@@ -12,7 +12,7 @@ import pytest
 from raidtui.model.disk import Disk
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.stack import common, context
-from raidtui.stack.common import BlankDisks
+from raidtui.stack.common import DisksToBlank, blank
 from raidtui.stack.context import Context
 from raidtui.stack.undoing import may_erase
 
@@ -95,7 +95,7 @@ def test_a_disk_that_somebody_took_is_not_made_blank_and_the_others_are(bench: A
     permits["B"].fresh = True
     permits["C"].let_go()
     permits["C"].user = "mkfs"
-    outcome = BlankDisks().do(made, {"disks": ["disk:A", "disk:B", "disk:C"], "if_written": True})
+    outcome = blank(made, DisksToBlank(("disk:A", "disk:B", "disk:C"), if_written=True))
     assert erased == ["A"]
     assert list(outcome.facts["blank"]) == ["A"]
     assert [(problem.code, problem.place) for problem in outcome.problems] == [("disk-taken", "B"), ("busy", "C")]

@@ -11,8 +11,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
-from raidtui.stack.layers.lvm import LAYER
-from raidtui.stack.lvm import names
+from raidtui.stack.lvm import LAYER, names
 from raidtui.stack.lvm.command import CONFIG, lvm_uuid
 from raidtui.stack.lvm.health import of_target
 from raidtui.stack.lvm.kernel import Status
@@ -116,7 +115,7 @@ def test_a_thin_volume_whose_pool_lies_on_vdo_is_made_by_these_commands() -> Non
     assert planned.targets[0].size_bytes == 107372544 << 10
     args = planned.build[0].args
     assert names.data(args, pooled=True) == "pool_vdata"
-    assert LAYER.words(spec_of(**options), {"on": 1}) == "linear of 1, VDO with compression and deduplication, thin"
+    assert LAYER.describe(spec_of(**options), {"on": 1}) == "linear of 1, VDO with compression and deduplication, thin"
 
 
 def test_a_pool_with_a_cache_is_cached_before_it_becomes_one() -> None:
@@ -394,16 +393,16 @@ def test_every_option_says_what_it_comes_to() -> None:
     optional = {name for name in spec.__struct_fields__ if name != "on"}
     assert set(found) == optional
     assert found["stripes"][0] == "5"
-    assert LAYER.words(spec, {"on": 6}) == "raid5 of 6, stripe 64KiB"
-    assert LAYER.survives(spec, {"on": 6})["on"][0] == 1
-    assert LAYER.survives(spec_of(type="striped"), {"on": 6})["on"][0] == 0
+    assert LAYER.describe(spec, {"on": 6}) == "raid5 of 6, stripe 64KiB"
+    assert LAYER.tolerates_failures(spec, {"on": 6})["on"][0] == 1
+    assert LAYER.tolerates_failures(spec_of(type="striped"), {"on": 6})["on"][0] == 0
 
 
 def test_a_cache_that_holds_what_is_nowhere_else_must_not_be_lost() -> None:
     for mode, count in (("writeback", 0), ("writethrough", 1)):
         spec = spec_of(type="raid1", cache={"on": "@fast", "mode": mode})
         counts = {"on": 2, "cache.on": 1}
-        assert LAYER.survives(spec, counts)["cache.on"][0] == count
+        assert LAYER.tolerates_failures(spec, counts)["cache.on"][0] == count
         assert LAYER.shape(spec, parts_of(counts)).may_fail == count
         assert dict(LAYER.inputs(spec)).keys() == {"on", "cache.on"}
 

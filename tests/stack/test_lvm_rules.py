@@ -12,7 +12,7 @@ from lvm_cases import PLACE, disks, plan, spec_of
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.layers.lvm import LAYER
+from raidtui.stack.lvm import LAYER
 from raidtui.stack.reasons import REASONS
 
 FAST = {"on": 1, "cache.on": 1}

@@ -11,7 +11,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
-from raidtui.stack.layers.md import LAYER
+from raidtui.stack.md import LAYER
 from raidtui.stack.md.size import array_bytes, bitmap_chunk_minimum, data_offset_sectors
 
 CREATED = Names("abcd1234").new("md")

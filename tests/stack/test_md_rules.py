@@ -12,7 +12,7 @@ from md_cases import disks, plan, spec_of
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.layers.md import LAYER
+from raidtui.stack.md import LAYER
 from raidtui.stack.reasons import REASONS
 
 REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [

@@ -12,8 +12,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
-from raidtui.stack.layers.zpool import LAYER
-from raidtui.stack.zfs import arc, needs, properties, size, version
+from raidtui.stack.zfs import LAYER, arc, needs, properties, size, version
 from raidtui.stack.zfs.spec import Group
 
 CREATED = Names("abcd1234").new("zpool")
@@ -59,8 +58,8 @@ def test_special_devices_can_be_several_mirrors() -> None:
         "special", "mirror", "/dev/s0n1p1", "/dev/s1n1p1", "mirror", "/dev/s2n1p1", "/dev/s3n1p1",
         "log", "mirror", "/dev/l0n1p1", "/dev/l1n1p1", "/dev/l2n1p1",
     )  # fmt: skip
-    assert LAYER.words(spec, counts) == "raidz1 of 3, special of 2 mirrors, mirrored log, blocks of 16KiB"
-    assert LAYER.survives(spec, counts)["special"] == (1, "any 1 disk of each vdev")
+    assert LAYER.describe(spec, counts) == "raidz1 of 3, special of 2 mirrors, mirrored log, blocks of 16KiB"
+    assert LAYER.tolerates_failures(spec, counts)["special"] == (1, "any 1 disk of each vdev")
     assert LAYER.shape(spec, parts_of(counts)).may_fail == 1
 
 
@@ -323,4 +322,4 @@ def test_shape(vdev: dict[str, Any], count: int, may_fail: int, penalty: float) 
     ],
 )  # fmt: skip
 def test_words(spec: Any, counts: dict[str, int], words: str) -> None:
-    assert LAYER.words(spec, counts) == words
+    assert LAYER.describe(spec, counts) == words

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from zpool_cases import parts_of, plan, spec_of
 
 from raidtui.model.problem import ProblemError
-from raidtui.stack.layers.zpool import LAYER
 from raidtui.stack.reasons import REASONS
+from raidtui.stack.zfs import LAYER
 from raidtui.stack.zfs.spec import KINDS
 
 MIRROR = {"mirror": "@d"}
@@ -172,9 +172,9 @@ def test_what_is_not_refused_can_be_planned(
         return
     planned = plan(spec, counts)
     assert 0 < planned.targets[0].size_bytes < count * (8 << 30)
-    assert LAYER.words(spec, counts)
+    assert LAYER.describe(spec, counts)
     shape = LAYER.shape(spec, parts_of(counts))
-    assert LAYER.survives(spec, counts)[f"vdevs[0].{kind}"][0] == shape.may_fail
+    assert LAYER.tolerates_failures(spec, counts)[f"vdevs[0].{kind}"][0] == shape.may_fail
 
 
 def test_every_refusal_is_explained() -> None:

@@ -29,12 +29,12 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack import mounts
+from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Draft, Outcome, Part, Planned, leavings
-from raidtui.stack.layers.md import LAYER as MD
-from raidtui.stack.layers.zpool import LAYER
+from raidtui.stack.layer import Draft, Part, Planned
+from raidtui.stack.md import LAYER as MD
 from raidtui.stack.md.spec import MdSpec
-from raidtui.stack.zfs import arc, devices, dismantle, pool, properties, version
+from raidtui.stack.zfs import LAYER, arc, devices, pool, properties, teardown, version
 from raidtui.stack.zfs.command import has_volume
 from raidtui.stack.zfs.spec import ZpoolSpec
 
@@ -74,7 +74,7 @@ class Bench:
     def knowing(self, context: Context) -> Context:
         """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
         context.written |= self.permits.keys()
-        context.ours = lambda: leavings((ACTIONS[draft.action], draft.args) for draft in self.drafts)
+        context.ours = lambda: signatures_left(BoundAction(ACTIONS[draft.action], draft.args) for draft in self.drafts)
         return context
 
     def parts(self, ids: list[str]) -> tuple[Part, ...]:
@@ -295,7 +295,7 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     path = bench.context.path(create.args["ref"])
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
-    with patience(dismantle, 1.0):
+    with patience(teardown, 1.0):
         busy = problem_of(lambda: bench.run(planned.teardown[0]))
     holder.kill()
     holder.wait()

@@ -8,7 +8,7 @@ from raidtui.model.convert import decode
 from raidtui.model.plan import Names
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part, Planned
-from raidtui.stack.layers.zpool import LAYER
+from raidtui.stack.zfs import LAYER
 from raidtui.stack.zfs.spec import ZpoolSpec
 
 GIB = 1 << 30

@@ -10,7 +10,7 @@ from raidtui.load.engine import Pattern
 from raidtui.model.disk import Disk
 from raidtui.model.links import link_bytes_per_s
 from raidtui.model.units import size_text
-from raidtui.stack.layer import Passage, Shape
+from raidtui.stack.layer import Shape, WritePath
 
 _DONE: Final = {"compresses": "compressed", "deduplicates": "deduplicated"}
 
@@ -19,7 +19,7 @@ class Inputs(NamedTuple):
     """The disks in each input of a layer, and which of these inputs writes go through."""
 
     disks: Mapping[str, tuple[Disk, ...]]
-    passages: tuple[Passage, ...] = ()
+    write_path: tuple[WritePath, ...] = ()
 
 
 class Shaped(NamedTuple):
@@ -61,7 +61,7 @@ def _differences(what: str, disks: Sequence[Disk]) -> Iterator[str]:
 
 def _slowed(inputs: Inputs) -> Iterator[str]:
     """A device that writes pass, and that is slower than those behind it."""
-    for passage in inputs.passages:
+    for passage in inputs.write_path:
         own = inputs.disks.get(passage.through, ())
         behind = [disk for name in passage.behind for disk in inputs.disks.get(name, ())]
         if not own or not behind:

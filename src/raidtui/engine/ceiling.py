@@ -19,7 +19,7 @@ def ceiling_of(piece: Piece, *, one_by_one: bool) -> Ceiling | None:
         return Ceiling(f"the slowest of {plural(len(known), 'PCIe link')}", min(known), min(known))
     written = together
     for inputs in piece.inputs:
-        for passage in (passage for passage in inputs.passages if passage.bounds):
+        for passage in (passage for passage in inputs.write_path if passage.bounds):
             through = link_bytes_per_s(inputs.disks.get(passage.through, ()))
             written = min(written, through) if through is not None else written
     return Ceiling(plural(len(known), "PCIe link"), together, written * piece.data_share)

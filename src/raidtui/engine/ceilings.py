@@ -14,8 +14,8 @@ from raidtui.load.catalog import engines
 from raidtui.model.convert import Operand
 from raidtui.model.problem import Problem
 from raidtui.model.scenario import Load, Node, RoleRef, Scenario
+from raidtui.stack.disk import DiskSpec
 from raidtui.stack.layer import Part
-from raidtui.stack.layers.disk import DiskSpec
 
 _KIND: Final = "disk"
 Way = Literal["each", "together"]

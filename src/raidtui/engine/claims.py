@@ -13,19 +13,19 @@ from raidtui.gate import locks
 from raidtui.model.event import StepStarted
 from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, Problem, ProblemError
-from raidtui.stack.catalog import all_actions
+from raidtui.stack.catalog import all_actions, bind
 
 
 def claims_of(steps: Iterable[Step | StepStarted]) -> tuple[str, ...]:
     """Everything that these steps change of the whole server, in words."""
     actions = all_actions()
-    return tuple(dict.fromkeys(c for s in steps if s.action in actions for c in actions[s.action].claims(s.args)))
+    return tuple(dict.fromkeys(c for s in steps if s.action in actions for c in bind(s.action, s.args).claims()))
 
 
 def relied_on(steps: Iterable[Step | StepStarted]) -> tuple[str, ...]:
     """Everything of the whole server that numbers measured on these steps depend on, in words."""
     actions = all_actions()
-    return tuple(dict.fromkeys(c for s in steps if s.action in actions for c in actions[s.action].relies_on(s.args)))
+    return tuple(dict.fromkeys(c for s in steps if s.action in actions for c in bind(s.action, s.args).relies_on()))
 
 
 def take(run: str, claims: Iterable[str], relied: Iterable[str] = ()) -> list[locks.Lock]:

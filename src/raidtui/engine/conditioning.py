@@ -14,7 +14,7 @@ from raidtui.load.fio.conditioning import fill_spec, lengths
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Argv, Step
 from raidtui.model.problem import Exit, fail
-from raidtui.stack.layer import Outcome
+from raidtui.stack.action import Outcome
 
 
 def precondition(step: Step, scene: Scene) -> Outcome:

@@ -20,7 +20,7 @@ KINDS_SCHEMA: Final = "raidtui.kinds/1"
 def describe() -> Kinds:
     """What can stand in a scenario for this engine."""
     layers = tuple(
-        Kind(kind, layer.title, doc_of(layer.spec), fields_of(layer.spec), layer.offers)
+        Kind(kind, layer.title, doc_of(layer.spec), layer.fields, layer.offers)
         for kind, layer in all_layers().items()
     )
     workloads = tuple(

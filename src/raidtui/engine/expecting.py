@@ -11,7 +11,6 @@ from raidtui.model.amplification import Amplification
 from raidtui.model.scenario import Node, Role, RoleRef
 from raidtui.stack.amplification import Share, Writes
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import amplifies
 
 _ANY: Writes = Writes(4096, 4096, True)
 """To ask where data goes: that does not depend on how it comes."""
@@ -64,7 +63,7 @@ def data_roles(layout: Node, roles: Mapping[str, Role]) -> tuple[str, ...]:
 
 
 def _data_roles(node: Node, roles: Mapping[str, Role]) -> Iterator[str]:
-    spread = amplifies(all_layers()[node.kind], node.spec, counts_of(node, roles), _ANY)
+    spread = all_layers()[node.kind].spread(node.spec, counts_of(node, roles), _ANY)
     for name, share in spread.inputs.items():
         for source in node.inputs.get(name, ()) if share.keeps else ():
             yield from [source.role] if isinstance(source, RoleRef) else _data_roles(source, roles)
@@ -77,7 +76,7 @@ def _writes(pattern: Pattern, block_bytes: int) -> Writes:
 
 
 def _of(node: Node, roles: Mapping[str, Role], writes: Writes, why: list[str]) -> _Sum:
-    spread = amplifies(all_layers()[node.kind], node.spec, counts_of(node, roles), writes)
+    spread = all_layers()[node.kind].spread(node.spec, counts_of(node, roles), writes)
     why.append(spread.why)
     total = _Sum(0.0, 0.0, 0.0, 0.0, 0.0)
     for name, share in spread.inputs.items():

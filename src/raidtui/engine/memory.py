@@ -8,7 +8,7 @@ from raidtui.load.engine import Engine
 from raidtui.model.plan import TargetKind
 from raidtui.model.scenario import Node, Policy
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import Reading, memory_bytes
+from raidtui.stack.layer import Reading
 
 
 def memory_for(
@@ -19,6 +19,6 @@ def memory_for(
     if not pattern.reads or policy.caches == "cold":
         return None
     reading = Reading(pattern.block_bytes, pattern.whole_sectors, pattern.writes)
-    kept = [memory_bytes(all_layers()[node.kind], node.spec, reading) for node in layout.walk()]
+    kept = [all_layers()[node.kind].memory_bytes(node.spec, reading) for node in layout.walk()]
     most = max((found for found in kept if found is not None), default=0)
     return most if engine.region_bytes(spec, size_bytes, kind=kind) <= most else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from raidtui.base.text import plural
 from raidtui.engine import preconditioning
 from raidtui.engine.binding import resolve
@@ -287,7 +289,7 @@ class _Planner:
                 action=draft.action,
                 title=draft.title,
                 cell=cell,
-                args=draft.args,
+                args=msgspec.to_builtins(draft.args),
                 commands=draft.commands,
                 undo=draft.undo,
                 creates=draft.creates,

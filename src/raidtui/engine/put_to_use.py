@@ -13,7 +13,7 @@ from raidtui.inventory.blkid import signatures
 from raidtui.model.event import StepStarted
 from raidtui.model.problem import Exit, Problem, ProblemError
 from raidtui.stack.blockdev import bounded
-from raidtui.stack.catalog import all_actions
+from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import is_suspended
 
@@ -44,7 +44,7 @@ def _devices(context: Context, made: Iterable[StepStarted]) -> Iterator[str]:
     """Kernel names of what these steps made, and of its partitions, where it is there and answers."""
     for step in made:
         try:
-            members = all_actions()[step.action].members(context, step.args)
+            members = bind(step.action, step.args).members(context)
         except (OSError, ProblemError):
             continue  # not there, half made, or just going
         for name in (name for name, role in members.items() if name and role == "target" and not is_suspended(name)):

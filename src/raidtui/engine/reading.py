@@ -20,7 +20,6 @@ from raidtui.model.statistics.ranking import FIRST_LOOK
 from raidtui.stack import gone
 from raidtui.stack.called import CALLED
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import cautions, reduces, target_kind
 from raidtui.stack.tuning.plan import problems_of
 
 _BELOW: Final = "Put a layer there that makes a block device, such as md, lvm or a zpool with a volume."
@@ -135,7 +134,7 @@ def _ranking_problems(scenario: Scenario) -> Iterator[Problem]:
 
 def _crossing_problems(scenario: Scenario) -> Iterator[Problem]:
     """What a workload cannot load of the layouts that it meets is said once per workload."""
-    kinds = {name: target_kind(all_layers()[node.kind], node.spec) for name, node in scenario.layouts.items()}
+    kinds = {name: all_layers()[node.kind].target_kind(node.spec) for name, node in scenario.layouts.items()}
     for workload, load in scenario.workloads.items():
         engine = engines()[load.kind]
         met = {name: kind for name, kind in kinds.items() if scenario.policy.meets(name, workload)}
@@ -148,7 +147,7 @@ def _crossing_problems(scenario: Scenario) -> Iterator[Problem]:
 
 def reductions(layout: Node) -> tuple[str, ...]:
     """How any layer of it makes less of what is written: `compresses`, `deduplicates`."""
-    return tuple(dict.fromkeys(how for node in layout.walk() for how in reduces(all_layers()[node.kind], node.spec)))
+    return tuple(dict.fromkeys(how for node in layout.walk() for how in all_layers()[node.kind].reduces(node.spec)))
 
 
 def stacking(layout: Node) -> tuple[str, ...]:
@@ -157,7 +156,7 @@ def stacking(layout: Node) -> tuple[str, ...]:
         node.place: {source.kind for sources in node.inputs.values() for source in sources if isinstance(source, Node)}
         for node in layout.walk()
     }
-    said = (text for node in layout.walk() for text in cautions(all_layers()[node.kind], node.spec, kinds[node.place]))
+    said = (text for node in layout.walk() for text in all_layers()[node.kind].cautions(node.spec, kinds[node.place]))
     return tuple(dict.fromkeys(said))
 
 
@@ -197,7 +196,7 @@ def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
 def _offers(node: Node) -> str:
     """A layer that can be either is below another one only as a block device."""
     layer = all_layers()[node.kind]
-    return "directory" if target_kind(layer, node.spec) == "directory" else layer.offers
+    return "directory" if layer.target_kind(node.spec) == "directory" else layer.offers
 
 
 def counts_of(node: Node, roles: Mapping[str, Role]) -> dict[str, int]:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -27,10 +27,10 @@ from raidtui.model.disk import Fingerprint
 from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.protocol import RecoveredDisk, RecoveredRun
-from raidtui.stack.catalog import all_actions
+from raidtui.stack.action import BoundAction, signatures_left
+from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, leavings
-from raidtui.stack.undoing import met_somebody_elses
+from raidtui.stack.undoing import found_foreign_data
 
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.5
@@ -121,12 +121,12 @@ class _Recovery:
         self._leave_alone([prints[disk] for disk in self.given_up])
         for attempt in range(_TRIES):
             # udev may assemble an array again the moment it was stopped: that is what the other tries are for.
-            self.problems = put_to_use(self._context({}), self.made, lambda steps: leavings(_done(steps)))
+            self.problems = put_to_use(self._context({}), self.made, lambda steps: signatures_left(_done(steps)))
             self._undo(self._context({}))
             present = self._present(owed)
             if self._blank(present) and not self.problems:
                 break
-            if met_somebody_elses(self.problems):
+            if found_foreign_data(self.problems):
                 break
             time.sleep(_PAUSE_S * (attempt + 1))
         missing = [p for p in owed if p.id not in {found.id for found in self._present(owed)}]
@@ -152,12 +152,12 @@ class _Recovery:
 
     def _undo(self, context: Context) -> None:
         for step in reversed(self.made):
-            action = all_actions()[step.action]
-            if met_somebody_elses(self.problems) and action.leaves(step.args):
+            action = bind(step.action, step.args)
+            if found_foreign_data(self.problems) and action.leaves():
                 continue  # it may be what somebody else's stands on
             try:
                 with claims.held(self.folder.name, step):
-                    outcome = context.attend(action.undo, step.args)
+                    outcome = context.attend(action.undo)
             except ProblemError as error:
                 self.problems += error.problems
                 self.undone -= {step.creates.uuid} if step.creates else set()
@@ -174,10 +174,10 @@ class _Recovery:
         left = [print_ for print_ in present if print_.id not in self.blanked]
         if not left:
             return True
-        if met_somebody_elses(self.problems):
+        if found_foreign_data(self.problems):
             return False
         permits, refused = admit_for_recovery(
-            self.folder.name, left, leavings(_done(self.made)), self._surely_ours(left)
+            self.folder.name, left, signatures_left(_done(self.made)), self._surely_ours(left)
         )
         self.problems += [self._with_way_out(problem) for problem in refused]
         if not permits:
@@ -186,10 +186,10 @@ class _Recovery:
         context.written |= context.permits.keys()
         try:
             self._undo(context)
-            if met_somebody_elses(self.problems):
+            if found_foreign_data(self.problems):
                 return False
             args = {"disks": [f"disk:{disk}" for disk in sorted(context.permits)]}
-            outcome = all_actions()["disks.blank"].do(context, args)
+            outcome = bind("disks.blank", args).do(context)
             self.problems += [self._with_way_out(problem) for problem in outcome.problems]
             self.blanked += outcome.facts["blank"]
             self.actions += [f"{disk}: made blank ({proof['method']})" for disk, proof in outcome.facts["blank"].items()]
@@ -234,12 +234,12 @@ class _Recovery:
     def _context(self, permits: dict) -> Context:  # type: ignore[type-arg]
         disks = inventory.kernel_names(runs.disks_of(self.folder))
         context = Context(self.folder.name, self.folder, permits, lambda *_: None, threading.Event(), disks)
-        context.ours = lambda: leavings(_done(self.made))
+        context.ours = lambda: signatures_left(_done(self.made))
         return context
 
 
-def _done(steps: Sequence[StepStarted]) -> list[tuple[Action, dict[str, Any]]]:
-    return [(all_actions()[step.action], step.args) for step in steps]
+def _done(steps: Sequence[StepStarted]) -> list[BoundAction]:
+    return [bind(step.action, step.args) for step in steps]
 
 
 def _end_leftovers(folder: Path) -> None:

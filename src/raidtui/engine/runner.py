@@ -49,10 +49,10 @@ from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
 from raidtui.model.result import Cell, marked
 from raidtui.stack import mounts
-from raidtui.stack.catalog import all_actions
+from raidtui.stack.action import BoundAction, Outcome, signatures_left
+from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Outcome, leavings
-from raidtui.stack.undoing import met_somebody_elses
+from raidtui.stack.undoing import found_foreign_data
 from raidtui.watch.caches import Caches
 from raidtui.watch.sampler import Sampler
 from raidtui.watch.temperature import Thermometer
@@ -100,7 +100,7 @@ class Runner:
         self._listener: Callable[[Frame], None] | None = None
         self._permits: dict[str, Permit] = {}
         self._claims: list[Lock] = []
-        self._done_builds: list[tuple[Action, Step]] = []
+        self._done_builds: list[BoundAction] = []
         self._step = ""
         self._last_progress_s = 0.0
         self._memory_bytes = 0
@@ -182,7 +182,7 @@ class Runner:
 
     def _execute(self) -> None:
         self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
-        self.context.ours = lambda: leavings((action, step.args) for action, step in self._done_builds)
+        self.context.ours = lambda: signatures_left(self._done_builds)
         self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
         self.thermometer = Thermometer([permit.disk.name for permit in self._permits.values()])
         self.sampler = Sampler(self._frame, thermometer=self.thermometer, threads=Threads(), caches=Caches())
@@ -278,7 +278,7 @@ class Runner:
         """Do every teardown step, whatever becomes of the others, until one meets somebody else's."""
         self.context.cancelled = threading.Event()
         for step in steps:
-            if met_somebody_elses(self._problems):
+            if found_foreign_data(self._problems):
                 break  # what is below it stays as it is; recovery puts the tuning back
             try:
                 self._do_twice_if_locked(step)
@@ -352,10 +352,10 @@ class Runner:
             if stuck:
                 self._failed(Exit.LEFT_BEHIND, [stuck])
             return Outcome("done", {"valid": cell.valid}, (cell.command,))
-        action = all_actions()[step.action]
+        action = bind(step.action, step.args)
         if step.phase == "build":
-            self._done_builds.append((action, step))
-        return self.context.attend(action.do, step.args)
+            self._done_builds.append(action)
+        return self.context.attend(action.do)
 
     def _recheck(self, step: Step) -> Outcome:
         # At the end of the run nothing is owed of a disk that it never wrote to: what is on it by now is not the run's.
@@ -374,8 +374,8 @@ class Runner:
             stop=self.watchdog.stop_measuring,
             health=lambda: tuple(
                 mark_of(sentence, UNHEALTHY.code)
-                for action, done in self._done_builds
-                for sentence in action.health(self.context, done.args)
+                for action in self._done_builds
+                for sentence in action.health(self.context)
             ),
             devices=self._family(step).devices,
             disks={permit.disk.name: permit.disk for permit in self._permits.values()},
@@ -392,7 +392,7 @@ class Runner:
         measured = {self._permits[disk].disk.name: "target" for disk in disks}
         # Disks that are measured one by one have nothing to do with each other.
         built = self._done_builds if not step.args.get("part") else []
-        return family_of([measured, *(action.members(self.context, done.args) for action, done in built)])
+        return family_of([measured, *(action.members(self.context) for action in built)])
 
     # Live
 

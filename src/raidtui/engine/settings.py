@@ -46,7 +46,7 @@ def _settings(what: str, kind: str, options: str, counts: tuple[tuple[str, int],
     given = json.loads(options)
     if what == "layer":
         layer = all_layers()[kind]
-        guessed = {field.name: _FEW for field in fields_of(layer.spec) if field.required}
+        guessed = {field.name: _FEW for field in layer.fields if field.required}
 
         def check(spec: Any) -> list[Problem]:
             known = {name: count for name, count in counts if count}

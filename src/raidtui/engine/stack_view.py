@@ -14,13 +14,12 @@ from raidtui.engine.settings import layer_settings
 from raidtui.model.convert import decode
 from raidtui.model.describe import LayerView, RoleView
 from raidtui.model.disk import Disk
-from raidtui.model.fields import fields_of
 from raidtui.model.plan import Names
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import MAX_NESTING, Policy, Role, single
 from raidtui.model.scenario_words import ROLE_PATTERN
 from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import Layer, Part, Shape, passages, placed
+from raidtui.stack.layer import Layer, Part, Shape, placed
 from raidtui.stack.tuning.spec import Tuning
 
 _ANY_SIZE_BYTES: Final = 1 << 40
@@ -74,7 +73,7 @@ def stack_of(raw: Any, place: str, ground: Ground, depth: int = 1) -> Piece | No
     if spec is not None:
         operands = {name: operand.raw for name, operand in layer.inputs(spec).items()}
     else:
-        names = [field.name for field in fields_of(layer.spec) if field.type == "devices"]
+        names = [field.name for field in layer.fields if field.type == "devices"]
         operands = {name: given[name] for name in names if given.get(name) is not None}
     inputs = {name: tuple(_sources(raw, f"{place}.{name}", ground, depth)) for name, raw in operands.items()}
     sound = all(inputs.values()) and all(piece is not None for pieces in inputs.values() for piece in pieces)
@@ -92,12 +91,12 @@ def stack_of(raw: Any, place: str, ground: Ground, depth: int = 1) -> Piece | No
     return _measured(layer, spec if sound and not problems else None, view, below, ground.policy, tuple(problems))
 
 
-def _words(layer: Layer, spec: Any, counts: Mapping[str, int]) -> str:
+def _words(layer: Layer[Any], spec: Any, counts: Mapping[str, int]) -> str:
     tuning: Tuning | None = getattr(spec, "tuning", None)
-    return layer.words(spec, counts) + (", tuned" if tuning is not None and tuning.words() else "")
+    return layer.describe(spec, counts) + (", tuned" if tuning is not None and tuning.words() else "")
 
 
-def _spec(layer: Layer, options: Any, place: str) -> tuple[Any, list[Problem]]:
+def _spec(layer: Layer[Any], options: Any, place: str) -> tuple[Any, list[Problem]]:
     try:
         return decode(layer.spec, options, place), []
     except ProblemError as error:
@@ -131,7 +130,7 @@ def _any_disk(role: str, number: int) -> Part:
 
 
 def _measured(
-    layer: Layer,
+    layer: Layer[Any],
     spec: Any,
     view: LayerView,
     below: Mapping[str, tuple[Piece, ...]],
@@ -146,7 +145,7 @@ def _measured(
         *(known for piece in found for known in piece.inputs),
         Inputs(
             {name: tuple(disk for piece in pieces for disk in piece.disks) for name, pieces in below.items()},
-            passages(layer, spec) if spec is not None else (),
+            layer.write_path(spec) if spec is not None else (),
         ),
     )
     known = all(piece.known for piece in found)
@@ -181,17 +180,17 @@ def _measured(
     )
 
 
-def _tolerance(layer: Layer, spec: Any, below: Mapping[str, tuple[Piece, ...]]) -> tuple[int, str]:
+def _tolerance(layer: Layer[Any], spec: Any, below: Mapping[str, tuple[Piece, ...]]) -> tuple[int, str]:
     """How many disks may fail, whichever they are, and which in words: the layer's own, then those of layers below."""
     counts = {name: sum(piece.devices for piece in pieces) for name, pieces in below.items()}
-    survives = layer.survives(spec, counts)
+    tolerated_by = layer.tolerates_failures(spec, counts)
     fewest = []
     for name, pieces in below.items():
-        tolerated, _ = survives.get(name, (0, ""))
+        tolerated, _ = tolerated_by.get(name, (0, ""))
         weights = sorted(1 + (piece.may_fail or 0) for piece in pieces for _ in range(piece.devices))
         if tolerated < len(weights):
             fewest.append(sum(weights[: tolerated + 1]) - 1)
-    words = [text for name, (_, text) in survives.items() if name in below and text]
+    words = [text for name, (_, text) in tolerated_by.items() if name in below and text]
     inner = dict.fromkeys(piece.words for pieces in below.values() for piece in pieces if piece.words)
     words += [f"in each {kinds} below: {text}" for text in inner for kinds in [_kind_of(below, text)]]
     return min(fewest, default=0), "; ".join(words)

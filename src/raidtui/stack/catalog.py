@@ -1,28 +1,38 @@
-"""The layers there are: every module under `layers/` that offers `LAYER`."""
+"""The layers and actions that exist: every package of `stack/` with an object `LAYER`."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
-from raidtui.stack import common, layers
-from raidtui.stack.layer import Action, Layer
+from raidtui import stack
+from raidtui.model.problem import Exit, fail
+from raidtui.stack import common
+from raidtui.stack.action import STEP_ARGUMENTS, Action, BoundAction
+from raidtui.stack.layer import Layer
 from raidtui.stack.tuning import apply as tuning
 
 
 @cache
-def all_layers() -> dict[str, Layer]:
-    """By kind."""
-    found: dict[str, Layer] = {}
-    for module in sorted(info.name for info in pkgutil.iter_modules(layers.__path__)):
-        layer: Layer = importlib.import_module(f"{layers.__name__}.{module}").LAYER
-        found[layer.kind] = layer
-    return found
+def all_layers() -> dict[str, Layer[Any]]:
+    """Return every layer by its kind."""
+    names = sorted(info.name for info in pkgutil.iter_modules(stack.__path__) if info.ispkg)
+    modules = [vars(importlib.import_module(f"{stack.__name__}.{name}")) for name in names]
+    return {module["LAYER"].kind: module["LAYER"] for module in modules if "LAYER" in module}
 
 
 @cache
-def all_actions() -> dict[str, Action]:
-    """By the name that steps use."""
+def all_actions() -> dict[str, Action[Any]]:
+    """Return every action by the name that steps use."""
     of_layers = {name: action for layer in all_layers().values() for name, action in layer.actions.items()}
     return {**common.ACTIONS, **tuning.ACTIONS, **of_layers}
+
+
+def bind(action: str, args: Mapping[str, Any]) -> BoundAction:
+    """Return the action with its decoded arguments. Raises ProblemError (`step-arguments`)."""
+    if action not in all_actions():
+        raise fail(STEP_ARGUMENTS, f"there is no action {action[:60]!r}", exit=Exit.LEFT_BEHIND)
+    return all_actions()[action].bind(args)

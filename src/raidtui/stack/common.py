@@ -7,34 +7,42 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+import msgspec
+
 from raidtui.base.attention import Attention, attending, current
 from raidtui.gate.admit import BUSY_PATIENCE_S
 from raidtui.gate.blank import make_blank
 from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.stack.action import Action, Outcome
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Outcome
 
 _AT_ONCE: Final = 32
 
 
-class BlankDisks(Action):
-    """Bring whole disks to zeroes, all at once, and prove it by reading back.
+class DisksToBlank(msgspec.Struct, frozen=True):
+    """Arguments of `disks.blank`."""
 
-    Arguments: `disks` (references), `if_written`: leave out disks that this run did not write to, because then there is
-    nothing of ours on them. Facts: `blank`: the proof by disk id; `unwritten`: the disks left out. What could not be made
-    blank, or carries what somebody else put there, is among the problems.
+    disks: tuple[str, ...]
+    """References: `disk:ID`."""
+    if_written: bool = False
+    """True to leave out disks that this run did not write to: nothing of the run is on them."""
+
+
+def blank(context: Context, args: DisksToBlank) -> Outcome:
+    """Write zeroes to whole disks, all at once, and prove it by reading back.
+
+    Facts: `blank`, the proof by disk id; `unwritten`, the disks left out. Disks that could not be made blank, or that
+    carry foreign data, are among the problems.
     """
-
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        wanted = [str(ref).removeprefix("disk:") for ref in args["disks"]]
-        proven = {disk: context.zero_proof[disk] for disk in wanted if disk in context.zero_proof}
-        left = [disk for disk in wanted if disk not in proven and (disk in context.written or not args.get("if_written"))]
-        unwritten = [disk for disk in wanted if disk not in proven and disk not in left]
-        if not left:
-            return Outcome("already there" if proven else "nothing to do", {"blank": proven, "unwritten": unwritten})
-        done, problems = _blank(context, left)
-        return Outcome("done", {"blank": {**proven, **done}, "unwritten": unwritten}, problems=problems)
+    wanted = [ref.removeprefix("disk:") for ref in args.disks]
+    proven = {disk: context.zero_proof[disk] for disk in wanted if disk in context.zero_proof}
+    left = [disk for disk in wanted if disk not in proven and (disk in context.written or not args.if_written)]
+    unwritten = [disk for disk in wanted if disk not in proven and disk not in left]
+    if not left:
+        return Outcome("already there" if proven else "nothing to do", {"blank": proven, "unwritten": unwritten})
+    done, problems = _blank(context, left)
+    return Outcome("done", {"blank": {**proven, **done}, "unwritten": unwritten}, problems=problems)
 
 
 def _blank(context: Context, disks: Sequence[str]) -> tuple[dict[str, dict[str, Any]], tuple[Problem, ...]]:
@@ -80,4 +88,4 @@ def _blank(context: Context, disks: Sequence[str]) -> tuple[dict[str, dict[str, 
     return found, tuple(problems)
 
 
-ACTIONS: Final[dict[str, Action]] = {"disks.blank": BlankDisks()}
+ACTIONS: Final[dict[str, Action[Any]]] = {"disks.blank": Action(args=DisksToBlank, do=blank)}

@@ -143,10 +143,10 @@ class Context:
         if self.cancelled.is_set():
             raise fail("cancelled", "the run was cancelled", exit=Exit.CANCELLED)
 
-    def attend(self, work: Callable[[Context, dict[str, Any]], T], args: dict[str, Any]) -> T:
-        """`work(self, args)`, attended."""
+    def attend(self, work: Callable[[Context], T]) -> T:
+        """Return `work(self)`; meanwhile it is attended as described at `attended`."""
         with self.attended():
-            return work(self, args)
+            return work(self)
 
     @contextmanager
     def attended(self) -> Iterator[None]:

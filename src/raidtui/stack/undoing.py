@@ -21,7 +21,7 @@ NODE_PATIENCE_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 2.0
 
 
-def met_somebody_elses(problems: Iterable[Problem]) -> bool:
+def found_foreign_data(problems: Iterable[Problem]) -> bool:
     """Whether taking away stopped at what is somebody else's: then nothing below it may be made blank either."""
     return any(problem.code.endswith("-foreign") for problem in problems)
 
@@ -81,7 +81,7 @@ def until_gone(attempt: Callable[[], str], what: str, place: str) -> None:
 
 
 def may_erase(context: Context, ref: str) -> bool:
-    """Return True where a step's leavings may be erased: not beside what somebody else put on a disk of the run.
+    """Return True where a step's signatures_left may be erased: not beside what somebody else put on a disk of the run.
 
     That disk is held from then on. Raises ProblemError (`busy`, `disk-gone`, `disk-changed`) where it cannot be.
     """

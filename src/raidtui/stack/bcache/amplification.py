@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from raidtui.stack.amplification import Share, Spread, Writes
@@ -11,7 +12,7 @@ _DEFAULT_CUTOFF_BYTES: Final = 4 * MIB
 """bcache.rst, sequential_cutoff."""
 
 
-def amplifies(spec: BcacheSpec, writes: Writes) -> Spread:
+def amplifies(spec: BcacheSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
     """Its journal and its tree of keys are not counted: keys of many writes go in one block."""
     cutoff = spec.sequential_cutoff.bytes if spec.sequential_cutoff is not None else _DEFAULT_CUTOFF_BYTES
     if spec.mode in ("writearound", "none"):

@@ -13,6 +13,7 @@ from typing import Any, Final
 from raidtui.inventory import lock
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack.action import Outcome
 from raidtui.stack.bcache import kernel, superblock, tool
 from raidtui.stack.bcache.command import (
     LOAD,
@@ -26,11 +27,10 @@ from raidtui.stack.bcache.command import (
     write_argv,
 )
 from raidtui.stack.bcache.devices import Device, all_devices
-from raidtui.stack.bcache.dismantle import dismantle, stop
-from raidtui.stack.bcache.proof import look, member_differences, mismatch
+from raidtui.stack.bcache.teardown import stop, teardown
+from raidtui.stack.bcache.verify import look, member_differences, mismatch
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.undoing import lend, open_for_writing
 
 NODE_TIMEOUT_S: Final = 30.0
@@ -63,7 +63,7 @@ def create(context: Context, args: dict[str, Any]) -> Outcome:
     except (ProblemError, OSError) as error:
         # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
         with suppress(ProblemError):
-            dismantle(context, args)
+            teardown(context, args)
         if isinstance(error, ProblemError):
             raise
         raise fail("bcache-not-there", f"the devices cannot be made ready: {error}", place=args["name"],

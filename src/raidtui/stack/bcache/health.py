@@ -7,7 +7,7 @@ from typing import Any
 
 from raidtui.model.problem import ProblemError
 from raidtui.stack.bcache.devices import present_devices
-from raidtui.stack.bcache.proof import look
+from raidtui.stack.bcache.verify import look
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import devno
 

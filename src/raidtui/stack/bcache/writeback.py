@@ -11,11 +11,11 @@ from raidtui.base.files import read_text
 from raidtui.base.silence import LIMIT_S
 from raidtui.model.problem import ProblemError
 from raidtui.model.units import duration_text, size_text
+from raidtui.stack.action import Outcome
 from raidtui.stack.bcache import kernel, tool
 from raidtui.stack.bcache.command import detach_argv
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 
 STALLED_S: Final = LIMIT_S
 """Dirty data left after this silence is dropped: the disks are made blank anyway."""

@@ -6,6 +6,7 @@ writes for itself (journal, inodes, trees) is not counted: it depends on what it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from raidtui.stack.amplification import PAGE_BYTES, Share, Spread, Writes, copies, parity_share, parity_words
@@ -16,10 +17,10 @@ _BTRFS_STRIPE_BYTES: Final = 64 * KIB
 _OWN: Final = "its own metadata not counted"
 
 
-def amplifies(spec: FilesystemSpec, devices: int, writes: Writes) -> Spread:
+def amplifies(spec: FilesystemSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
     if spec.compress is not None and writes.reducible:
         return Spread({"on": Share(None, None, writes)}, f"{spec.type} compresses, by how much only the data tells")
-    found = _data(spec, devices, writes._replace(aligned=False))
+    found = _data(spec, counts.get("on", 0), writes._replace(aligned=False))
     if not writes.syncs:
         return found
     # Each sync writes metadata: of small writes more than data.

@@ -6,10 +6,10 @@ from typing import Any
 
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import mounts
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.fs import devices
 from raidtui.stack.fs.command import mkfs_argv, mount_options
-from raidtui.stack.layer import Outcome
 
 
 def make(context: Context, args: dict[str, Any]) -> Outcome:

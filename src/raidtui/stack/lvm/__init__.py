@@ -1,1 +1,45 @@
-"""The LVM layer in parts: its options and their rules, arithmetic, commands, read-back, building and taking down."""
+"""LVM volumes: linear, striped and with redundancy (lvm(8), lvmraid(7)), each in a volume group of its own."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from raidtui.stack.action import Action
+from raidtui.stack.layer import Layer
+from raidtui.stack.lvm import amplification, build, describe, health, plan, rules, sync, teardown, verify
+from raidtui.stack.lvm.spec import LvmSpec, inputs
+
+LAYER: Final = Layer(
+    kind="lvm",
+    title="LVM volume",
+    spec=LvmSpec,
+    offers="block",
+    inputs=inputs,
+    check=rules.check,
+    describe=describe.describe,
+    defaults=describe.defaults,
+    tolerates_failures=describe.tolerates_failures,
+    plan=plan.plan,
+    shape=plan.shape,
+    reduces=plan.reduces,
+    cautions=describe.cautions,
+    amplifies=amplification.amplifies,
+    write_path=describe.write_path,
+    actions={
+        "lvm.group": Action(
+            args=dict[str, Any],
+            do=build.create_group,
+            undo=teardown.teardown,
+            members=health.members,
+            leaves=lambda args: tuple(("LVM2_member", pv["uuid"]) for pv in args["pvs"]),
+        ),
+        "lvm.volume": Action(
+            args=dict[str, Any], do=build.create_volume, health=health.health, members=health.members
+        ),
+        "lvm.sync": Action(args=dict[str, Any], do=sync.wait),
+        "lvm.cache": Action(args=dict[str, Any], do=build.attach_cache),
+        "lvm.pool": Action(args=dict[str, Any], do=build.make_pool),
+        "lvm.verify": Action(args=dict[str, Any], do=verify.verify),
+        "lvm.remove": Action(args=dict[str, Any], do=teardown.teardown),
+    },
+)

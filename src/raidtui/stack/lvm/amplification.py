@@ -6,6 +6,8 @@ dm-integrity.rst, cache.rst, writecache.rst, thin-provisioning.rst, vdo-design.r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from raidtui.stack.amplification import (
     PAGE_BYTES,
     Share,
@@ -23,9 +25,9 @@ _THIN_CHUNK_BYTES = 64 * KIB
 """lvmthin(7): where nothing is said, on a pool that is not very large."""
 
 
-def amplifies(spec: LvmSpec, devices: int, writes: Writes) -> Spread:
+def amplifies(spec: LvmSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
     """LVM's own metadata, and bits of bitmaps and mirror logs, are not counted: they are few."""
-    share, why = _volume(spec, devices, writes)
+    share, why = _volume(spec, counts.get("on", 0), writes)
     if spec.integrity is not None:
         share, why = _checked(spec, share, writes), f"{why}, with checksums by {spec.integrity.mode}"
     if spec.thin is not None:

@@ -16,14 +16,14 @@ from raidtui.inventory.arrays import read_volumes as read_all_pvs
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev
+from raidtui.stack.action import Outcome
 from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.lvm import fast, kernel, label, names, pool, tool
 from raidtui.stack.lvm.command import VOLUME, activate_argv, pv_extra, vg_extra, volume_argv, volume_path
 from raidtui.stack.lvm.devices import Device, all_devices, paths_of
-from raidtui.stack.lvm.dismantle import dismantle
-from raidtui.stack.lvm.proof import Difference, group_differences, mismatch, read_group, read_volumes
+from raidtui.stack.lvm.read_back import Difference, group_differences, mismatch, read_group, read_volumes
+from raidtui.stack.lvm.teardown import teardown
 from raidtui.stack.lvm.verify import differences
 
 NODE_TIMEOUT_S: Final = 20.0
@@ -69,7 +69,7 @@ def or_dismantle(context: Context, args: dict[str, Any], work: Callable[[], dict
     except ProblemError:
         # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
         with suppress(ProblemError):
-            dismantle(context, args)
+            teardown(context, args)
         raise
 
 

@@ -9,7 +9,7 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import size_text
 from raidtui.stack.lvm.command import flat, limits, lvcreate_argv
-from raidtui.stack.lvm.proof import Difference, Row, compare, kernel_options
+from raidtui.stack.lvm.read_back import Difference, Row, compare, kernel_options
 from raidtui.stack.lvm.spec import KIB, MIB, CacheSpec, LvmSpec, WritecacheSpec, extent_bytes
 
 FAST: Final = "fast"

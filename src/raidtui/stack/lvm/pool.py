@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from raidtui.model.plan import Argv
 from raidtui.stack.lvm import thin, vdo
-from raidtui.stack.lvm.proof import Difference, Row
+from raidtui.stack.lvm.read_back import Difference, Row
 
 
 def argvs(args: Row, on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, ...]:

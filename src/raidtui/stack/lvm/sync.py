@@ -10,8 +10,8 @@ from raidtui.base.attention import Watch
 from raidtui.base.silence import Silent
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import duration_text
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.lvm import kernel
 from raidtui.stack.lvm.devices import present_devices
 

@@ -10,7 +10,7 @@ from raidtui.model.problem import Exit, fail
 from raidtui.model.units import size_text
 from raidtui.stack.lvm.command import POOL, THIN, VOLUME, flat, limits, lvcreate_argv
 from raidtui.stack.lvm.fast import UNSEEN
-from raidtui.stack.lvm.proof import Difference, Row, compare
+from raidtui.stack.lvm.read_back import Difference, Row, compare
 from raidtui.stack.lvm.size import virtual_bytes
 from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, LvmSpec, extent_bytes, geometry
 

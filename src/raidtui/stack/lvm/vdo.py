@@ -9,7 +9,7 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import size_text
 from raidtui.stack.lvm.command import POOL, THIN, VOLUME, flat, limits
-from raidtui.stack.lvm.proof import Difference, Row, compare
+from raidtui.stack.lvm.read_back import Difference, Row, compare
 from raidtui.stack.lvm.size import virtual_bytes
 from raidtui.stack.lvm.spec import MIB, LvmSpec, VdoSpec, extent_bytes
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.lvm import fast, names, pool
 from raidtui.stack.lvm.devices import Device, all_devices
-from raidtui.stack.lvm.proof import (
+from raidtui.stack.lvm.read_back import (
     Difference,
     Row,
     group_differences,

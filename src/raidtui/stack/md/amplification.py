@@ -5,6 +5,8 @@ Sources: the kernel's Documentation/driver-api/md/raid5-cache.rst and raid5-ppl.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from raidtui.stack.amplification import (
     PAGE_BYTES,
     Share,
@@ -17,19 +19,19 @@ from raidtui.stack.amplification import (
     parity_words,
     pieces,
 )
-from raidtui.stack.md import meaning
+from raidtui.stack.md import describe
 from raidtui.stack.md.spec import DEFAULT_CHUNK_BYTES, PARITY, MdSpec, chunk_bytes, consistency
 
 
-def amplifies(spec: MdSpec, members: int, writes: Writes) -> Spread:
+def amplifies(spec: MdSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
     """Superblocks and the bits of a write-intent bitmap are not counted: they are few."""
-    chunk = chunk_bytes(spec) or DEFAULT_CHUNK_BYTES
+    members, chunk = counts.get("on", 0), chunk_bytes(spec) or DEFAULT_CHUNK_BYTES
     if spec.level == "raid0":
         return Spread({"on": copies(1, pieces(writes, chunk, members))}, "striped, 1")
     if spec.level == "raid1":
         return Spread({"on": copies(members, writes)}, f"{members} copies")
     if spec.level == "raid10":
-        count = meaning.may_fail(spec, members) + 1
+        count = describe.may_fail(spec, members) + 1
         return Spread({"on": copies(count, pieces(writes, chunk, members // count))}, f"{count} copies")
     return _with_parity(spec, members, chunk, writes)
 

@@ -11,13 +11,13 @@ from typing import Any, Final
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.md import kernel
 from raidtui.stack.md.command import create_extra, mdadm_uuid, node_path
 from raidtui.stack.md.devices import Device, all_devices
-from raidtui.stack.md.dismantle import dismantle
-from raidtui.stack.md.proof import differences, mismatch
+from raidtui.stack.md.teardown import teardown
+from raidtui.stack.md.verify import differences, mismatch
 
 NODE_TIMEOUT_S: Final = 20.0
 
@@ -48,7 +48,7 @@ def create(context: Context, args: dict[str, Any]) -> Outcome:
     except ProblemError:
         # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
         with suppress(ProblemError):
-            dismantle(context, args)
+            teardown(context, args)
         raise
     context.built[args["ref"]] = _path_of(name, args["name"])
     return Outcome("created", {**_facts(name, args, context), "initial_sync": initial_sync}, commands)

@@ -10,7 +10,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.stack.context import Context
 from raidtui.stack.md import kernel
 from raidtui.stack.md.devices import present_devices
-from raidtui.stack.md.proof import the_array
+from raidtui.stack.md.verify import the_array
 
 _GOOD_STATES = frozenset({"clean", "active", "active-idle", "write-pending"})
 

@@ -14,10 +14,10 @@ from raidtui.base.files import read_int, read_text
 from raidtui.base.silence import Silent
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import duration_text
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.md import kernel
-from raidtui.stack.md.proof import the_array
+from raidtui.stack.md.verify import the_array
 
 POLL_S: Final = 0.25
 _FASTEST_KIB_S: Final = 100_000_000

@@ -10,8 +10,8 @@ from typing import Any, Final
 from raidtui.inventory import boot_id
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.stack.action import Action, Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Action, Doing, Outcome
 from raidtui.stack.tuning import kernel
 from raidtui.stack.tuning.memory import Entry, forget, recall, remember
 from raidtui.stack.tuning.spec import GOVERNORS
@@ -20,25 +20,17 @@ from raidtui.stack.zfs import tuning as zfs
 GONE: Final = "gone with its device"
 
 
-class Tune(Action):
-    """Arguments: `uuid`, and `settings`, each with `ref` (a device; empty for the server's own), `file` and `value`."""
+def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
+    try:
+        return tuple(_changed(context, args))
+    except ProblemError as error:
+        return tuple(problem.message for problem in error.problems)
 
-    def do(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return set_all(context, args)
 
-    def undo(self, context: Context, args: dict[str, Any]) -> Outcome:
-        return put_back(context, args)
-
-    def health(self, context: Context, args: dict[str, Any]) -> tuple[str, ...]:
-        try:
-            return tuple(_changed(context, args))
-        except ProblemError as error:
-            return tuple(problem.message for problem in error.problems)
-
-    def claims(self, args: dict[str, Any]) -> tuple[str, ...]:
-        files = {setting["file"] for setting in args["settings"] if not setting["ref"]}
-        of_zfs = any(Path(file).parent == zfs.PARAMETERS for file in files)
-        return (*((zfs.CLAIM,) if of_zfs else ()), *(("the CPU governor",) if GOVERNORS in files else ()))
+def claims(args: dict[str, Any]) -> tuple[str, ...]:
+    files = {setting["file"] for setting in args["settings"] if not setting["ref"]}
+    of_zfs = any(Path(file).parent == zfs.PARAMETERS for file in files)
+    return (*((zfs.CLAIM,) if of_zfs else ()), *(("the CPU governor",) if GOVERNORS in files else ()))
 
 
 def set_all(context: Context, args: dict[str, Any]) -> Outcome:
@@ -47,7 +39,7 @@ def set_all(context: Context, args: dict[str, Any]) -> Outcome:
     Facts: `tuning`: by setting what was asked, found and set.
     """
     context.stop_if_cancelled()
-    if zfs.CLAIM in Tune().claims(args):
+    if zfs.CLAIM in claims(args):
         zfs.make_ready(context)
     before = recall(context.folder, args)
     entries = before.entries if before is not None else list(_look(context, args["settings"]))
@@ -181,4 +173,7 @@ def _commands(context: Context, settings: list[dict[str, str]]) -> Iterator[Argv
         yield kernel.echo(setting["file"], setting["value"], path, built=bool(ref) and not ref.startswith("disk:"))
 
 
-ACTIONS: Final[Mapping[str, Action]] = {"tune.set": Tune(), "tune.back": Doing(put_back)}
+ACTIONS: Final[Mapping[str, Action[Any]]] = {
+    "tune.set": Action(args=dict[str, Any], do=set_all, undo=put_back, health=health, claims=claims),
+    "tune.back": Action(args=dict[str, Any], do=put_back),
+}

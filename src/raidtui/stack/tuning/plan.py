@@ -9,7 +9,7 @@ from raidtui.base.text import plural
 from raidtui.model.plan import Names
 from raidtui.model.problem import Problem, fail
 from raidtui.model.scenario import Node, RoleRef
-from raidtui.stack.layer import Draft, Layer, Part, Planned, target_kind
+from raidtui.stack.layer import Draft, Layer, Part, Planned
 from raidtui.stack.tuning.kernel import echo
 from raidtui.stack.tuning.spec import DeviceQueue, Setting, Tuning, refusal
 
@@ -51,7 +51,7 @@ def with_tuning(node: Node, roles: Mapping[str, tuple[Part, ...]], own: Planned,
     return own._replace(build=build, teardown=(*own.teardown, *back))
 
 
-def problems_of(layout: Node, layers: Mapping[str, Layer]) -> Iterator[Problem]:
+def problems_of(layout: Node, layers: Mapping[str, Layer[Any]]) -> Iterator[Problem]:
     """Why the tuning of a layout's layers cannot be."""
     seen: dict[str, str] = {}
     for node in layout.walk():
@@ -68,7 +68,7 @@ def problems_of(layout: Node, layers: Mapping[str, Layer]) -> Iterator[Problem]:
             seen[setting.file] = node.place
 
 
-def _of_nothing(node: Node, tuning: Tuning, layer: Layer, place: str) -> Iterator[Problem]:
+def _of_nothing(node: Node, tuning: Tuning, layer: Layer[Any], place: str) -> Iterator[Problem]:
     """Tuning of what this layer does not have."""
     roles = [source.role for sources in node.inputs.values() for source in sources if isinstance(source, RoleRef)]
     if tuning.disks is not None and not roles:
@@ -78,7 +78,7 @@ def _of_nothing(node: Node, tuning: Tuning, layer: Layer, place: str) -> Iterato
         if queue.role.removeprefix("@") not in roles:
             text = f"{queue.role} does not go into this {node.kind} directly"
             yield refusal("tuning-no-device", text, f"{place}.roles[{index}].role", "Name a role that does.")
-    if tuning.device is not None and (layer.offers != "block" or target_kind(layer, node.spec) != "block"):
+    if tuning.device is not None and (layer.offers != "block" or layer.target_kind(node.spec) != "block"):
         yield refusal("tuning-no-device", f"this {node.kind} makes no block device", f"{place}.device",
                       'Tune the disks: "disks", or the device of the layer below.')  # fmt: skip
 

@@ -1,1 +1,68 @@
-"""ZFS pools and volumes, for `layers/zpool.py`."""
+"""ZFS pools with one volume or one filesystem in them (zpoolconcepts(7)), built by `zpool` and `zfs`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from raidtui.stack.action import Action
+from raidtui.stack.layer import Layer
+from raidtui.stack.zfs import (
+    amplification,
+    arc,
+    build,
+    cold,
+    describe,
+    health,
+    mounting,
+    plan,
+    rules,
+    spec,
+    teardown,
+    verify,
+)
+from raidtui.stack.zfs.tuning import CLAIM
+
+
+def _leaves(args: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
+    tables = tuple(("gpt", entry["disk_guid"]) for entry in args["devices"] if entry["disk_guid"])
+    return (*tables, ("zfs_member", "", args["name"]))
+
+
+LAYER: Final = Layer(
+    kind="zpool",
+    title="ZFS pool",
+    spec=spec.ZpoolSpec,
+    offers="block",
+    inputs=spec.operands,
+    check=rules.check,
+    describe=describe.describe,
+    defaults=describe.defaults,
+    tolerates_failures=describe.tolerates_failures,
+    plan=plan.plan,
+    shape=plan.shape,
+    measured_as=plan.measured_as,
+    reduces=plan.reduces,
+    cautions=plan.cautions,
+    amplifies=amplification.amplifies,
+    write_path=describe.write_path,
+    memory_bytes=plan.memory_bytes,
+    actions={
+        "zpool.arc": Action(args=dict[str, Any], do=arc.limit, undo=arc.put_back, claims=lambda _: (CLAIM,)),
+        "zpool.create": Action(
+            args=dict[str, Any],
+            do=build.create,
+            undo=teardown.teardown,
+            health=health.health,
+            members=health.members,
+            relies_on=lambda _: (CLAIM,),  # the parameters hold for every pool of the server
+            leaves=_leaves,
+        ),
+        "zpool.volume": Action(args=dict[str, Any], do=build.create_volume),
+        "zpool.dataset": Action(args=dict[str, Any], do=build.create_filesystem),
+        "zpool.mount": Action(args=dict[str, Any], do=mounting.mount),
+        "zpool.verify": Action(args=dict[str, Any], do=verify.verify),
+        "zpool.cold": Action(args=dict[str, Any], do=cold.make_cold),
+        "zpool.destroy": Action(args=dict[str, Any], do=teardown.teardown),
+        "zpool.arc-back": Action(args=dict[str, Any], do=arc.put_back),
+    },
+)

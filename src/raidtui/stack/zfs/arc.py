@@ -14,8 +14,9 @@ from raidtui.base.files import read_int, read_text, sync_folder, write_atomic
 from raidtui.inventory import boot_id
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import size_text
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome, Reading
+from raidtui.stack.layer import Reading
 from raidtui.stack.zfs import pool
 from raidtui.stack.zfs.spec import ZpoolSpec, block_bytes, in_force
 

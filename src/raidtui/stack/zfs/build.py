@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.zfs import pool
 from raidtui.stack.zfs.command import create_argv, dataset, filesystem_argv, has_volume, volume_argv
 from raidtui.stack.zfs.devices import all_devices
-from raidtui.stack.zfs.dismantle import dismantle
 from raidtui.stack.zfs.planning import refuse_unknown
-from raidtui.stack.zfs.proof import check_members, pool_facts
+from raidtui.stack.zfs.teardown import teardown
+from raidtui.stack.zfs.verify import check_members, pool_facts
 from raidtui.stack.zfs.version import insist_new_enough, tools_version
 from raidtui.stack.zfs.writing import give_partition, pool_path, udev_kept_away
 
@@ -56,7 +56,7 @@ def create(context: Context, args: dict[str, Any]) -> Outcome:
     except ProblemError:
         # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
         with suppress(ProblemError):
-            dismantle(context, args)
+            teardown(context, args)
         raise
     return Outcome("created", pool_facts(made), (argv,))
 

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
+from raidtui.stack.action import Outcome
 from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.zfs import arc, build, mounting, pool
 from raidtui.stack.zfs.command import export_argv, has_volume, import_argv
 from raidtui.stack.zfs.devices import all_devices
-from raidtui.stack.zfs.dismantle import users
-from raidtui.stack.zfs.proof import check_members
+from raidtui.stack.zfs.teardown import users
+from raidtui.stack.zfs.verify import check_members
 from raidtui.stack.zfs.writing import pool_path
 
 BUSY_PATIENCE_S: Final = 15.0
@@ -26,7 +26,7 @@ BUSY_PATIENCE_S: Final = 15.0
 def make_cold(context: Context, args: dict[str, Any]) -> Outcome:
     """Export the pool and import it as it was. Facts: bytes in the ARC (of all pools) before and after.
 
-    Raises ProblemError. Whatever happened, `dismantle` takes the pool away, imported or not.
+    Raises ProblemError. Whatever happened, `teardown` takes the pool away, imported or not.
     """
     context.stop_if_cancelled()
     before = arc.size_bytes()

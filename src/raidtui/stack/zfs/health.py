@@ -12,7 +12,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.zfs import mounting, pool
 from raidtui.stack.zfs.command import has_volume
 from raidtui.stack.zfs.devices import kernel_name, partition, present_devices
-from raidtui.stack.zfs.proof import the_pool
+from raidtui.stack.zfs.verify import the_pool
 
 
 def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from raidtui.inventory.mounts import read_other_mounts
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import mounts
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.zfs.command import dataset, has_volume, mount_argv
 
 PATIENCE_S: Final = 20.0

@@ -7,13 +7,13 @@ from typing import Final
 
 from raidtui.model.units import Size
 from raidtui.stack.bcache.spec import DEFAULT_BUCKET_BYTES, KIB, BcacheSpec
-from raidtui.stack.layer import EVERY_WRITE, Passage
+from raidtui.stack.layer import EVERY_WRITE, WritePath
 
 _KERNEL: Final = "the kernel's default"
 DEFAULT_CUTOFF: Final = Size("4MiB")
 
 
-def words(spec: BcacheSpec) -> str:
+def describe(spec: BcacheSpec, counts: Mapping[str, int]) -> str:
     """`writeback, bucket 512KiB, no sequential cutoff`."""
     found = [spec.mode, f"bucket {spec.bucket.text if spec.bucket else f'{DEFAULT_BUCKET_BYTES // KIB}KiB'}"]
     if spec.block is not None:
@@ -36,7 +36,7 @@ def words(spec: BcacheSpec) -> str:
     return ", ".join(found)
 
 
-def defaults(spec: BcacheSpec) -> dict[str, tuple[str, str]]:
+def defaults(spec: BcacheSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
     """By optional field: what it comes to where it is left out, and why."""
     nothing = ("none", f"in mode {spec.mode} nothing has to be written back")
     dirty = spec.mode == "writeback"
@@ -54,7 +54,7 @@ def defaults(spec: BcacheSpec) -> dict[str, tuple[str, str]]:
     }
 
 
-def survives(spec: BcacheSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+def tolerates_failures(spec: BcacheSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """By input: how many of its devices may fail without loss, and what then."""
     if spec.mode == "writeback":
         cache = (0, "no device: what was not written back is lost")
@@ -63,7 +63,7 @@ def survives(spec: BcacheSpec, counts: Mapping[str, int]) -> dict[str, tuple[int
     return {"on": (0, "no device: it holds the data"), "cache": cache}
 
 
-def passages(spec: BcacheSpec) -> tuple[Passage, ...]:
+def write_path(spec: BcacheSpec) -> tuple[WritePath, ...]:
     """What is written through the cache (drivers/md/bcache/request.c, check_should_bypass)."""
     if spec.mode not in ("writethrough", "writeback"):
         return ()
@@ -73,7 +73,7 @@ def passages(spec: BcacheSpec) -> tuple[Passage, ...]:
         writes = f"every write that does not follow others for more than {cutoff.text}"
     elif spec.congestion == "default":
         writes = "every write that does not go past a slow cache"
-    return (Passage("cache", ("on",), writes, large=not cutoff.bytes),)
+    return (WritePath("cache", ("on",), writes, large=not cutoff.bytes),)
 
 
 def write_penalty(spec: BcacheSpec) -> float:

@@ -12,10 +12,10 @@ from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.base.text import clean
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import mounts
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.fs import devices
 from raidtui.stack.fs.command import mount_options
-from raidtui.stack.layer import Outcome
 
 _SHOWN_OTHERWISE: Final = {
     "data=ordered": (), "noinit_itable": (), "noalign": (), "nodiscard": (), "nodatacow": ("nodatacow",),

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import mounts
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.zfs import mounting, pool
 from raidtui.stack.zfs.arc import limit_bytes
 from raidtui.stack.zfs.command import dataset, has_volume

@@ -17,8 +17,8 @@ from raidtui.inventory import ioctl
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.stack import blockdev
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.nodes import users_of
 from raidtui.stack.undoing import (
     await_links,
@@ -39,7 +39,7 @@ BUSY_PATIENCE_S: Final = 15.0
 DYING_PATIENCE_S: Final = 10.0
 
 
-def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
+def teardown(context: Context, args: dict[str, Any]) -> Outcome:
     """Destroy the pool and take labels and tables off its devices.
 
     Facts: `destroyed`, `erased` and `missing` (references). Raises ProblemError (exit 6): `zpool-busy`,

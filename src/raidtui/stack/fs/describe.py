@@ -42,8 +42,9 @@ _DEFAULTS: Final[dict[str, dict[str, tuple[str, str]]]] = {
 }
 
 
-def words(spec: FilesystemSpec, devices: int) -> str:
+def describe(spec: FilesystemSpec, counts: Mapping[str, int]) -> str:
     """`xfs`, `btrfs raid1 over 4 devices, zstd`."""
+    devices = counts.get("on", 0)
     found: list[str] = [spec.type]
     if spec.type == "btrfs" and (devices > 1 or spec.data):
         found[0] += f" {profile(spec, 'data', devices)} over {plural(devices, 'device')}"
@@ -65,13 +66,13 @@ def words(spec: FilesystemSpec, devices: int) -> str:
     return ", ".join(found)
 
 
-def defaults(spec: FilesystemSpec, devices: int) -> dict[str, tuple[str, str]]:
+def defaults(spec: FilesystemSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
     """By field that can be left out: what it comes to then, and why."""
     foreign = {name for fields in FIELDS_OF.values() for name in fields} - FIELDS_OF[spec.type] - {"geometry"}
     found = {name: (_NONE, f"{spec.type} has no {name}") for name in sorted(foreign)}
     found |= _DEFAULTS[spec.type]
     if spec.type == "btrfs":
-        count = max(1, devices)
+        count = max(1, counts.get("on", 0))
         found["data"] = (profile(spec, "data", count), "mkfs.btrfs' default")
         found["metadata"] = (profile(spec, "metadata", count), f"mkfs.btrfs' default on {plural(count, 'device')}")
     if spec.geometry == "none" and spec.type in ("xfs", "ext4"):
@@ -86,7 +87,7 @@ def may_fail(spec: FilesystemSpec, devices: int) -> int:
     return min(MAY_FAIL[profile(spec, what, devices)] for what in ("data", "metadata"))
 
 
-def survives(spec: FilesystemSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+def tolerates_failures(spec: FilesystemSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """By input, as `Layer.survives`."""
     devices = counts.get("on", 0)
     count = may_fail(spec, devices)

@@ -15,8 +15,8 @@ from typing import Any, Final
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.lvm import kernel, label, tool
 from raidtui.stack.lvm.command import activate_argv, flat, limits, volume_path
 from raidtui.stack.lvm.devices import Device, present_devices
@@ -29,7 +29,7 @@ _NO_METADATA: Final = "[unknown]"
 _LOCKS: Final = Path("/run/lock/lvm")
 
 
-def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
+def teardown(context: Context, args: dict[str, Any]) -> Outcome:
     """Deactivate the group's volumes, remove them and the group, and take the labels off its devices.
 
     Facts: `removed` (device-mapper names), `erased` and `missing` (references). Raises ProblemError (exit 6): `lvm-busy`,

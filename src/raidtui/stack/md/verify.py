@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.md import kernel
 from raidtui.stack.md.devices import Device, all_devices
 

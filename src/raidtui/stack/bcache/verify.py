@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.stack.action import Outcome
 from raidtui.stack.bcache import kernel
 from raidtui.stack.bcache.devices import Device, all_devices
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
-from raidtui.stack.md.proof import Difference
+from raidtui.stack.md.verify import Difference
 from raidtui.stack.nodes import devno
 
 

@@ -16,11 +16,11 @@ from typing import Any, Final
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev
+from raidtui.stack.action import Outcome
 from raidtui.stack.bcache import kernel, superblock, tool
 from raidtui.stack.bcache.command import node_path, own_path, set_path, wipe_argv, write_argv
 from raidtui.stack.bcache.devices import Device, present_devices
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.nodes import users_of
 from raidtui.stack.undoing import (
     NODE_PATIENCE_S,
@@ -36,7 +36,7 @@ BUSY_PATIENCE_S: Final = 15.0
 STOP_PATIENCE_S: Final = 20.0
 
 
-def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
+def teardown(context: Context, args: dict[str, Any]) -> Outcome:
     """Stop the device and its set, and take the superblocks off.
 
     Facts: `stopped` (kernel names), `erased` and `missing` (references). Raises ProblemError (exit 6): `bcache-busy`,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from raidtui.base.text import plural
-from raidtui.stack.layer import EVERY_WRITE, Passage
+from raidtui.stack.layer import EVERY_WRITE, WritePath
 from raidtui.stack.zfs.spec import (
     Group,
     ZpoolSpec,
@@ -19,7 +19,7 @@ from raidtui.stack.zfs.spec import (
 )
 
 
-def words(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
+def describe(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
     """`raidz1 of 6, log, blocks of 16KiB`, or `…, files in records of 128KiB`."""
     found = groups(spec, dict(counts))
     data = [group for group in found if group.role == "member"]
@@ -45,7 +45,7 @@ def _size(count: int) -> str:
     return f"{count >> 10}KiB" if count >= 1024 else f"{count}B"
 
 
-def defaults(spec: ZpoolSpec) -> dict[str, tuple[str, str]]:
+def defaults(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
     """By optional field: what it comes to where it is left out, and why."""
     none = "none"
     return {
@@ -64,16 +64,16 @@ def defaults(spec: ZpoolSpec) -> dict[str, tuple[str, str]]:
     }  # fmt: skip
 
 
-def passages(spec: ZpoolSpec) -> tuple[Passage, ...]:
+def write_path(spec: ZpoolSpec) -> tuple[WritePath, ...]:
     """A log takes synchronous writes (zfsprops(7): sync, logbias). An L2ARC is filled from memory, past all writes."""
     sync = in_force(spec, "sync", "standard")
     if spec.log is None or sync == "disabled" or in_force(spec, "logbias", "latency") == "throughput":
         return ()
     behind = tuple(vdev_input(index, vdev) for index, vdev in enumerate(spec.vdevs))
-    return (Passage("log", behind, EVERY_WRITE if sync == "always" else "every synchronous write", large=True),)
+    return (WritePath("log", behind, EVERY_WRITE if sync == "always" else "every synchronous write", large=True),)
 
 
-def survives(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+def tolerates_failures(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """By input: how many of its devices may fail without loss, whichever they are, and in words which and what then."""
     found = groups(spec, dict(counts))
     answer = {}

@@ -15,8 +15,8 @@ from typing import Any, Final
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.layer import Outcome
 from raidtui.stack.md import kernel, superblock
 from raidtui.stack.md.command import node_path
 from raidtui.stack.md.devices import Device, present_devices
@@ -28,7 +28,7 @@ NODE_PATIENCE_S: Final = 5.0
 _MARKS: Final = Path("/run/mdadm")
 
 
-def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
+def teardown(context: Context, args: dict[str, Any]) -> Outcome:
     """Stop the array and take its superblocks off its devices.
 
     Facts: `stopped` (kernel names), `erased` and `missing` (references). Raises ProblemError (exit 6): `md-busy`,

@@ -15,15 +15,15 @@ from raidtui.inventory.mounts import read_other_mounts
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import mounts
+from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.fs import devices
-from raidtui.stack.layer import Outcome
 
 PATIENCE_S: Final = 20.0
 """A dead runner's mounts go with the last process of its namespace, after what they hold was written."""
 
 
-def dismantle(context: Context, args: dict[str, Any]) -> Outcome:
+def teardown(context: Context, args: dict[str, Any]) -> Outcome:
     """Unmount it, and see that nobody else has it mounted. Raises ProblemError (`mount-busy`, exit 6)."""
 
     def ours(mount: mounts.Mounted) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import msgspec
 
-from raidtui.stack.layer import Passage
+from raidtui.stack.layer import WritePath
 from raidtui.stack.lvm.spec import (
     DEFAULT_STRIPE_BYTES,
     MIRRORED,
@@ -22,8 +22,9 @@ from raidtui.stack.lvm.spec import (
 _LVM: Final = "LVM's default"
 
 
-def words(spec: LvmSpec, devices: int) -> str:
+def describe(spec: LvmSpec, counts: Mapping[str, int]) -> str:
     """`raid5 of 4, stripe 64KiB`."""
+    devices = counts.get("on", 0)
     found = [f"{spec.type} of {devices}"]
     shape = geometry(spec, devices)
     if spec.type in STRIPED and shape.areas != devices:
@@ -89,7 +90,7 @@ def may_fail(spec: LvmSpec, devices: int) -> int:
     return PARITY.get(spec.type, 0) or geometry(spec, devices).copies - 1
 
 
-def survives(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+def tolerates_failures(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """By input: how many of its devices may fail without loss, whichever they are, and in words which and what then."""
     return _on(spec, counts.get("on", 0)) | _caches(spec, counts)
 
@@ -105,16 +106,16 @@ def _caches(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, st
     return {"cache.on": (counts.get("cache.on", 0), "the cache: the volume stops until it is taken off, nothing is lost")}
 
 
-def passages(spec: LvmSpec) -> tuple[Passage, ...]:
+def write_path(spec: LvmSpec) -> tuple[WritePath, ...]:
     """What is written through the fast devices (drivers/md: dm-writecache.c, dm-cache-target.c).
 
     dm-cache takes a block in when it is worth it, not when it is written: other writes go past it, in every mode. In
     passthrough what it holds of a block that is written is only dropped. A full writecache lets writes past.
     """
     if spec.writecache is not None:
-        return (Passage("writecache.on", ("on",), "every write while it has room", large=True),)
+        return (WritePath("writecache.on", ("on",), "every write while it has room", large=True),)
     if spec.cache is not None and spec.cache.mode != "passthrough":
-        return (Passage("cache.on", ("on",), "every write to a block that it holds", large=False),)
+        return (WritePath("cache.on", ("on",), "every write to a block that it holds", large=False),)
     return ()
 
 
@@ -131,7 +132,7 @@ def _on(spec: LvmSpec, devices: int) -> dict[str, tuple[int, str]]:
     return {"on": (count, which)}
 
 
-def cautions(spec: LvmSpec) -> tuple[str, ...]:
+def cautions(spec: LvmSpec, below: Collection[str]) -> tuple[str, ...]:
     """Of volumes that show more than there is (lvmvdo(7), lvmthin(7))."""
     shown = (("VDO", spec.vdo), ("thin", spec.thin))
     return tuple(

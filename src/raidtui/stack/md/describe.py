@@ -11,9 +11,9 @@ from raidtui.stack.md.spec import DEFAULT_CHUNK_BYTES, PARITY, MdSpec, bitmap, c
 _MDADM: Final = "mdadm's default"
 
 
-def words(spec: MdSpec, members: int) -> str:
+def describe(spec: MdSpec, counts: Mapping[str, int]) -> str:
     """`raid5 of 4, chunk 64KiB, consistency ppl`."""
-    found = [f"{spec.level} of {members}"]
+    found = [f"{spec.level} of {counts.get('on', 0)}"]
     if layout(spec) is not None and spec.layout is not None:
         found.append(spec.layout)
     if (chunk := chunk_bytes(spec)) is not None:
@@ -23,7 +23,7 @@ def words(spec: MdSpec, members: int) -> str:
     return ", ".join(found)
 
 
-def defaults(spec: MdSpec) -> dict[str, tuple[str, str]]:
+def defaults(spec: MdSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
     """By optional field: what it comes to where it is left out, and why."""
     chunk = f"{DEFAULT_CHUNK_BYTES >> 10}KiB"
     return {
@@ -61,7 +61,7 @@ def _consistency(spec: MdSpec) -> tuple[str, str]:
     return "resync", "without journal and bitmap everything is resynced after a crash"
 
 
-def survives(spec: MdSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+def tolerates_failures(spec: MdSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """By input: how many of its devices may fail without loss, whichever they are, and in words which and what then."""
     members = counts.get("on", 0)
     count = may_fail(spec, members)

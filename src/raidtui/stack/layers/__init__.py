@@ -1,1 +1,0 @@
-"""One file per layer. Adding one is adding a file that offers `LAYER`."""
