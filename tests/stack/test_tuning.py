@@ -178,7 +178,7 @@ def test_a_device_that_hangs_is_waited_for_once(server: Server, monkeypatch: pyt
 
 
 def test_a_value_that_does_not_hold_while_it_is_measured_spoils_the_cell(server: Server) -> None:
-    asked, action = args(sda_scheduler="mq-deadline"), apply.Tune()
+    asked, action = args(sda_scheduler="mq-deadline"), apply.ACTIONS["tune.set"]
     apply.set_all(server.context, asked)
     assert action.health(server.context, asked) == ()
     server.put("sda/queue/scheduler", "[none] mq-deadline")
