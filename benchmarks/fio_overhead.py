@@ -31,8 +31,8 @@ if Path("/opt/raidtui").is_dir():  # inside the lab
 from raidtui.base import proc
 from raidtui.engine.journal import Journal
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.engines.fio import FioEngine
-from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.engine import FioEngine
+from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
 from raidtui.model.event import FrameTaken, WorkloadSampled
 from raidtui.watch.sampler import Sampler

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
 
 Options = dict[str, Any]

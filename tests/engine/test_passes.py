@@ -12,8 +12,7 @@ from raidtui.engine.passes import MOST_PASSES, QUICK_PASSES, Passes, tracking
 from raidtui.engine.validity import steady as unsteady
 from raidtui.engine.validity.evidence import Evidence
 from raidtui.engine.validity.steady_state import find
-from raidtui.load.fio.report import bins_of, read_report, summary_of
-from raidtui.load.fio.stream import Splitter
+from raidtui.load.fio.report import Splitter, bins_of, read_report, summary_of
 from raidtui.model.mark import Coded, Mark, mark_of
 from raidtui.model.measure import Direction, Latency, Measured, Sample, Summary
 from raidtui.model.plan import Options

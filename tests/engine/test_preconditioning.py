@@ -18,7 +18,7 @@ from raidtui.engine.planner import make_plan, used_roles
 from raidtui.engine.preconditioning import words
 from raidtui.engine.reading import read_document
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.fio.conditioning import BLOCK_BYTES, lengths
+from raidtui.load.fio.regions import BLOCK_BYTES, conditioning_lengths
 from raidtui.model.measure import Direction, Measured, Sample, Summary
 from raidtui.model.plan import Options, Plan, Step
 from raidtui.model.problem import ProblemError
@@ -83,7 +83,7 @@ def test_a_rehearsal_writes_little_and_says_so() -> None:
     ],
 )
 def test_what_is_written_is_the_amount_in_whole_blocks(times: float, capacity: int, found: list[int]) -> None:
-    assert lengths(capacity, times) == found
+    assert conditioning_lengths(capacity, times) == found
 
 
 def test_only_twice_the_capacity_after_a_purge_is_what_snia_asks_for() -> None:
@@ -134,7 +134,7 @@ class Stage:
             return Measured(Summary(), ("fio", *(device.name for device in target.devices)), problems=problems)
 
         monkeypatch.setattr(conditioning, "open_target", opened)
-        monkeypatch.setattr(conditioning.FILLER, "fill", filled, raising=False)
+        monkeypatch.setattr(conditioning.FIO, "fill", filled, raising=False)
 
     def run(self, times: float = 2.0):
         args = {"refs": ["disk:A", "disk:B", "disk:C"], "times": times, "amount": f"{times:g}x", "most_bytes": None}

@@ -18,9 +18,9 @@ from typing import Any
 sys.path.insert(0, "/opt/raidtui")
 
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.engines import fio
+from raidtui.load.fio import engine as fio
 from raidtui.load.fio import process
-from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode, plain
 from raidtui.model.problem import ProblemError
 

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
+from raidtui.load import dd, pg_test_fsync
 from raidtui.load.catalog import engines
 from raidtui.load.child import follow
-from raidtui.load.dd.options import DdSpec
-from raidtui.load.dd.report import read_line
+from raidtui.load.dd import DdSpec, read_line
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.engines import dd, pg_test_fsync
-from raidtui.load.pg.report import TABLES, Row, read_tables
+from raidtui.load.pg_test_fsync import TABLES, Row, read_tables
 from raidtui.model.convert import decode
 from raidtui.model.measure import Sample
 from raidtui.model.problem import ProblemError

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from raidtui.base import proc
-from raidtui.load.engines.fio import ENGINE
+from raidtui.load.fio import ENGINE
 from raidtui.load.fio.command import command, prefill_spec
-from raidtui.load.fio.options import RANDOM, WRITES, FioSpec
-from raidtui.load.fio.region import region_of
+from raidtui.load.fio.regions import region_of
+from raidtui.load.fio.spec import RANDOM, WRITES, FioSpec
 from raidtui.model.convert import decode
 from raidtui.model.units import Duration, Extent
 

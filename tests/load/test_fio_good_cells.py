@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from fio_cases import CASES, OPTIONS, TARGET_BYTES, in_directory, spec_of, target_of, workload
-from raidtui.load.engines.fio import ENGINE, asked_of
-from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio import ENGINE
+from raidtui.load.fio.engine import asked_of
 from raidtui.load.fio.report import read_report, summary_of
+from raidtui.load.fio.spec import FioSpec
 from raidtui.load.fio.verdict import Ended, problems_of, remarks_of
 
 RECORDED = Path(__file__).parents[1] / "data" / "fio"

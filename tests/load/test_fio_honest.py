@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from raidtui.load.engines.fio import ENGINE
-from raidtui.load.fio.options import FioSpec
 from raidtui.load.reasons import REASONS
+
+from raidtui.load.fio import ENGINE
+from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
 
 READ = {"rw": "randread", "bs": "4KiB", "runtime": "60s"}

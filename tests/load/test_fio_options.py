@@ -8,7 +8,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode, plain, schema_of
 from raidtui.model.problem import ProblemError
 

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.load.fio.report import Report, compact, read_report, summary_of
-from raidtui.load.fio.samples import Sampler
-from raidtui.load.fio.stream import MAX_REPORT_BYTES, Splitter
+from raidtui.load.fio.report import MAX_REPORT_BYTES, Report, Sampler, Splitter, compact, read_report, summary_of
 from raidtui.load.fio.verdict import Asked, Ended, problems_of
 
 RECORDED = Path(__file__).parents[1] / "data" / "fio"

@@ -15,10 +15,10 @@ import pytest
 from raidtui.base import proc
 from raidtui.load import catalog
 from raidtui.load.engine import Target
-from raidtui.load.engines.fio import ENGINE, FioEngine
-from raidtui.load.fio import process
-from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio import ENGINE, process
+from raidtui.load.fio.engine import FioEngine
 from raidtui.load.fio.process import Bounds, Process
+from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
 from raidtui.model.measure import Measured, Sample
 from raidtui.model.problem import Exit, ProblemError
@@ -267,7 +267,7 @@ def test_fio_that_cannot_start_is_a_problem(run_folder: Path) -> None:
 def test_fio_that_is_not_there_is_a_problem(
     make_target: MakeTarget, run_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("raidtui.load.engines.fio.find_tool", lambda name: None)
+    monkeypatch.setattr("raidtui.load.fio.engine.find_tool", lambda name: None)
     with pytest.raises(ProblemError) as refused:
         measure(make_target(), run_folder, rw="read")
     assert refused.value.problems[0].code == "fio-missing"

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from raidtui.base import proc
+from raidtui.load import iozone
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.engines import iozone
-from raidtui.load.engines.iozone import ENGINE
-from raidtui.load.iozone.options import IozoneSpec
-from raidtui.load.iozone.report import read_table
+from raidtui.load.iozone import ENGINE, IozoneSpec, read_table
 from raidtui.model.convert import decode
 
 RECORDED = Path(__file__).parents[1] / "data/iozone"

@@ -11,7 +11,7 @@ import pytest
 from raidtui.engine.reading import read_document
 from raidtui.front.ad_hoc import names_of, with_workloads
 from raidtui.load.catalog import engines
-from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario_words import NAME_PATTERN

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from raidtui.engine.reading import read_document
-from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import Policy

@@ -9,8 +9,8 @@ from raidtui.engine.measuring import Scene
 from raidtui.engine.preconditioning import by_size, words
 from raidtui.engine.target import open_target
 from raidtui.load.engine import Target
-from raidtui.load.engines.fio import FILLER
-from raidtui.load.fio.conditioning import fill_spec, lengths
+from raidtui.load.fio import ENGINE as FIO
+from raidtui.load.fio.regions import conditioning_lengths, conditioning_spec
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Argv, Step
 from raidtui.model.problem import Exit, fail
@@ -31,7 +31,7 @@ def precondition(step: Step, scene: Scene) -> Outcome:
             Target(tuple(target.devices[at] for at in places))
             for places in by_size([device.size_bytes for device in target.devices])
         ]
-        told = _Told(scene, sum(sum(lengths(device.size_bytes, times, most)) for device in target.devices))
+        told = _Told(scene, sum(sum(conditioning_lengths(device.size_bytes, times, most)) for device in target.devices))
         with ThreadPoolExecutor(len(groups)) as pool:
             filling = [pool.submit(_fill, group, times, most, scene, told, stop) for group in groups]
             if any(one.exception() is not None for one in wait(filling, return_when=FIRST_EXCEPTION).done):
@@ -72,9 +72,9 @@ def _fill(
 ) -> list[Argv]:
     """All passes over disks of one size."""
     commands: list[Argv] = []
-    for length in lengths(target.size_bytes, times, most):
+    for length in conditioning_lengths(target.size_bytes, times, most):
         folder = scene.context.folder / "work"
-        measured = FILLER.fill(fill_spec(length), target, folder=folder, live=told, stop=stop)
+        measured = FIO.fill(conditioning_spec(length), target, folder=folder, live=told, stop=stop)
         commands.append(measured.command)
         if stop.is_set():
             break

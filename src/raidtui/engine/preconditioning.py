@@ -12,8 +12,9 @@ from typing import Final
 
 from raidtui.base.text import plural
 from raidtui.load.engine import FIRST_TARGET_FD
-from raidtui.load.engines.fio import FILLER, QUICK_REGION_BYTES
-from raidtui.load.fio.conditioning import fill_spec, lengths
+from raidtui.load.fio import ENGINE as FIO
+from raidtui.load.fio.engine import QUICK_REGION_BYTES
+from raidtui.load.fio.regions import conditioning_lengths, conditioning_spec
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv
 from raidtui.model.units import size_text
@@ -27,7 +28,7 @@ _BYTES_PER_S: Final = {True: 120e6, False: 500e6}
 def draft(disks: Sequence[Disk], amount: str, times: float, *, quick: bool) -> Draft:
     """The step that writes these disks, all at once; `amount` is `times` as the scenario has it."""
     most = QUICK_REGION_BYTES if quick else None
-    each = {disk.id: sum(lengths(disk.size_bytes, times, most)) for disk in disks}
+    each = {disk.id: sum(conditioning_lengths(disk.size_bytes, times, most)) for disk in disks}
     args = {
         "refs": [f"disk:{disk.id}" for disk in disks], "kind": "block", "amount": amount, "times": times,
         "size_bytes": max(disk.size_bytes for disk in disks), "most_bytes": most,
@@ -54,8 +55,8 @@ def _commands(sizes: Sequence[int], times: float, most: int | None) -> Iterator[
     for places in by_size(sizes):
         paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + at}" for at in places)
         size_bytes = sizes[places[0]]
-        for length in lengths(size_bytes, times, most):
-            yield FILLER.command(fill_spec(length), paths, size_bytes=size_bytes)
+        for length in conditioning_lengths(size_bytes, times, most):
+            yield FIO.command(conditioning_spec(length), paths, size_bytes=size_bytes)
 
 
 def by_size(sizes: Sequence[int]) -> list[list[int]]:

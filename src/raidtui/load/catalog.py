@@ -1,4 +1,4 @@
-"""Which workload engines there are: every module under `engines/` that has an `ENGINE`."""
+"""The workload engines that exist: every module or package of `load/` with an object `ENGINE`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ import pkgutil
 from functools import cache
 from types import MappingProxyType
 
-from raidtui.load import engines as _package
+from raidtui import load
 from raidtui.load.engine import Engine
 
 
 @cache
 def engines() -> MappingProxyType[str, Engine]:
-    """Engines by kind, fio first. A new engine is a new file; nothing is registered anywhere."""
-    found: dict[str, Engine] = {}
-    for info in pkgutil.iter_modules(_package.__path__):
-        module = importlib.import_module(f"{_package.__name__}.{info.name}")
-        engine: Engine | None = getattr(module, "ENGINE", None)
-        if engine is None:
-            continue
-        if engine.kind in found:
-            raise RuntimeError(f"two workload engines are called {engine.kind!r}")
-        found[engine.kind] = engine
-    return MappingProxyType(dict(sorted(found.items(), key=lambda item: (item[0] != "fio", item[0]))))
+    """Return the engines by kind, fio first."""
+    names = [info.name for info in pkgutil.iter_modules(load.__path__)]
+    modules = [vars(importlib.import_module(f"{load.__name__}.{name}")) for name in names]
+    found: list[Engine] = [module["ENGINE"] for module in modules if "ENGINE" in module]
+    by_kind = {engine.kind: engine for engine in found}
+    if len(by_kind) != len(found):
+        raise RuntimeError("two workload engines have the same kind")
+    return MappingProxyType(dict(sorted(by_kind.items(), key=lambda item: (item[0] != "fio", item[0]))))

@@ -1,9 +1,9 @@
-"""What every workload engine offers. An engine is one module under `engines/` with one object named `ENGINE`."""
+"""The interface of a workload engine: a module or package of `load/` with an object `ENGINE`."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -12,14 +12,22 @@ import msgspec
 from raidtui.model.describe import Preset
 from raidtui.model.measure import Measured, Sample
 from raidtui.model.plan import TargetKind
-from raidtui.model.problem import Problem
+from raidtui.model.problem import Problem, Refusal
 
 FIRST_TARGET_FD: Final = 100
-"""Targets are open in the runner under these numbers, so that a plan can show the very argv that will run."""
+"""Number of the first descriptor of a target in the runner: fixed, so that a plan shows the argv that will run."""
+
+Found = tuple[Refusal, str, str]
+"""A problem of an option: its refusal, the name of the option, the message."""
+
+
+def problems_at(found: Iterable[Found], place: str) -> list[Problem]:
+    """Return problems with the place of their option in the scenario."""
+    return [refusal.problem(text, place=f"{place}.{option}", remedy=refusal.way_out) for refusal, option, text in found]
 
 
 class TargetDevice(NamedTuple):
-    """One open block device of a target, or its open folder. `fd` stays the runner's; a device's reads and writes."""
+    """An open block device or folder of a target. The runner owns `fd` and closes it; devices are open for read and write."""
 
     fd: int
     name: str
@@ -27,62 +35,67 @@ class TargetDevice(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What a workload runs on: one block device, several at once, or one folder that it may fill with files."""
+    """The target of a workload: one block device, several devices at once, or a folder for files."""
 
     devices: tuple[TargetDevice, ...]
     kind: TargetKind = "block"
 
     @property
     def size_bytes(self) -> int:
-        """Size of the smallest device: what a region must fit into."""
+        """Size of the smallest device."""
         return min(device.size_bytes for device in self.devices)
+
+    @property
+    def fd_paths(self) -> tuple[str, ...]:
+        """Paths of the open descriptors, for tools that take paths."""
+        return tuple(f"/proc/self/fd/{device.fd}" for device in self.devices)
 
 
 class Estimate(NamedTuple):
-    """What a workload will take, before it runs."""
+    """Expected duration and writes of a workload."""
 
     seconds: float
     max_written_bytes: int | None
-    """Upper bound of what it writes, or None where only the disks' speed bounds it."""
+    """Upper bound; None if only the speed of the disks limits it."""
 
 
 class Pattern(NamedTuple):
-    """How a workload's operations look to the devices below."""
+    """The I/O pattern of a workload."""
 
     block_bytes: tuple[int, ...]
-    """Every block size it uses, in bytes; empty where that is not known."""
+    """All block sizes; empty if unknown."""
     writes: bool
     random: bool
     in_flight_bytes: int
-    """At most at once, per device of the target."""
+    """Upper bound of the bytes in flight, per device of the target."""
     whole_sectors: bool
-    """True where an operation that is not whole sectors fails, as with O_DIRECT."""
+    """True if I/O that is not whole sectors fails, as with O_DIRECT."""
     begins_bytes: tuple[int, ...] = ()
-    """Where on each device its jobs begin, as far as that is said in bytes."""
+    """Offsets at which the jobs begin on each device, if given in bytes."""
     compressible_percent: int = 0
-    """How far what it writes can be compressed."""
+    """Compressibility of the written data."""
     copies_percent: int = 0
-    """Share of written blocks that are copies of others."""
+    """Share of written blocks that are copies of other blocks."""
     in_turns: bool = False
-    """It does one thing after the other, each at a rate of its own."""
+    """True if the workload has phases with different rates, one after another."""
     wholly_random: bool = False
-    """No operation follows another one on purpose: the kernel has nothing to merge."""
+    """True if no operation deliberately follows another, so that the kernel can merge none."""
     streams: int = 1
-    """Jobs side by side on one device: what is sequential is so within each of them."""
+    """Number of jobs on one device; sequential I/O is sequential within each job."""
     syncs: bool = False
-    """Durability is asked for again and again while it writes, not only at its end."""
+    """True if it flushes again and again while it writes, not only at the end."""
     reducible: bool = True
-    """Compression or deduplication might make less of what it writes."""
+    """True if compression or deduplication may reduce the written data."""
     paced: bool = False
-    """It waits between operations: less is in flight than it may have."""
+    """True if it pauses between operations, so that less is in flight than allowed."""
     reported_whole: bool = True
-    """What it reports is all that it writes."""
+    """True if its report covers all bytes that it writes."""
     cached: bool = False
-    """The page cache may answer its reads, and keep its writes back or write several as one."""
+    """True if the page cache may answer reads and delay or merge writes."""
     reads: bool = False
 
     def under_sector(self, sector_bytes: int) -> str:
-        """What of it is not whole sectors and would fail, in words; empty where nothing is."""
+        """Return the block size or offset that is not a multiple of the sector and would fail; empty if none."""
         if not self.whole_sectors:
             return ""
         for what, sizes in (("blocks of {} bytes", self.block_bytes), ("an offset of {} bytes", self.begins_bytes)):
@@ -92,100 +105,88 @@ class Pattern(NamedTuple):
 
 
 class Engine(Protocol):
-    """One way of loading a target."""
+    """One tool that generates load."""
 
     kind: str
-    """The word that names it in scenario files."""
+    """The engine's key in scenario files."""
     title: str
     spec: type[msgspec.Struct]
-    """Its options: frozen, unknown fields forbidden, every field typed and with a docstring."""
+    """Options: a frozen struct that forbids unknown fields; every field is typed and has a docstring."""
 
     @property
     def takes(self) -> Literal["block", "directory", "both"]:
-        """What it can load; where it takes both, `kind` tells which it is."""
-
-    def check(self, spec: Any, place: str) -> list[Problem]:
-        """Why these options cannot be honest on any target. Empty: they can."""
+        """Kinds of targets that it can load."""
 
     @property
     def presets(self) -> tuple[Preset, ...]:
-        """Workloads that the field has a name for. Each passes `check`."""
+        """Well-known workloads by name. Each passes `check`."""
 
-    def words(self, spec: Any) -> str:
-        """What it does, short: `randwrite 4KiB, T1Q1, fsync 1, 60s`."""
+    def check(self, spec: Any, place: str) -> list[Problem]:
+        """Return the reasons why these options would give misleading numbers on any target."""
+
+    def check_target(self, spec: Any, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
+        """Return the reasons why these options do not fit a target of this kind and size."""
+
+    def check_reduced(self, spec: Any, place: str, how: tuple[str, ...]) -> list[Problem]:
+        """Return the reasons why these options mislead on a layout that `compresses` or `deduplicates`."""
+
+    def describe(self, spec: Any) -> str:
+        """Return a short description: `randwrite 4KiB, T1Q1, fsync 1, 60s`."""
 
     def defaults(self, spec: Any) -> Mapping[str, tuple[str, str]]:
-        """By field: what it comes to where the scenario leaves it out, given all the others, and why."""
+        """Return, for each option that may be left out, its effective value and the reason."""
 
     def pattern(self, spec: Any) -> Pattern: ...
 
-    def check_target(self, spec: Any, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
-        """Why they cannot be honest on a target of this kind and size."""
-
     def stated(self, spec: Any) -> Any:
-        """The same with what its data is like said outright, for layouts that compress or deduplicate."""
-
-    def check_reduced(self, spec: Any, place: str, how: tuple[str, ...]) -> list[Problem]:
-        """Why it cannot be honest on a layout that does so (`compresses`, `deduplicates`)."""
+        """Return the options with the data's compressibility stated explicitly, for layouts that reduce data."""
 
     def quick(self, spec: Any, size_bytes: int, *, kind: TargetKind = "block") -> Any:
-        """The same workload as a rehearsal on a target of this size: at most 3 s, reading at most 256 MiB of it."""
+        """Return the options for a rehearsal: at most 3 s, and at most 256 MiB to read."""
 
     def sliced(self, spec: Any, seconds: float) -> Any:
-        """The same for at most so long, where it runs for as long as it is told; others stay as they are."""
+        """Return the options with at most this runtime, for engines whose runtime can be set."""
 
     def reads(self, spec: Any) -> bool:
-        """True when it works on what is there, so that the region has to be written before."""
+        """Return True if the region has to be written beforehand."""
 
     def region_bytes(self, spec: Any, size_bytes: int, *, kind: TargetKind = "block") -> int:
-        """How far into a target of this size it reaches; of a directory, how much its files fill."""
+        """Return the end of the region on a device of this size; for a directory, the size of all files."""
 
     def estimate(self, spec: Any, size_bytes: int, *, kind: TargetKind = "block") -> Estimate: ...
 
     def command(
         self, spec: Any, paths: tuple[str, ...], *, size_bytes: int | None = None, kind: TargetKind = "block"
     ) -> tuple[str, ...]:
-        """The argv for targets at these paths; what a plan shows.
+        """Return the argv for targets at these paths, as a plan shows it.
 
-        With the target's size the exact one; before a target exists, shares of it stay shares.
+        Without the target's size, shares of the target stay shares.
         """
 
     def prefill_command(
         self, spec: Any, paths: tuple[str, ...], *, size_bytes: int, kind: TargetKind = "block"
     ) -> tuple[str, ...]:
-        """The argv that writes incompressible data over the region, so that reads never hit unwritten blocks."""
+        """Return the argv that fills the region with incompressible data, so that reads hit written blocks."""
 
     def run(
-        self,
-        spec: Any,
-        target: Target,
-        *,
-        folder: Path,
-        live: Callable[[Sample], None],
-        stop: threading.Event,
+        self, spec: Any, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
     ) -> Measured:
-        """Run it to its end, or end it when `stop` is set.
+        """Run the workload to its end, or until `stop` is set.
 
-        Raises ProblemError when it could not be run at all, or (code `stuck`) when it cannot be ended. Whatever else is
-        wrong with the numbers is in the answer's `problems`.
+        Raises ProblemError if it could not run at all, or (code `stuck`) if it cannot be ended. All other reasons to
+        distrust the numbers are in the `problems` of the answer.
         """
 
     def prefill(
-        self,
-        spec: Any,
-        target: Target,
-        *,
-        folder: Path,
-        live: Callable[[Sample], None],
-        stop: threading.Event,
+        self, spec: Any, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
     ) -> Measured:
-        """Write the region of this workload once, as `prefill_command` says."""
+        """Write the region of this workload once, by `prefill_command`."""
 
 
 def rehearsal(engine: Engine, spec: Any, size_bytes: int, kind: TargetKind) -> Any:
-    """`quick` of what fits its block device; what does not stays as it is, to be refused as in earnest.
+    """Return the `quick` options if the workload fits its block device; otherwise the options, to be refused later.
 
-    Files are made smaller until they fit: a rehearsal may be on smaller disks than the run.
+    Files are made smaller until they fit: a rehearsal may use smaller disks than the run.
     """
     if kind == "block" and engine.check_target(spec, "", size_bytes, kind=kind):
         return spec

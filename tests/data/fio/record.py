@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from raidtui.load.fio.command import command
-from raidtui.load.fio.options import FioSpec
+from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
 
 SIZE_BYTES = 16 << 20

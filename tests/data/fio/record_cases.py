@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import fio_cases
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.engines.fio import FioEngine
+from raidtui.load.fio.engine import FioEngine
 
 LEFT_OUT = {"bins", "iops_samples", "bw_samples", "job options", "global options", "disk_util"}
 FOLDER = Path(__file__).parent

@@ -1,1 +1,9 @@
-"""fio: its options, what of them is honest, its command line, its reports, and running it."""
+"""The workload engine `fio`: typed options, rules, the command line, its process and reports."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from raidtui.load.fio.engine import FioEngine
+
+ENGINE: Final = FioEngine()

@@ -1,4 +1,4 @@
-"""fio's command line. Never a job file: its parser runs code, expands variables and reads past its buffers."""
+"""fio's command line. Job files are never used: their parser runs commands and expands variables."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import msgspec
 
-from raidtui.load.fio.options import FioSpec
-from raidtui.load.fio.region import GRAIN_BYTES, files_of, region_of
+from raidtui.load.fio.regions import GRAIN_BYTES, files_of, region_of
+from raidtui.load.fio.spec import FioSpec
 from raidtui.model.plan import TargetKind
 from raidtui.model.units import Duration, Extent, Size
 
 STATUS_INTERVAL_S: Final = 1
-# What keeps fio harmless and its report readable, whatever else is asked. Threads, because forked workers leave the session
-# and go on writing when fio itself is killed.
+# Options that keep fio harmless and its report readable. Threads, because forked workers leave the session and go on
+# writing when fio itself is killed.
 FIXED: Final = (
     "--output-format=json+",
     f"--status-interval={STATUS_INTERVAL_S}",
@@ -29,7 +29,7 @@ FIXED: Final = (
 )
 _ALWAYS: Final = frozenset({"rw", "ioengine", "iodepth", "numjobs", "runtime", "time_based", "direct", "randrepeat"})
 _CREATE: Final[dict[TargetKind, str]] = {"block": "--allow_file_create=0", "directory": "--allow_file_create=1"}
-"""A device that went away must not become a file; only in a folder made for the cell may there be files."""
+"""fio must not create a file in place of a removed device; only the folder of a cell may hold files."""
 _EXTENTS: Final = ("size", "offset", "offset_increment")
 _FILES: Final = ("nrfiles", "filesize")
 _NOT_FIOS: Final = frozenset({"why_buffered"})
@@ -45,42 +45,42 @@ def command(
     size_bytes: int | None = None,
     kind: TargetKind = "block",
 ) -> tuple[str, ...]:
-    """The argv for targets at `paths`, one section each.
+    """Return the argv for targets at `paths`, one section each.
 
-    With `size_bytes`, regions are in bytes of a target of that size, the same on every device; without, shares stay shares,
-    as a plan shows them before the target exists.
+    With `size_bytes`, regions are in bytes, the same on every device; without, shares stay shares, as a plan shows them
+    before the target exists.
     """
     argv = [fio, *FIXED, _CREATE[kind]]
     if not spec.writes:
         argv.append("--readonly")
     argv += _options(spec)
     if spec.latency_target is not None:
-        # Without it fio ends as soon as it has found a depth, and the rest of the time is not measured.
+        # Without latency_run, fio ends as soon as it has found a depth, before the runtime is over.
         argv.append("--latency_run=1")
     if spec.bssplit is not None and spec.random and not spec.norandommap:
-        # Where fio keeps track of blocks already done, it cuts a block that overlaps with them: the shares are not kept.
+        # fio with a random map cuts blocks that overlap used ones, which changes the shares.
         argv.append("--norandommap=1")
     argv += _region(spec, size_bytes) if kind == "block" else _files(spec, size_bytes)
     for number, path in enumerate(paths):
         if kind == "block":
             argv += [f"--name=d{number}", f"--filename={_file_name(path)}"]
         else:
-            # fio looks at the name itself: without the slash, a link to a folder is none.
+            # fio uses lstat: without the slash, a link to a folder does not count as a folder.
             argv += [f"--name=d{number}", f"--directory={_file_name(path)}/"]
     return tuple(argv)
 
 
 def prefill_spec(spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> FioSpec:
-    """Sequential writes that cover the region of `spec` on a target of `size_bytes`: incompressible, or as it says."""
+    """Return sequential writes that cover the region of `spec`, incompressible unless `spec` states otherwise."""
     base = FioSpec(rw="write", iodepth=16, runtime=Duration(_PREFILL_BOUND), time_based=False, refill_buffers=True)
     if spec.buffer_compress_percentage or spec.dedupe_percentage:
-        # What is read is then like what is written.
+        # The data to read is then like the data that the workload writes.
         base = msgspec.structs.replace(
             base, refill_buffers=False, buffer_compress_percentage=spec.buffer_compress_percentage,
             dedupe_percentage=spec.dedupe_percentage,
         )  # fmt: skip
     if kind == "directory":
-        # Files of the same names and sizes as those that are measured.
+        # Files with the names and sizes that the workload uses.
         found = files_of(spec, size_bytes)
         return msgspec.structs.replace(
             base, bs=_block(found.each), iodepth=max(1, 16 // spec.numjobs), numjobs=spec.numjobs, nrfiles=spec.nrfiles,
@@ -154,5 +154,5 @@ def _time(duration: Duration, *, bare_us: bool) -> str:
 
 def _file_name(path: str) -> str:
     if not path.isprintable():
-        raise ValueError(f"{path!r} cannot be a target")
+        raise ValueError(f"{path!r} is not a valid path of a target")
     return path.replace("\\", "\\\\").replace(":", "\\:")  # fio splits file names at bare colons

@@ -1,10 +1,11 @@
-"""Running fio: its reports as they come, an end that always comes."""
+"""Run fio: pass on its reports, and end it in any case."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
+import resource
 import selectors
 import signal
 import threading
@@ -16,28 +17,36 @@ from typing import Final, NamedTuple
 from raidtui.base import proc
 from raidtui.base.silence import LIMIT_S
 from raidtui.base.text import clean_lines
-from raidtui.load.child import TERM_GRACE_S, last_word
-from raidtui.load.fio.report import Report, read_report
-from raidtui.load.fio.stream import Splitter
+from raidtui.load.child import TERM_GRACE_S, exit_code_of
+from raidtui.load.fio.report import Report, Splitter, read_report
+from raidtui.load.fio.spec import FioSpec
 from raidtui.load.fio.verdict import Ended
-from raidtui.load.reasons import REASONS
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
+from raidtui.model.refusals import STUCK
 
 PATIENCE_S: Final = LIMIT_S
 _TICK_S: Final = 0.2
 _PIPE_BYTES: Final = 1 << 20
 _MAX_STDERR_BYTES: Final = 64 << 10
+_OTHER_OPEN_FILES: Final = 256
+
+FIO_NOT_STARTED: Final = Refusal(
+    "fio-not-started",
+    "fio could not be started",
+    "The system refused to start the process.",
+    "The message gives the reason; usual reasons are a full process table and missing memory.",
+)
 
 
 class Bounds(NamedTuple):
-    """When raidtui ends fio: after `limit_s`, or when no operation was done for `patience_s`; None: not for that."""
+    """Limits after which fio is ended: total time, and time without a completed operation; None: no limit."""
 
     limit_s: float | None
     patience_s: float | None = None
 
 
 class Process:
-    """One fio. `follow` runs it to its end, calling `on_report` for every report; `close` ends it whatever happened."""
+    """A running fio. `follow` waits for its end and passes on every report; `close` ends it in any case."""
 
     def __init__(self, argv: Sequence[str], fds: Sequence[int], folder: Path, bounds: Bounds) -> None:
         self.last: Report | None = None
@@ -49,7 +58,7 @@ class Process:
         try:
             self._child = proc.spawn(argv, stdout=proc.PIPE, stderr=proc.PIPE, env={}, cwd=folder, pass_fds=fds)
         except proc.ToolError as error:
-            raise fail("fio-not-started", error.reason, place="fio", remedy=REASONS["fio-not-started"][2],
+            raise fail(FIO_NOT_STARTED, error.reason, place="fio", remedy=FIO_NOT_STARTED.way_out,
                        exit=Exit.INVALID) from error  # fmt: skip
         self._began = time.monotonic()
         self._began_boot = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -58,16 +67,16 @@ class Process:
         self._kill_at: float | None = None
 
     def follow(self, on_report: Callable[[Report], None], stop: threading.Event) -> Ended:
-        """Raises ProblemError (code `stuck`) when not even SIGKILL ends it."""
+        """Wait for the end of fio. Raises ProblemError (`stuck`) if not even SIGKILL ends it."""
         assert self._child.stdout is not None
         assert self._child.stderr is not None
-        # fio must never wait for its reader: a whole report fits into the pipe.
+        # A whole report fits into the pipe, so that fio never waits for its reader.
         with contextlib.suppress(OSError):
             fcntl.fcntl(self._child.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         with selectors.DefaultSelector() as selector:
             selector.register(self._child.stdout, selectors.EVENT_READ, on_report)
             selector.register(self._child.stderr, selectors.EVENT_READ, None)
-            while selector.get_map() and not self._given_up(stop):
+            while selector.get_map() and not self._overdue_to_end(stop):
                 for key, _ in selector.select(_TICK_S):
                     data = os.read(key.fd, 1 << 18)
                     if not data:
@@ -79,7 +88,7 @@ class Process:
         return self._ended()
 
     def close(self) -> None:
-        """End it if it still runs. Does not wait for good."""
+        """End fio if it still runs, without waiting forever."""
         if self._child.poll() is None:
             self._child.end(term_grace_s=1.0)
         for pipe in (self._child.stdout, self._child.stderr):
@@ -100,8 +109,8 @@ class Process:
             self._unread = self._unread or str(error)
             return []
 
-    def _given_up(self, stop: threading.Event) -> bool:
-        """Ask fio to end when it has to; True when it was given time enough and still has not."""
+    def _overdue_to_end(self, stop: threading.Event) -> bool:
+        """Send SIGTERM when fio has to end; return True if it did not end within the grace period."""
         now = time.monotonic()
         if self._kill_at is not None:
             return now > self._kill_at
@@ -118,21 +127,20 @@ class Process:
         return False
 
     def _ended(self) -> Ended:
-        # Both pipes are closed, or it was given up: in either case there is nothing more to wait for.
-        code = last_word(self._child, asked=self._kill_at is not None, stopped=self._stopped)
+        code = exit_code_of(self._child, asked=self._kill_at is not None, stopped=self._stopped)
         span_s = time.monotonic() - self._began
         if code is None:
             raise fail(
-                "stuck",
+                STUCK,
                 f"fio (process {self._child.pid}) waits in the kernel and cannot be killed after {span_s:.0f} s",
                 place="fio",
-                remedy=REASONS["stuck"][2],
+                remedy=STUCK.way_out,
                 exit=Exit.LEFT_BEHIND,
             )
         return Ended(
             code=code,
             stderr=clean_lines(bytes(self._stderr)),
-            talk=clean_lines(self._splitter.talk),
+            text=clean_lines(self._splitter.text),
             span_s=span_s,
             asleep_s=time.clock_gettime(time.CLOCK_BOOTTIME) - self._began_boot - span_s,
             stopped=self._stopped,
@@ -140,3 +148,16 @@ class Process:
             cut=bool(self._splitter.rest),
             unread=self._unread,
         )
+
+
+def allow_open_files(spec: FioSpec, targets: int) -> None:
+    """Raise this process's limit of open files as far as the workload needs and the hard limit allows.
+
+    fio opens all files of a job at once, and the default limit is 1024.
+    """
+    needed = spec.numjobs * spec.nrfiles * targets + _OTHER_OPEN_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        needed = min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

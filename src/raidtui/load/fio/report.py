@@ -1,16 +1,71 @@
-"""Reading fio's json+ reports: only the fields that are needed, typed. fio counts in ns, ms, bytes and percent."""
+"""fio's json+ reports: cut them out of its output, decode the fields that are needed, and turn them into samples.
+
+fio counts in ns, ms, bytes and percent. It reports every second, but a report waits for every job, and a job for its
+device: while a device hangs there is no report, and the next sample spans the whole pause.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
-from raidtui.model.measure import Direction, Latency, Summary
+from raidtui.model.measure import Direction, Latency, Sample, Summary
+
+MAX_REPORT_BYTES: Final = 16 << 20
+_MAX_TEXT_BYTES: Final = 64 << 10
+# fio indents nested objects, and JSON strings hold no bare newline: a brace in the first column ends the report.
+_END: Final = b"\n}"
+MIN_SPAN_S: Final = 0.25
+"""Shortest sample. The final report follows the previous one within milliseconds: such a sample would be noise."""
+
+
+class Splitter:
+    """Cuts a byte stream into complete JSON reports; all other text is kept in `text`."""
+
+    def __init__(self) -> None:
+        self.text = b""
+        """Text between reports, such as `fio: terminating on signal 15`; the first 64 KiB."""
+        self._buffer = bytearray()
+        self._searched = 0
+        self._inside = False
+
+    @property
+    def rest(self) -> bytes:
+        """The incomplete report at the end, if any."""
+        return bytes(self._buffer) if self._inside else b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the complete reports, in order. Raises ValueError if a report exceeds MAX_REPORT_BYTES."""
+        self._buffer += data
+        reports: list[bytes] = []
+        while True:
+            if not self._inside and not self._enter():
+                return reports
+            end = self._buffer.find(_END, self._searched)
+            if end < 0:
+                # The end mark may be split between two reads: search from the last byte again.
+                self._searched = max(0, len(self._buffer) - len(_END) + 1)
+                if len(self._buffer) > MAX_REPORT_BYTES:
+                    raise ValueError(f"a report has more than {MAX_REPORT_BYTES} bytes")
+                return reports
+            end += len(_END)
+            reports.append(bytes(self._buffer[:end]))
+            del self._buffer[:end]
+            self._inside, self._searched = False, 0
+
+    def _enter(self) -> bool:
+        start = self._buffer.find(b"{")
+        before = bytes(self._buffer[: start if start >= 0 else len(self._buffer)])
+        self.text = (self.text + before)[:_MAX_TEXT_BYTES]
+        del self._buffer[: len(before)]
+        self._inside = start >= 0
+        return self._inside
 
 
 class Spread(msgspec.Struct, frozen=True, rename={"count": "N", "mean_ns": "mean", "max_ns": "max"}):
-    """A latency distribution in ns. `bins` counts operations by the middle of their latency bin; empty when none."""
+    """Latency distribution in ns. `bins`: number of operations by the middle of their latency bin."""
 
     count: int
     mean_ns: float
@@ -20,7 +75,7 @@ class Spread(msgspec.Struct, frozen=True, rename={"count": "N", "mean_ns": "mean
 
 
 class Flow(msgspec.Struct, frozen=True, rename={"ios": "total_ios", "bytes": "io_bytes", "runtime_ms": "runtime"}):
-    """One direction of all jobs together, since the measured part began."""
+    """Reads or writes of all jobs since the begin of the measured part."""
 
     ios: int
     bytes: int
@@ -33,14 +88,14 @@ class Flow(msgspec.Struct, frozen=True, rename={"ios": "total_ios", "bytes": "io
 
 
 class Syncs(msgspec.Struct, frozen=True, rename={"ios": "total_ios"}):
-    """fsync and fdatasync. `ios` counts fsyncs alone; latencies are of both."""
+    """Syncs: `ios` counts fsyncs only; latencies cover fsync and fdatasync."""
 
     lat_ns: Spread
     ios: int = 0
 
 
 class Group(msgspec.Struct, frozen=True):
-    """All jobs together, as group_reporting sums them up."""
+    """Sum of all jobs, as group_reporting gives it."""
 
     error: int
     read: Flow
@@ -50,10 +105,10 @@ class Group(msgspec.Struct, frozen=True):
     sys_cpu: float
     sync: Syncs | None = None
     latency_target: int = 0
-    """In ns."""
+    """Latency target in ns; 0: none."""
     latency_percentile: float = 100.0
     latency_depth: int = 0
-    """What the search for a latency ended at; means nothing without a target."""
+    """Queue depth found by the search; meaningless without a target."""
 
     @property
     def ios(self) -> int:
@@ -61,12 +116,12 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def syncs(self) -> int:
-        """fsyncs and fdatasyncs done."""
+        """Number of fsyncs and fdatasyncs."""
         return max(self.sync.ios, self.sync.lat_ns.count) if self.sync is not None else 0
 
     @property
     def runtime_s(self) -> float:
-        """fio's own monotonic clock: what was measured so far."""
+        """Measured time by fio's monotonic clock."""
         return max(self.read.runtime_ms, self.write.runtime_ms) / 1000
 
 
@@ -76,7 +131,7 @@ class _Report(msgspec.Struct, frozen=True, rename={"version": "fio version"}):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """One report. `raw` is what fio wrote."""
+    """One decoded report. `raw`: its bytes as fio wrote them."""
 
     version: str
     group: Group
@@ -87,7 +142,7 @@ _DECODER: Final = msgspec.json.Decoder(_Report)
 
 
 def read_report(raw: bytes) -> Report:
-    """Raises ValueError when it is not a report of one group (msgspec's errors are ValueErrors)."""
+    """Decode a report. Raises ValueError if it is not a report of one group (msgspec's errors are ValueErrors)."""
     report = _DECODER.decode(raw)
     if len(report.jobs) != 1:
         raise ValueError(f"fio reports {len(report.jobs)} groups of jobs instead of one")
@@ -95,9 +150,9 @@ def read_report(raw: bytes) -> Report:
 
 
 def summary_of(report: Report, jobs: int, *, timed_syncs: bool = True) -> Summary:
-    """Sum up the whole workload. CPU percentages are fio's: of one core, the average of the jobs.
+    """Return the summary of the workload. CPU percentages are of one core, averaged over the jobs.
 
-    Without `timed_syncs` syncs are counted, and what fio says of their latency is left out.
+    Without `timed_syncs`, syncs are counted without their latency.
     """
     group = report.group
     return Summary(
@@ -116,14 +171,14 @@ def summary_of(report: Report, jobs: int, *, timed_syncs: bool = True) -> Summar
 
 
 def _within(group: Group) -> float | None:
-    """Share of the operations of both directions that took at most the target; bins are known by their middle."""
+    """Return the share of operations within the latency target, from the middles of the bins."""
     bins = [bin_ for flow in (group.read, group.write) for bin_ in flow.clat_ns.bins.items()]
     done = sum(count for _, count in bins)
     return 100 * sum(count for ns, count in bins if ns <= group.latency_target) / done if done else None
 
 
 def bins_of(report: Report, *, timed_syncs: bool = True) -> dict[str, dict[int, int]]:
-    """Return histograms of latency by direction, in ns, as fio counted them."""
+    """Return the latency histograms by direction, in ns."""
     group = report.group
     sync = group.sync.lat_ns.bins if group.sync is not None and timed_syncs else {}
     found = {"read": group.read.clat_ns.bins, "write": group.write.clat_ns.bins, "sync": sync}
@@ -131,7 +186,7 @@ def bins_of(report: Report, *, timed_syncs: bool = True) -> dict[str, dict[int, 
 
 
 def compact(report: Report) -> msgspec.Raw:
-    """The report without its indentation: it goes into files of one message a line."""
+    """Return the report on a single line, for files with one message a line."""
     return msgspec.Raw(msgspec.json.format(report.raw, indent=-1))
 
 
@@ -153,7 +208,7 @@ def _syncs(group: Group, *, timed: bool) -> Direction | None:
 def _latency(spread: Spread) -> Latency:
     if not spread.count:
         return Latency()
-    # fio names a bin by its middle, which may lie above everything that was seen.
+    # A bin has its middle as name, which may lie above the maximum.
     at = {name: min(ns, spread.max_ns) / 1000 for name, ns in spread.percentile.items()}
     return Latency(
         mean_us=spread.mean_ns / 1000,
@@ -162,3 +217,89 @@ def _latency(spread: Spread) -> Latency:
         p999_us=at.get("99.900000"),
         max_us=spread.max_ns / 1000,
     )
+
+
+class Sampler:
+    """Turns cumulative reports into samples. fio resets its counters at the end of the ramp time, which resets the samples."""
+
+    def __init__(self, ramp_s: float = 0.0) -> None:
+        self.samples: list[Sample] = []
+        """Samples of the measured part, without the ramp time."""
+        self._ramp_s = ramp_s
+        self._before: Group | None = None
+
+    def feed(self, now: Group) -> Sample | None:
+        """Return the sample that ends with this report, or None if it is too short. `at_s` is negative during the ramp time."""
+        ramping = _ramping(now)
+        before = self._before
+        if before is not None and ((_ramping(before) and not ramping) or _began_anew(before, now)):
+            before = None
+            self.samples.clear()
+        began_s = before.runtime_s if before is not None else 0.0
+        span_s = now.runtime_s - began_s
+        if span_s < MIN_SPAN_S:
+            return None
+        self._before = now
+        sample = Sample(
+            at_s=round(now.runtime_s - (self._ramp_s if ramping else 0.0), 3),
+            span_s=round(span_s, 3),
+            read=_between(before.read if before else None, now.read, span_s),
+            write=_between(before.write if before else None, now.write, span_s),
+        )
+        if not ramping:
+            self.samples.append(sample)
+        return sample
+
+
+def _ramping(group: Group) -> bool:
+    """Return True during the ramp time, when fio counts operations but not their latencies."""
+    return group.ios > 0 and not group.read.clat_ns.count and not group.write.clat_ns.count
+
+
+def _began_anew(before: Group, now: Group) -> bool:
+    return now.ios < before.ios or now.runtime_s < before.runtime_s
+
+
+def _between(before: Flow | None, now: Flow, span_s: float) -> Direction | None:
+    ios = now.ios - (before.ios if before else 0)
+    if ios <= 0:
+        return None
+    size = now.bytes - (before.bytes if before else 0)
+    latency = _latency_between(before.clat_ns if before else None, now.clat_ns)
+    return Direction(ios, size, ios / span_s, size / span_s, span_s, latency)
+
+
+def _latency_between(before: Spread | None, now: Spread) -> Latency:
+    """Return the latency between two reports: mean from the sums, percentiles from the difference of the histograms.
+
+    The maximum is known only if it grew.
+    """
+    count = now.count - (before.count if before else 0)
+    if count <= 0:
+        return Latency()
+    total_ns = now.mean_ns * now.count - (before.mean_ns * before.count if before else 0.0)
+    earlier = before.bins if before else {}
+    bins = ((ns, n - earlier.get(ns, 0)) for ns, n in now.bins.items())
+    # A bin has its middle as name, which may lie above all values in it.
+    p50, p99, p999 = _percentiles((50.0, 99.0, 99.9), sorted((min(ns, now.max_ns), n) for ns, n in bins if n > 0))
+    grew = before is None or now.max_ns > before.max_ns
+    return Latency(
+        mean_us=max(0.0, total_ns / count / 1000),
+        p50_us=p50,
+        p99_us=p99,
+        p999_us=p999,
+        max_us=now.max_ns / 1000 if grew else None,
+    )
+
+
+def _percentiles(percents: Iterable[float], bins: Sequence[tuple[float, int]]) -> list[float | None]:
+    """Return percentiles in µs by fio's rule: the first bin at which the cumulated share reaches the percentile."""
+    total = sum(n for _, n in bins)
+    found: list[float | None] = []
+    position, seen = -1, 0
+    for percent in percents:
+        while position + 1 < len(bins) and (seen < percent / 100 * total or position < 0):
+            position += 1
+            seen += bins[position][1]
+        found.append(bins[position][0] / 1000 if bins else None)
+    return found

@@ -1,4 +1,4 @@
-"""Find what makes a finished fio's numbers wrong. fio ends with 0 after many a failure: nothing is taken on its word."""
+"""Check a finished fio run for reasons to distrust its numbers. fio returns exit code 0 after many failures."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from raidtui.base.text import clean
+from raidtui.load.child import STOPPED_EARLY
 from raidtui.load.fio.report import Group, Report
 from raidtui.model.mark import Coded
 from raidtui.model.plan import TargetKind
+from raidtui.model.problem import Refusal
 
 STOPPED_BY_SIGNAL: Final = 128
 _LEAST_ASLEEP_S: Final = 0.5
-"""Two clocks are read one after the other, and a busy machine takes its time in between; no suspend is this short."""
+"""Tolerance between two clock readings on a busy machine; no suspend is this short."""
 _SHORT: Final = 0.98
 _LONG: Final = 1.02
+_SHOWN_LINES: Final = 3
 _LATE_S: Final = 0.25
-"""How much later than the first the last of many jobs may begin on a busy machine: much of a short run."""
+"""Delay with which the last of many jobs may start on a busy machine."""
 _MANY_SYNCS: Final = 1.1
-"""Times as many syncs as were asked for, from which on it is said."""
-_MEANINGS: Final = {
+"""Ratio of done to requested syncs from which on a remark is made."""
+_ERRORS: Final = {
     5: "I/O error: a device or an array member failed",
     6: "no such device: it went away",
     12: "out of memory",
@@ -38,9 +41,22 @@ _MEANINGS: Final = {
     110: "the device did not answer in time",
 }
 
+JOBS_MISSING: Final = Refusal(
+    "jobs-missing",
+    "Not all jobs ran",
+    "The total runtime of the jobs is too short: a job ended early, or never began.",
+    "Look at dmesg and at the free memory, and run the cell again (--layout, --workload).",
+)
+IO_ERROR: Final = Refusal(
+    "io-error",
+    "I/O errors",
+    "An operation failed. A disk or a member of an array is failing or was removed, or the filesystem is full.",
+    "Look at dmesg and at the disks (smartctl), and run the cell again (--layout, --workload).",
+)
+
 
 class Asked(NamedTuple):
-    """What a run was to do. `min_bytes`: what it must have moved when it ends by itself before `runtime_s`."""
+    """The requested work. `min_bytes`: least number of bytes if the run ends before `runtime_s`."""
 
     jobs: int
     runtime_s: float
@@ -50,68 +66,68 @@ class Asked(NamedTuple):
     """Block sizes in bytes, each with its share in percent."""
     kind: TargetKind = "block"
     stretch_bytes: int = 0
-    """Length of one job's region, or of one file; 0 where it is not known."""
+    """Length of one job's region, or of one file; 0 if unknown."""
     evenly: bool = True
-    """Every part of it is used about as often as any other."""
+    """True if all parts of the region are used about equally often."""
     fsync: int = 0
-    """fsync after every so many writes; 0 never."""
+    """Number of writes before each fsync; 0: no fsync."""
     fdatasync: int = 0
     timed_syncs: bool = True
-    """fio's latencies of syncs are those of syncs."""
+    """True if fio times syncs correctly."""
 
 
 class Ended(NamedTuple):
-    """How the process ended. `span_s` and `asleep_s` are the runner's: wall time, and how much of it was a suspend."""
+    """End of the fio process. `span_s`: wall time; `asleep_s`: part of it in which the machine was suspended."""
 
     code: int
     stderr: str
-    talk: str
+    text: str
+    """Output between the reports."""
     span_s: float
     asleep_s: float = 0.0
     stopped: bool = False
     overdue: bool = False
-    """raidtui ended it, because it did not end by itself."""
+    """True if raidtui ended it because of a limit."""
     cut: bool = False
-    """Its last report is incomplete."""
+    """True if the last report is incomplete."""
     unread: str = ""
-    """Why a report could not be read."""
+    """Reason why a report could not be decoded; empty if none."""
 
 
 def problems_of(asked: Asked, ended: Ended, report: Report | None) -> Iterator[str]:
-    """Yield a sentence for each reason why the numbers are no result; none when everything is as it should be."""
+    """Yield a sentence for each reason why the numbers are not valid."""
     fio = _name(report)
     if ended.stopped:
-        yield Coded("stopped-early", "it was stopped before its end")
+        yield Coded(STOPPED_EARLY.code, "the workload was stopped before its end")
     if ended.overdue:
-        yield f"{fio} did not end by itself and was ended: a device probably hangs (see dmesg)"
+        yield f"{fio} exceeded its time limit and was ended: a device probably hangs (see dmesg)"
     if ended.cut:
-        yield f"the last report of {fio} is cut off: it ended while it wrote it"
+        yield f"the last report of {fio} is incomplete: fio ended while writing it"
     if ended.unread:
-        yield f"a report of {fio} cannot be read: {clean(ended.unread)}; another version of fio may write it differently"
+        yield f"a report of {fio} cannot be read: {clean(ended.unread)} (other versions of fio may use another format)"
     asked_to_end = ended.stopped or ended.overdue
     if ended.code != 0 and not (asked_to_end and ended.code == STOPPED_BY_SIGNAL):
         yield _bad_end(ended, fio)
     if ended.asleep_s > _LEAST_ASLEEP_S:
         yield Coded("suspended", f"the machine was suspended for {ended.asleep_s:.1f} s")
     if report is None:
-        yield f"{fio} ended without a report: there are no numbers"
+        yield f"{fio} ended without a report, so there are no numbers"
     else:
         yield from _doubts(asked, report, ended, whole=not asked_to_end)
 
 
 def remarks_of(asked: Asked, report: Report) -> Iterator[str]:
-    """Yield what fio did otherwise than it was asked to, where its numbers stand nevertheless."""
+    """Yield remarks about deviations that do not invalidate the numbers."""
     fio, writes, done = _name(report), report.group.write.ios, report.group.syncs
     wanted = _syncs_wanted(asked, writes)
     if done and not asked.timed_syncs:
         yield (
-            f"{fio} does not time syncs with libaio, so their latency is not reported: what it prints counts from the "
-            "operation before (for the latency of a sync use ioengine=psync or io_uring)"
+            f"{fio} does not time syncs with libaio, so the latency of syncs is left out (ioengine=psync or io_uring time them)"
         )
     if wanted and done > wanted * _MANY_SYNCS + asked.jobs:
         yield (
-            f"{fio} did {done} syncs for {writes} writes, and {wanted} were asked for: it repeats a sync where a read "
-            "follows, and with io_uring for each operation in flight (fio 3.39 does not)"
+            f"{fio} did {done} syncs for {writes} writes, but {wanted} were requested: it repeats a sync before a read, "
+            "and with io_uring for each operation in flight (fio 3.39 does not)"
         )
 
 
@@ -119,67 +135,66 @@ def _name(report: Report | None) -> str:
     return f"fio {report.version}" if report is not None else "fio"
 
 
-_SAID_LINES = 3
 
 
 def _bad_end(ended: Ended, fio: str) -> str:
     how = f"signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}"
-    lines = [line.strip() for line in (ended.stderr + "\n" + ended.talk).splitlines() if line.strip()]
-    # Every operation in flight says the same when a device goes; the last line has fio's own words for it.
-    said = clean(" · ".join(lines if len(lines) <= _SAID_LINES else [lines[0], "…", lines[-1]]))
-    return f"{fio} ended with {how}" + (f": {said}" if said else " and said nothing")
+    lines = [line.strip() for line in (ended.stderr + "\n" + ended.text).splitlines() if line.strip()]
+    # When a device is removed, each operation in flight prints the same error; the last line is fio's summary.
+    said = clean(" · ".join(lines if len(lines) <= _SHOWN_LINES else [lines[0], "…", lines[-1]]))
+    return f"{fio} ended with {how}" + (f": {said}" if said else " and no message")
 
 
 def _doubts(asked: Asked, report: Report, ended: Ended, *, whole: bool) -> Iterator[str]:
     group, fio = report.group, _name(report)
     if group.error:
-        meaning = _MEANINGS.get(group.error, os.strerror(group.error))
+        reason = _ERRORS.get(group.error, os.strerror(group.error))
         if asked.kind == "directory" and group.error == errno.ENOSPC:
-            meaning = "the filesystem is full"
-        yield Coded("io-error", f"fio met error {group.error}: {meaning}")
+            reason = "the filesystem is full"
+        yield Coded(IO_ERROR.code, f"fio reported error {group.error}: {reason}")
     if not group.ios:
-        yield Coded("nothing-measured", "not one operation was done")
+        yield Coded("nothing-measured", "no operation completed")
         return
-    # Reads of a device that went away end at once, without an error, with nothing: fio counts them as done.
+    # Reads of a removed device return no data and no error, and fio counts them as done.
     moved, least = group.read.bytes + group.write.bytes, _least_bytes(asked, group.ios)
     if moved < least and not group.error:
         yield (
-            f"{fio} counts {group.ios} operations as done, and they moved {moved} bytes instead of at least "
-            f"{math.ceil(least)}: a device probably went away (see dmesg)"
+            f"{fio} counted {group.ios} operations, but they moved {moved} bytes instead of at least "
+            f"{math.ceil(least)}: a device was probably removed (see dmesg)"
         )
     for word, short in (("reads", _short_reads(asked, group)), ("writes", group.write.short_ios)):
         if short:
-            yield f"{fio} counts {short} {word} that moved less than a block: the target ends before the region does"
+            yield f"{fio} counted {short} {word} of less than a block: the target ends before the region"
     if dropped := group.read.drop_ios + group.write.drop_ios:
-        yield f"{fio} says that it dropped {dropped} operations, which were to be done"
+        yield f"{fio} dropped {dropped} operations"
     if group.runtime_s > ended.span_s * _LONG + 0.1:
-        passed = f"fio measured {group.runtime_s:.1f} s, and only {ended.span_s:.1f} s passed"
+        passed = f"fio measured {group.runtime_s:.1f} s, but only {ended.span_s:.1f} s passed"
         yield Coded("clock-jumped", f"{passed}: a clock jumped")
     if whole and not group.error:
         yield from _missing(asked, report)
 
 
 def _short_reads(asked: Asked, group: Group) -> int:
-    """Count reads that moved less than a block.
+    """Return the number of reads that moved less than a block.
 
-    fio has no place for its count of fdatasyncs: it adds them to that of short reads, whatever the I/O engine (ioengines.c,
-    total_io_u is one short). How many there were it says beside their latencies.
+    fio adds the number of fdatasyncs to its count of short reads, with every I/O engine (ioengines.c: total_io_u has one
+    element too few); the fdatasyncs are known from their latencies.
     """
     unplaced = group.syncs - group.sync.ios if group.sync is not None and asked.fdatasync else 0
     return max(0, group.read.short_ios - unplaced)
 
 
 def _syncs_wanted(asked: Asked, writes: int) -> int:
-    """Count the syncs that so many writes ask for. After a write that asks for both, fio does fsync alone."""
+    """Return the requested number of syncs. After a write that is due for both, fio does only the fsync."""
     wanted = sum(writes // every for every in (asked.fsync, asked.fdatasync) if every)
     return wanted - (writes // math.lcm(asked.fsync, asked.fdatasync) if asked.fsync and asked.fdatasync else 0)
 
 
 def _least_bytes(asked: Asked, ios: int) -> float:
-    """Bound what `ios` operations move from below; with a mix of block sizes, six standard errors below what is expected.
+    """Return the least number of bytes that `ios` operations move: for a mix of block sizes, the mean minus six sigma.
 
-    Where a block does not fit into what is left of the region, fio takes a smaller one: of each pass, as much as the
-    largest block holds may be moved in the smallest ones.
+    At the end of a region fio uses smaller blocks: in each pass, up to the size of the largest block may be moved in the
+    smallest ones.
     """
     if not asked.blocks:
         return 0.0
@@ -194,22 +209,22 @@ def _least_bytes(asked: Asked, ios: int) -> float:
 
 
 def _missing(asked: Asked, report: Report) -> Iterator[str]:
-    """What a run that ended by itself without an error did not do."""
+    """Yield the work that a run without error left undone."""
     group = report.group
     runtime_s = group.runtime_s
     if not asked.time_based and runtime_s < asked.runtime_s * _SHORT:
         moved = group.read.bytes + group.write.bytes
         if moved < asked.min_bytes:
-            yield Coded("stopped-early", f"it ended after {moved} of {asked.min_bytes} bytes")
+            yield Coded(STOPPED_EARLY.code, f"the workload ended after {moved} of {asked.min_bytes} bytes")
         return
     if runtime_s < asked.runtime_s * _SHORT:
-        yield Coded("stopped-early", f"it ran {runtime_s:.2f} s instead of {asked.runtime_s:g} s")
+        yield Coded(STOPPED_EARLY.code, f"the workload ran {runtime_s:.2f} s instead of {asked.runtime_s:g} s")
     if not asked.time_based:
         return
-    # group_reporting does not say how many jobs ran, but job_runtime is the sum of all their runtimes, and each runs for as
-    # long as it was told to; longer where its last operation takes long, so the longest says nothing of the others.
+    # group_reporting does not tell how many jobs ran, but job_runtime is the sum of their runtimes, and each job runs for the
+    # requested time, or longer if its last operation is slow.
     each_s = min(runtime_s, asked.runtime_s)
     ran = group.job_runtime / 1000 / each_s if each_s else 0.0
     late = _LATE_S / each_s if each_s else 0.0
     if asked.jobs - ran > max(0.5, asked.jobs * max(1 - _SHORT, late)):
-        yield Coded("jobs-missing", f"only {ran:.1f} of {asked.jobs} jobs ran")
+        yield Coded(JOBS_MISSING.code, f"only {ran:.1f} of {asked.jobs} jobs ran")

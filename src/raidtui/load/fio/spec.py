@@ -1,6 +1,6 @@
-"""The fio options that a scenario may use: a closed, typed list. Every field has fio's own name.
+"""The fio options that a scenario may use: a closed, typed list with fio's own names.
 
-What runs code, opens paths, picks targets or writes logs is not here, and what is not here cannot be said.
+Options that run code, open paths, pick targets or write logs are not in the list and are refused.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ BSSPLIT_PATTERN: Final = rf"^{_SPLIT}(?::{_SPLIT}){{0,31}}{_END}"
 DISTRIBUTION_PATTERN: Final = rf"^(?:random|(?:zipf|pareto|normal):{_NUMBER}|zoned:{_ZONE}(?::{_ZONE}){{0,63}}){_END}"
 _BSSPLIT: Final = Meta(
     pattern=BSSPLIT_PATTERN, max_length=512, examples=["4KiB/60:64KiB/40"],
-    description="It is sizes, each with its share in percent, with colons between them; 32 at most.",
+    description="Sizes, each with its share in percent, separated by colons; at most 32.",
 )  # fmt: skip
 _DISTRIBUTION: Final = Meta(
     pattern=DISTRIBUTION_PATTERN, max_length=512, examples=["zipf:1.2", "zoned:60/10:40/90"],
-    description="It is random, or zipf, pareto or normal with a number, or zoned with a share and a size for each zone.",
+    description="random; or zipf, pareto or normal with a number; or zoned with a share and a size for each zone.",
 )  # fmt: skip
 
 READS: Final = frozenset({"read", "randread", "rw", "readwrite", "randrw"})
@@ -34,8 +34,8 @@ WRITES: Final = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})
 RANDOM: Final = frozenset({"randread", "randwrite", "randrw"})
 SYNCHRONOUS_ENGINES: Final = frozenset({"psync", "pvsync2", "sync"})
 UNTIMED_SYNCS: Final = frozenset({"libaio"})
-"""I/O engines with which fio does not note when a sync began: its latency counts from the last operation before it, or
-from when the machine was started.
+"""I/O engines with which fio does not record when a sync began: its latency counts from the previous operation, or from
+the start of the machine.
 """
 
 Percent = Annotated[int, Meta(ge=0, le=100, extra={"unit": "%"})]
@@ -45,87 +45,87 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """The flexible I/O tester (fio(1)). Rates and depths are per job, as fio means them; regions are per device."""
 
     rw: Literal["read", "write", "randread", "randwrite", "rw", "readwrite", "randrw"]
-    """What is done: sequential or random reads, writes, or a mix (`rw` = `readwrite`)."""
+    """Sequential or random reads, writes, or a mix (`rw` = `readwrite`)."""
     ioengine: Literal["io_uring", "libaio", "psync", "pvsync2", "sync"] = "libaio"
-    """How I/O is submitted. The last three are synchronous: one operation at a time per job."""
+    """I/O engine. The last three are synchronous: one operation at a time per job."""
     bs: Annotated[Size, Meta(examples=["4KiB", "1MiB"])] | None = None
     """Block size of every operation."""
     bssplit: Annotated[str, _BSSPLIT] | None = None
     """A mix of block sizes instead of `bs`, each with its share in percent.
 
-    Random ones are spread as with `norandommap`: fio would cut blocks that overlap with others.
+    Random offsets are chosen as with `norandommap`: fio would cut blocks that overlap others.
     """
     iodepth: Annotated[int, Meta(ge=1, le=4096)] = 1
-    """Operations that each job keeps in flight."""
+    """Queue depth: operations that each job keeps in flight."""
     numjobs: Annotated[int, Meta(ge=1, le=256)] = 1
-    """Jobs (threads) per device, all doing the same."""
+    """Jobs (threads) per device, all with the same options."""
     runtime: Duration
-    """How long it is measured."""
+    """Duration of the measurement."""
     ramp_time: Annotated[Duration, Meta(examples=["5s", "30s"])] | None = None
-    """How long it runs before it is measured."""
+    """Duration of the load before the measurement."""
     time_based: bool = True
-    """False: it ends as soon as the region was done once, at the latest after `runtime`."""
+    """False: end when the region was covered once, at the latest after `runtime`."""
     direct: bool = True
     """O_DIRECT. False measures the page cache as well, and needs `why_buffered`."""
     why_buffered: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     """The reason for `direct: false`. Kept with the result; never given to fio."""
     size: Extent | None = None
-    """The region of each device that is used: `"10GiB"` or `"80%"`. Default: up to its end.
+    """Size of the region on each device: `"10GiB"` or `"80%"`. Default: up to the end of the device.
 
-    In a directory: what the files of one job hold together, or the share of the directory for those of all jobs.
+    In a directory: total size of the files of one job, or the share of the directory for the files of all jobs.
     """
     offset: Extent | None = None
-    """Where the region begins."""
+    """Beginning of the region."""
     offset_increment: Extent | None = None
-    """How much further the region of each next job begins."""
+    """Distance between the regions of one job and the next."""
     nrfiles: Annotated[int, Meta(ge=1, le=100_000)] = 1
-    """In a directory: files of each job."""
+    """In a directory: number of files of each job."""
     filesize: Annotated[Size, Meta(examples=["1GiB", "64MiB"])] | None = None
     """In a directory: size of each file, instead of `size`."""
     overwrite: bool = False
-    """In a directory: write the files whole before they are measured, so that writes hit blocks that are there."""
+    """In a directory: write the whole files before the measurement, so that writes hit allocated blocks."""
     fsync: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    """fsync after every so many writes; 0 never. Its latency is reported with every ioengine but libaio."""
+    """Number of writes before each fsync; 0: no fsync. The latency of fsync is reported with every ioengine but libaio."""
     fdatasync: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    """fdatasync after every so many writes; 0 never. Its latency is reported with every ioengine but libaio."""
+    """Number of writes before each fdatasync; 0: none. Its latency is reported with every ioengine but libaio."""
     end_fsync: bool = False
-    """fsync once, when the writes are done."""
+    """One fsync when the writes are done."""
     sync: Literal["none", "sync", "dsync"] = "none"
     """Open with O_SYNC or O_DSYNC: every write is durable before the next begins."""
     rwmixread: Percent | None = None
     """Share of reads in a mix, in percent."""
     percentage_random: Percent | None = None
-    """Share of random offsets in a random workload, in percent; the rest is sequential."""
+    """Share of random offsets in a random workload, in percent; the others are sequential."""
     randrepeat: bool = False
-    """The same sequence of offsets in every run."""
+    """Use the same sequence of offsets in every run."""
     norandommap: bool = False
-    """Do not keep track of blocks already done: some are hit twice, some never."""
+    """Do not keep track of used blocks: some are hit twice, some never."""
     random_distribution: Annotated[str, _DISTRIBUTION] | None = None
-    """How random offsets are spread: `random`, `zipf:θ`, `pareto:h`, `normal:%`, `zoned:access%/size%:…`."""
+    """Distribution of random offsets: `random`, `zipf:θ`, `pareto:h`, `normal:%`, `zoned:access%/size%:…`."""
     rate: Annotated[Size, Meta(examples=["100MB", "1GB"])] | None = None
-    """At most so many bytes per second and job, in each direction."""
+    """Limit in bytes per second and job, for each direction."""
     rate_iops: Annotated[int, Meta(ge=1, le=100_000_000, extra={"unit": "IOPS"})] | None = None
-    """At most so many operations per second and job, in each direction."""
+    """Limit in operations per second and job, for each direction."""
     thinktime: Annotated[Duration, Meta(examples=["1ms", "100ms"])] | None = None
     """Pause after each operation."""
     latency_target: Annotated[Duration, Meta(examples=["1ms", "10ms"])] | None = None
     """Find the largest queue depth, up to `iodepth`, that keeps latency below this."""
     latency_window: Annotated[Duration, Meta(examples=["500ms", "2s"])] | None = None
-    """How long each step of that search is observed."""
+    """Duration of each step of that search."""
     latency_percentile: Annotated[float, Meta(gt=0, le=100, extra={"unit": "%"})] | None = None
     """Share of operations that must meet `latency_target`, in percent."""
     iodepth_batch_submit: Annotated[int, Meta(ge=1, le=4096)] | None = None
-    """Operations submitted at once."""
+    """Number of operations submitted at once."""
     iodepth_batch_complete_min: Annotated[int, Meta(ge=0, le=4096)] | None = None
-    """Completions waited for at once, at least."""
+    """Least number of completions to wait for at once."""
     iodepth_batch_complete_max: Annotated[int, Meta(ge=1, le=4096)] | None = None
-    """Completions taken at once, at most."""
+    """Largest number of completions to take at once."""
     iodepth_low: Annotated[int, Meta(ge=1, le=4096)] | None = None
-    """Fill the queue again only when it has drained to this."""
+    """Refill the queue only when it has drained to this depth."""
     refill_buffers: bool = False
-    """New random data for every write, so that nothing can be compressed or deduplicated."""
+    """Write new random data every time, so that nothing can be compressed or deduplicated."""
     buffer_compress_percentage: Percent | None = None
-    """How far the written data can be compressed, in percent."""
+    """Compressibility of the written data, in percent."""
     dedupe_percentage: Percent | None = None
     """Share of written blocks that are copies, in percent."""
     hipri: bool = False

@@ -12,33 +12,44 @@ from typing import Final, Literal
 import msgspec
 
 from raidtui.base.proc import find_tool
-from raidtui.load.engine import Engine, Estimate, Pattern, Target, TargetDevice
-from raidtui.load.fio import honest, meaning, open_files
+from raidtui.load.engine import Estimate, Pattern, Target, TargetDevice
+from raidtui.load.fio import describe, rules
 from raidtui.load.fio.command import command, prefill_spec
-from raidtui.load.fio.options import FioSpec
-from raidtui.load.fio.presets import PRESETS
-from raidtui.load.fio.process import PATIENCE_S, Bounds, Process
-from raidtui.load.fio.region import ALIGN_BYTES, files_of, region_of
-from raidtui.load.fio.report import Report, bins_of, compact, summary_of
-from raidtui.load.fio.samples import Sampler
+from raidtui.load.fio.process import PATIENCE_S, Bounds, Process, allow_open_files
+from raidtui.load.fio.regions import ALIGN_BYTES, files_of, region_of
+from raidtui.load.fio.report import Report, Sampler, bins_of, compact, summary_of
+from raidtui.load.fio.spec import FioSpec
 from raidtui.load.fio.verdict import Asked, problems_of, remarks_of
-from raidtui.load.reasons import REASONS
 from raidtui.model.measure import Measured, Sample, Summary
 from raidtui.model.plan import TargetKind
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.units import Duration, Extent, Size
 
 QUICK_S: Final = 3.0
 QUICK_REGION_BYTES: Final = 256 << 20
 _START_S: Final = 1.0
 
+FIO_MISSING: Final = Refusal(
+    "fio-missing",
+    "fio is not installed",
+    "No fio was found in the system's folders.",
+    "Install it: apt install fio.",
+)
+FIO_TARGET: Final = Refusal(
+    "fio-target",
+    "The target has changed",
+    "The open descriptor is not a block device of the planned size. A removed device has size 0; given by name, fio would "
+    "measure memory.",
+    "Look at the kernel log; the disk was probably lost. Plan again.",
+)
+
 
 class FioEngine:
-    """fio, given only typed options and devices that are already open. `block_only=False` is for tests on files."""
+    """fio with typed options, on devices that are already open. `block_only=False`: also on plain files, for tests."""
 
     kind = "fio"
     title = "fio workload"
-    presets = PRESETS
+    presets = describe.PRESETS
     spec: type[msgspec.Struct] = FioSpec
     takes: Final[Literal["both"]] = "both"
 
@@ -46,24 +57,24 @@ class FioEngine:
         self._block_only = block_only
 
     def check(self, spec: FioSpec, place: str) -> list[Problem]:
-        return honest.check(spec, place)
+        return rules.check(spec, place)
 
-    def words(self, spec: FioSpec) -> str:
-        return meaning.words(spec)
+    def describe(self, spec: FioSpec) -> str:
+        return describe.describe(spec)
 
     def defaults(self, spec: FioSpec) -> Mapping[str, tuple[str, str]]:
-        return meaning.defaults(spec)
+        return describe.defaults(spec)
 
     def pattern(self, spec: FioSpec) -> Pattern:
-        return meaning.pattern(spec)
+        return describe.pattern(spec)
 
     def check_target(
         self, spec: FioSpec, place: str, size_bytes: int, *, kind: TargetKind = "block"
     ) -> list[Problem]:
-        return honest.check_target(spec, place, size_bytes, kind)
+        return rules.check_target(spec, place, size_bytes, kind)
 
     def stated(self, spec: FioSpec) -> FioSpec:
-        """Random data, which neither compresses nor repeats, unless it says otherwise."""
+        """Return options that state random data, unless they state a compressibility."""
         if not spec.writes or spec.refill_buffers:
             return spec
         compress, dedupe = spec.buffer_compress_percentage or 0, spec.dedupe_percentage or 0
@@ -73,10 +84,7 @@ class FioEngine:
         return []
 
     def quick(self, spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> FioSpec:
-        """At most 3 s, without a ramp; the search for a latency gets windows that fit.
-
-        What reads keeps to the first 256 MiB, so that they can be written beforehand in no time.
-        """
+        """Return options for at most 3 s without ramp; reads are limited to the first 256 MiB, which are quickly prefilled."""
         runtime = _at_most(spec.runtime, QUICK_S)
         window = spec.latency_window and _at_most(spec.latency_window, QUICK_S / 6)
         think = spec.thinktime and _at_most(spec.thinktime, QUICK_S / 6)
@@ -90,7 +98,7 @@ class FioEngine:
         return msgspec.structs.replace(quick, size=size, offset=None, offset_increment=None)
 
     def sliced(self, spec: FioSpec, seconds: float) -> FioSpec:
-        """Its ramp stays; what ends with its region would not be the same in less time."""
+        """Return options with at most this runtime; the ramp stays. Without time_based they are unchanged."""
         return msgspec.structs.replace(spec, runtime=_at_most(spec.runtime, seconds)) if spec.time_based else spec
 
     def reads(self, spec: FioSpec) -> bool:
@@ -102,7 +110,6 @@ class FioEngine:
         return max(0, min(region_of(spec, size_bytes).end, size_bytes))
 
     def estimate(self, spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> Estimate:
-        """For one device of the target."""
         seconds = _ramp_s(spec) + spec.runtime.seconds
         bounds = [] if spec.time_based else [_job_bytes(spec, size_bytes, kind) * spec.numjobs]
         if spec.rate is not None:
@@ -130,9 +137,9 @@ class FioEngine:
         live: Callable[[Sample], None],
         stop: threading.Event,
     ) -> Measured:
-        """Run it to its end, or to `stop`. `live` also gets samples of the ramp time, with `at_s` below 0.
+        """Run fio to its end, or until `stop` is set. `live` also gets samples of the ramp time, with negative `at_s`.
 
-        Raises ProblemError: options or region refused, fio missing, target not what it was, or `stuck`.
+        Raises ProblemError: options or region refused, fio missing, target changed, or `stuck`.
         """
         bounds = Bounds(limit_s=_ramp_s(spec) + spec.runtime.seconds + PATIENCE_S)
         return self._drive(spec, target, bounds, folder, live, stop)
@@ -146,14 +153,14 @@ class FioEngine:
         live: Callable[[Sample], None],
         stop: threading.Event,
     ) -> Measured:
-        """Write the region once. It may take any time, as long as it gets on."""
+        """Write the region once. There is no time limit while it makes progress."""
         filling = prefill_spec(spec, target.size_bytes, kind=target.kind)
         return self.fill(filling, target, folder=folder, live=live, stop=stop)
 
     def fill(
         self, spec: FioSpec, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
     ) -> Measured:
-        """Write what this says to its end. It may take any time, as long as it gets on."""
+        """Run a write to its end. There is no time limit while it makes progress."""
         return self._drive(spec, target, Bounds(None, PATIENCE_S), folder, live, stop)
 
     def _drive(
@@ -171,10 +178,10 @@ class FioEngine:
         ):
             raise ProblemError(*problems)
         if find_tool("fio") is None:
-            raise fail("fio-missing", "fio is not installed", remedy=REASONS["fio-missing"][2], exit=Exit.INVALID)
+            raise fail(FIO_MISSING, "fio is not installed", remedy=FIO_MISSING.way_out, exit=Exit.INVALID)
         for device in target.devices:
-            self._insist(device, target.kind)
-        paths = tuple(f"/proc/self/fd/{device.fd}" for device in target.devices)
+            self._check_device(device, target.kind)
+        paths = target.fd_paths
         argv = self.command(spec, paths, size_bytes=size_bytes, kind=target.kind)
         sampler = Sampler(_ramp_s(spec))
 
@@ -182,7 +189,7 @@ class FioEngine:
             if (sample := sampler.feed(report.group)) is not None:
                 live(sample)
 
-        open_files.allow(spec, len(target.devices))
+        allow_open_files(spec, len(target.devices))
         process = Process(argv, [device.fd for device in target.devices], folder, bounds)
         try:
             ended = process.follow(on_report, stop)
@@ -200,8 +207,8 @@ class FioEngine:
             bins=bins_of(last, timed_syncs=spec.times_syncs) if last else {},
         )
 
-    def _insist(self, device: TargetDevice, kind: TargetKind) -> None:
-        """The open device is a block device and still as large as it was: one that went away has size 0."""
+    def _check_device(self, device: TargetDevice, kind: TargetKind) -> None:
+        """Raises ProblemError unless the descriptor is a block device of at least the planned size, or a folder."""
         mode = os.fstat(device.fd).st_mode
         if kind == "directory":
             if stat.S_ISDIR(mode):
@@ -213,11 +220,11 @@ class FioEngine:
             message = f"{device.name} has {size_bytes} bytes instead of {device.size_bytes}"
         else:
             return
-        raise fail("fio-target", message, place=device.name, remedy=REASONS["fio-target"][2], exit=Exit.INVALID)
+        raise fail(FIO_TARGET, message, place=device.name, remedy=FIO_TARGET.way_out, exit=Exit.INVALID)
 
 
 def _quick_files(spec: FioSpec, size_bytes: int) -> FioSpec:
-    """Files that hold at most 256 MiB together: they are laid out before they are measured, whatever is done with them."""
+    """Return options with files of at most 256 MiB in total, since all files are written before the measurement."""
     found = files_of(spec, size_bytes)
     if found.total <= QUICK_REGION_BYTES:
         return spec
@@ -233,7 +240,7 @@ def _job_bytes(spec: FioSpec, size_bytes: int, kind: TargetKind) -> int:
 
 
 def asked_of(spec: FioSpec, target: Target) -> Asked:
-    """Return what a run of `spec` on this target was to do, as its verdict needs it."""
+    """Return the requested work of a run, for its verdict."""
     jobs = spec.numjobs * len(target.devices)
     files = spec.nrfiles if target.kind == "directory" else 1
     job_bytes = _job_bytes(spec, target.size_bytes, target.kind)
@@ -241,7 +248,7 @@ def asked_of(spec: FioSpec, target: Target) -> Asked:
         jobs=jobs,
         runtime_s=spec.runtime.seconds,
         time_based=spec.time_based,
-        # fio leaves out what is less than a block at the end of a region or file.
+        # fio leaves out a rest of less than a block at the end of a region or file.
         min_bytes=(job_bytes - (spec.largest_block_bytes - 1) * files) * jobs,
         blocks=spec.block_sizes,
         kind=target.kind,
@@ -259,7 +266,3 @@ def _ramp_s(spec: FioSpec) -> float:
 
 def _at_most(duration: Duration, seconds: float) -> Duration:
     return duration if duration.seconds <= seconds else Duration(f"{seconds:g}s")
-
-
-FILLER: Final = FioEngine()
-ENGINE: Engine = FILLER

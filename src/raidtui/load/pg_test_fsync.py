@@ -1,4 +1,4 @@
-"""The workload engine `pg_test_fsync`: what each way of making a database's log durable costs."""
+"""The workload engine `pg_test_fsync`: rates of the methods that make a database's log durable (pg_test_fsync(1))."""
 
 from __future__ import annotations
 
@@ -16,38 +16,100 @@ from msgspec import Meta
 from raidtui.base.proc import find_tool
 from raidtui.load.child import follow
 from raidtui.load.engine import Engine, Estimate, Pattern, Target
-from raidtui.load.pg.report import TABLES, Table, read_row, read_tables, row_of
-from raidtui.load.reasons import REASONS
 from raidtui.model.describe import Preset
 from raidtui.model.measure import Direction, Latency, Measured, Sample, Summary
 from raidtui.model.plan import TargetKind
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
+from raidtui.model.refusals import WORKLOAD_TARGET
 from raidtui.model.units import size_text
 
 FILE_BYTES: Final = 16 << 20
 WRITE_BYTES: Final = 8192
+TABLES: Final = 5
 _TESTS: Final = 18
-"""Lines of all tables; one of them is never available on Linux."""
+"""Rows of all tables; one of them is never available on Linux."""
 _FILE: Final = "pg_test_fsync.out"
 _PATIENCE_S: Final = 180.0
 _REFUSED: Final = os.strerror(errno.EINVAL)
 _SECTORS: Final = (
-    "pg_test_fsync ended before its last tables, which write 1 KiB and 2 KiB with O_DIRECT: sectors of 4 KiB do not take "
-    "them (of the disks, or of a writecache with such blocks), nor does ZFS from 2.3 on without direct=disabled"
+    "pg_test_fsync ended before its last tables, which write 1 KiB and 2 KiB with O_DIRECT: devices with 4 KiB sectors "
+    "(disks, or a writecache with such blocks) refuse them, and so does ZFS from 2.3 on without direct=disabled"
 )
 _HEADLINE: Final = "fdatasync"
-"""PostgreSQL's default on Linux."""
+"""PostgreSQL's default method on Linux: the figure that is compared."""
+_ROW: Final = re.compile(r"\s+(\S.*?)\s{2,}(?:([\d.]+) ops/sec\s+(\d+) usecs/op|n/a\*?)\s*")
+_TITLE: Final = re.compile(r"(?:Compare|Test|Non-sync).*:")
+
+PG_MISSING: Final = Refusal(
+    "pg-missing",
+    "pg_test_fsync is not installed",
+    "pg_test_fsync belongs to the PostgreSQL server; it is neither in PostgreSQL's folder nor in the system's folders.",
+    "Install it: apt install postgresql. The server need not run.",
+)
+PG_DEDUP: Final = Refusal(
+    "pg-dedup",
+    "The same bytes on a layout that deduplicates",
+    "pg_test_fsync writes one buffer of random bytes over and over; a deduplicating layout stores it once.",
+    "Turn deduplication off in the layout, or write with fio and an fsync after each write.",
+)
+PG_ROOM: Final = Refusal(
+    "pg-room",
+    "No room for the file of pg_test_fsync",
+    "pg_test_fsync writes a file of 16 MiB and copies of its blocks.",
+    "Use larger disks.",
+)
 
 
 class PgTestFsyncSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """PostgreSQL's own test of durable writes (pg_test_fsync(1)), on a file that it makes and removes."""
+    """PostgreSQL's test of durable writes (pg_test_fsync(1)), on a file that it creates and removes."""
 
     secs_per_test: Annotated[int, Meta(ge=1, le=600, extra={"unit": "s"})] = 5
-    """How long each of its tests takes; there are 17."""
+    """Duration of each of its 17 tests."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One row of a table; None for a method that this platform does not have."""
+
+    name: str
+    ops_per_s: float | None
+    us_per_op: float | None
+
+
+class Table(msgspec.Struct, frozen=True):
+    """One table, with the title that pg_test_fsync prints."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def read_row(line: str) -> Row | None:
+    """Parse a row of a table; None for any other line."""
+    match = _ROW.fullmatch(line)
+    if match is None:
+        return None
+    ops, us = match.group(2), match.group(3)
+    return Row(match.group(1), float(ops) if ops else None, float(us) if us else None)
+
+
+def read_tables(text: str) -> tuple[Table, ...]:
+    """Parse all tables, in order."""
+    found: list[Table] = []
+    for line in text.splitlines():
+        if _TITLE.fullmatch(line):
+            found.append(Table(line.rstrip(":"), ()))
+        elif found and (row := read_row(line)) is not None:
+            found[-1] = Table(found[-1].title, (*found[-1].rows, row))
+    return tuple(found)
+
+
+def _headline(tables: tuple[Table, ...]) -> Row | None:
+    """Return the row of fdatasync in the first table (one write), if it has a number."""
+    rows = tables[0].rows if tables else ()
+    return next((row for row in rows if row.name == _HEADLINE and row.ops_per_s is not None), None)
 
 
 class PgTestFsyncEngine:
-    """One writer, 8 KiB at a time. The figure that is compared is fdatasync of one write; all tables are kept."""
+    """One writer, 8 KiB at a time. The compared figure is fdatasync after one write; all tables are kept."""
 
     kind = "pg_test_fsync"
     title = "pg_test_fsync"
@@ -58,7 +120,7 @@ class PgTestFsyncEngine:
     def check(self, spec: PgTestFsyncSpec, place: str) -> list[Problem]:
         return []
 
-    def words(self, spec: PgTestFsyncSpec) -> str:
+    def describe(self, spec: PgTestFsyncSpec) -> str:
         return f"pg_test_fsync, {spec.secs_per_test}s per test"
 
     def defaults(self, spec: PgTestFsyncSpec) -> Mapping[str, tuple[str, str]]:
@@ -74,20 +136,19 @@ class PgTestFsyncEngine:
         if size_bytes >= 2 * FILE_BYTES:
             return []
         text = f"the directory has {size_text(size_bytes)}, and the file needs {size_text(2 * FILE_BYTES)}"
-        return [Problem("pg-room", text, place, REASONS["pg-room"][2], int(Exit.USAGE))]
+        return [PG_ROOM.problem(text, place=place, remedy=PG_ROOM.way_out)]
 
     def stated(self, spec: PgTestFsyncSpec) -> PgTestFsyncSpec:
         return spec
 
     def check_reduced(self, spec: PgTestFsyncSpec, place: str, how: tuple[str, ...]) -> list[Problem]:
-        """It writes random bytes, and the same ones again and again."""
         if "deduplicates" not in how:
             return []
-        text = "pg_test_fsync writes the same bytes again and again, which this layout keeps once"
-        return [Problem("pg-dedup", text, place, REASONS["pg-dedup"][2], int(Exit.USAGE))]
+        text = "pg_test_fsync writes the same bytes over and over, and this layout stores them once"
+        return [PG_DEDUP.problem(text, place=place, remedy=PG_DEDUP.way_out)]
 
     def quick(self, spec: PgTestFsyncSpec, size_bytes: int, *, kind: TargetKind = "block") -> PgTestFsyncSpec:
-        """One second per test: it knows no less."""
+        """Return one second per test, the shortest that pg_test_fsync accepts."""
         return PgTestFsyncSpec(secs_per_test=1)
 
     def sliced(self, spec: PgTestFsyncSpec, seconds: float) -> PgTestFsyncSpec:
@@ -110,13 +171,13 @@ class PgTestFsyncEngine:
         size_bytes: int | None = None,
         kind: TargetKind = "block",
     ) -> tuple[str, ...]:
-        # It unlinks what it is given: the name is its own, in a folder that was made for it.
+        # pg_test_fsync unlinks the file that it is given: so it gets a name of its own in the cell's folder.
         return (_tool() or "pg_test_fsync", f"--secs-per-test={spec.secs_per_test}", f"--filename={paths[0]}/{_FILE}")
 
     def prefill_command(
         self, spec: PgTestFsyncSpec, paths: tuple[str, ...], *, size_bytes: int, kind: TargetKind = "block"
     ) -> tuple[str, ...]:
-        raise NotImplementedError("it fills its file itself")
+        raise NotImplementedError("pg_test_fsync writes its file itself")
 
     def run(
         self,
@@ -127,15 +188,15 @@ class PgTestFsyncEngine:
         live: Callable[[Sample], None],
         stop: threading.Event,
     ) -> Measured:
-        """A sample per test, as each one ends. Raises ProblemError: no directory, missing, not started, `stuck`."""
+        """Run all tests; each gives one sample. Raises ProblemError: no directory, not installed, not started, `stuck`."""
         if target.kind != "directory":
-            raise fail("workload-target", "pg_test_fsync unlinks what it is given", exit=Exit.INVALID)
+            raise fail(WORKLOAD_TARGET, "pg_test_fsync needs a directory for its file", exit=Exit.INVALID)
         if problems := self.check_target(spec, self.kind, target.size_bytes):
             raise ProblemError(*problems)
         if _tool() is None:
-            raise fail("pg-missing", "pg_test_fsync is not installed", remedy=REASONS["pg-missing"][2], exit=Exit.INVALID)
+            raise fail(PG_MISSING, "pg_test_fsync is not installed", remedy=PG_MISSING.way_out, exit=Exit.INVALID)
         fds = [device.fd for device in target.devices]
-        argv = self.command(spec, tuple(f"/proc/self/fd/{fd}" for fd in fds))
+        argv = self.command(spec, target.fd_paths)
         samples: list[Sample] = []
 
         def on_line(line: str) -> None:
@@ -149,23 +210,23 @@ class PgTestFsyncEngine:
         limit_s = _TESTS * spec.secs_per_test + _PATIENCE_S
         ended = follow(argv, fds, folder, limit_s=limit_s, stop=stop, on_line=on_line)
         tables = read_tables(ended.out)
-        doubts, remark = _judged(ended.problems("pg_test_fsync"), tables)
+        problems, remark = _problems_and_remark(ended.problems("pg_test_fsync"), tables)
         return Measured(
             summary=_summary(tables, spec.secs_per_test),
             command=argv,
             samples=tuple(samples),
-            problems=tuple(doubts),
+            problems=tuple(problems),
             remarks=(remark,) if remark else (),
             version=_version(argv[0]),
             raw=msgspec.Raw(msgspec.json.encode({"tables": tables})),
         )
 
     def prefill(self, spec: Any, target: Target, *, folder: Path, live: Any, stop: threading.Event) -> Measured:
-        raise NotImplementedError("it fills its file itself")
+        raise NotImplementedError("pg_test_fsync writes its file itself")
 
 
 def _tool() -> str | None:
-    """Distributions keep it beside the server, in a folder per version: the newest one."""
+    # Distributions keep it beside the server, in one folder per version; the newest version is used.
     if path := find_tool("pg_test_fsync"):
         return path
     found = [path for path in Path("/usr/lib/postgresql").glob("*/bin/pg_test_fsync") if path.is_file()]
@@ -178,29 +239,23 @@ def _version(path: str) -> str:
     return match.group(1) if match else ""
 
 
-def _judged(doubts: list[str], tables: tuple[Table, ...]) -> tuple[list[str], str]:
-    """What is wrong, and what is to be known beside the figures where they stand."""
-    if any(_REFUSED in doubt for doubt in doubts) and not _no_headline(tables):
+def _problems_and_remark(problems: list[str], tables: tuple[Table, ...]) -> tuple[list[str], str]:
+    if any(_REFUSED in problem for problem in problems) and _headline(tables) is not None:
         return [], _SECTORS
-    return doubts or _missing(tables), ""
+    return problems or _missing(tables), ""
 
 
 def _missing(tables: tuple[Table, ...]) -> list[str]:
     found = []
     if len(tables) != TABLES:
         found.append(f"pg_test_fsync printed {len(tables)} tables instead of {TABLES}, and reported no error")
-    if _no_headline(tables):
-        found.append(f"pg_test_fsync printed no figure for {_HEADLINE}, which is what is compared")
+    if _headline(tables) is None:
+        found.append(f"pg_test_fsync printed no number for {_HEADLINE}, the figure that is compared")
     return found
 
 
-def _no_headline(tables: tuple[Table, ...]) -> bool:
-    row = row_of(tables, _HEADLINE)
-    return row is None or row.ops_per_s is None
-
-
 def _summary(tables: tuple[Table, ...], seconds: int) -> Summary:
-    row = row_of(tables, _HEADLINE)
+    row = _headline(tables)
     if row is None or row.ops_per_s is None:
         return Summary(jobs=1)
     write = _direction(row.ops_per_s, row.us_per_op, seconds)

@@ -1,1 +1,0 @@
-"""dd: its options, what they must not claim, its output as numbers."""

@@ -1,1 +1,0 @@
-"""One file per workload engine. Adding one is adding a file that offers `ENGINE`."""

@@ -1,1 +1,0 @@
-"""pg_test_fsync: its options, its output as numbers."""
