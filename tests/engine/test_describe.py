@@ -73,7 +73,7 @@ def test_a_preset_passes_the_engines_own_check(preset: Preset) -> None:
     engine = engines()[preset.kind]
     spec = decode(engine.spec, preset.options)
     assert engine.check(spec, "$") == []
-    assert engine.words(spec)
+    assert engine.describe(spec)
 
 
 def test_presets_have_names_of_their_own() -> None:

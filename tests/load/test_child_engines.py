@@ -14,7 +14,7 @@ import pytest
 from raidtui.load import dd, pg_test_fsync
 from raidtui.load.catalog import engines
 from raidtui.load.child import follow
-from raidtui.load.dd import DdSpec, read_line
+from raidtui.load.dd import DdSpec, read_progress
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.pg_test_fsync import TABLES, Row, read_tables
 from raidtui.model.convert import decode
@@ -64,11 +64,11 @@ def test_what_ends_at_small_direct_writes_keeps_what_was_measured_before() -> No
     end = "pg_test_fsync ended with exit code 1: pg_test_fsync: error: write failed: Invalid argument"
     before = read_tables("\n".join(PRINTED.splitlines()[:-12]))
     assert len(before) < TABLES
-    assert pg_test_fsync._judged([end], before)[0] == []
-    assert "sectors of 4 KiB" in pg_test_fsync._judged([end], before)[1]
-    assert pg_test_fsync._judged([end], ()) == ([end], "")
-    assert pg_test_fsync._judged(["it was stopped"], before) == (["it was stopped"], "")
-    assert pg_test_fsync._judged([], before)[0] != []
+    assert pg_test_fsync._problems_and_remark([end], before)[0] == []
+    assert "sectors of 4 KiB" in pg_test_fsync._problems_and_remark([end], before)[1]
+    assert pg_test_fsync._problems_and_remark([end], ()) == ([end], "")
+    assert pg_test_fsync._problems_and_remark(["it was stopped"], before) == (["it was stopped"], "")
+    assert pg_test_fsync._problems_and_remark([], before)[0] != []
 
 
 def test_pg_test_fsync_takes_a_directory_alone() -> None:
@@ -129,7 +129,7 @@ def test_dd_never_cuts_a_device_short_nor_makes_one() -> None:
     ],
 )
 def test_what_dd_says_becomes_bytes_and_seconds(line: str, found: tuple[int, float] | None) -> None:
-    assert read_line(line) == found
+    assert read_progress(line) == found
 
 
 def test_dd_writes_a_file_of_its_own_and_reads_it_back(folder_target: Target, run_folder: Path) -> None:
@@ -154,7 +154,7 @@ def test_dd_that_ends_early_is_not_believed(folder_target: Target, run_folder: P
     reading = decode(DdSpec, {**DD, "do": "read", "size": "3MiB", "flag": "none", "why_buffered": "a test"})
     (Path(f"/proc/self/fd/{folder_target.devices[0].fd}") / "dd.out").write_bytes(bytes(MIB))
     read = dd.ENGINE.run(reading, folder_target, folder=run_folder, live=lambda _: None, stop=threading.Event())
-    assert read.problems == (f"dd moved {MIB} of {3 * MIB} bytes, and reported no error",)
+    assert read.problems == (f"dd copied {MIB} of {3 * MIB} bytes, and reported no error",)
 
 
 @pytest.mark.parametrize(("limit_s", "stops"), [(60.0, True), (0.2, False)])

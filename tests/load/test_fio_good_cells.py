@@ -60,7 +60,7 @@ def test_what_fio_reported_of_it_is_no_bad_cell(version: str, name: str) -> None
     assert name in REPORTS[version], "not recorded: see tests/data/fio/record_cases.py"
     spec, report = spec_of(CASES[name]), report_of(version, name)
     assert report.version == version
-    ended = Ended(code=0, stderr="", talk="", span_s=report.group.runtime_s + 10)
+    ended = Ended(code=0, stderr="", text="", span_s=report.group.runtime_s + 10)
     assert list(problems_of(asked_of(spec, target_of(CASES[name])), ended, report)) == []
 
 
@@ -83,7 +83,7 @@ def test_more_syncs_than_were_asked_for_are_said() -> None:
             list(remarks_of(asked_of(spec_of(CASES[name]), target_of(CASES[name])), report_of(version, name)))
             for version in VERSIONS
         )
-        assert [remark for remark in old if remark.startswith("fio 3.33 did ") and "were asked for" in remark]
+        assert [remark for remark in old if remark.startswith("fio 3.33 did ") and "were requested" in remark]
         assert new == []
 
 
@@ -93,7 +93,7 @@ def test_a_short_read_beside_fdatasyncs_is_still_found(version: str, name: str) 
     """fio counts fdatasyncs as short reads: one more of those is a short read."""
     report, asked = report_of(version, name), asked_of(spec_of(CASES[name]), target_of(CASES[name]))
     assert report.group.read.short_ios == report.group.syncs - report.group.sync.ios > 0
-    ended = Ended(code=0, stderr="", talk="", span_s=report.group.runtime_s + 10)
+    ended = Ended(code=0, stderr="", text="", span_s=report.group.runtime_s + 10)
 
     def said(asked: Any, **changes: Any) -> list[str]:
         group = msgspec.structs.replace(report.group, **changes)
@@ -101,11 +101,11 @@ def test_a_short_read_beside_fdatasyncs_is_still_found(version: str, name: str) 
 
     read, write = report.group.read, report.group.write
     one_more = msgspec.structs.replace(read, short_ios=read.short_ios + 1)
-    sentence = f"fio {version} counts 1 {{}} that moved less than a block: the target ends before the region does"
+    sentence = f"fio {version} counted 1 {{}} of less than a block: the target ends before the region"
     assert said(asked, read=one_more) == [sentence.format("reads")]
     assert said(asked, write=msgspec.structs.replace(write, short_ios=1)) == [sentence.format("writes")]
     # Where no fdatasync was asked for, none of them is one.
-    assert any(f"counts {read.short_ios} reads" in one for one in said(asked._replace(fdatasync=0)))
+    assert any(f"counted {read.short_ios} reads" in one for one in said(asked._replace(fdatasync=0)))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -117,8 +117,8 @@ def test_a_mix_of_blocks_that_moved_less_than_its_smallest_is_still_found(versio
         report.group, read=msgspec.structs.replace(report.group.read, bytes=0),
         write=msgspec.structs.replace(report.group.write, bytes=report.group.ios * smallest - 1),
     )  # fmt: skip
-    ended = Ended(code=0, stderr="", talk="", span_s=report.group.runtime_s + 10)
+    ended = Ended(code=0, stderr="", text="", span_s=report.group.runtime_s + 10)
     asked = asked_of(spec, target_of(CASES[name]))._replace(min_bytes=0)
     (sentence,) = problems_of(asked, ended, msgspec.structs.replace(report, group=few))
-    assert "a device probably went away" in sentence
-    assert sentence.startswith(f"fio {version} counts ")
+    assert "a device was probably removed" in sentence
+    assert sentence.startswith(f"fio {version} counted ")

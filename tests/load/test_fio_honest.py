@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from raidtui.load.reasons import REASONS
 
 from raidtui.load.fio import ENGINE
 from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
+from raidtui.model.problem import REFUSALS
 
 READ = {"rw": "randread", "bs": "4KiB", "runtime": "60s"}
 WRITE = {"rw": "randwrite", "bs": "4KiB", "runtime": "60s"}
@@ -141,8 +141,8 @@ def test_a_region_a_little_too_large_is_said_in_bytes() -> None:
 
 def test_every_reason_is_complete_and_every_code_is_tested() -> None:
     elsewhere = {"fio-region-larger-than-target", "fio-missing", "fio-not-started", "fio-target"}
-    assert {code for code in REASONS if code.startswith("fio-")} == {code for code, _, _ in REFUSED} | elsewhere
-    assert all(len(reason) == 3 and all(part.strip() for part in reason) for reason in REASONS.values())
+    assert {code for code in REFUSALS if code.startswith("fio-")} == {code for code, _, _ in REFUSED} | elsewhere
+    assert all(one.title.strip() and one.why.strip() and one.way_out.strip() for one in REFUSALS.values())
 
 
 def test_a_rehearsal_is_short_and_still_honest() -> None:

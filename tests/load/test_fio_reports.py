@@ -32,8 +32,8 @@ def test_reports_come_out_whole_however_the_pipe_cuts_them(cuts: list[int]) -> N
         found += splitter.feed(TERMINATED[start:end])
     whole = Splitter()
     assert found == whole.feed(TERMINATED)
-    assert splitter.talk.strip() == b"fio: terminating on signal 15"
-    assert splitter.talk == whole.talk
+    assert splitter.text.strip() == b"fio: terminating on signal 15"
+    assert splitter.text == whole.text
     assert splitter.rest == b""
 
 
@@ -47,8 +47,8 @@ def test_one_byte_at_a_time_is_the_same() -> None:
 def test_garbage_is_kept_as_talk_or_waits_for_its_end(data: bytes) -> None:
     splitter = Splitter()
     found = splitter.feed(data)
-    assert splitter.talk.count(b"{") == 0
-    assert len(b"".join(found)) + len(splitter.talk) + len(splitter.rest) == len(data)
+    assert splitter.text.count(b"{") == 0
+    assert len(b"".join(found)) + len(splitter.text) + len(splitter.rest) == len(data)
 
 
 def test_a_report_that_was_cut_off_is_known_as_such() -> None:
@@ -169,7 +169,7 @@ def test_a_search_for_a_latency_says_how_many_operations_kept_it() -> None:
 
 
 ASKED = Asked(jobs=4, runtime_s=2.0, time_based=True)
-ENDED = Ended(code=0, stderr="", talk="", span_s=2.3)
+ENDED = Ended(code=0, stderr="", text="", span_s=2.3)
 
 
 def verdict(asked: Asked = ASKED, ended: Ended = ENDED, **changes: object) -> list[str]:
@@ -191,16 +191,16 @@ def test_a_good_run_has_no_problems() -> None:
         ("fio 3.33 ended with exit code 1: it says so", ASKED, ENDED._replace(code=1, stderr="it says so"), {}),
         ("only 4.0 of 5 jobs ran", ASKED._replace(jobs=5), ENDED, {}),
         ("only 3.0 of 4 jobs ran", ASKED, ENDED, {"job_runtime": 6000}),
-        ("it ran 2.00 s instead of 3 s", ASKED._replace(runtime_s=3.0), ENDED, {}),
+        ("the workload ran 2.00 s instead of 3 s", ASKED._replace(runtime_s=3.0), ENDED, {}),
         ("a clock jumped", ASKED, ENDED._replace(span_s=1.0), {}),
         ("the machine was suspended for 3.0 s", ASKED, ENDED._replace(asleep_s=3.0), {}),
-        ("it was stopped before its end", ASKED, ENDED._replace(code=128, stopped=True), {}),
-        ("fio 3.33 did not end by itself", ASKED, ENDED._replace(code=128, overdue=True), {}),
-        ("the last report of fio 3.33 is cut off", ASKED, ENDED._replace(cut=True), {}),
+        ("the workload was stopped before its end", ASKED, ENDED._replace(code=128, stopped=True), {}),
+        ("fio 3.33 exceeded its time limit", ASKED, ENDED._replace(code=128, overdue=True), {}),
+        ("the last report of fio 3.33 is incomplete", ASKED, ENDED._replace(cut=True), {}),
         ("cannot be read: \\x1bx", ASKED, ENDED._replace(unread="\x1bx"), {}),
         ("bytes instead of at least", ASKED._replace(blocks=((8192, 100),)), ENDED, {}),
         ("bytes instead of at least", ASKED._replace(blocks=((4096, 50), (8192, 50))), ENDED, {}),
-        ("it ended after", Asked(4, 60.0, False, 1 << 30), ENDED, {}),
+        ("the workload ended after", Asked(4, 60.0, False, 1 << 30), ENDED, {}),
     ],
 )
 def test_what_is_wrong_is_said(said: str, asked: Asked, ended: Ended, changes: dict[str, object]) -> None:
@@ -218,21 +218,21 @@ def test_a_mix_of_block_sizes_may_vary_by_chance() -> None:
 
 def test_a_stopped_run_is_only_that() -> None:
     stopped = ENDED._replace(code=128, stopped=True, span_s=2.3)
-    assert verdict(ASKED._replace(runtime_s=60.0), stopped) == ["it was stopped before its end"]
+    assert verdict(ASKED._replace(runtime_s=60.0), stopped) == ["the workload was stopped before its end"]
 
 
 def test_short_and_dropped_and_absent_operations_are_said() -> None:
     *_, last = reports("3.33", "mix-two-devices")
     short = msgspec.structs.replace(last.group.read, short_ios=3, drop_ios=2)
     said = " ".join(verdict(read=short))
-    assert "fio 3.33 counts 3 reads that moved less than a block" in said
-    assert "fio 3.33 says that it dropped 2 operations" in said
+    assert "fio 3.33 counted 3 reads of less than a block" in said
+    assert "fio 3.33 dropped 2 operations" in said
     none = msgspec.structs.replace(last.group.read, ios=0)
-    assert verdict(read=none, write=none) == ["not one operation was done"]
+    assert verdict(read=none, write=none) == ["no operation completed"]
 
 
 def test_no_report_at_all_is_said() -> None:
-    assert list(problems_of(ASKED, ENDED, None)) == ["fio ended without a report: there are no numbers"]
+    assert list(problems_of(ASKED, ENDED, None)) == ["fio ended without a report, so there are no numbers"]
 
 
 def test_what_fio_says_is_shown_harmless() -> None:

@@ -62,7 +62,7 @@ def test_the_command_names_size_record_and_passes() -> None:
     argv = ENGINE.command(spec(size="50%"), ("/proc/self/fd/100",), size_bytes=100 * MIB, kind="directory")
     assert argv == ("/usr/bin/iozone", "-i", "0", "-i", "2", "-r", "64k", "-s", "51200k", "-I",
                     "-ef/proc/self/fd/100/iozone.out")  # fmt: skip
-    assert ENGINE.words(spec()) == "iozone random-read 64KiB, 16MiB"
+    assert ENGINE.describe(spec()) == "iozone random-read 64KiB, 16MiB"
     assert not ENGINE.reads(spec()), "it writes its file itself"
 
 
@@ -83,7 +83,7 @@ def test_without_it_fio_does_the_same_and_that_is_said(test: str, rw: str) -> No
     assert {f"--rw={rw}", "--bs=65536", "--ioengine=psync", "--filesize=16777216", "--time_based=0", "--direct=1"} <= set(
         argv
     )
-    assert "by fio: iozone is not installed" in ENGINE.words(spec(test=test))
+    assert "by fio: iozone is not installed" in ENGINE.describe(spec(test=test))
     assert ENGINE.reads(spec(test=test)) == (test != "write")
 
 

@@ -103,4 +103,4 @@ def test_a_workload_that_is_said_joins_the_scenario() -> None:
     ],
 )  # fmt: skip
 def test_what_shapes_a_workload_is_in_its_words(options: dict[str, Any], words: str) -> None:
-    assert words in engines()["fio"].words(decode(FioSpec, {"bs": "4KiB", "runtime": "5s", **options}))
+    assert words in engines()["fio"].describe(decode(FioSpec, {"bs": "4KiB", "runtime": "5s", **options}))

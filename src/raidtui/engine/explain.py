@@ -1,14 +1,15 @@
-"""What a problem code means and what to do about it."""
+"""The explanations of all problem codes that this side of the protocol knows."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from functools import cache
 from typing import Any, Final
 
 from raidtui.engine.validity import MEANINGS
 from raidtui.inventory import REASONS as DISK_REASONS
-from raidtui.load.reasons import REASONS as LOAD_REASONS
-from raidtui.model.problem import fail
+from raidtui.model.problem import REFUSALS, fail
 from raidtui.model.table_reasons import REASONS as TABLE_REASONS
 from raidtui.stack.reasons import REASONS as STACK_REASONS
 
@@ -362,9 +363,19 @@ _OWN: Final[dict[str, tuple[str, str, str]]] = {
 
 @cache
 def _all() -> dict[str, tuple[str, str, str]]:
+    _import_all()
     disks = {code: (r.title, r.meaning, r.way_out) for code, r in DISK_REASONS.items()}
     marks = {code: (one.title, one.why, one.way_out) for code, one in MEANINGS.items()}
-    return {**marks, **_OWN, **disks, **LOAD_REASONS, **STACK_REASONS, **TABLE_REASONS}
+    found = {code: (one.title, one.why, one.way_out) for code, one in REFUSALS.items()}
+    return {**marks, **_OWN, **disks, **STACK_REASONS, **TABLE_REASONS, **found}
+
+
+def _import_all() -> None:
+    """Import every module that may define a refusal, so that REFUSALS is complete."""
+    for package in ("model", "inventory", "gate", "stack", "load", "engine"):
+        parent = importlib.import_module(f"raidtui.{package}")
+        for info in pkgutil.walk_packages(parent.__path__, f"{parent.__name__}."):
+            importlib.import_module(info.name)
 
 
 def explain(code: str) -> Any:

@@ -58,7 +58,7 @@ def workload_view(
         exact = targets[0][1] if len(targets) == 1 else None
         command = engine.command(spec, (f"/proc/self/fd/{FIRST_TARGET_FD}",), size_bytes=exact, kind=smallest[0])
         seconds = engine.estimate(spec, smallest[1], kind=smallest[0]).seconds
-    return WorkloadView(name, engine.words(spec), tuple(dict.fromkeys(problems)), warnings, settings, command, seconds)
+    return WorkloadView(name, engine.describe(spec), tuple(dict.fromkeys(problems)), warnings, settings, command, seconds)
 
 
 def _kind_of(engine: Engine) -> TargetKind:

@@ -27,7 +27,7 @@ def problems_at(found: Iterable[Found], place: str) -> list[Problem]:
 
 
 class TargetDevice(NamedTuple):
-    """An open block device or folder of a target. The runner owns `fd` and closes it; devices are open for read and write."""
+    """An open block device or folder of a target. The runner owns `fd`; devices are open for read and write."""
 
     fd: int
     name: str

@@ -210,12 +210,12 @@ class PgTestFsyncEngine:
         limit_s = _TESTS * spec.secs_per_test + _PATIENCE_S
         ended = follow(argv, fds, folder, limit_s=limit_s, stop=stop, on_line=on_line)
         tables = read_tables(ended.out)
-        problems, remark = _problems_and_remark(ended.problems("pg_test_fsync"), tables)
+        doubts, remark = _problems_and_remark(ended.problems("pg_test_fsync"), tables)
         return Measured(
             summary=_summary(tables, spec.secs_per_test),
             command=argv,
             samples=tuple(samples),
-            problems=tuple(problems),
+            problems=tuple(doubts),
             remarks=(remark,) if remark else (),
             version=_version(argv[0]),
             raw=msgspec.Raw(msgspec.json.encode({"tables": tables})),

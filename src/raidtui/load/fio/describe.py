@@ -88,7 +88,7 @@ def defaults(spec: FioSpec) -> dict[str, tuple[str, str]]:
         "rate_iops": ("unlimited", _ONLY_ON_REQUEST),
         "thinktime": ("0s", "no pause between operations"),
         "latency_target": ("none", _ONLY_ON_REQUEST),
-        "latency_window": ("none", "latency_target is not given" if spec.latency_target is None else "required by latency_target"),
+        "latency_window": ("none", "latency_target needs it" if spec.latency_target else "latency_target is not given"),
         "latency_percentile": ("100", _FIO) if spec.latency_target else ("none", "latency_target is not given"),
         "iodepth_batch_submit": ("1", _FIO),
         "iodepth_batch_complete_min": ("1", _FIO),

@@ -84,7 +84,7 @@ class FioEngine:
         return []
 
     def quick(self, spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> FioSpec:
-        """Return options for at most 3 s without ramp; reads are limited to the first 256 MiB, which are quickly prefilled."""
+        """Return options for at most 3 s without ramp; reads stay within 256 MiB, which are quickly prefilled."""
         runtime = _at_most(spec.runtime, QUICK_S)
         window = spec.latency_window and _at_most(spec.latency_window, QUICK_S / 6)
         think = spec.thinktime and _at_most(spec.thinktime, QUICK_S / 6)

@@ -220,7 +220,7 @@ def _latency(spread: Spread) -> Latency:
 
 
 class Sampler:
-    """Turns cumulative reports into samples. fio resets its counters at the end of the ramp time, which resets the samples."""
+    """Turns cumulative reports into samples. At the end of the ramp time fio resets its counters: samples restart."""
 
     def __init__(self, ramp_s: float = 0.0) -> None:
         self.samples: list[Sample] = []
@@ -229,7 +229,7 @@ class Sampler:
         self._before: Group | None = None
 
     def feed(self, now: Group) -> Sample | None:
-        """Return the sample that ends with this report, or None if it is too short. `at_s` is negative during the ramp time."""
+        """Return the sample that ends with this report, or None if it is too short. During the ramp, `at_s` is negative."""
         ramping = _ramping(now)
         before = self._before
         if before is not None and ((_ramping(before) and not ramping) or _began_anew(before, now)):

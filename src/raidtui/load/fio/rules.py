@@ -347,7 +347,8 @@ def _limits(spec: FioSpec) -> Iterator[Found]:
     if spec.latency_window is None:
         yield FIO_LATENCY_TARGET, "latency_target", "latency_window is missing"
     elif spec.latency_window.seconds > spec.runtime.seconds:
-        yield FIO_LATENCY_TARGET, "latency_window", f"{spec.latency_window.text} is longer than the runtime of {spec.runtime.text}"
+        text = f"{spec.latency_window.text} is longer than the runtime of {spec.runtime.text}"
+        yield FIO_LATENCY_TARGET, "latency_window", text
 
 
 def _zeros(spec: FioSpec) -> Iterator[Found]:

@@ -122,7 +122,7 @@ def remarks_of(asked: Asked, report: Report) -> Iterator[str]:
     wanted = _syncs_wanted(asked, writes)
     if done and not asked.timed_syncs:
         yield (
-            f"{fio} does not time syncs with libaio, so the latency of syncs is left out (ioengine=psync or io_uring time them)"
+            f"{fio} does not time syncs with libaio, so their latency is left out (use ioengine=psync or io_uring)"
         )
     if wanted and done > wanted * _MANY_SYNCS + asked.jobs:
         yield (
@@ -221,7 +221,7 @@ def _missing(asked: Asked, report: Report) -> Iterator[str]:
         yield Coded(STOPPED_EARLY.code, f"the workload ran {runtime_s:.2f} s instead of {asked.runtime_s:g} s")
     if not asked.time_based:
         return
-    # group_reporting does not tell how many jobs ran, but job_runtime is the sum of their runtimes, and each job runs for the
+    # group_reporting does not tell how many jobs ran, but job_runtime is the sum of their runtimes, and each runs for the
     # requested time, or longer if its last operation is slow.
     each_s = min(runtime_s, asked.runtime_s)
     ran = group.job_runtime / 1000 / each_s if each_s else 0.0
