@@ -30,7 +30,7 @@ from raidtui.model.protocol import RecoveredDisk, RecoveredRun
 from raidtui.stack.action import BoundAction, signatures_left
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
-from raidtui.stack.undoing import found_foreign_data
+from raidtui.stack.teardown import found_foreign_data
 
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.5

@@ -52,7 +52,7 @@ from raidtui.stack import mounts
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
-from raidtui.stack.undoing import found_foreign_data
+from raidtui.stack.teardown import found_foreign_data
 from raidtui.watch.caches import Caches
 from raidtui.watch.sampler import Sampler
 from raidtui.watch.temperature import Thermometer

@@ -10,7 +10,7 @@ from typing import Final
 
 from raidtui.model.problem import Exit, Problem
 from raidtui.stack.bcache.spec import DEFAULT_DATA_OFFSET_BYTES, KIB, MIB, SECTOR, BcacheSpec, bucket_bytes
-from raidtui.stack.below import stands_on
+from raidtui.stack.layer import stands_on
 
 SMALLEST_BUCKET: Final = 4 * KIB
 LARGEST_BUCKET: Final = 16 * MIB
