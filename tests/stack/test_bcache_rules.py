@@ -19,7 +19,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.bcache import LAYER
-from raidtui.stack.gone import has_module
+from raidtui.stack.bcache.rules import has_module
 from raidtui.stack.layer import Part
 from raidtui.stack.reasons import REASONS
 

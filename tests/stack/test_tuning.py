@@ -235,7 +235,7 @@ def test_the_cpu_governor_is_set_and_put_back_on_every_cpu(
 ) -> None:
     pattern = f"{tmp_path}/cpufreq/policy*/scaling_governor"
     monkeypatch.setattr(apply, "GOVERNORS", pattern)
-    asked = {"uuid": UUID, "settings": [{"ref": "", "file": pattern, "value": "performance"}]}
+    asked = Settings(UUID, (SettingOfDevice("", pattern, "performance"),))
     with pytest.raises(ProblemError) as error:
         apply.set_all(server.context, asked)
     assert error.value.problems[0].code == "tuning-not-offered"

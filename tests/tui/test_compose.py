@@ -151,7 +151,8 @@ def test_refused_options_and_choices_say_why_and_cannot_be_taken(shop):
         screen = await opened(pilot)
         await at_line(pilot, screen, "layouts", "raid10")
         assert any(
-            "journal" in line and "refused: raid10 takes no write journal" in line for line in lines(screen, "#form")
+            "journal" in line and "refused: raid10 does not support a write journal" in line
+            for line in lines(screen, "#form")
         )
         await at_option(pilot, screen, "journal")
         await pilot.press("enter")

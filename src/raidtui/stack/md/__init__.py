@@ -23,6 +23,8 @@ LAYER: Final = Layer(
     shape=plan.shape,
     amplifies=describe.amplifies,
     write_path=describe.write_path,
+    also_called={"mdadm": "md", "mdraid": "md", "raid": "md"}
+    | {level: f'md with "level": "{level}"' for level in ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10")},
     actions={
         "md.create": Action(
             args=MdArray,
