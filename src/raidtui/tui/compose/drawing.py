@@ -21,25 +21,25 @@ from raidtui.tui.widgets.glyphs import Glyphs
 WIDEST: Final = 96
 _GAP: Final = 2
 _LEAST: Final = 18
-"""A box narrower than this says nothing."""
+"""Least width of a readable box."""
 _MOST_ROWS: Final = 24
-"""Of disks in one box; what is more is counted."""
+"""Most lines of disks in one box; further disks are counted."""
 
 
 _UNBOUND: Final[Mapping[str, tuple[str, ...]]] = {}
 
 
 class Pen(NamedTuple):
-    """What boxes are drawn with."""
+    """Characters that boxes are drawn with."""
 
     top: str
     bottom: str
     side: str
     line: str
     down: str
-    """In a box's lower border, where a line to the box below begins."""
+    """Start of a connecting line, in a box's lower border."""
     up: str
-    """In a box's upper border, where that line ends."""
+    """End of a connecting line, in a box's upper border."""
     branch: str
     last: str
     bad: str
@@ -48,10 +48,10 @@ class Pen(NamedTuple):
 
 
 class World(NamedTuple):
-    """What every part of a drawing needs."""
+    """Values that every part of a drawing needs."""
 
     disks: Mapping[str, Disk] | None
-    """By id; None where it is not known which are there."""
+    """Present disks by id; None if they are unknown."""
     bind: Mapping[str, tuple[str, ...]]
     pen: Pen
 
@@ -67,10 +67,10 @@ def drawing(
     signs: Glyphs,
     bind: Mapping[str, tuple[str, ...]] = _UNBOUND,
 ) -> list[Content]:
-    """The lines of the drawing, each `width` cells at most. Nothing where the layout could not be read.
+    """Return the lines of the drawing, each at most `width` cells; none if the layout could not be read.
 
-    `disks` are those that are there now: one that was chosen and is not among them is drawn as missing. `bind` are those
-    that were chosen: the engine names none for a role of which one is missing.
+    `disks` are the present disks; a chosen disk that is not among them is drawn as missing. `bind` has the chosen disks:
+    the engine names none for a role with a missing disk.
     """
     if view.stack is None:
         return []
@@ -93,7 +93,7 @@ def _target(pen: Pen, view: LayoutView, width: int) -> Content:
 
 
 def _box_of(world: World, part: LayerView | RoleView, width: int, joint: int | None) -> list[Content]:
-    """One part and all below it. `joint` is where the line from above meets its upper border."""
+    """Draw one part and all parts below it. `joint` is the column where the line from above meets its upper border."""
     if isinstance(part, RoleView):
         return _role(world, part, width, joint)
     below = [(name, source) for name, sources in part.inputs.items() for source in sources]
@@ -131,7 +131,7 @@ def _side_by_side(
 def _one_by_one(
     world: World, part: LayerView, below: list[tuple[str, LayerView | RoleView]], width: int, joint: int | None
 ) -> list[Content]:
-    """Where they do not fit beside each other: one below the other, on a line at the left."""
+    """Draw inputs one below the other, on a line at the left, if they do not fit side by side."""
     pen = world.pen
     lines = _layer(world, part, width, joint, [2])
     for number, (name, source) in enumerate(below, 1):
@@ -143,7 +143,7 @@ def _one_by_one(
 
 
 def _wanted(world: World, part: LayerView | RoleView) -> int:
-    """How wide a part has to be to say what it has to."""
+    """Return the width in cells that a part needs."""
     if isinstance(part, RoleView):
         return max(_LEAST, len(part.role) + 14, *(cell_len(clean(disk, 60)) + 16 for disk in _ids(world, part)), 26)
     inner = [[_wanted(world, source) for source in sources] for sources in part.inputs.values()]
@@ -180,7 +180,7 @@ def _ids(world: World, part: RoleView) -> tuple[str, ...]:
 
 
 def _disks(world: World, ids: tuple[str, ...], width: int) -> list[Content]:
-    """One line per disk; in columns where there are many and there is room."""
+    """Return one line per disk; many disks in columns if there is room."""
     widest = max(cell_len(clean(disk, 60)) for disk in ids) + 12
     columns = min(4, (width + 3) // (widest + 3)) if len(ids) > 6 else 1
     each = (width - 3 * (columns - 1)) // columns if columns > 1 else width
@@ -211,7 +211,7 @@ def _disk(world: World, disk_id: str, width: int) -> Content:
 def _framed(
     pen: Pen, title: Content, corner: Content, lines: list[Content], width: int, joint: int | None, joints: list[int]
 ) -> list[Content]:
-    """Lines in a box, with its title in the upper border and places where lines go up and down."""
+    """Draw lines in a box, with a title in the upper border and joints for connecting lines."""
     upper = _border(pen, pen.top, width, {} if joint is None else {joint: pen.up}, title, corner)
     lower = _border(pen, pen.bottom, width, dict.fromkeys(joints, pen.down), Content(""), Content(""))
     side = Content.styled(pen.side, DIM)
@@ -232,7 +232,7 @@ def _border(pen: Pen, corners: str, width: int, joints: Mapping[int, str], title
 
 
 def _rope(pen: Pen, joints: list[tuple[int, str]], width: int) -> Content:
-    """The line between two boxes, with the name of the input beside each of its strands."""
+    """Return the line between two boxes, with the input's name beside each connector."""
     line = Content("")
     for where, name in joints:
         line = line.pad_right(max(0, where - line.cell_length))
@@ -244,7 +244,7 @@ _LABEL = 15
 
 
 def figures(view: LayoutView, width: int, signs: Glyphs) -> list[Content]:
-    """Capacity, what may fail, what writes cost, the stripe and the ceiling: one line each, wrapped where it is long."""
+    """Return capacity, tolerated failures, write penalty, stripe and ceiling: one wrapped line each."""
     lines: list[Content] = []
     none = Content.styled(signs.absent, DIM)
     lines += _fact("usable", _usable(view) or none, width)
@@ -257,7 +257,7 @@ def figures(view: LayoutView, width: int, signs: Glyphs) -> list[Content]:
 
 
 def short(view: LayoutView, signs: Glyphs) -> str:
-    """A layout in a few words, for a border: `5.2 TiB · 1 may fail · 4× writes`."""
+    """Return a layout's figures for a border: `5.2 TiB · 1 may fail · 4× writes`."""
     parts = []
     if view.size_bytes is not None:
         parts.append(size_text(view.size_bytes))
@@ -280,12 +280,12 @@ def warning_lines(warnings: Sequence[str], width: int) -> list[Content]:
 
 
 def load_lines(view: WorkloadView, width: int) -> list[Content]:
-    """One workload: what it is and how long it takes."""
+    """Return a workload's description and duration."""
     return [*_fact("load", Content(clean(view.words)), width), *_fact("takes", Content(duration_text(view.seconds)), width)]
 
 
 def overview(preview: Preview, width: int, signs: Glyphs) -> list[Content]:
-    """All layouts below each other, and what the whole run takes."""
+    """Return all layouts in a table, and the cost of the whole run."""
     lines = []
     if preview.layouts:
         lines += _table(preview.layouts, width, signs)
@@ -303,7 +303,7 @@ def overview(preview: Preview, width: int, signs: Glyphs) -> list[Content]:
 
 
 def command_lines(commands: Sequence[Argv], width: int) -> list[Content]:
-    """Commands as a shell would take them, wrapped at blanks with a backslash."""
+    """Return commands in shell syntax, wrapped at blanks with a backslash."""
     lines: list[Content] = []
     for argv in commands:
         lines += [Content(line) for line in _wrapped([clean(shlex.quote(word), 300) for word in argv], width)]
@@ -311,7 +311,7 @@ def command_lines(commands: Sequence[Argv], width: int) -> list[Content]:
 
 
 def commands_text(commands: Sequence[Argv]) -> str:
-    """The same for the clipboard: one command a line."""
+    """Return commands for the clipboard, one per line."""
     return "".join(f"{shlex.join(argv)}\n" for argv in commands)
 
 
@@ -353,19 +353,19 @@ def _fact(label: str, value: Content, width: int) -> list[Content]:
 
 
 def _hanging(label: Content, value: Content, width: int) -> list[Content]:
-    """`value` beside its label, its further lines below its first."""
+    """Return `value` beside its label, further lines aligned with the first."""
     first, *more = value.wrap(max(10, width - label.cell_length)) or [Content("")]
     return [label + first, *(Content(" " * label.cell_length) + line for line in more)]
 
 
 _COLUMNS = (("usable", 9), ("may fail", 9), ("of raw", 7), ("writes", 7))
-"""Titles and widths, a blank before each, the first to be shown first."""
+"""Titles and widths without the blank before each, the most important first."""
 _MARK_WIDTH = 5
-"""`  ✗ 9`, how many problems or warnings a layout has."""
+"""Width of a layout's count of problems or warnings: `  ✗ 9`."""
 
 
 def _table(views: Sequence[LayoutView], width: int, signs: Glyphs) -> list[Content]:
-    """A line for each layout, with the columns that there is room for."""
+    """Return a line for each layout, with the columns that fit."""
     marked = any(view.problems or view.warnings for view in views)
     left = width - (_MARK_WIDTH if marked else 0)
     names = min(28, max(8, *(cell_len(clean(view.name)) for view in views)))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Beginning(NamedTuple):
-    """Something to begin a scenario from. `name` is empty for an empty one, else what `read` takes."""
+    """One source of a new scenario. `name` is the argument of `read`: empty for an empty scenario, else a file."""
 
     words: str
     note: str
@@ -35,7 +35,7 @@ class Beginning(NamedTuple):
 
 
 def beginnings() -> Iterator[Beginning]:
-    """An empty scenario, those that are shipped, and the results that were kept, the newest first."""
+    """Yield an empty scenario, the shipped scenarios, and saved results, the newest first."""
     yield Beginning("empty", "no roles, no layouts, no workloads")
     for name, path in shipped():
         yield Beginning(name, f"shipped · {_title(path)}", str(path))
@@ -49,7 +49,7 @@ def beginnings() -> Iterator[Beginning]:
 
 
 def read(name: str) -> Draft:
-    """The draft that a scenario or result file holds. Raises ProblemError. May take seconds for a large result."""
+    """Return the draft in a scenario or result file. Raises ProblemError. Takes seconds for a large result."""
     if not name:
         return EMPTY
     data = document(name).encode()
@@ -63,7 +63,7 @@ def read(name: str) -> Draft:
 
 
 def text_of(document: Mapping[str, Any]) -> str:
-    """A scenario as its file has it: one line for each role, layout and workload."""
+    """Return the scenario as file text: one line for each role, layout and workload."""
     parts = []
     for key, value in document.items():
         if key in ("roles", "layouts", "workloads") and isinstance(value, Mapping) and value:
@@ -75,7 +75,7 @@ def text_of(document: Mapping[str, Any]) -> str:
 
 
 def write(path: str, document: Mapping[str, Any]) -> None:
-    """Raises ProblemError where it cannot be written. Whether a file may be replaced has been asked before."""
+    """Write the scenario file, replacing an existing one. Raises ProblemError if it cannot be written."""
     try:
         write_atomic(Path(path).expanduser(), text_of(document).encode(), 0o644)
     except OSError as error:
@@ -83,7 +83,7 @@ def write(path: str, document: Mapping[str, Any]) -> None:
 
 
 def wrong_target(text: str) -> str:
-    """Why a scenario cannot be saved there; empty where it can."""
+    """Return why a scenario cannot be saved there; empty if it can."""
     path = Path(text).expanduser()
     if path.is_dir():
         return "that is a folder"
@@ -93,7 +93,7 @@ def wrong_target(text: str) -> str:
 
 
 def _sound(found: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A scenario document with all its sections. Raises ProblemError for what is none."""
+    """Return the scenario document with all its sections. Raises ProblemError for other documents."""
     if found.get("schema") != SCHEMA:
         raise fail("schema", f"it is no scenario: its schema is not {SCHEMA!r}", place=name)
     for section in ("roles", "layouts", "workloads", "policy"):
@@ -121,7 +121,7 @@ Then = Callable[[], object]
 
 
 def save(app: RaidtuiApp, then: Then = lambda: None) -> None:
-    """Ask for a name and write the draft's scenario there; `then` is called when it was written."""
+    """Ask for a file name and write the draft's scenario; `then` is called after a successful write."""
     suggested = clean(app.draft.document.get("name") or "scenario", 60)
 
     def named(path: str | None) -> None:
@@ -141,7 +141,7 @@ def save(app: RaidtuiApp, then: Then = lambda: None) -> None:
 
 
 def may_lose(app: RaidtuiApp, what: str, then: Then) -> None:
-    """Call `then` once the draft may be replaced: asks first where it has changes that are in no file."""
+    """Call `then` once the draft may be replaced; ask first if it has unsaved changes."""
     if not app.history.unsaved:
         then()
         return

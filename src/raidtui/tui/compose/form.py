@@ -21,12 +21,12 @@ _UNITS = {"size": Size, "extent": Extent, "duration": Duration}
 
 
 def as_json_line(field: Field) -> bool:
-    """True for what has no better form than a line of JSON."""
+    """Return True for fields edited as a line of JSON."""
     return field.many or field.type in ("list", "object", "devices")
 
 
 def as_text(field: Field, value: Any) -> str:
-    """How a value stands in an input; nothing where it is left out."""
+    """Return a value as input text; empty if it is omitted."""
     if value is MISSING:
         return ""
     if field.many or field.type in ("list", "object"):
@@ -37,7 +37,7 @@ def as_text(field: Field, value: Any) -> str:
 
 
 def parse(field: Field, text: str) -> Any:
-    """The value that a text means, MISSING where it is empty. Raises ValueError in words for the one who types."""
+    """Return the value of an input text, MISSING if it is empty. Raises ValueError with a message for the user."""
     text = text.strip()
     if not text:
         return MISSING
@@ -61,7 +61,7 @@ def parse(field: Field, text: str) -> Any:
 
 
 def takes(field: Field) -> str:
-    """What may be typed, short: `size, such as 64KiB or 1MiB`."""
+    """Return a short hint of allowed input: `a size, such as 64KiB or 1MiB`."""
     parts = []
     if field.type in ("integer", "number"):
         kind = "a whole number" if field.type == "integer" else "a number"
@@ -128,12 +128,12 @@ class FormRow(NamedTuple):
 
     field: Field
     path: Path
-    """Where its value is in the document."""
+    """Path of its value in the document."""
     value: Any
-    """As given; MISSING where it is left out."""
+    """Given value; MISSING if omitted."""
     setting: Setting | None = None
     depth: int = 0
-    """Of objects in objects."""
+    """Nesting depth of objects."""
     heading: bool = False
     """An object whose fields follow: nothing to edit itself."""
     renames: bool = False
@@ -142,19 +142,19 @@ class FormRow(NamedTuple):
 
     @property
     def refused(self) -> str:
-        """Why it cannot be given here; empty where it can be, or where it was given all the same."""
+        """Reason why the option is not allowed here; empty if it is allowed or given anyway."""
         return self.setting.refused if self.setting and self.value is MISSING else ""
 
     @property
     def shown(self) -> str:
-        """Its value, or what is taken where it is left out."""
+        """Given value, or the value used if it is omitted."""
         if self.value is not MISSING:
             return clean(as_text(self.field, self.value), 400)
         return clean(self.fallback, 400)
 
     @property
     def fallback(self) -> str:
-        """What is taken where it is left out; empty where nothing is."""
+        """Value used if the option is omitted; empty if there is none."""
         if self.setting is not None and self.setting.value and self.setting.given is None:
             words = {"true": "yes", "false": "no"} if self.field.type == "switch" else {}
             return words.get(self.setting.value, self.setting.value)
@@ -214,7 +214,7 @@ def _settings(path: Path, preview: Preview | None) -> tuple[Setting, ...]:
 def _entry(
     document: Mapping[str, Any], path: Path, title: str, help: str, fields: tuple[Field, ...], settings: dict[str, Setting]
 ) -> Form:
-    """The form of an entry of a section: its name comes first."""
+    """Return the form of a section's entry, its name first."""
     rows = (_name_row(path[:2]), *_rows(fields, document, path, settings))
     return Form(f"{clean(path[1], 63)} · {title}", help, rows)
 
@@ -240,7 +240,7 @@ def _rows(
 
 
 def _members(field: Field, document: Mapping[str, Any], path: Path, value: Any, depth: int) -> Iterator[FormRow]:
-    """The options of each of several objects, below a heading each."""
+    """Yield the options of each object in a list or mapping, below a heading each."""
     for key in range(len(value)) if isinstance(value, list) else list(value):
         if isinstance(value[key], Mapping):
             title = f"{field.name}[{key}]" if isinstance(key, int) else str(key)

@@ -20,15 +20,15 @@ class Line(NamedTuple):
 
     what: What
     path: Path
-    """Where it is; a disk's is `("bind", role, id)`."""
+    """Path in the document; `("bind", role, id)` for a disk."""
     form: Path
-    """Whose form is shown for it: an entry of a section, or the options of a layer."""
+    """Path of the form shown for it: an entry of a section, or the options of a layer."""
     branch: str
-    """Drawn before it, in `│ ├ └` and spaces."""
+    """Tree branch before the line, of `│ ├ └` and spaces."""
     words: str
     note: str = ""
     wrong: str = ""
-    """What is wrong with it, where something is."""
+    """Error of the line; empty if there is none."""
 
 
 class _World(NamedTuple):
@@ -39,7 +39,7 @@ class _World(NamedTuple):
 
 
 def outline(draft: Draft, kinds: Kinds | None, preview: Preview | None, disks: Mapping[str, Disk] | None) -> list[Line]:
-    """Every line, from the top. `disks` are those that are there, by id; None where that is not known yet."""
+    """Return every line, from the top. `disks` are the present disks by id; None if they are unknown yet."""
     world = _World(draft, kinds, views(preview), disks)
     document = draft.document
     roles, layouts, workloads = (_entries(document, name) for name in ("roles", "layouts", "workloads"))
@@ -136,7 +136,7 @@ def _short(value: Any) -> str:
 
 
 def views(preview: Preview | None) -> dict[str, LayerView]:
-    """Every layer that the engine could read, by its place."""
+    """Return every layer that the engine could read, by its place."""
     found: dict[str, LayerView] = {}
 
     def take(view: LayerView) -> None:
@@ -153,7 +153,7 @@ def views(preview: Preview | None) -> dict[str, LayerView]:
 
 
 def _marked(lines: list[Line], document: Mapping[str, Any], preview: Preview | None) -> list[Line]:
-    """What the engine finds wrong is said at the deepest line that its place is in."""
+    """Attach each problem of the preview to the deepest line that contains its place."""
     for problem in preview.problems if preview else ():
         place = path_of(document, problem.place)
         fitting = [(len(line.path), number) for number, line in enumerate(lines) if _within(place, line)]

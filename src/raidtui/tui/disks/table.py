@@ -35,12 +35,12 @@ from raidtui.tui.widgets.table_view import MARK_WIDTH
 
 
 class Field(NamedTuple):
-    """A column that there may be room for."""
+    """A possible column of the table."""
 
     key: str
     title: str
     least: int
-    """Narrowest width in cells at which it is worth its room."""
+    """Narrowest useful width in cells."""
     most: int
     help: str
     words: Callable[[Entry, Signs], str | Text]
@@ -79,11 +79,11 @@ FIELDS = (
     Field("used", "used by", 16, 16, "Why it is not free", lambda e, s: e.facts.used),
 )  # fmt: skip
 _IMPORTANCE = ("state", "serial", "size", "model", "role", "used", "kind", "link", "name", "temperature", "wear")
-"""Which columns are there first as the room grows."""
+"""Columns by importance: the first are shown first."""
 
 
 def fit_columns(entries: Sequence[Entry], width: int, signs: Signs) -> tuple[Column, ...]:
-    """The columns for a table of so many cells; what width is left goes to the serial first, and to the model last."""
+    """Return the columns that fit; spare width goes to the serial first, to the model last."""
     wanted = {field.key: _wanted(field, entries, signs) for field in FIELDS}
     left = width - MARK_WIDTH - GAP
     widths: dict[str, int] = {}
@@ -107,7 +107,7 @@ def fit_columns(entries: Sequence[Entry], width: int, signs: Signs) -> tuple[Col
 
 
 def _least(key: str, wanted: int) -> int:
-    """What names a disk is cut last."""
+    """Return the least width of a column; the serial keeps more."""
     least = _field(key).least
     if key == "used":
         return least
@@ -119,7 +119,7 @@ def _field(key: str) -> Field:
 
 
 def _wanted(field: Field, entries: Sequence[Entry], signs: Signs) -> int:
-    """The width at which nothing is cut, as far as the field allows."""
+    """Return the width at which no value is cut, within the field's limits."""
     if field.least == field.most:
         return field.most
     longest = max((len(field.words(entry, signs)) for entry in entries), default=0)
@@ -127,7 +127,7 @@ def _wanted(field: Field, entries: Sequence[Entry], signs: Signs) -> int:
 
 
 class DiskRows:
-    """Entries under the columns that there is room for."""
+    """Table rows of the entries, for the columns that fit."""
 
     def __init__(self, entries: Sequence[Entry], columns: Sequence[Column], signs: Signs, used_room: int) -> None:
         self.keys = [entry.id for entry in entries]
@@ -147,12 +147,12 @@ class DiskRows:
         return "alert" if facts.gone else "" if facts.free else "dim"
 
     def _serial(self, entry: Entry) -> str:
-        """The end of a serial tells disks of one batch apart, and is what consent asks for: it is never cut off."""
+        """Return the serial, cut at its start: the end tells disks of a batch apart and is typed for consent."""
         serial, room = entry.facts.serial, self._serial_room
         return serial if len(serial) <= room else glyphs().ellipsis + serial[len(serial) - room + 1 :]
 
     def _used(self, entry: Entry) -> str:
-        """How many more reasons there are is never what is cut off."""
+        """Return the use of a disk; the count of further reasons is never cut."""
         facts = entry.facts
         return facts.used if facts.gone or facts.disk is None else used_by(facts.disk, self._used_room)
 
@@ -186,7 +186,7 @@ The list follows the server by itself, and the head says how old it is; **ctrl+r
         self._entries: Sequence[Entry] = ()
 
     def present(self, entries: Sequence[Entry]) -> None:
-        """Show these, in this order."""
+        """Show entries, in this order."""
         self._entries = entries
         columns = fit_columns(entries, self.size.width, self.signs)
         if columns != self.columns:
@@ -196,7 +196,7 @@ The list follows the server by itself, and the head says how old it is; **ctrl+r
         self.show(DiskRows(entries, columns, self.signs, used_room))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Other columns fit now."""
+        """Choose the columns that fit."""
         self.present(self._entries)
 
 
@@ -204,7 +204,7 @@ _LABEL_WIDTH = 11
 
 
 def detail(entry: Entry | None, signs: Signs) -> RenderableType:
-    """For the pane beside the table."""
+    """Return the content of the details pane."""
     if entry is None:
         return Text("No disk is under the cursor.", style="dim")
     facts, disk = entry.facts, entry.facts.disk
@@ -248,7 +248,7 @@ def _identity(disk: Disk, signs: Signs) -> Iterator[tuple[str, str]]:
 
 
 def _size(disk: Disk) -> str:
-    """`1.92 TB (1,920,383,410,176 bytes)`: as it is printed on the disk, and exactly."""
+    """Return the size as printed on the disk and in bytes: `1.92 TB (1,920,383,410,176 bytes)`."""
     value, unit = float(disk.size_bytes), "B"
     for larger in ("kB", "MB", "GB", "TB", "PB"):
         if value < 1000:
@@ -276,7 +276,7 @@ def _condition(disk: Disk, signs: Signs) -> Iterator[tuple[str, str]]:
 
 
 def _standing(entry: Entry, signs: Signs) -> Iterator[RenderableType]:
-    """Why it is not free and what would free it; what can be done with it where it is."""
+    """Yield why the disk is not free and how to free it, or the keys for a free disk."""
     facts = entry.facts
     if facts.gone:
         yield Text(f"gone: {facts.serial}", style="bold")

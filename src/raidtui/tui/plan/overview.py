@@ -26,7 +26,7 @@ from raidtui.tui.draft import Draft, role_names
 
 
 class Way(NamedTuple):
-    """Where something is put right: a key, and what is there."""
+    """A key that leads to a remedy, and the name of its target."""
 
     key: str
     words: str
@@ -39,13 +39,13 @@ AGAIN = Way("ctrl+r", "reconnect")
 
 
 def names_in(draft: Draft, part: str) -> tuple[str, ...]:
-    """Names of the draft's `roles`, `layouts` or `workloads`."""
+    """Return the names of the draft's `roles`, `layouts` or `workloads`."""
     given = draft.document.get(part)
     return tuple(given) if isinstance(given, Mapping) else ()
 
 
 def request_of(draft: Draft, options: Options) -> PlanRequest:
-    """The draft as it is. Names that are no longer in it are left out of the options, disks of roles that it lacks, too."""
+    """Return the plan request for the draft, without options and disks whose names the draft no longer has."""
     bind = {role: ids for role, ids in draft.bind.items() if ids and role in names_in(draft, "roles")}
     kept = Options(
         quick=options.quick,
@@ -56,7 +56,7 @@ def request_of(draft: Draft, options: Options) -> PlanRequest:
 
 
 def missing(draft: Draft) -> tuple[tuple[str, Way], ...]:
-    """What a plan cannot be without, and where it is made; empty when the engine can be asked."""
+    """Return the parts that a plan needs and the draft lacks, with the screen for each."""
     lacks = []
     if not role_names(draft):
         lacks.append(("no disks have a role: select some and give them to one", DISKS))
@@ -68,12 +68,12 @@ def missing(draft: Draft) -> tuple[tuple[str, Way], ...]:
 
 
 def standing(disks: DiskList | None) -> frozenset[tuple[object, ...]]:
-    """All that a plan depends on of the disks that are there: temperatures and the like are not."""
+    """Return the properties of the disks that a plan depends on; temperature is not one."""
     return frozenset((d.id, d.wwid, d.size_bytes, d.diskseq, d.free) for d in (disks.disks if disks else ()))
 
 
 def way_out(problem: Problem) -> Way:
-    """The screen where this is put right."""
+    """Return the screen where a problem can be solved."""
     if problem.code in ("engine-lost", "engine-answer", "engine-start", "unreachable"):
         return AGAIN
     if problem.code == "not-free.held":
@@ -85,7 +85,7 @@ def way_out(problem: Problem) -> Way:
 
 
 def disturbed(plan: Plan, disks: DiskList | None) -> str:
-    """Why the disks to be erased are not those that were planned with; empty while they are."""
+    """Return which disk to be erased changed since the plan was made; empty if none did."""
     there = {disk.id: disk for disk in (disks.disks if disks else ())}
     for planned in erased_disks(plan):
         if why := _changed(planned, there.get(planned.id)):
@@ -104,7 +104,7 @@ def _changed(planned: Fingerprint, disk: Disk | None) -> str:
 
 
 def found_on(disk: Disk | None) -> str:
-    """What was found on a disk, as far as the engine told."""
+    """Return what the engine found on a disk."""
     if disk is None:
         return "unknown: gone"
     if not disk.reasons:
@@ -116,25 +116,25 @@ _LABEL_WIDTH = 9
 
 
 def nothing_yet(lacks: Sequence[tuple[str, Way]]) -> RenderableType:
-    """For a draft that is not complete enough to ask the engine about it."""
+    """Show what the draft lacks before it can be planned."""
     lines: list[RenderableType] = [Text("Nothing to plan yet", style="bold"), Text()]
     lines += [_hanging(Text(f" {way.key} ", style="bold reverse"), Text(f"{way.words}: {what}")) for what, way in lacks]
     return Group(*lines)
 
 
 def planning(words: str) -> RenderableType:
-    """While the engine is busy with it."""
+    """Show what the engine is working on."""
     return Text(words, style="dim")
 
 
 def unsure(signs: Signs) -> RenderableType:
-    """Above a plan whose disks were not seen for too long."""
+    """Show that the list of disks is out of date."""
     words = "The engine has not looked at the disks for too long: nothing can be started before it has. p plans again."
     return Group(_hanging(Text(signs.gone, style="bold"), Text(words, style="bold")), Text())
 
 
 def refused(problems: Sequence[Problem], signs: Signs, heading: str = "The engine made no plan") -> RenderableType:
-    """Problems whole, each with the key to where it is put right. A run that holds disks is first: it explains the rest."""
+    """Show all problems, each with the key to its remedy. A run that holds disks is first: it explains the rest."""
     parts: list[RenderableType] = [Text(heading, style="bold"), Text()]
     for problem in sorted(problems, key=lambda problem: problem.code != "not-free.held"):
         way = way_out(problem)
@@ -147,7 +147,7 @@ def refused(problems: Sequence[Problem], signs: Signs, heading: str = "The engin
 
 
 def overview(plan: Plan, disks: Sequence[Disk], command: str, signs: Signs) -> RenderableType:
-    """All of a plan but its steps."""
+    """Show all of a plan but its steps."""
     name, title = clean(plan.scenario.get("name", ""), 70), clean(plan.scenario.get("title", ""), 200)
     return Group(
         Text.assemble((name, "bold"), f": {title}" if title else ""),
@@ -180,7 +180,7 @@ def _costs(plan: Plan, signs: Signs) -> Iterator[tuple[str, str]]:
 
 
 def _endurance(plan: Plan, disks: Sequence[Disk]) -> str:
-    """No disk says how many bytes it is rated for, so that the share cannot be known; what is used up is known of some."""
+    """Return the used endurance. The share of this plan is unknown: disks do not report the bytes they are rated for."""
     planned = set(plan.erases)
     worn = [disk.wear_percent for disk in disks if disk.id in planned and disk.wear_percent is not None]
     if not worn:
@@ -226,7 +226,7 @@ def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:
 
 
 class DiskLines:
-    """One line a disk, the first one a heading. Where they are too long, the model gives way first, then what was found."""
+    """One line per disk below a heading. In narrow panes the model is cut first, then the findings."""
 
     def __init__(self, rows: Sequence[tuple[str, ...]]) -> None:
         self._rows = rows

@@ -46,14 +46,14 @@ DEVICE_COLUMNS = (
 
 
 class CellRows:
-    """Every cell of a result, by its id."""
+    """Table rows of a result's cells, by cell id."""
 
     def __init__(self, result: Result | None) -> None:
         self._cells = {cell.id: cell for cell in result.cells} if result else {}
         self.keys = list(self._cells)
 
     def cells(self, key: str) -> Sequence[str | Text]:
-        """An invalid cell's number is no result: it is not shown as one."""
+        """Return the cells of one row; invalid cells show no numbers."""
         cell = self._cells[key]
         unit = unit_of([cell])
         moved = directions(cell.summary)
@@ -73,14 +73,14 @@ class CellRows:
 
 
 class DeviceRows:
-    """The devices of a cell: the target first, then what is below it."""
+    """Table rows of a cell's devices: the target first, then its members."""
 
     def __init__(self, cell: Cell | None) -> None:
         self._devices = cell.devices if cell else {}
         self.keys = sorted(self._devices, key=lambda name: (self._devices[name].role != "target", name))
 
     def cells(self, key: str) -> Sequence[str | Text]:
-        """One device."""
+        """Return the cells of one device's row."""
         use = self._devices[key]
         return [
             key, use.role, use.disk or glyphs().absent, mb_s_text(use.read_bytes), mb_s_text(use.written_bytes),
@@ -102,17 +102,17 @@ _DIRECTIONS = ("read", "write", "trim")
 
 
 def iops_series(cell: Cell) -> list[Series]:
-    """Operations per second, a line for each direction."""
+    """Return operations per second, a line for each direction."""
     return _by_direction(cell, lambda found: found.iops)
 
 
 def throughput_series(cell: Cell) -> list[Series]:
-    """MB/s, a line for each direction."""
+    """Return MB/s, a line for each direction."""
     return _by_direction(cell, lambda found: found.bytes_per_s / 1e6)
 
 
 def latency_series(cell: Cell) -> list[Series]:
-    """Mean, p99 and, where it is known, longest completion latency in ms, of the slowest direction."""
+    """Return mean, p99 and, if known, longest completion latency in ms, of the slowest direction."""
     found = []
     for name, field in (("mean", "mean_us"), ("p99", "p99_us"), ("max", "max_us")):
         points = [(sample.at_s, _slowest(sample, field)) for sample in cell.samples]
@@ -123,7 +123,7 @@ def latency_series(cell: Cell) -> list[Series]:
 
 
 def device_series(cell: Cell, name: str) -> list[Series]:
-    """MB/s read and written by one device."""
+    """Return MB/s read and written by one device."""
     use = cell.devices.get(name)
     found = []
     for words, key in (("read", "read_bytes_per_s"), ("write", "written_bytes_per_s")):
@@ -149,7 +149,7 @@ def _slowest(sample: Sample, field: str) -> float | None:
 
 
 def account_words(result: Result) -> dict[str, str]:
-    """By cell; nothing for bare disks and cells that are not valid."""
+    """Return the account of each valid cell by id, except for bare disks."""
     one, cells = extract(result), {cell.id: cell for cell in result.cells}
     names = ({name: name for name in one.layouts}, {name: name for name in one.workloads})
     return {

@@ -49,12 +49,12 @@ screen Run, **n** makes its scenario a new draft on the screen Compose. A click 
         self._entries: Sequence[Entry] = ()
 
     def present(self, entries: Sequence[Entry]) -> None:
-        """Other entries."""
+        """Show entries."""
         self._entries = entries
         self.show(LibraryRows(entries, self.columns))
 
     def on_resize(self, event: events.Resize) -> None:
-        """As many columns as fit."""
+        """Choose the columns that fit."""
         columns = columns_for(self.size.width)  # an event may be older than the size
         if columns != self.columns:
             self.columns = columns
@@ -67,7 +67,7 @@ _NEWEST = ("started", True)
 
 
 class FilesRead(Message):
-    """Some more files are known; `last` comes with all of them."""
+    """More files were read; the `last` message has all of them."""
 
     bubble = False
 
@@ -90,29 +90,29 @@ class LibraryPane(Vertical):
     """
 
     class Changed(Message):
-        """Other entries, or other marks."""
+        """Entries or marks changed."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, classes="pane")
         self.entries: dict[str, Entry] = {}
-        """All that is listed, by key, found by the search or not."""
+        """All entries by key, including those that the search hides."""
         self.folder: Path | None = None
-        """The results folder, once it was read."""
+        """The results folder; None until it was read."""
         self._shelf = Shelf()
         self._files: dict[str, Entry] = {}
         self._runs: list[Entry] = []
         self._marked: dict[str, None] = {}
-        """Keys in the order in which they were marked, those that the search hides included."""
+        """Marked keys in the order of marking, including those that the search hides."""
         self._sort = _NEWEST
         self._loading = True
         self._runs_known = False
         self._told = ""
         self._saved = ""
-        """Where the result of the run on the screen Run was saved."""
+        """Path of the saved result of the run on the screen Run."""
         self.runs_seen: Seen | None = None
-        """When the server last listed its runs."""
+        """Time of the server's last list of runs."""
         self._at_work: frozenset[str] = frozenset()
-        """Runs that hold disks, by the list of disks."""
+        """Runs that hold disks, taken from the list of disks."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="results-search"):
@@ -141,42 +141,42 @@ class LibraryPane(Vertical):
 
     @property
     def here(self) -> Entry | None:
-        """Under the cursor."""
+        """Entry under the cursor."""
         key = self.table.cursor_key
         return None if key is None else self.entries.get(key)
 
     @property
     def marked(self) -> list[Entry]:
-        """In the order in which they were marked."""
+        """Marked entries, in the order of marking."""
         return [self.entries[key] for key in self._marked]
 
     # Reading.
 
     def reload(self) -> None:
-        """Read the list anew, in the background."""
+        """Read the list again, in the background."""
         self._read_files()
         self._read_runs()
 
     def _disks_changed(self, disks: DiskList) -> None:
-        """A run began or ended: disks are held by it, or no longer."""
+        """Reload if a run began or ended, seen by the disks that it holds."""
         if (at_work := _holding(disks)) != self._at_work:
             self._at_work = at_work
             self._reload_in_view()
 
     def _run_changed(self, desk: RunDesk) -> None:
-        """Its result was saved as a file."""
+        """Reload if the run's result was saved."""
         if desk.saved != self._saved:
             self._saved = desk.saved
             self._reload_in_view()
 
     def _reload_in_view(self) -> None:
-        """Another screen's list is read when that is shown."""
+        """Reload if this screen is shown; it reloads whenever it is shown."""
         if self.screen.is_current:
             self.reload()
 
     @work(thread=True, exclusive=True, group="files")
     def _read_files(self) -> None:
-        """Find the files, and tell of them in batches."""
+        """Read the files and post them in batches."""
         worker, found, problem = get_current_worker(), [], ""
         try:
             self.folder = results_folder()
@@ -220,13 +220,13 @@ class LibraryPane(Vertical):
         self._runs_known = True
 
     def newer(self, opened: Entry) -> Entry | None:
-        """The entry of the same run where there is more of it by now: cells, its end, a file; else None."""
+        """Return the run's newer entry if it has more cells, has ended, or has a file by now; else None."""
         same = (entry for entry in self.entries.values() if opened.run and entry.run == opened.run)
         now = next(same, opened) if opened.key not in self.entries else self.entries[opened.key]
         return None if (now.key, now.cells, now.state) == (opened.key, opened.cells, opened.state) else now
 
     def add(self, path: Path) -> Entry:
-        """One more file, and the cursor on it."""
+        """Add a file and put the cursor on it."""
         if path not in self._app.result_files:
             self._app.result_files.append(path)
         entry = next(self._shelf.read([path]))[0]
@@ -237,14 +237,14 @@ class LibraryPane(Vertical):
         return entry
 
     def forget(self, entry: Entry) -> None:
-        """The file is gone."""
+        """Remove a deleted file from the list."""
         self._files.pop(entry.key, None)
         self._show()
 
     # What is shown.
 
     def _show(self) -> None:
-        """The list anew: the table draws only what changed."""
+        """Update the list; the table redraws only changed lines."""
         entries = together(self._files.values(), self._runs)
         self.entries = {entry.key: entry for entry in entries}
         self._marked = {key: None for key in self._marked if key in self.entries}
@@ -282,12 +282,12 @@ class LibraryPane(Vertical):
     # Search, marks, order.
 
     def begin_search(self) -> None:
-        """To the line where it is typed."""
+        """Open the search line and focus it."""
         self.query_one("#results-search").add_class("-open")
         self.search.focus()
 
     def clear_search(self) -> bool:
-        """All is listed again. Whether there was a search."""
+        """Clear the search. Return True if there was one."""
         was = bool(self.search.value) or self.search.has_focus
         self.search.value = ""
         self.query_one("#results-search").remove_class("-open")
@@ -296,7 +296,7 @@ class LibraryPane(Vertical):
         return was
 
     def clear_marks(self) -> None:
-        """Nothing is marked."""
+        """Clear all marks."""
         self._marked = {}
         self._show()
 
@@ -331,6 +331,6 @@ class LibraryPane(Vertical):
 
 
 def _holding(disks: DiskList | None) -> frozenset[str]:
-    """Runs that hold disks, by the list of disks."""
+    """Runs that hold disks, taken from the list of disks."""
     every = (reason for disk in (disks.disks if disks else ()) for reason in disk.reasons)
     return frozenset(reason.message for reason in every if reason.code == "held")

@@ -1,4 +1,4 @@
-"""The screen Compose: what can be done with the scenario that is being composed."""
+"""The screen Compose: the actions on the draft."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ class ComposeScreen(Composer):
     def __init__(self) -> None:
         super().__init__()
         self._problem: Problem | None = None
-        """The one that was gone to last."""
+        """Problem that was visited last."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Grey what cannot be done with the line under the cursor."""
+        """Grey actions that are not allowed for the line under the cursor."""
         what = self.line.what if self.line else "scenario"
         history = self.raidtui.history
         allowed = {
@@ -91,11 +91,11 @@ class ComposeScreen(Composer):
     # Panes.
 
     def action_pane(self, by: int) -> None:
-        """Round the panes: scenario, form, preview."""
+        """Move the focus to the next pane: scenario, form, preview."""
         self.focus_pane(PANES[(PANES.index(self.pane) + by) % len(PANES)])
 
     def action_problem(self) -> None:
-        """To the place of a problem; pressed again, to the next one's."""
+        """Go to the place of a problem; pressed again, to the next problem."""
         problems = self.query_one(PreviewPane).problems
         if problems:
             last = problems.index(self._problem) if self._problem in problems else -1
@@ -233,7 +233,7 @@ class ComposeScreen(Composer):
         self.run_worker(self._load(name, what), group="load", exclusive=True)
 
     async def _load(self, name: str, what: str) -> None:
-        """Replace the draft by what a file holds, once what is not saved has been asked about."""
+        """Replace the draft by a file's scenario, after asking about unsaved changes."""
         try:
             draft = await asyncio.to_thread(files.read, name)
         except ProblemError as error:
@@ -256,13 +256,13 @@ class ComposeScreen(Composer):
     # Helpers.
 
     def _told(self) -> Kinds | None:
-        """What can be built and measured there; where the engine has not said it yet, that is what is said."""
+        """Return the kinds of layers and workloads; warn if the engine has not sent them yet."""
         if self.kinds is None:
             self.notify("The server has not said yet what it can build: a moment, please.", severity="warning", timeout=4)
         return self.kinds
 
     def _ask(self, dialog: Dialog[Answer], then: Callable[[Answer], None]) -> None:
-        """Open a dialog at once, so that keys typed ahead go to it."""
+        """Open a dialog at once, so that it receives keys typed ahead."""
 
         def answered(given: Answer | None) -> None:
             if given is not None:
@@ -277,7 +277,7 @@ class ComposeScreen(Composer):
             self.notify(clean(error, 200), severity="warning", timeout=6, markup=False)
 
     def _layer_here(self) -> Path | None:
-        """Options of the layer under the cursor."""
+        """Return the path of the options of the layer under the cursor."""
         path = self.line.form if self.line else ()
         return path if len(path) > 2 and path[0] == "layouts" else None
 
