@@ -17,7 +17,7 @@ from raidtui.model.disk import Disk, lasting
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList
 from raidtui.tui.compose import edit
-from raidtui.tui.compose.document import Path, at, common, path_of
+from raidtui.tui.compose.document import Path, at, path_of, shared_steps
 from raidtui.tui.compose.drawing import short
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
@@ -25,20 +25,20 @@ from raidtui.tui.compose.form import Form, FormRow, form
 from raidtui.tui.compose.lists import FormList, LineList, outline_line
 from raidtui.tui.compose.outline import Line, outline
 from raidtui.tui.compose.preview import Previewer, PreviewPane, Shown
-from raidtui.tui.draft import EMPTY, Draft
+from raidtui.tui.draft import Draft
 from raidtui.tui.freshness import Seen
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.glyphs import glyphs
 
 PANES = ("outline", "form", "preview")
 _EMPTY = """\
-There is nothing in this scenario yet.
+This scenario is empty.
 
   1  to Disks: select some, press r for a role
   l  a layout over them, such as raid5
   w  a workload to measure it with
 
-or begin from what there is:
+or start from an existing one:
 
   n  a shipped scenario, or a result
   o  a file\
@@ -134,7 +134,7 @@ class Composer(ModeScreen):
         """Outline line under the cursor."""
         return next((line for line in self._lines if line.path == self.here), None)
 
-    # What the engine says.
+    # Answers of the engine.
 
     def _ask_kinds(self) -> None:
         if self.raidtui.link_state.up:
@@ -160,7 +160,7 @@ class Composer(ModeScreen):
         self.lost = problems
         self.show_all()
 
-    # What is shown.
+    # Display.
 
     def _disks_changed(self, found: DiskList) -> None:
         """Preview again if a disk or its use changed, not if only its temperature did."""
@@ -174,7 +174,7 @@ class Composer(ModeScreen):
 
     def show_all(self) -> None:
         """Update all panes; only changed parts are redrawn."""
-        # An answer may come when the screen has no panes yet, or not all of them any more.
+        # An answer may arrive before the panes exist or while they are removed.
         if len(self.query("#outline, #form, #stack")) < 3:
             return
         self._show_outline()
@@ -197,7 +197,7 @@ class Composer(ModeScreen):
         width, signs = max(20, listed.line_width or 76), glyphs()
         paths = [line.path for line in self._lines]
         if self.here not in paths:
-            self.here = max(paths, key=lambda path: (common(path, self.here), -len(path)))
+            self.here = max(paths, key=lambda path: (shared_steps(path, self.here), -len(path)))
         with listed.prevent(OptionList.OptionHighlighted):
             listed.show(paths, [outline_line(line, width, signs) for line in self._lines])
             listed.go(self.here)
@@ -278,8 +278,8 @@ class Composer(ModeScreen):
             if self.query_one(pane) in widget.ancestors_with_self and name != self.pane:
                 self.show_pane(name)
 
-    @on(LineList.Widened)
-    def _widened(self, message: LineList.Widened) -> None:
+    @on(LineList.WidthChanged)
+    def _widened(self, message: LineList.WidthChanged) -> None:
         message.stop()
         self.show_all()
 
@@ -373,8 +373,3 @@ class Composer(ModeScreen):
     @on(PreviewPane.Left)
     def _left(self) -> None:
         self.focus_pane("outline")
-
-
-def is_empty(draft: Draft) -> bool:
-    """Whether there is nothing in it that could be lost."""
-    return all(not draft.document.get(key) for key in ("roles", "layouts", "workloads")) or draft == EMPTY

@@ -135,7 +135,7 @@ def _begins(rest: str, key: str) -> bool:
     return rest.startswith(key) and rest[len(key) : len(key) + 1] in ("", ".", "[")
 
 
-def common(one: Path, other: Sequence[str | int]) -> int:
+def shared_steps(one: Path, other: Sequence[str | int]) -> int:
     """Return the number of leading steps that two paths share."""
     count = 0
     for a, b in zip(one, other, strict=False):

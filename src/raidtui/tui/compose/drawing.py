@@ -47,7 +47,7 @@ class Pen(NamedTuple):
     ellipsis: str
 
 
-class World(NamedTuple):
+class Scene(NamedTuple):
     """Values that every part of a drawing needs."""
 
     disks: Mapping[str, Disk] | None
@@ -74,10 +74,10 @@ def drawing(
     """
     if view.stack is None:
         return []
-    world = World(disks, bind, _UNICODE if signs.unicode else _ASCII)
+    scene = Scene(disks, bind, _UNICODE if signs.unicode else _ASCII)
     width = max(_LEAST, min(width, WIDEST))
-    stack = _box_of(world, view.stack, width, width // 2)
-    return [_target(world.pen, view, width), *stack]
+    stack = _box_of(scene, view.stack, width, width // 2)
+    return [_target(scene.pen, view, width), *stack]
 
 
 def _target(pen: Pen, view: LayoutView, width: int) -> Content:
@@ -92,25 +92,25 @@ def _target(pen: Pen, view: LayoutView, width: int) -> Content:
     return fill(Content.assemble(head, (before + pen.down + after, DIM), (size, "bold")), width)
 
 
-def _box_of(world: World, part: LayerView | RoleView, width: int, joint: int | None) -> list[Content]:
+def _box_of(scene: Scene, part: LayerView | RoleView, width: int, joint: int | None) -> list[Content]:
     """Draw one part and all parts below it. `joint` is the column where the line from above meets its upper border."""
     if isinstance(part, RoleView):
-        return _role(world, part, width, joint)
+        return _role(scene, part, width, joint)
     below = [(name, source) for name, sources in part.inputs.items() for source in sources]
-    wants = [_wanted(world, source) for _, source in below]
+    wants = [_wanted(scene, source) for _, source in below]
     if len(below) > 1 and sum(wants) + _GAP * (len(below) - 1) <= width:
-        return _side_by_side(world, part, below, wants, width, joint)
+        return _side_by_side(scene, part, below, wants, width, joint)
     if len(below) > 1:
-        return _one_by_one(world, part, below, width, joint)
+        return _one_by_one(scene, part, below, width, joint)
     joints = [width // 2] * len(below)
-    box = _layer(world, part, width, joint, joints)
+    box = _layer(scene, part, width, joint, joints)
     for name, source in below:
-        box += [_rope(world.pen, [(joints[0], name)], width), *_box_of(world, source, width, joints[0])]
+        box += [_connectors(scene.pen, [(joints[0], name)], width), *_box_of(scene, source, width, joints[0])]
     return box
 
 
 def _side_by_side(
-    world: World,
+    scene: Scene,
     part: LayerView,
     below: list[tuple[str, LayerView | RoleView]],
     wants: list[int],
@@ -123,36 +123,36 @@ def _side_by_side(
     starts = [sum(widths[:number]) + _GAP * number for number in range(len(below))]
     joints = [start + each // 2 for start, each in zip(starts, widths, strict=True)]
     names = [name for name, _ in below]
-    blocks = [_box_of(world, source, each, each // 2) for (_, source), each in zip(below, widths, strict=True)]
-    rope = _rope(world.pen, list(zip(joints, names, strict=True)), width)
-    return [*_layer(world, part, width, joint, joints), rope, *beside(blocks, widths, _GAP)]
+    blocks = [_box_of(scene, source, each, each // 2) for (_, source), each in zip(below, widths, strict=True)]
+    rope = _connectors(scene.pen, list(zip(joints, names, strict=True)), width)
+    return [*_layer(scene, part, width, joint, joints), rope, *beside(blocks, widths, _GAP)]
 
 
 def _one_by_one(
-    world: World, part: LayerView, below: list[tuple[str, LayerView | RoleView]], width: int, joint: int | None
+    scene: Scene, part: LayerView, below: list[tuple[str, LayerView | RoleView]], width: int, joint: int | None
 ) -> list[Content]:
     """Draw inputs one below the other, on a line at the left, if they do not fit side by side."""
-    pen = world.pen
-    lines = _layer(world, part, width, joint, [2])
+    pen = scene.pen
+    lines = _layer(scene, part, width, joint, [2])
     for number, (name, source) in enumerate(below, 1):
         last = number == len(below)
         lines.append(fill(Content.assemble("  ", (pen.last if last else pen.branch, DIM), f" {clean(name, 30)}"), width))
         margin = Content.assemble("  ", (" " if last else pen.side, DIM), " ")
-        lines += [margin + line for line in _box_of(world, source, max(_LEAST, width - 4), None)]
+        lines += [margin + line for line in _box_of(scene, source, max(_LEAST, width - 4), None)]
     return lines
 
 
-def _wanted(world: World, part: LayerView | RoleView) -> int:
+def _wanted(scene: Scene, part: LayerView | RoleView) -> int:
     """Return the width in cells that a part needs."""
     if isinstance(part, RoleView):
-        return max(_LEAST, len(part.role) + 14, *(cell_len(clean(disk, 60)) + 16 for disk in _ids(world, part)), 26)
-    inner = [[_wanted(world, source) for source in sources] for sources in part.inputs.values()]
+        return max(_LEAST, len(part.role) + 14, *(cell_len(clean(disk, 60)) + 16 for disk in _ids(scene, part)), 26)
+    inner = [[_wanted(scene, source) for source in sources] for sources in part.inputs.values()]
     beside_each_other = sum(map(sum, inner)) + _GAP * (sum(map(len, inner)) - 1)
     return max(_LEAST, cell_len(part.words) + 15, beside_each_other)
 
 
-def _layer(world: World, part: LayerView, width: int, joint: int | None, joints: list[int]) -> list[Content]:
-    pen = world.pen
+def _layer(scene: Scene, part: LayerView, width: int, joint: int | None, joints: list[int]) -> list[Content]:
+    pen = scene.pen
     size = Content.styled(size_text(part.size_bytes), "bold") if part.size_bytes is not None else Content("")
     lines = [ends(Content(clean(part.words, 200)), size, width - 4, pen.ellipsis)]
     if part.stripe_bytes is not None:
@@ -164,29 +164,29 @@ def _layer(world: World, part: LayerView, width: int, joint: int | None, joints:
     return _framed(pen, Content.styled(clean(part.kind, 30), ACCENT), Content(""), lines, width, joint, joints)
 
 
-def _role(world: World, part: RoleView, width: int, joint: int | None) -> list[Content]:
-    pen = world.pen
+def _role(scene: Scene, part: RoleView, width: int, joint: int | None) -> list[Content]:
+    pen = scene.pen
     title = Content.styled(cut(f"@{clean(part.role, 31)}", width - 6, pen.ellipsis), "bold " + ACCENT)
-    ids = _ids(world, part)
+    ids = _ids(scene, part)
     if not ids:
         lines = [Content.styled(cut(f"{pen.free} {plural(part.count, 'disk')}, not chosen", width - 4, pen.ellipsis), DIM)]
         return _framed(pen, title, Content(""), lines, width, joint, [])
     count = Content.styled(f"{len(ids)}", DIM)
-    return _framed(pen, title, count, _disks(world, ids, width - 4), width, joint, [])
+    return _framed(pen, title, count, _disks(scene, ids, width - 4), width, joint, [])
 
 
-def _ids(world: World, part: RoleView) -> tuple[str, ...]:
-    return part.disks or world.bind.get(part.role, ())
+def _ids(scene: Scene, part: RoleView) -> tuple[str, ...]:
+    return part.disks or scene.bind.get(part.role, ())
 
 
-def _disks(world: World, ids: tuple[str, ...], width: int) -> list[Content]:
+def _disks(scene: Scene, ids: tuple[str, ...], width: int) -> list[Content]:
     """Return one line per disk; many disks in columns if there is room."""
     widest = max(cell_len(clean(disk, 60)) for disk in ids) + 12
     columns = min(4, (width + 3) // (widest + 3)) if len(ids) > 6 else 1
     each = (width - 3 * (columns - 1)) // columns if columns > 1 else width
     rows = -(-len(ids) // max(1, columns))
     shown = min(rows, _MOST_ROWS)
-    cells = [[_disk(world, disk, each) for disk in ids[row::rows]] for row in range(shown)]
+    cells = [[_disk(scene, disk, each) for disk in ids[row::rows]] for row in range(shown)]
     lines = [Content("   ").join(row) for row in cells]
     if rows > shown:
         hidden = sum(len(ids[row::rows]) for row in range(shown, rows))
@@ -194,10 +194,10 @@ def _disks(world: World, ids: tuple[str, ...], width: int) -> list[Content]:
     return lines
 
 
-def _disk(world: World, disk_id: str, width: int) -> Content:
-    pen = world.pen
-    disk = world.disks.get(disk_id) if world.disks is not None else None
-    gone = world.disks is not None and disk is None
+def _disk(scene: Scene, disk_id: str, width: int) -> Content:
+    pen = scene.pen
+    disk = scene.disks.get(disk_id) if scene.disks is not None else None
+    gone = scene.disks is not None and disk is None
     if disk is not None and disk.reasons:
         right = Content.styled(f"{pen.bad} not free", BAD)
     elif gone:
@@ -231,7 +231,7 @@ def _border(pen: Pen, corners: str, width: int, joints: Mapping[int, str], title
     return fill(Content.assemble(head, (between, DIM), tail), width)
 
 
-def _rope(pen: Pen, joints: list[tuple[int, str]], width: int) -> Content:
+def _connectors(pen: Pen, joints: list[tuple[int, str]], width: int) -> Content:
     """Return the line between two boxes, with the input's name beside each connector."""
     line = Content("")
     for where, name in joints:
@@ -408,7 +408,3 @@ def _wrapped(words: list[str], width: int) -> Iterator[str]:
         else:
             line = f"{line} {word}" if line else word
     yield line
-
-
-__all__ = ["command_lines", "commands_text", "ends", "figures", "heading", "load_lines", "overview", "short",
-           "warning_lines"]  # fmt: skip

@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 
 from raidtui.base.text import clean
 from raidtui.tui.compose.document import MISSING, layer_at
-from raidtui.tui.compose.form import FormRow, as_text, parse, takes
+from raidtui.tui.compose.form import FormRow, as_text, input_hint, parse
 from raidtui.tui.compose.lists import BAD, LineList, about_lines, choice_lines, same
 from raidtui.tui.widgets.glyphs import glyphs
 
@@ -36,19 +36,14 @@ def entries(value: Any, roles: Mapping[str, str]) -> tuple[list[tuple[str, Any]]
         if layer is not None:
             name = f"{clean(layer.kind, 30)} {number + 1}" if len(taken) > 1 else clean(layer.kind, 30)
             found.append((name, source))
-            notes[name] = "a layer of its own"
+            notes[name] = "a layer"
         elif all(source != known for _, known in found):
             found.append((clean(source, 60), source))
-            notes[clean(source, 60)] = "there is no such role"
+            notes[clean(source, 60)] = "this role does not exist"
     found += [(NEW_LAYER, None), (NOTHING, MISSING)]
-    notes[NEW_LAYER] = "put a new layer in here, on what is there now"
+    notes[NEW_LAYER] = "insert a new layer above the current sources"
     chosen = [name for name, source in found if source in taken] or [NOTHING]
     return found, chosen, notes
-
-
-def alone(value: Any, source: Any) -> Any:
-    """The input with `source` and nothing else."""
-    return MISSING if source is MISSING else source
 
 
 def toggled(value: Any, source: Any) -> Any:
@@ -120,7 +115,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
             super().__init__(row, value)
 
     class Abandoned(Message):
-        """The option stays as it was."""
+        """The option keeps its value."""
 
     class LayerWanted(Message):
         """A new layer is to go into this input."""
@@ -238,7 +233,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         self._show_title()
         if event.widget is self.query_one("#typed") and not self._take_text() and self.row is not None:
-            self.notify(f"{clean(self.row.field.name)} is as it was", timeout=3, markup=False)
+            self.notify(f"{clean(self.row.field.name)} was not changed", timeout=3, markup=False)
             self._show_text(self.row)
             self.post_message(self.Abandoned())
 
@@ -283,7 +278,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         elif word == NEW_LAYER:
             self.post_message(self.LayerWanted(row))
         elif whole:
-            self.post_message(self.Taken(row, alone(row.value, value)))
+            self.post_message(self.Taken(row, value))
         else:
             self.post_message(self.Taken(row, toggled(row.value, value), stay=True))
 
@@ -295,10 +290,10 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
             value = parse(row.field, text)
         except ValueError as error:
             return MISSING, clean(error, 200)
-        return value, "it has to be given" if value is MISSING and row.field.required else ""
+        return value, "a value is required" if value is MISSING and row.field.required else ""
 
     def _about(self, row: FormRow) -> Content:
-        return about_lines(row, "" if self._is_list(row) or row.heading or row.renames else takes(row.field))
+        return about_lines(row, "" if self._is_list(row) or row.heading or row.renames else input_hint(row.field))
 
     def _text(self, row: FormRow) -> str:
         return as_text(row.field, row.value)

@@ -20,11 +20,6 @@ from raidtui.tui.compose.outline import views
 _UNITS = {"size": Size, "extent": Extent, "duration": Duration}
 
 
-def as_json_line(field: Field) -> bool:
-    """Return True for fields edited as a line of JSON."""
-    return field.many or field.type in ("list", "object", "devices")
-
-
 def as_text(field: Field, value: Any) -> str:
     """Return a value as input text; empty if it is omitted."""
     if value is MISSING:
@@ -60,7 +55,7 @@ def parse(field: Field, text: str) -> Any:
     return text
 
 
-def takes(field: Field) -> str:
+def input_hint(field: Field) -> str:
     """Return a short hint of allowed input: `a size, such as 64KiB or 1MiB`."""
     parts = []
     if field.type in ("integer", "number"):
@@ -182,7 +177,7 @@ def _form(document: Mapping[str, Any], path: Path, kinds: Kinds | None, preview:
     if len(path) == 1 and section != "policy":
         return Form(str(section).capitalize(), _SECTION_HELP.get(str(section), ""), ())
     if kinds is None:
-        return Form(clean(path[-1]), "The engine has not said yet what can be set here.", ())
+        return Form(clean(path[-1]), "Waiting for the engine's list of options.", ())
     if section == "policy":
         return Form("Policy", kinds.policy.help, tuple(_rows(kinds.policy.fields, document, path, {})))
     if section == "roles":
@@ -195,7 +190,7 @@ def _stack_form(document: Mapping[str, Any], path: Path, kinds: Kinds, preview: 
     holder = layer_at(at(document, path[:-1], None), path[:-1])
     kind = kind_of(kinds, str(path[-1]), workload=is_load) if holder else None
     if kind is None or len(path) < 3:
-        return Form(clean(path[-1]), "This engine does not know what this is.", (_name_row(path[:2]),))
+        return Form(clean(path[-1]), "The engine does not know this kind.", (_name_row(path[:2]),))
     settings = {s.field: s for s in _settings(path, preview)}
     if len(path) > 3:
         return Form(kind.title, kind.help, tuple(_rows(kind.fields, document, path, settings)))
@@ -255,7 +250,7 @@ def _marked(rows: tuple[FormRow, ...], document: Mapping[str, Any], preview: Pre
         found = [clean(p.message) for place, p in places if place == row.path and not row.heading and not row.renames]
         missing = row.field.required and row.value is MISSING and not row.heading
         refused = clean(row.setting.refused) if row.setting and row.value is not MISSING else ""
-        wrong = found[0] if found else refused or ("it has to be given" if missing and not row.refused else "")
+        wrong = found[0] if found else refused or ("a value is required" if missing and not row.refused else "")
         yield row._replace(wrong=wrong)
 
 

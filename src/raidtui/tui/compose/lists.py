@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from raidtui.base.text import clean, plural
+from raidtui.base.text import clean
 from raidtui.tui.compose.document import MISSING, Path
 from raidtui.tui.compose.form import Form, FormRow
 from raidtui.tui.compose.outline import Line
@@ -90,7 +90,7 @@ class LineList(OptionList):
     }
     """
 
-    class Widened(Message):
+    class WidthChanged(Message):
         """The width of the lines changed."""
 
     def __init__(self, *, id: str) -> None:
@@ -107,7 +107,7 @@ class LineList(OptionList):
     def on_resize(self) -> None:
         if self.line_width != self._width:
             self._width = self.line_width
-            self.post_message(self.Widened())
+            self.post_message(self.WidthChanged())
 
     @property
     def key(self) -> Any:
@@ -127,7 +127,7 @@ class LineList(OptionList):
         self.keys, self._shown = list(keys), shown
         with self.prevent(OptionList.OptionHighlighted):
             self.clear_options()
-            self.add_options([Option(line, disabled=is_off) for line, is_off in shown])
+            self.add_options([Option(line, disabled=disabled) for line, disabled in shown])
         self.go(here if here in self.keys else None, index)
 
     def go(self, key: Hashable | None, otherwise: int = 0) -> None:
@@ -192,7 +192,7 @@ def about_lines(row: FormRow, kind: str) -> Content:
     if row.wrong:
         parts.append(Content.styled(f"! {row.wrong}", BAD))
     if row.refused:
-        parts.append(Content.styled(f"It cannot be given here: {clean(row.refused)}", BAD))
+        parts.append(Content.styled(f"Not allowed here: {clean(row.refused)}", BAD))
     if row.field.help:
         parts.append(Content(clean(row.field.help, 600)))
     fallback = clean(row.fallback, 200)
@@ -224,10 +224,6 @@ def problem_line(place: str, message: str, signs: Glyphs) -> Content:
     bad = "✗" if signs.unicode else "!"
     return Content.assemble((f"{bad} ", BAD), (clean(place, 200), "bold") if place else "", " " if place else "",
                             (clean(message, 300), BAD))  # fmt: skip
-
-
-def counted(count: int, noun: str) -> str:
-    return plural(count, noun)
 
 
 def _why(row: FormRow) -> str:

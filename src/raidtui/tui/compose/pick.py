@@ -70,7 +70,7 @@ Type a part of what you look for; **up** and **down** go through what is left, *
         self._narrow(self.query_one("#search", Input).value)
         self.query_one("#search" if self._searching else "#entries").focus()
 
-    @on(LineList.Widened)
+    @on(LineList.WidthChanged)
     def _widened(self) -> None:
         self._narrow(self.query_one("#search", Input).value)
 

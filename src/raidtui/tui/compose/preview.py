@@ -115,9 +115,9 @@ class PreviewPane(VerticalScroll):
     """Preview of the layout or workload under the outline's cursor, or of the whole scenario."""
 
     HELP = """\
-## What it comes to
+## Preview
 
-The stack as it would be built, from its target down to the disks, and what arithmetic tells of it before anything is built.
+The layout as it would be built, from its target down to the disks, and its figures, computed before anything is built.
 **Enter** goes to the list of problems, and on a problem to the option that it is about; **e** goes there from anywhere.
 **c** copies the commands to the clipboard.
 """
@@ -179,7 +179,7 @@ The stack as it would be built, from its target down to the disks, and what arit
         self.border_title = Content(f"Preview · {layout.name if layout else load.name if load else 'all layouts'}")
         said = [Content.styled(sentence(problem), BAD) for problem in shown.lost]
         if shown.empty:
-            said.append(Content.styled("There is nothing to draw yet.", DIM))
+            said.append(Content.styled("Nothing to draw yet.", DIM))
         elif shown.preview is None and not shown.lost:
             said.append(Content.styled("asking the engine …", DIM))
         self._put("#said", said)

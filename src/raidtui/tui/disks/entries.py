@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
 
 from raidtui.base.text import clean
 from raidtui.model.disk import Disk, Link, Reason, names_of
@@ -50,7 +53,7 @@ class Facts(NamedTuple):
     kind: str
     name: str
     used: str
-    hay: str
+    search_text: str
     """Text that filters search, in lower case."""
 
     @property
@@ -78,7 +81,7 @@ def gone_facts(id_: str, last: Facts | None) -> Facts:
     words = f"gone: {clean(id_)}"
     if last is None:
         return Facts(id_, None, True, clean(id_), "", "", "", "", words, words.casefold())
-    return last._replace(gone=True, name="", used=words, hay=f"{last.hay} {words.casefold()}")
+    return last._replace(gone=True, name="", used=words, search_text=f"{last.search_text} {words.casefold()}")
 
 
 def kind_words(disk: Disk) -> str:
@@ -155,7 +158,7 @@ class Entry(NamedTuple):
         return self.facts.id
 
 
-class Shelf:
+class DiskEntries:
     """Entries made from the engine's disks. Remembers former disks, so that a missing one can be described."""
 
     def __init__(self) -> None:
@@ -194,7 +197,7 @@ def fitting(entries: Sequence[Entry], wanted: str) -> list[Entry]:
     words = wanted.casefold().split()
     if not words:
         return list(entries)
-    return [e for e in entries if all(word in e.facts.hay or word in e.role or word == _state(e) for word in words)]
+    return [e for e in entries if all(word in e.facts.search_text or word in e.role or word == _state(e) for word in words)]
 
 
 def ordered(entries: Sequence[Entry], by: str | None, descending: bool = False) -> list[Entry]:
@@ -223,7 +226,7 @@ def order_of(entry: Entry, by: str) -> Any:
     return {"size": disk.size_bytes, "temperature": disk.temperature_c, "wear": disk.wear_percent}[by]
 
 
-def alike(entries: Sequence[Entry], to: Entry) -> frozenset[str]:
+def same_model(entries: Sequence[Entry], to: Entry) -> frozenset[str]:
     """Return the ids of free disks of the same model and size, including itself if it is free."""
     if to.facts.disk is None:
         return frozenset()
@@ -245,3 +248,22 @@ def _natural(text: str) -> list[tuple[int, str]]:
     return [
         (int(part), "") if part.isdigit() and part.isascii() else (0, part.casefold()) for part in re.split(r"(\d+)", text)
     ]
+
+
+def fact_grid(rows: Iterable[tuple[str, str]], label_width: int = 11) -> Table:
+    """Return a table of labels and wrapped values."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=label_width, style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, value in rows:
+        grid.add_row(Text(label), Text(value))
+    return grid
+
+
+def hanging(sign: Text | str, words: Text) -> Table:
+    """Return text wrapped beside a sign."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(sign) if isinstance(sign, str) else sign, words)
+    return grid

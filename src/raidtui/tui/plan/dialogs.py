@@ -20,7 +20,7 @@ from raidtui.model.plan import Options, Plan
 from raidtui.model.protocol import DiskList
 from raidtui.model.units import size_text
 from raidtui.tui.disks.entries import Signs
-from raidtui.tui.plan.overview import disturbed
+from raidtui.tui.plan.overview import changed_disk
 from raidtui.tui.widgets.dialog import Dialog
 
 if TYPE_CHECKING:
@@ -139,11 +139,11 @@ class ConsentLine(Horizontal):
         return self.query_one(Input).value
 
     @property
-    def right(self) -> bool:
+    def correct(self) -> bool:
         return matches(self.line, self.typed)
 
     def judge(self) -> None:
-        self.query_one(".tick", Static).update(Text(self._signs.free if self.right else ""))
+        self.query_one(".tick", Static).update(Text(self._signs.free if self.correct else ""))
 
 
 class ConsentDialog(Dialog[tuple[str, ...]]):
@@ -195,7 +195,7 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
 
     def _disks_changed(self, disks: DiskList) -> None:
         """Close the dialog if a disk changed: the consent would be to another plan."""
-        if self.is_current and (why := disturbed(self._plan, disks)):
+        if self.is_current and (why := changed_disk(self._plan, disks)):
             self.app.notify(f"nothing was started: {why}", severity="warning", timeout=15, markup=False)
             self.dismiss(None)
 
@@ -210,7 +210,7 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
         """Go to the next wrong line; agree if all lines are right."""
         event.stop()
         line = event.input.parent
-        if isinstance(line, ConsentLine) and line.right and (waiting := self._waiting()):
+        if isinstance(line, ConsentLine) and line.correct and (waiting := self._waiting()):
             waiting[0].query_one(Input).focus()
         else:
             self.agree()
@@ -236,7 +236,7 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
             inputs[max(0, min(len(inputs) - 1, at + way))].focus()
 
     def _waiting(self) -> list[ConsentLine]:
-        return [line for line in self.query(ConsentLine) if not line.right]
+        return [line for line in self.query(ConsentLine) if not line.correct]
 
     def _judge(self) -> None:
         for line in self.query(ConsentLine):

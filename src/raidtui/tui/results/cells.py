@@ -21,7 +21,7 @@ from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
 
 CELL_COLUMNS = (
-    Column("mark", "", 1, help="Whether the cell is valid; ⚠: valid, with something to be known beside it"),
+    Column("mark", "", 1, help="✓: valid; ⚠: valid with a note; ✗: invalid"),
     Column("layout", "Layout", 10, help="Layout, and the disk where it is measured disk by disk", flexible=True),
     Column("workload", "Workload", 10, flexible=True),
     Column("round", "Rnd", 3, "right", "Round"),
@@ -33,8 +33,8 @@ CELL_COLUMNS = (
 )
 
 DEVICE_COLUMNS = (
-    Column("name", "Device", 8, help="The kernel's name at that time"),
-    Column("role", "Role", 7, help="What it was in the layout"),
+    Column("name", "Device", 8, help="Kernel name at the time of the run"),
+    Column("role", "Role", 7, help="Role in the layout"),
     Column("disk", "Disk", 8, help="The disk's id", flexible=True),
     Column("read", "Read MB", 8, "right", "Read during the cell"),
     Column("written", "Write MB", 8, "right", "Written during the cell"),
@@ -116,7 +116,7 @@ def latency_series(cell: Cell) -> list[Series]:
     found = []
     for name, field in (("mean", "mean_us"), ("p99", "p99_us"), ("max", "max_us")):
         points = [(sample.at_s, _slowest(sample, field)) for sample in cell.samples]
-        # The longest latency of an interval is known only where it was the longest so far: a few dots are no line.
+        # The longest latency of an interval is known only where it was the longest so far: a few points make no line.
         if 2 * sum(value is not None for _, value in points) > len(points):
             found.append(Series(name, points))
     return found

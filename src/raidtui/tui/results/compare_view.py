@@ -91,7 +91,7 @@ class Grid:
                  for i in range(len(names))]  # fmt: skip
         needed = [max(wide, min(len(name) + 1, _MOST_TITLE)) for wide, name in zip(plain, names, strict=True)]
         spare = width - first - 2 - sum(n + 1 for n in needed)
-        # The bar has a width of its own, so that lengths can be compared down a column.
+        # Bars have a fixed width, so that lengths can be compared down a column.
         self._bar = max(0, min(_MOST_BAR, spare // max(1, len(names)) - 1))
         if self._bar < 4:
             self._bar = 0

@@ -159,7 +159,7 @@ Only the file goes; a run that the server keeps stays there. Escape leaves it.
     def questions(self) -> ComposeResult:
         yield Static(Text(self._words), classes="asked")
         yield Static(Text(clean(self._path, 400)), classes="asked")
-        yield Static(Text("It cannot be brought back."))
+        yield Static(Text("This cannot be undone."))
 
     def on_mount(self) -> None:
         self.query_one("#no", Button).focus()
@@ -174,7 +174,7 @@ def file_check(known: Callable[[Path], bool]) -> Callable[[str], str]:
     def check(text: str) -> str:
         path = Path(text).expanduser()
         if known(path.absolute()):
-            return "it is in the list already"
-        return "" if path.is_file() else "there is no such file"
+            return "the file is in the list already"
+        return "" if path.is_file() else "the file does not exist"
 
     return check

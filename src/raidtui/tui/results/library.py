@@ -119,7 +119,7 @@ def files_in(folder: Path) -> list[Path]:
         return []
 
 
-class Shelf:
+class FileEntries:
     """Files of the results folder, from the index, and other files; each is read again only after a change."""
 
     def __init__(self) -> None:
@@ -164,9 +164,9 @@ class Shelf:
 
 def _read(path: Path, info: os.stat_result) -> bytes:
     if not stat.S_ISREG(info.st_mode):
-        raise ValueError("it is not a file")
+        raise ValueError("not a regular file")
     if info.st_size > MAX_RESULT_BYTES:
-        raise ValueError(f"it has more than {MAX_RESULT_BYTES >> 20} MiB")
+        raise ValueError(f"the file is larger than {MAX_RESULT_BYTES >> 20} MiB")
     return path.read_bytes()
 
 
@@ -174,7 +174,7 @@ def entry_of(path: Path, data: bytes) -> Entry:
     """Return the entry of a result file. Raises ValueError for other files."""
     head = _DECODER.decode(data)
     if head.schema != RESULT_SCHEMA:
-        raise ValueError(f"it is of schema {clean(head.schema, 60)}, not {RESULT_SCHEMA}")
+        raise ValueError(f"the schema is {clean(head.schema, 60)}, not {RESULT_SCHEMA}")
     return Entry(
         str(path), head.run, path, clean(head.scenario.name, 80), clean(head.scenario.title, 200),
         clean(head.machine.host, 60), clean(head.started, 30), len(head.cells), None, sum(c.valid for c in head.cells),
@@ -219,7 +219,7 @@ def entry_of_run(info: RunInfo, host: str) -> Entry:
     )  # fmt: skip
 
 
-def together(files: Iterable[Entry], runs: Iterable[Entry]) -> list[Entry]:
+def merge_runs(files: Iterable[Entry], runs: Iterable[Entry]) -> list[Entry]:
     """Return files and runs, the newest first. A run and its file become one entry."""
     by_run = {entry.run: entry for entry in runs}
     found: list[Entry] = []
@@ -244,13 +244,13 @@ def matching(entries: Iterable[Entry], words: str) -> list[Entry]:
 
 
 SCENARIO = Column("scenario", "Scenario", 14, help="Name of the scenario", flexible=True)
-TITLE = Column("title", "Title", 20, help="What the scenario says of itself", flexible=True)
+TITLE = Column("title", "Title", 20, help="Title of the scenario", flexible=True)
 STARTED = Column("started", "Started (UTC)", 16, help="When the run began")
-HOST = Column("host", "Server", 14, help="Where it ran")
+HOST = Column("host", "Server", 14, help="Server of the run")
 CELLS = Column("cells", "Cells", 7, "right", "Measured of planned; for a file, valid of measured")
 EXIT = Column("exit", "Exit", 4, "right", "Exit code of the run")
-STATE = Column("state", "State", 11, help="How it ended, or that it goes on")
-MARK = Column("mark", "", 9, help="A rehearsal, or not complete: not good for comparing")
+STATE = Column("state", "State", 11, help="How the run ended, or that it is running")
+MARK = Column("mark", "", 9, help="rehearsal or partial: not suitable for comparing")
 
 
 def columns_for(width: int) -> tuple[Column, ...]:

@@ -21,7 +21,16 @@ from raidtui.front.words import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import DiskList, RunList
 from raidtui.tui.freshness import Seen
-from raidtui.tui.results.library import SORTS, Entry, LibraryRows, Shelf, columns_for, entry_of_run, matching, together
+from raidtui.tui.results.library import (
+    SORTS,
+    Entry,
+    FileEntries,
+    LibraryRows,
+    columns_for,
+    entry_of_run,
+    matching,
+    merge_runs,
+)
 from raidtui.tui.widgets.live_table import LiveTable
 
 if TYPE_CHECKING:
@@ -98,7 +107,7 @@ class LibraryPane(Vertical):
         """All entries by key, including those that the search hides."""
         self.folder: Path | None = None
         """The results folder; None until it was read."""
-        self._shelf = Shelf()
+        self._file_entries = FileEntries()
         self._files: dict[str, Entry] = {}
         self._runs: list[Entry] = []
         self._marked: dict[str, None] = {}
@@ -106,7 +115,7 @@ class LibraryPane(Vertical):
         self._sort = _NEWEST
         self._loading = True
         self._runs_known = False
-        self._told = ""
+        self._problem = ""
         self._saved = ""
         """Path of the saved result of the run on the screen Run."""
         self.runs_seen: Seen | None = None
@@ -180,7 +189,7 @@ class LibraryPane(Vertical):
         worker, found, problem = get_current_worker(), [], ""
         try:
             self.folder = results_folder()
-            for batch in self._shelf.all(self._app.result_files):
+            for batch in self._file_entries.all(self._app.result_files):
                 found += batch
                 if worker.is_cancelled:
                     return
@@ -193,14 +202,14 @@ class LibraryPane(Vertical):
         if message.last:
             self._files = {}
         self._files.update((entry.key, entry) for entry in message.entries)
-        self._told = message.problem
+        self._problem = message.problem
         self._show()
         if message.last and self._loading:
             self._loading = False
             self._show()
 
     def _read_runs(self) -> None:
-        # Only when somebody looks: listing runs makes the server read every journal.
+        # Only while this screen is shown: listing runs makes the server read every journal.
         if self._app.link_state.up:
             self._ask_runs()
 
@@ -229,7 +238,7 @@ class LibraryPane(Vertical):
         """Add a file and put the cursor on it."""
         if path not in self._app.result_files:
             self._app.result_files.append(path)
-        entry = next(self._shelf.read([path]))[0]
+        entry = next(self._file_entries.read([path]))[0]
         self._files[entry.key] = entry
         self.clear_search()
         self._show()
@@ -241,11 +250,11 @@ class LibraryPane(Vertical):
         self._files.pop(entry.key, None)
         self._show()
 
-    # What is shown.
+    # Display.
 
     def _show(self) -> None:
         """Update the list; the table redraws only changed lines."""
-        entries = together(self._files.values(), self._runs)
+        entries = merge_runs(self._files.values(), self._runs)
         self.entries = {entry.key: entry for entry in entries}
         self._marked = {key: None for key in self._marked if key in self.entries}
         shown = matching(entries, self.search.value)
@@ -257,7 +266,7 @@ class LibraryPane(Vertical):
             table.empty = empty
             table.redraw()
         table.sort_key, table.sort_descending = key, descending
-        # While the list is still filling, who has not moved stays at the newest.
+        # While the list is still filling, a cursor that was not moved stays at the newest.
         at_top = table.cursor_row in (None, 0) and (self._loading or not self._runs_known)
         table.present(shown)
         if at_top and table.row_keys:
@@ -270,13 +279,13 @@ class LibraryPane(Vertical):
     def _count(self, shown: int, there: int) -> None:
         count = f"{shown} of {there}" if shown < there else str(there)
         marked = f", {len(self._marked)} marked" if self._marked else ""
-        self.border_subtitle = Text(f"! {self._told}" if self._told else count + marked)
+        self.border_subtitle = Text(f"! {self._problem}" if self._problem else count + marked)
 
     def _empty_words(self, some: bool) -> str:
         if self._loading:
             return "reading …"
         if some:
-            return f"nothing is called {clean(self.search.value, 40)!r}\n\nescape clears the search"
+            return f"nothing matches {clean(self.search.value, 40)!r}\n\nescape clears the search"
         return _EMPTY
 
     # Search, marks, order.
@@ -313,7 +322,7 @@ class LibraryPane(Vertical):
     @on(LiveTable.SelectionChanged)
     def _marks_changed(self, event: LiveTable.SelectionChanged) -> None:
         event.stop()
-        # Not the event's keys: while it waited, others may have been marked.
+        # The current keys, not those of the event: others may have been marked since.
         visible, chosen = self.table.row_keys, self.table.selected
         hidden = set(self._marked) - set(visible)
         kept = {key: None for key in self._marked if key in hidden or key in chosen}

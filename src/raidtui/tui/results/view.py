@@ -170,7 +170,7 @@ class ResultView(Vertical):
     def on_mount(self) -> None:
         self._mark_tab()
 
-    # What it shows.
+    # Display.
 
     @property
     def page(self) -> str:
@@ -263,7 +263,7 @@ class ResultView(Vertical):
         for tab in self.query(PageTab):
             tab.set_class(tab.id == f"tab-{self.page}", "-here")
 
-    # What is done in it.
+    # Events.
 
     @on(PageTab.Picked)
     def _picked(self, event: PageTab.Picked) -> None:

@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.tui.disks.entries import Entry, Shelf, alike, fitting, ids_by_name, ordered, reasons_of, used_by
+from raidtui.tui.disks.entries import DiskEntries, Entry, fitting, ids_by_name, ordered, reasons_of, same_model, used_by
 from raidtui.tui.disks.table import DiskTable, detail
 from raidtui.tui.draft import USUAL_ROLES, Draft, next_role, role_names, with_role, without_disks, wrong_role_name
 from raidtui.tui.freshness import Seen
@@ -76,7 +76,7 @@ class Detail(VerticalScroll):
     HELP = """\
 ## One disk
 
-All that the server tells of this disk, every reason why it is not free, and what would free it. **tab** goes back.
+All facts about this disk, every reason why it is not free, and how to free it. **tab** goes back.
 """
 
 
@@ -114,7 +114,7 @@ class DisksScreen(ModeScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shelf = Shelf()
+        self._known_disks = DiskEntries()
         self._entries: dict[str, Entry] = {}
         """All entries by id, including filtered-out ones."""
         self._shown: list[Entry] = []
@@ -160,12 +160,12 @@ class DisksScreen(ModeScreen):
         key = self._table.cursor_key
         return None if key is None else self._entries.get(key)
 
-    # What is shown.
+    # Display.
 
     def _show(self) -> None:
         """Update everything; the table redraws only changed lines."""
         found = self.raidtui.disks
-        entries = self._shelf.entries(found.disks if found else (), self.raidtui.draft)
+        entries = self._known_disks.entries(found.disks if found else (), self.raidtui.draft)
         self._entries = {entry.id: entry for entry in entries}
         self._picked = frozenset(key for key in self._picked if self._selectable(key))
         self._shown = ordered(fitting(entries, self._filter.value), self._sort, self._descending)
@@ -239,18 +239,18 @@ class DisksScreen(ModeScreen):
 
     def _say_why_not(self, entry: Entry) -> None:
         facts = entry.facts
-        words = [f"{facts.serial} cannot be selected: {facts.used or 'it is not there'}"]
+        words = [f"{facts.serial} cannot be selected: {facts.used or 'the disk is missing'}"]
         if facts.disk is not None and not facts.gone:
             remedies = [clean(reason.remedy) for reason in reasons_of(facts.disk) if reason.remedy]
             words = [f"{facts.serial} is not free: {used_by(facts.disk)}"]
-            words += ["Nothing frees it."] if facts.system else remedies[:1]
+            words += ["The running system uses it; it cannot be freed."] if facts.system else remedies[:1]
         self.notify("\n".join(words), severity="warning", markup=False, timeout=8)
 
     def action_all_alike(self) -> None:
         """Select every shown free disk of the same model and size as the one under the cursor."""
         if (here := self._here) is None:
             return
-        found = alike(self._shown, here)
+        found = same_model(self._shown, here)
         if not found:
             self.notify(f"no disk like {here.facts.serial} is free", severity="warning", markup=False)
         self._picked |= found
@@ -272,16 +272,12 @@ class DisksScreen(ModeScreen):
         if not meant[0].facts.free:
             self._say_why_not(meant[0])
             return
-        from raidtui.tui.screens.disks import ask_role
-
         self.app.push_screen(ask_role(self.raidtui.draft, meant), lambda role: self._give(role, meant))
 
     def _give(self, role: str | None, entries: list[Entry]) -> None:
         """Give disks to a role, except those that disappeared meanwhile."""
         still = [entry for entry in entries if self._selectable(entry.id)]
         if role and still:
-            from raidtui.tui.screens.disks import given
-
             self._picked = frozenset()
             self._mark()
             self.raidtui.change_draft(given(self.raidtui.draft, role, still, self._bound_ids()),
@@ -290,8 +286,6 @@ class DisksScreen(ModeScreen):
     def action_take_out(self) -> None:
         entries = [entry for entry in self._meant() if entry.role]
         if entries:
-            from raidtui.tui.screens.disks import taken
-
             words = f"{plural(len(entries), 'disk')} without a role"
             self.raidtui.change_draft(taken(self.raidtui.draft, entries, self._bound_ids()), words)
 

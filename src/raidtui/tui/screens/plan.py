@@ -26,15 +26,15 @@ from raidtui.tui.draft import Draft
 from raidtui.tui.freshness import Seen
 from raidtui.tui.plan.dialogs import ChoiceDialog, ConsentDialog
 from raidtui.tui.plan.overview import (
+    disk_facts,
+    lacks_list,
     missing,
     names_in,
-    nothing_yet,
+    outdated_disks,
     overview,
     planning,
     refused,
     request_of,
-    standing,
-    unsure,
 )
 from raidtui.tui.plan.steps import StepTree, commands_text
 from raidtui.tui.screens.base import ModeScreen
@@ -84,7 +84,7 @@ class PlanScreen(ModeScreen):
         self._plan: Plan | None = None
         self._request: PlanRequest | None = None
         """Request that the current plan or refusal answers."""
-        self._disks = standing(None)
+        self._disks = disk_facts(None)
         """Disk properties at the time of the request."""
         self._problems: tuple[Problem, ...] = ()
         self._not_started: tuple[Problem, ...] = ()
@@ -127,13 +127,13 @@ class PlanScreen(ModeScreen):
     def _ask_if_changed(self) -> None:
         """Request a plan if the draft, the options or the disks changed since the last request."""
         request = request_of(self.raidtui.draft, self._options)
-        if request == self._request and self._disks == standing(self.raidtui.disks):
+        if request == self._request and self._disks == disk_facts(self.raidtui.disks):
             self._show()
         elif self._busy != _STARTING:
             self._ask(request)
 
     def _ask(self, request: PlanRequest) -> None:
-        self._request, self._disks = request, standing(self.raidtui.disks)
+        self._request, self._disks = request, disk_facts(self.raidtui.disks)
         self._problems = ()
         if missing(self.raidtui.draft):
             self._take(None)
@@ -159,7 +159,7 @@ class PlanScreen(ModeScreen):
         self.query_one(StepTree).present(plan)
         self._show()
 
-    # What is shown.
+    # Display.
 
     def _show(self) -> None:
         self.set_class(self._plan is not None, "-planned")
@@ -172,12 +172,12 @@ class PlanScreen(ModeScreen):
         signs = UNICODE if glyphs().unicode else ASCII
         above = [refused(self._not_started, signs, "Nothing was started")] if self._not_started else []
         if self.stale and self._plan is not None:
-            above.append(unsure(signs))
+            above.append(outdated_disks(signs))
         if self._problems:
             return Group(*above, refused(self._problems, signs))
         if self._plan is None or self._busy == _STARTING:
             lacks = missing(self.raidtui.draft)
-            return nothing_yet(lacks) if lacks and not self._busy else planning(self._busy or _PLANNING)
+            return lacks_list(lacks) if lacks and not self._busy else planning(self._busy or _PLANNING)
         found = self.raidtui.disks
         shown = overview(self._plan, found.disks if found else (), self._line(self._plan), signs)
         return Group(*above, shown)

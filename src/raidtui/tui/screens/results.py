@@ -83,7 +83,7 @@ class ResultsScreen(ModeScreen):
         with Horizontal(id="results-panes"):
             yield LibraryPane(id="results-list")
             with ContentSwitcher(initial="results-message", id="results-right"):
-                yield Static("What the cursor rests on is shown here.", id="results-message", classes="pane")
+                yield Static("The entry under the cursor is shown here.", id="results-message", classes="pane")
                 yield ResultView(id="result-view")
                 yield CompareView(id="compare-view")
 
@@ -294,7 +294,7 @@ class ResultsScreen(ModeScreen):
         else:
             self.notify(f"written: {clean(Path(path).absolute(), 300)}", markup=False)
 
-    # What else is done with one.
+    # Other actions on a result.
 
     def action_timeline(self) -> None:
         entry = self._here
@@ -358,7 +358,7 @@ class ResultsScreen(ModeScreen):
         try:
             entry.path.unlink()
         except OSError as error:
-            self._say(f"it was not deleted: {error.strerror or error}")
+            self._say(f"{clean(entry.path.name, 60)} was not deleted: {error.strerror or error}")
             return
         self._to_list()
         if self._opened is not None and self._opened.key == entry.key:
