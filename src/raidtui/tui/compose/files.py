@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from raidtui.base.files import write_atomic
-from raidtui.front.inputs import document, shipped
-from raidtui.front.results_files import results_folder
+from raidtui.front.files import document, results_folder, shipped
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
 from raidtui.model.problem import fail
 from raidtui.model.result import RESULT_SCHEMA

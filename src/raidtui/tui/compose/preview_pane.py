@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
 
-from raidtui.front.words import sentence
+from raidtui.front.problems import sentence
 from raidtui.model.describe import LayoutView, Preview, WorkloadView
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv

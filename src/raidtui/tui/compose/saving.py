@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raidtui.base.text import clean
-from raidtui.front.words import sentence
+from raidtui.front.problems import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.tui.compose import files
 from raidtui.tui.compose.pick import Entry, Pick

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from raidtui.base.text import clean, clean_lines
-from raidtui.front.looks import look_line
+from raidtui.front.phrases import look_line
 from raidtui.model.disk import Disk
 from raidtui.tui.disks.rows import Entry
 from raidtui.tui.disks.words import (

@@ -14,7 +14,7 @@ from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from raidtui.base.text import clean
-from raidtui.front.results_files import check_output
+from raidtui.front.files import check_output
 from raidtui.model.problem import ProblemError
 from raidtui.results.formats import FORMATS
 from raidtui.tui.widgets.dialog import Dialog

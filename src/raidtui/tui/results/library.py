@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from raidtui.base.text import clean
+from raidtui.front.files import results_folder
 from raidtui.front.library import growing
-from raidtui.front.results_files import results_folder
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.problem import Exit
 from raidtui.model.protocol import RunInfo

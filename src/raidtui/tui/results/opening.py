@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from raidtui.front.inputs import read_bytes
+from raidtui.front.files import read_bytes
 from raidtui.model.result import Result
 from raidtui.results.load import read_result
 from raidtui.tui.results.library import Entry
