@@ -24,7 +24,7 @@ from raidtui.front.consent import lines_to_type
 from raidtui.lab import life
 from raidtui.lab.control import Lab
 from raidtui.tui.app import RaidtuiApp
-from raidtui.tui.plan.consent_dialog import ConsentDialog
+from raidtui.tui.plan.dialogs import ConsentDialog
 
 pytestmark = pytest.mark.lab
 

@@ -289,7 +289,7 @@ class RaidtuiApp(App[int]):
 
     def action_leave(self) -> None:
         """End, once what was composed and not saved has been asked about."""
-        from raidtui.tui.compose.saving import may_lose
+        from raidtui.tui.compose.files import may_lose
 
         may_lose(self, "Quit", lambda: self.exit(0))
 
