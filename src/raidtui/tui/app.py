@@ -242,7 +242,7 @@ class RaidtuiApp(App[int]):
             self.run_worker(self._look_at_disks(), group="look")
 
     async def _look_at_disks(self) -> None:
-        from raidtui.front.words import sentence
+        from raidtui.front.problems import sentence
         from raidtui.model.problem import ProblemError
         from raidtui.model.protocol import DiskList
 
@@ -276,7 +276,7 @@ class RaidtuiApp(App[int]):
         if self._ask is None or self.link_state.up:
             self.link.retry()
             return
-        from raidtui.front.words import sentence
+        from raidtui.front.problems import sentence
         from raidtui.model.problem import ProblemError
 
         try:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raidtui.base.files import write_atomic
 from raidtui.base.text import clean
-from raidtui.front.inputs import document, shipped
-from raidtui.front.results_files import results_folder
-from raidtui.front.words import sentence
+from raidtui.front.files import document, results_folder, shipped
+from raidtui.front.problems import sentence
 from raidtui.model import refusals
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
 from raidtui.model.problem import ProblemError, fail

@@ -11,7 +11,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from raidtui.base.text import clean, clean_lines
-from raidtui.front.looks import look_line
+from raidtui.front.phrases import look_line
 from raidtui.model.disk import Disk
 from raidtui.tui.disks.entries import (
     ASCII,

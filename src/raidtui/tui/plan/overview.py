@@ -13,8 +13,8 @@ from rich.text import Text
 
 from raidtui.base.text import clean, plural
 from raidtui.front.consent import erased_disks
-from raidtui.front.looks import looks_line
-from raidtui.front.words import sentence
+from raidtui.front.phrases import looks_line
+from raidtui.front.problems import sentence
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem

@@ -15,8 +15,7 @@ from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from raidtui.base.text import clean
-from raidtui.front.inputs import read_bytes
-from raidtui.front.results_files import check_output
+from raidtui.front.files import check_output, read_bytes
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
 from raidtui.results.formats import FORMATS

@@ -13,8 +13,8 @@ import msgspec
 from rich.text import Text
 
 from raidtui.base.text import clean
+from raidtui.front.files import results_folder
 from raidtui.front.library import growing
-from raidtui.front.results_files import results_folder
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.problem import Exit
 from raidtui.model.protocol import RunInfo

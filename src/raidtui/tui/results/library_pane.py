@@ -16,8 +16,8 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from raidtui.base.text import clean
-from raidtui.front.results_files import results_folder
-from raidtui.front.words import sentence
+from raidtui.front.files import results_folder
+from raidtui.front.problems import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import DiskList, RunList
 from raidtui.tui.freshness import Seen

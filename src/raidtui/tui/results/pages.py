@@ -10,8 +10,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from raidtui.base.text import clean, plural
-from raidtui.front.phrases import ranking_line
-from raidtui.front.standings import pairs, places
+from raidtui.front.phrases import pairs, places, ranking_line
 from raidtui.model.result import Built, Result
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.buildings import building_words, measured_on

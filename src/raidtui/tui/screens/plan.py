@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from raidtui.base.text import clean, plural
 from raidtui.client.engine_client import EngineClient
-from raidtui.front import starting
+from raidtui.front import follow
 from raidtui.front.command_line import replay_line
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem, ProblemError
@@ -282,4 +282,4 @@ _STARTING = "starting …"
 def _begin(connect: Callable[[], EngineClient], request: PlanRequest, plan: Plan, erase: tuple[str, ...]) -> str:
     """Start the plan over a separate connection, independent of the main one. Raises ProblemError. Blocks."""
     with connect() as engine:
-        return starting.start(connect, engine, request, plan, erase)
+        return follow.start(connect, engine, request, plan, erase)
