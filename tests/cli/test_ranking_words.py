@@ -6,9 +6,8 @@ import made
 import msgspec
 import pytest
 
-from raidtui.cli.live import drawn
-from raidtui.cli.printers import line_of
-from raidtui.cli.ranking import show_rankings
+from raidtui.cli.printers import drawn, line_of
+from raidtui.cli.report import show_rankings
 from raidtui.cli.screen import console
 from raidtui.front.phrases import ranking_line
 from raidtui.front.progress import RunView, advance, fraction

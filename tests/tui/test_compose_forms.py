@@ -14,12 +14,11 @@ from made_compose import BOUND, DISKS, DOCUMENT, IDS, previewed
 from raidtui.engine.reading import read_document
 from raidtui.model.describe import Field, Kind
 from raidtui.tui.compose import edit, files
-from raidtui.tui.compose.devices import alone, entries, toggled
-from raidtui.tui.compose.fields import as_text, parse
-from raidtui.tui.compose.form_rows import form
-from raidtui.tui.compose.offers import layer_offers
+from raidtui.tui.compose.document import MISSING
+from raidtui.tui.compose.editor import alone, entries, toggled
+from raidtui.tui.compose.form import as_text, form, parse
 from raidtui.tui.compose.outline import outline
-from raidtui.tui.compose.paths import MISSING
+from raidtui.tui.compose.pick import layer_offers
 from raidtui.tui.draft import EMPTY, Draft
 
 KINDS = made_compose.known()

@@ -23,9 +23,8 @@ from raidtui.model.problem import Problem, fail
 from raidtui.model.protocol import DiskList
 from raidtui.tui.app import DisksSeen
 from raidtui.tui.commands import Everything
-from raidtui.tui.disks.rows import Shelf, alike, fitting, ids_by_name, ordered
+from raidtui.tui.disks.entries import Shelf, alike, facts_of, fitting, ids_by_name, kind_words, link_words, ordered, used_by
 from raidtui.tui.disks.table import UNICODE, DiskTable, fit_columns
-from raidtui.tui.disks.words import facts_of, kind_words, link_words, used_by
 from raidtui.tui.draft import EMPTY, with_role
 from raidtui.tui.link import LinkState
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from made_compose import BOUND, IDS
 
 from raidtui.tui.compose import edit
-from raidtui.tui.compose.layers import kind_of
-from raidtui.tui.compose.paths import MISSING, at, drop, path_of, place_of, put, rekey, shift
+from raidtui.tui.compose.document import MISSING, at, drop, kind_of, path_of, place_of, put, rekey, shift
 from raidtui.tui.draft import EMPTY, Draft, History
 
 KINDS = made_compose.known()

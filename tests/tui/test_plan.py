@@ -18,14 +18,14 @@ import made
 from rich.console import Console
 from textual.widgets import Button, Input
 
-from raidtui.front.typed_consent import lines_to_type
+from raidtui.front.consent import lines_to_type
 from raidtui.model.disk import Reason
 from raidtui.model.plan import Options
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList
 from raidtui.tui.app import DisksSeen
 from raidtui.tui.draft import EMPTY, with_role
-from raidtui.tui.plan.asking import disturbed, found_on, missing, request_of, way_out
+from raidtui.tui.plan.overview import disturbed, found_on, missing, request_of, way_out
 from raidtui.tui.plan.steps import StepTree, commands_text, groups
 
 ONE, TWO = "S64GNE0R100001", "S64GNE0R100002"

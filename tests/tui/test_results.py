@@ -19,7 +19,7 @@ from pilot import LARGE, SMALL, drive, until
 from textual.widgets import OptionList, Static
 
 from raidtui.base.text import clean
-from raidtui.front.results_files import results_folder
+from raidtui.front.files import results_folder
 from raidtui.model.convert import encode
 from raidtui.model.disk import Reason
 from raidtui.model.mark import Mark

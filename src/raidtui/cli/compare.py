@@ -7,15 +7,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import PurePath
+from typing import Final
 
 from raidtui.base.text import clean
-from raidtui.cli.comparison import show_comparison
-from raidtui.cli.given_numbers import given_numbers
-from raidtui.cli.given_result import check_baseline
+from raidtui.cli.inputs import check_baseline, given_numbers
+from raidtui.cli.report import show_comparison
 from raidtui.cli.screen import console
-from raidtui.front.exporting import export
+from raidtui.front.files import check_output, export
 from raidtui.front.library import found_results
-from raidtui.front.results_files import check_output
 from raidtui.model.problem import fail
 from raidtui.model.result import Result
 from raidtui.results.charts.catalog import CHARTS
@@ -119,3 +118,6 @@ def _to_stdout(comparison: Comparison, made: Format) -> None:
     data = made.write(comparison)
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
+
+
+COMMANDS: Final = {"compare": (add_arguments, run)}

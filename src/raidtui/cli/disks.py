@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import console, indented, json_text, print_json
 from raidtui.cli.session import connect
-from raidtui.front.looks import look_line
+from raidtui.front.phrases import look_line
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, Link, lasting
 from raidtui.model.protocol import DiskList
@@ -126,3 +126,6 @@ def _print_row(row: tuple[str, ...], widths: list[int], out: Console, style: str
 
 def _state_style(state: str) -> str:
     return {"free": "green", "in use": "yellow", "system": "red"}.get(state, "")
+
+
+COMMANDS: Final = {"disks": (add_arguments, run)}

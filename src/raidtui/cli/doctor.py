@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean
 from raidtui.cli.screen import console, indented, print_json, table, text
@@ -44,3 +44,6 @@ def show(checkup: Checkup, out: Console) -> None:
             out.print(indented(f"{clean(check.name)}: {clean(what)}", 0, "→"))
     else:
         out.print(text(f"Nothing is missing on {checkup.host}."))
+
+
+COMMANDS: Final = {"doctor": (add_arguments, run)}

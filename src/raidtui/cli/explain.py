@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
 import msgspec
 
@@ -46,3 +47,6 @@ def run(args: Namespace) -> int:
         listing.add_row(text(entry.code), text(entry.title))
     out.print(listing)
     return 0
+
+
+COMMANDS: Final = {"explain": (add_arguments, run)}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Final
 
 from raidtui.base.files import write_atomic
 from raidtui.base.text import clean
 from raidtui.cli.screen import json_text
+from raidtui.front.files import check_output
 from raidtui.front.importing import import_files
-from raidtui.front.results_files import check_output
 from raidtui.results.imports import READERS
 
 
@@ -47,3 +48,6 @@ def run(args: Namespace) -> int:
     else:
         sys.stdout.write(text)
     return 0
+
+
+COMMANDS: Final = {"import": (add_arguments, run)}

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from raidtui.lab.disks import DEFAULT_SPEC
-from raidtui.lab.qemu import DEFAULT_CPUS
-from raidtui.lab.state import DEFAULT_NAME
+from raidtui.lab.state import DEFAULT_CPUS, DEFAULT_NAME
 from raidtui.model.problem import Exit, fail
 
 if TYPE_CHECKING:
@@ -165,14 +164,14 @@ def _print_status(status: LabStatus) -> None:
 
 
 def _shell(args: argparse.Namespace) -> int:
-    from raidtui.lab import address
+    from raidtui.lab import ssh
 
     words = list(args.words)
     name = words.pop(0) if words and words[0] != "--" else DEFAULT_NAME
     if words and words.pop(0) != "--":
         raise fail("usage", "a command is written after --", remedy="raidtui lab shell NAME -- CMD …")
-    address.sync_code(name)
-    argv = address.ssh_argv(name, multiplexed=True, tty=not words and sys.stdin.isatty())
+    ssh.sync_code(name)
+    argv = ssh.lab_argv(name, multiplexed=True, tty=not words and sys.stdin.isatty())
     # The terminal, its signals and its exit code become those of ssh: this process has nothing left to do.
     sys.stdout.flush()
     os.execv(argv[0], [*argv, *map(shlex.quote, words)])  # noqa: S606

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import console, indented, print_json, text
+from raidtui.front.files import read_bytes, table_file
 from raidtui.front.importing import column_mapping
-from raidtui.front.inputs import read_bytes, table_file
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
 from raidtui.model.table import Finding, Table
@@ -69,3 +70,6 @@ def _show(args: Namespace, name: str, findings: Sequence[Finding]) -> None:
         for finding in these:
             out.print(indented(f"{finding.where}: {finding.sentence}", 2))
     out.print(text("`raidtui explain CODE` says what a code means."))
+
+
+COMMANDS: Final = {"lint": (add_arguments, run)}

@@ -36,8 +36,13 @@ COMMANDS = {
     "lab": "a throwaway storage server in a virtual machine",
 }
 
-_MODULES = {"import": "importing"}
-"""Of commands whose word Python keeps for itself."""
+_MODULES = {
+    "scenarios": "scenarios", "kinds": "scenarios", "schema": "scenarios",
+    "runs": "runs", "attach": "runs", "cancel": "runs", "recover": "runs",
+    "results": "results", "show": "results", "open": "results",
+    "import": "importing",
+}  # fmt: skip
+"""Modules of the commands that are not in a module of their own name."""
 
 BROKEN_PIPE_EXIT = 141
 """What a shell reports of a command that SIGPIPE ended."""
@@ -102,9 +107,9 @@ def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
             command = commands.add_parser(
                 name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", parents=[common], allow_abbrev=False
             )
-            module = import_module(f"raidtui.cli.{_MODULES.get(name, name)}")
-            module.add_arguments(command)
-            command.set_defaults(handler=module.run)
+            add_arguments, run = import_module(f"raidtui.cli.{_MODULES.get(name, name)}").COMMANDS[name]
+            add_arguments(command)
+            command.set_defaults(handler=run)
     return parser
 
 
@@ -124,7 +129,7 @@ def _run(words: Sequence[str], screens: Screens | None) -> int:
     try:
         return int(args.handler(args))
     except ProblemError as error:
-        from raidtui.cli.words import report
+        from raidtui.cli.screen import report
 
         return report(error, as_json=getattr(args, "json", False), explain_on=args.on)
     except KeyboardInterrupt:
@@ -132,6 +137,6 @@ def _run(words: Sequence[str], screens: Screens | None) -> int:
     except Exception as error:
         if isinstance(error, BrokenPipeError) or (isinstance(error, OSError) and error.errno in NO_ROOM):
             raise
-        from raidtui.cli.bug import report_bug
+        from raidtui.cli.screen import report_bug
 
         return report_bug(words)

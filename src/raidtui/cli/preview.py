@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from typing import Final
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.consent import add_scenario_arguments, binding_of, document_of, options_of
-from raidtui.cli.plan import writes_text
+from raidtui.cli.plan import add_scenario_arguments, binding_of, document_of, options_of, writes_text
 from raidtui.cli.screen import print_json
 from raidtui.cli.session import connect
 from raidtui.model.convert import plain
@@ -114,3 +114,6 @@ def _problem_lines(problem: Problem, *, with_remedy: bool = True) -> Iterator[st
     yield f"  ✗ {clean(problem.message)}{place} [{clean(problem.code)}]"
     if problem.remedy and with_remedy:
         yield f"    → {clean(problem.remedy)}"
+
+
+COMMANDS: Final = {"preview": (add_arguments, run)}

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.consent import add_scenario_arguments, replay_line, split_ids
-from raidtui.cli.ending import finish
-from raidtui.cli.plan import make_plan, plan_lines, request_of
+from raidtui.cli.plan import add_scenario_arguments, make_plan, plan_lines, replay_line, request_of, split_ids
 from raidtui.cli.screen import json_text, print_json
 from raidtui.cli.session import connect
-from raidtui.cli.signals import Signals
-from raidtui.cli.watching import goodbye, watch
+from raidtui.cli.watch import Signals, finish, goodbye, watch
 from raidtui.front.consent import check_consent
-from raidtui.front.looks import looks_line
-from raidtui.front.results_files import check_output
-from raidtui.front.starting import start
-from raidtui.front.words import problems_document, sentence
+from raidtui.front.files import check_output
+from raidtui.front.follow import start
+from raidtui.front.phrases import looks_line
+from raidtui.front.problems import problems_document, sentence
 from raidtui.model.convert import plain
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, Problem
@@ -79,3 +77,6 @@ def _detach(args: Namespace, run: str) -> int:
         print(run)
     print(goodbye(args, run), file=sys.stderr)
     return 0
+
+
+COMMANDS: Final = {"replay": (add_arguments, run)}

@@ -1,19 +1,19 @@
-"""One result as a page of text: what was measured, on what, what was built, and what came of it."""
+"""One result as text: machine, disks, layouts, rankings, comparison and cells."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.comparison import show_comparison
-from raidtui.cli.ranking import show_rankings
 from raidtui.cli.screen import indented, table, text
-from raidtui.front.phrases import mark_words
-from raidtui.model.result import Built, Cell, Machine, Result, marks_of
+from raidtui.front.phrases import mark_words, pairs, places, ranking_line
+from raidtui.model.result import Built, Cell, Machine, Ranked, Result, marks_of
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.buildings import building_words
 from raidtui.results.comparison import Comparison
 from raidtui.results.convergence import convergence_lines
+from raidtui.results.formats.table import table_lines
 from raidtui.results.lines import Footnotes
 from raidtui.results.numbers import latency_text, rate_text, ratio_text
 from raidtui.results.rates import directions, label_of, rate, unit_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _NOT_SHOWN = ("initial_sync", "path", "size_bytes", "sync_seconds")
 
 
-def show(result: Result, comparison: Comparison, out: Console) -> None:
+def show_result(result: Result, comparison: Comparison, out: Console) -> None:
     """Print all of it."""
     _summary(result, comparison, out)
     _heading("Machine", out)
@@ -176,3 +176,27 @@ def _cell_row(cell: Cell) -> list[Any]:
         ratio_text(cell.write_amplification) if cell.valid else "",
         f"{cell.cpu_cores_used:.2f}" if cell.valid and cell.cpu_cores_used is not None else "",
     ]
+
+
+def show_comparison(comparison: Comparison, out: Console, *, about: bool = False) -> None:
+    """Print the table as wide as the terminal, and below it why cells are invalid and layouts missing."""
+    from rich.text import Text
+
+    for line in table_lines(comparison, out.width, about=about):
+        if line.sentence:
+            out.print(indented(line.words, 0, line.mark, "yellow" if line.mark == "⚠" else ""))
+        else:
+            out.print(Text(line.words, "bold" if line.head else ""), no_wrap=True, overflow="ignore", crop=False)
+
+
+def show_rankings(rankings: Sequence[Ranked], out: Console) -> None:
+    """Print all of them, and nothing where none was asked for."""
+    for ranked in rankings:
+        out.print()
+        out.print(text(ranking_line(ranked), "" if ranked.answered else "bold yellow"))
+        listing = table("PLACE", "LAYOUT", ranked.metric, "ROUNDS", "BETTER THAN", right=("PLACE", ranked.metric, "ROUNDS"))
+        for one in places(ranked):
+            listing.add_row(one.place, text(one.layout), one.value, str(one.rounds), text(one.behind))
+        out.print(listing)
+        for sentence in pairs(ranked):
+            out.print(indented(sentence, 2))

@@ -1,17 +1,22 @@
-"""`raidtui runs`: the runs of a server."""
+"""`raidtui runs`, `attach`, `cancel` and `recover`: the runs of a server."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean
+from raidtui.cli.plan import split_ids
 from raidtui.cli.screen import console, print_json, table, text
 from raidtui.cli.session import connect
+from raidtui.cli.watch import Signals, finish, watch
 from raidtui.client.engine_client import EngineClient
+from raidtui.front.files import check_output
+from raidtui.front.problems import sentence
 from raidtui.model.convert import plain
-from raidtui.model.problem import fail
-from raidtui.model.protocol import RunInfo, RunList
+from raidtui.model.problem import Exit, fail
+from raidtui.model.protocol import Recovered, RunInfo, RunList
 from raidtui.results.numbers import NOTHING
 
 if TYPE_CHECKING:
@@ -20,11 +25,11 @@ if TYPE_CHECKING:
 _STATE_STYLES = {"running": "cyan", "interrupted": "bold red"}
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_runs_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
-def run(args: Namespace) -> int:
+def runs_command(args: Namespace) -> int:
     """Print them, oldest first."""
     with connect(args) as engine:
         found: RunList = engine.call("runs", None, RunList)
@@ -70,3 +75,91 @@ def show(found: RunList, out: Console) -> None:
 
 def _outcome(info: RunInfo) -> str:
     return f"{clean(info.outcome)} {'(rehearsal)' if info.rehearsal else ''}".strip()
+
+
+def add_attach_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run_id", nargs="?", default="", metavar="RUN", help="default: the latest")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to keep the result (a new file)")
+    parser.add_argument("--json", action="store_true", help="one event a line")
+
+
+def attach_command(args: Namespace) -> int:
+    """Show a run until it ends; Ctrl-C leaves it to itself."""
+    check_output(args.output)
+    with connect(args) as engine:
+        with Signals() as signals:
+            view, left = watch(args, args.run_id or latest(engine), engine, signals, owned=False)
+        return finish(args, view, engine) if left is None else left
+
+
+def add_cancel_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run_id", nargs="?", default="", metavar="RUN", help="default: the run that is going on")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def cancel_command(args: Namespace) -> int:
+    """Ask for the end of a run; `attach` shows how it is taken down."""
+    with connect(args) as engine:
+        info: RunInfo = engine.call("cancel", {"run": args.run_id}, RunInfo)
+    if args.json:
+        print_json(plain(info))
+    elif info.state == "running":
+        print(f"run {clean(info.run)} is being cancelled: what it built is taken down")
+    else:
+        print(f"run {clean(info.run)} is not running any more: {clean(info.outcome or info.state)}")
+    return 0
+
+
+_OUTCOMES: Final = {
+    "left": "not touched, and still held by the run",
+    "missing": "not here, and still held by the run",
+    "given up": "given up, as --without says",
+}
+
+
+def add_recover_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run_id", nargs="?", default="", metavar="RUN", help="default: every interrupted run")
+    parser.add_argument(
+        "--without",
+        metavar="DISK,…",
+        default="",
+        help="leave these disks of RUN as they are: gone for good, or somebody else's by now",
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def recover_command(args: Namespace) -> int:
+    """Print what was undone; exits 6 while something is still left."""
+    with connect(args) as engine:
+        found: Recovered = engine.call("recover", {"run": args.run_id, "without": split_ids([args.without])}, Recovered)
+    if args.json:
+        print_json(plain(found))
+    else:
+        print("\n".join(lines(found)))
+    return max((entry.exit for entry in found.runs), default=int(Exit.DONE))
+
+
+def lines(found: Recovered) -> Iterator[str]:
+    """What was done, run by run."""
+    if not found.runs:
+        yield "Nothing to recover: no run left anything behind."
+    for entry in found.runs:
+        if entry.exit:
+            yield f"run {clean(entry.run)}: something is still left"
+        else:
+            yield f"run {clean(entry.run)}: {'recovered' if entry.actions else 'nothing was left to undo'}"
+        for action in entry.actions:
+            yield f"  {clean(action)}"
+        for disk in entry.disks:
+            if disk.outcome != "blank":  # that is among the actions, with how it was done
+                yield f"  {clean(disk.disk)}: {_OUTCOMES.get(disk.outcome, disk.outcome)}"
+        for problem in entry.problems:
+            yield from (f"  {line}" for line in sentence(problem).splitlines())
+
+
+COMMANDS: Final = {
+    "runs": (add_runs_arguments, runs_command),
+    "attach": (add_attach_arguments, attach_command),
+    "cancel": (add_cancel_arguments, cancel_command),
+    "recover": (add_recover_arguments, recover_command),
+}

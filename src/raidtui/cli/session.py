@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import place
-from raidtui.front.waiting import WaitingTalk
+from raidtui.front.follow import WaitingTalk
 
 
 def connect(args: Namespace, *, root: bool = True, quiet: bool = False) -> EngineClient:

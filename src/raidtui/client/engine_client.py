@@ -16,8 +16,7 @@ from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.proc import PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
 from raidtui.client.inbox import Answer, Inboxes, Refusal
-from raidtui.client.places import Place
-from raidtui.client.reaching import last_words, not_reached
+from raidtui.client.places import Place, last_words, not_reached
 from raidtui.model.convert import encode
 from raidtui.model.event import LIVE, Record, RecoverFinished, RunFinished
 from raidtui.model.jsonio import MAX_RESULT_BYTES

@@ -1,13 +1,18 @@
-"""The line that does without screens what was planned."""
+"""Command lines: workloads given in shorthand, and the `raidtui replay` line that runs a plan."""
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 from raidtui.base.text import clean
 from raidtui.front.consent import erased_disks, writable_name
+from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
 from raidtui.model.plan import Options, Plan
+from raidtui.model.problem import fail
+from raidtui.model.shorthand import is_shorthand, read_shorthand
 
 
 def replay_line(plan: Plan, scenario: str, options: Options, *, on: Sequence[str] = (), more: Sequence[str] = ()) -> str:
@@ -26,3 +31,42 @@ def replay_line(plan: Plan, scenario: str, options: Options, *, on: Sequence[str
     if plan.erases:
         words += ["--erase", ",".join(writable_name(disk) for disk in erased_disks(plan))]
     return clean(shlex.join(words), limit=65536)
+
+
+def names_of(words: Sequence[str]) -> tuple[str, ...]:
+    """Names of the workloads that the words say or name."""
+    return tuple(read_shorthand(word).name if is_shorthand(word) else word for word in words)
+
+
+def with_workloads(document: str, words: Sequence[str]) -> str:
+    """The scenario (or the result's) with a workload for every shorthand among the words; else as it is, to the byte.
+
+    Raises ProblemError (`shorthand`, `json`).
+    """
+    said = [read_shorthand(word) for word in words if is_shorthand(word)]
+    if not said:
+        return document
+    value = read_json(document.encode(), max_bytes=MAX_RESULT_BYTES)
+    scenario = value.get("scenario", value) if isinstance(value, dict) else None
+    workloads = scenario.setdefault("workloads", {}) if isinstance(scenario, dict) else None
+    if not isinstance(scenario, dict) or not isinstance(workloads, dict):
+        raise fail("shorthand", "there is no scenario that a workload could be added to", place="--workload")
+    _meet_all(scenario, [one.name for one in said])
+    for one in said:
+        workloads.setdefault(one.name, {"fio": one.options})
+    return json.dumps(value)
+
+
+def _meet_all(scenario: dict[str, Any], added: list[str]) -> None:
+    """Where the policy says which workloads some layouts meet, every layout meets what is added as well."""
+    policy, layouts = scenario.get("policy"), scenario.get("layouts")
+    only = policy.get("only") if isinstance(policy, dict) else None
+    if (
+        not isinstance(only, dict)
+        or not isinstance(layouts, dict)
+        or not all(isinstance(met, list) for met in only.values())
+    ):
+        return
+    taken = [name for met in only.values() for name in met]
+    free = [name for name in scenario["workloads"] if name not in taken]
+    only |= {layout: [*only.get(layout, free), *added] for layout in layouts}

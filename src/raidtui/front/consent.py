@@ -1,8 +1,10 @@
-"""Consent: which disks a plan erases, and whether the operator named exactly these."""
+"""Consent: the disks that a plan erases, and the check that the operator named or typed exactly these."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from raidtui.base.text import clean
 from raidtui.model.disk import Fingerprint, names_of
@@ -44,3 +46,74 @@ def writable_name(disk: Fingerprint) -> str:
 
 def _refused(code: str, message: str, remedy: str) -> Problem:
     return Problem(code, message, "--erase", remedy, exit=int(Exit.REFUSED))
+
+
+LEAST_CHARACTERS: Final = 4
+MOST_TYPED_ALIKE: Final = 4
+"""Of more disks of one model and size, one code stands for all."""
+_CODE_CHARACTERS: Final = 6
+_ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+"""Without what is easily taken for something else."""
+
+
+class Line(NamedTuple):
+    """One line to be typed, and the disks that it consents to."""
+
+    disks: tuple[Fingerprint, ...]
+    expected: str
+    name: str = ""
+    """The disk's name, that ends with what is expected; empty where a code is expected."""
+
+
+def lines_to_type(plan: Plan) -> tuple[Line, ...]:
+    """All that must be typed: every disk that the plan erases is in exactly one line, and no two lines expect the same."""
+    lines: list[Line] = []
+    erased = erased_disks(plan)
+    single: list[Fingerprint] = []
+    for alike in _alike(erased):
+        if len(alike) > MOST_TYPED_ALIKE:
+            lines.append(Line(alike, _code(plan, alike)))
+        else:
+            single += alike
+    names = {disk.id: clean(writable_name(disk)).strip() for disk in single}
+    lines += [_line(plan, disk, names) for disk in erased if disk.id in names]
+    return tuple(lines)
+
+
+def matches(line: Line, typed: str) -> bool:
+    """Whether this text consents to the line's disks: nothing but blanks around it is forgiven."""
+    return typed.strip() == line.expected
+
+
+def consented(lines: Sequence[Line], typed: Sequence[str]) -> tuple[str, ...] | None:
+    """Ids of the disks to erase, when every line was typed; else None."""
+    if len(lines) != len(typed) or not all(map(matches, lines, typed)):
+        return None
+    return tuple(disk.id for line in lines for disk in line.disks)
+
+
+def _alike(disks: Sequence[Fingerprint]) -> list[tuple[Fingerprint, ...]]:
+    groups: dict[tuple[str, int], list[Fingerprint]] = {}
+    for disk in disks:
+        groups.setdefault((disk.model, disk.size_bytes), []).append(disk)
+    return [tuple(group) for group in groups.values()]
+
+
+def _line(plan: Plan, disk: Fingerprint, names: Mapping[str, str]) -> Line:
+    """The shortest end that no other name has; a code where a name cannot be typed or is another disk's, too."""
+    name = names[disk.id]
+    others = [other for id_, other in names.items() if id_ != disk.id]
+    if not name.isascii() or not name or name in others:
+        return Line((disk,), _code(plan, (disk,)))
+    for count in range(LEAST_CHARACTERS, len(name)):
+        end = name[-count:]
+        if end == end.strip() and not any(other.endswith(end) for other in others):
+            return Line((disk,), end, name)
+    return Line((disk,), name, name)
+
+
+def _code(plan: Plan, disks: Sequence[Fingerprint]) -> str:
+    """The same for the same disks and plan, another one for any others."""
+    facts = "\0".join([plan.digest, *sorted(f"{disk.id}\0{disk.wwid}" for disk in disks)])
+    digest = hashlib.sha256(facts.encode("utf-8", "backslashreplace")).digest()
+    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:_CODE_CHARACTERS])

@@ -1,17 +1,21 @@
-"""Follow a run's records over a connection that may break: a thread reads, reconnects, and goes on where it was."""
+"""Start a run and follow its records over a connection that may break."""
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from raidtui.base.text import clean
 from raidtui.client.engine_client import EngineClient
 from raidtui.model.event import Record
+from raidtui.model.plan import Plan
 from raidtui.model.problem import ProblemError, bug, fail
+from raidtui.model.protocol import PlanRequest, RunList, Started, StartRequest
 
 PATIENCE_S = 60.0
 """How long a broken connection is tried again before it is given up."""
@@ -137,3 +141,68 @@ class Follower:
         finally:
             if given is None:
                 engine.close()
+
+
+_LOOK_FOR_S = 20.0
+
+
+def start(
+    connect: Callable[[], EngineClient], engine: EngineClient, request: PlanRequest, plan: Plan, erase: tuple[str, ...]
+) -> str:
+    """Start the plan and return the run's name. Raises ProblemError with what was refused, or when nothing began.
+
+    A terminal's Ctrl-C reaches the connection's process as well and may end it before its answer; the run that it
+    began is then found by the plan's token.
+    """
+    try:
+        started: Started = engine.call("start", StartRequest(request, plan.digest, plan.token, erase), Started)
+    except ProblemError as error:
+        if error.problems[0].code not in ("engine-lost", "engine-answer"):
+            raise
+        if (run := _begun(connect, plan.token)) is None:
+            raise
+        return run
+    return started.run
+
+
+def _begun(connect: Callable[[], EngineClient], token: str) -> str | None:
+    deadline = time.monotonic() + _LOOK_FOR_S
+    with connect() as engine:
+        # An engine whose client is gone may still be about to begin the run.
+        while time.monotonic() < deadline:
+            found: RunList = engine.call("runs", None, RunList)
+            for info in found.runs:
+                if info.run.endswith(f"-{token}"):
+                    return info.run
+            time.sleep(1.0)
+    return None
+
+
+_FIRST_S = 5.0
+_EVERY_S = 15.0
+
+
+class WaitingTalk:
+    """Says after five seconds, and then four times a minute, how long an engine has been waited for."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._next_s = _FIRST_S
+        self._shown = ""
+
+    def __call__(self, waited_s: float, said: str) -> None:
+        """`said` is all that the engine's command wrote; only what is new of it is shown."""
+        if waited_s < _FIRST_S:
+            self._next_s = _FIRST_S
+            return
+        new = said.removeprefix(self._shown).strip() if said.startswith(self._shown) else said
+        self._shown = said
+        if new:
+            print(new, file=sys.stderr)
+        if waited_s >= self._next_s:
+            self._next_s = (waited_s // _EVERY_S + 1) * _EVERY_S
+            print(f"{waiting_words(self._place, waited_s)} (Ctrl-C gives up)", file=sys.stderr, flush=True)
+
+
+def waiting_words(place: str, waited_s: float) -> str:
+    return f"waiting for the engine on {clean(place)}: {waited_s:.0f} s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raidtui.base.text import clean
-from raidtui.front.inputs import read_bytes
+from raidtui.front.files import read_bytes
 from raidtui.model.problem import fail
 from raidtui.results.imports import READERS, Imported, Reader, Source, readers_of
 from raidtui.results.imports.heading import MAPPED_ROLES

@@ -9,8 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from raidtui.base.paths import cache_folder
-from raidtui.front.inputs import read_bytes
-from raidtui.front.results_files import results_folder
+from raidtui.front.files import read_bytes, results_folder
 from raidtui.model.problem import fail
 from raidtui.model.result import Result
 from raidtui.results.extract import Extract

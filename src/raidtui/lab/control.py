@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from raidtui.base import proc
-from raidtui.lab import address, life, sparse, ssh, vm
+from raidtui.lab import disks, life, qemu, ssh
 from raidtui.lab.disks import DiskSpec, LabDisk, free_port, make_disk
-from raidtui.lab.qemu import DEFAULT_CPUS
-from raidtui.lab.qmp import Qmp
-from raidtui.lab.state import DEFAULT_NAME, LabFiles, LabState
-from raidtui.lab.talk import Say, silent
+from raidtui.lab.host import Say, silent
+from raidtui.lab.qemu import Qmp
+from raidtui.lab.state import DEFAULT_CPUS, DEFAULT_NAME, LabFiles, LabState
 from raidtui.model.problem import fail
 
 
@@ -83,20 +82,20 @@ class Lab:
         """Pull the disk. Returns when the guest has let go of it."""
         disk, state = self.disk(serial), self.state
         with Qmp(self.files.qmp) as qmp:
-            vm.unplug(qmp, disk)
+            qemu.unplug(qmp, disk)
         state.plugged = [other for other in state.plugged if other != serial]
         self.files.save(state)
 
-    def plug(self, serial: str, *, like_new: bool = False, fails: vm.Fails = "") -> None:
+    def plug(self, serial: str, *, like_new: bool = False, fails: qemu.Fails = "") -> None:
         """Put the disk back in its place; `like_new` makes it blank, `fails` makes all its reads or writes errors."""
         state = self.state
         disk = self.disk(serial)
         if like_new:
             path = self.files.folder / disk.file_name
             path.unlink()
-            sparse.make_sparse(path, disk.spec.size_bytes)
+            disks.make_sparse(path, disk.spec.size_bytes)
         with Qmp(self.files.qmp) as qmp:
-            vm.plug(qmp, self.files.folder, [disk], fails)
+            qemu.plug(qmp, self.files.folder, [disk], fails)
         state.plugged.append(serial)
         self.files.save(state)
 
@@ -105,7 +104,7 @@ class Lab:
         state = self.state
         number = 1 + max((int(disk.serial.rsplit("-", 1)[-1]) for disk in state.disks), default=0)
         disk = make_disk(self.name, number, free_port(state.disks, spec.kind), spec)
-        sparse.make_sparse(self.files.folder / disk.file_name, spec.size_bytes)
+        disks.make_sparse(self.files.folder / disk.file_name, spec.size_bytes)
         state.disks.append(disk)
         self.files.save(state)
         self.plug(disk.serial)
@@ -118,11 +117,11 @@ class Lab:
 
     def disk_hash(self, serial: str) -> str:
         """Of all the disk's content, read from outside. Holes and zeroes are the same."""
-        return sparse.content_hash(self.disk_file(serial))
+        return disks.content_hash(self.disk_file(serial))
 
     def is_zero(self, serial: str) -> bool:
         """Whether the disk holds nothing but zeroes."""
-        return sparse.is_zero(self.disk_file(serial))
+        return disks.is_zero(self.disk_file(serial))
 
     def kernel_name(self, serial: str) -> str | None:
         """What the guest's kernel calls the disk now (`nvme3n1`); None where the guest does not see it."""
@@ -152,7 +151,7 @@ class Lab:
 
     def raidtui(self, *words: str, timeout_s: float = 120.0, check: bool = False) -> proc.Finished:
         """Run the guest's raidtui, after making sure that it is the one that runs here."""
-        address.sync_code(self.name)
+        ssh.sync_code(self.name)
         return self.run(["raidtui", *words], timeout_s, check=check)
 
     def put_file(self, source: Path, target: str) -> None:

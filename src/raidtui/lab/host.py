@@ -1,14 +1,15 @@
-"""What this machine needs to run labs, and how it gets it."""
+"""This machine's side of a lab: the packages it needs, and progress lines for the operator."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from raidtui.base import proc
-from raidtui.lab.talk import Say
 from raidtui.model.problem import Exit, fail
 
 _DEBIAN_KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -69,3 +70,17 @@ def require_packages(say: Say) -> None:
 
 def _pythons() -> list[str]:
     return [sys.executable, *(["/usr/bin/python3"] if Path("/usr/bin/python3").exists() else [])]
+
+
+Say = Callable[[str], None]
+"""Takes one line for the operator, without a line break."""
+
+
+def silent(line: str) -> None:
+    """A `Say` for nobody."""
+
+
+def timed(say: Say) -> Say:
+    """`say` with the seconds since now before every line."""
+    began = time.monotonic()
+    return lambda line: say(f"[{time.monotonic() - began:5.1f} s] {line}")

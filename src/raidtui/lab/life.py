@@ -11,14 +11,12 @@ from pathlib import Path
 import msgspec
 
 from raidtui.base import proc
-from raidtui.lab import code, snapshot, sparse, ssh, vm
-from raidtui.lab.disks import DiskSpec, mixed, name_disks
-from raidtui.lab.host import require_packages
-from raidtui.lab.image import ensure_image
-from raidtui.lab.qemu import DEFAULT_CPUS
-from raidtui.lab.qmp import Qmp, QmpError
-from raidtui.lab.state import LabFiles, LabState
-from raidtui.lab.talk import Say, silent, timed
+from raidtui.lab import qemu, ssh
+from raidtui.lab.disks import DiskSpec, make_sparse, mixed, name_disks
+from raidtui.lab.host import Say, require_packages, silent, timed
+from raidtui.lab.image import BOOT_TIMEOUT_S, accelerator, ensure_image, ensure_snapshot
+from raidtui.lab.qemu import Qmp, QmpError
+from raidtui.lab.state import DEFAULT_CPUS, LabFiles, LabState
 from raidtui.model.problem import Exit, fail
 
 _LOADED_TIMEOUT_S = 180.0
@@ -65,7 +63,7 @@ def prepare(say: Say = silent, *, cpus: int = DEFAULT_CPUS) -> None:
     """What the first `up` does before it starts a lab: packages, image, saved machine. Raises ProblemError."""
     with _as_problems():
         require_packages(say)
-        snapshot.ensure_snapshot(ensure_image(say), cpus, timed(say))
+        ensure_snapshot(ensure_image(say), cpus, timed(say))
 
 
 def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool, cpus: int) -> LabState:
@@ -75,7 +73,7 @@ def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool, cpus: int
         require_packages(say)
         image = ensure_image(say)
         if not cold:
-            snapshot.ensure_snapshot(image, cpus, timed(say))
+            ensure_snapshot(image, cpus, timed(say))
     with files.lock():
         state = files.load()
         if state is not None and _is_up(files):
@@ -101,23 +99,23 @@ def _start_new(files: LabFiles, specs: Sequence[DiskSpec], say: Say, *, cold: bo
     """Make the disks, start the machine, plug them in, wait for its ssh."""
     image = ensure_image(say)
     saved: Path | None = None
-    accel = snapshot.accelerator(image)
+    accel = accelerator(image)
     if not cold:
-        saved, accel = snapshot.ensure_snapshot(image, cpus, say)
+        saved, accel = ensure_snapshot(image, cpus, say)
     files.create()
     disks = name_disks(files.name, specs)
     for disk in disks:
-        sparse.make_sparse(files.folder / disk.file_name, disk.spec.size_bytes)
+        make_sparse(files.folder / disk.file_name, disk.spec.size_bytes)
     order = mixed(disk.serial for disk in disks)
     state = LabState(files.name, str(image), accel, 0, disks, order, time.time(), cpus=cpus)
-    vm.make_overlay(files.overlay, saved / "disk.qcow2" if saved else image / "root.qcow2")
-    state.port = vm.start(files, image, accel, cpus, incoming=saved is not None)
+    qemu.make_overlay(files.overlay, saved / "disk.qcow2" if saved else image / "root.qcow2")
+    state.port = qemu.start(files, image, accel, cpus, incoming=saved is not None)
     files.save(state)
     with Qmp(files.qmp) as qmp:
         if saved:
-            vm.load(qmp, saved / "memory")
+            qemu.load(qmp, saved / "memory")
         _plug_all(qmp, files, state, running=saved is not None)
-    _enter(files, state, _LOADED_TIMEOUT_S if saved else snapshot.BOOT_TIMEOUT_S)
+    _enter(files, state, _LOADED_TIMEOUT_S if saved else BOOT_TIMEOUT_S)
     state.ready = True
     files.save(state)
     say(f"lab {files.name} is up")
@@ -129,12 +127,12 @@ def restart(files: LabFiles, state: LabState) -> LabState:
     files.create()
     ssh.close_master(files.ssh_config, files.ssh_master)
     state.plugged = mixed(sorted(state.plugged))
-    state.port = vm.start(files, Path(state.image), state.accel, state.cpus)
+    state.port = qemu.start(files, Path(state.image), state.accel, state.cpus)
     files.save(state)
     try:
         with Qmp(files.qmp) as qmp:
             _plug_all(qmp, files, state, running=False)
-        _enter(files, state, snapshot.BOOT_TIMEOUT_S)
+        _enter(files, state, BOOT_TIMEOUT_S)
     except QmpError as error:
         raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED) from error
     return state
@@ -184,7 +182,7 @@ def _plug_all(qmp: Qmp, files: LabFiles, state: LabState, *, running: bool) -> N
     by_serial = {disk.serial: disk for disk in state.disks}
     if running:
         qmp.command("cont")
-    vm.plug(qmp, files.folder, [by_serial[serial] for serial in state.plugged])
+    qemu.plug(qmp, files.folder, [by_serial[serial] for serial in state.plugged])
     if not running:
         qmp.command("cont")
 
@@ -196,12 +194,12 @@ def _enter(files: LabFiles, state: LabState, timeout_s: float) -> None:
         raise fail("lab.boot", f"lab {state.name} did not answer within {timeout_s:.0f} s", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab up again")  # fmt: skip
     ssh.open_master(files.ssh_config, timeout_s=120)
-    _, tar = code.pack(code.local_files())
+    _, tar = ssh.pack_code(ssh.local_files())
     machine_id = hashlib.sha256(f"{state.name}\0{state.created}".encode()).hexdigest()[:32]
     script = f"""\
 date -u -s @{time.time():.3f} >/dev/null
 echo {machine_id} >/etc/machine-id
-{code.receive_script()}
+{ssh.receive_script()}
 tries=0
 while [ "$(ls /sys/block | grep -cE '^(nvme|sd)')" -lt {len(state.plugged)} ]; do
     tries=$((tries + 1)); [ $tries -lt 600 ] || exit 9; sleep 0.1

@@ -19,10 +19,10 @@ import msgspec
 from raidtui.base.files import private_folder, read_text, write_atomic
 from raidtui.base.paths import run_folder, state_folder
 from raidtui.lab.disks import LabDisk
-from raidtui.lab.qemu import DEFAULT_CPUS
 from raidtui.model.problem import Exit, fail
 
 DEFAULT_NAME: Final = "default"
+DEFAULT_CPUS: Final = 2
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 
 

@@ -242,7 +242,7 @@ class RaidtuiApp(App[int]):
             self.run_worker(self._look_at_disks(), group="look")
 
     async def _look_at_disks(self) -> None:
-        from raidtui.front.words import sentence
+        from raidtui.front.problems import sentence
         from raidtui.model.problem import ProblemError
         from raidtui.model.protocol import DiskList
 
@@ -276,7 +276,7 @@ class RaidtuiApp(App[int]):
         if self._ask is None or self.link_state.up:
             self.link.retry()
             return
-        from raidtui.front.words import sentence
+        from raidtui.front.problems import sentence
         from raidtui.model.problem import ProblemError
 
         try:
@@ -289,7 +289,7 @@ class RaidtuiApp(App[int]):
 
     def action_leave(self) -> None:
         """End, once what was composed and not saved has been asked about."""
-        from raidtui.tui.compose.saving import may_lose
+        from raidtui.tui.compose.files import may_lose
 
         may_lose(self, "Quit", lambda: self.exit(0))
 

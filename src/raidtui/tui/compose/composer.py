@@ -17,17 +17,14 @@ from raidtui.model.disk import Disk, lasting
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList
 from raidtui.tui.compose import edit
+from raidtui.tui.compose.document import Path, at, common, path_of
+from raidtui.tui.compose.drawing import short
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
-from raidtui.tui.compose.form_lines import outline_line
-from raidtui.tui.compose.form_list import FormList
-from raidtui.tui.compose.form_rows import Form, FormRow, form
-from raidtui.tui.compose.line_list import LineList
+from raidtui.tui.compose.form import Form, FormRow, form
+from raidtui.tui.compose.lists import FormList, LineList, outline_line
 from raidtui.tui.compose.outline import Line, outline
-from raidtui.tui.compose.paths import Path, at, common, path_of
-from raidtui.tui.compose.preview_pane import PreviewPane, Shown
-from raidtui.tui.compose.previewer import Previewer
-from raidtui.tui.compose.summary import short
+from raidtui.tui.compose.preview import Previewer, PreviewPane, Shown
 from raidtui.tui.draft import EMPTY, Draft
 from raidtui.tui.freshness import Seen
 from raidtui.tui.screens.base import ModeScreen

@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from raidtui.model.describe import Field, Kind, Kinds, Preset
 from raidtui.model.scenario_words import NAME_PATTERN
-from raidtui.tui.compose.layers import Layer, layer_at, main_input
-from raidtui.tui.compose.paths import MISSING, Path, at, drop, put, rekey, shift
+from raidtui.tui.compose.document import MISSING, Layer, Path, at, drop, layer_at, main_input, put, rekey, shift
 from raidtui.tui.draft import Draft, without_disks, without_role, wrong_role_name
 
 BELOW: Final = object()

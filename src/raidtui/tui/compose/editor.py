@@ -1,4 +1,4 @@
-"""Below a form: what the option under its cursor means, and where it gets another value."""
+"""Editor of one option below the form: text input, choices, switches, and the devices of a layer's input."""
 
 from __future__ import annotations
 
@@ -14,14 +14,57 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
 from raidtui.base.text import clean
-from raidtui.tui.compose.devices import NEW_LAYER, alone, entries, toggled
-from raidtui.tui.compose.fields import as_text, parse, takes
-from raidtui.tui.compose.form_lines import about_lines, choice_lines
-from raidtui.tui.compose.form_rows import FormRow
-from raidtui.tui.compose.line_list import LineList
-from raidtui.tui.compose.lines import BAD, same
-from raidtui.tui.compose.paths import MISSING
+from raidtui.tui.compose.document import MISSING, layer_at
+from raidtui.tui.compose.form import FormRow, as_text, parse, takes
+from raidtui.tui.compose.lists import BAD, LineList, about_lines, choice_lines, same
 from raidtui.tui.widgets.glyphs import glyphs
+
+NEW_LAYER: Final = "a layer …"
+NOTHING: Final = "nothing"
+
+
+def entries(value: Any, roles: Mapping[str, str]) -> tuple[list[tuple[str, Any]], list[str], dict[str, str]]:
+    """What can be chosen, each with its source; what of it is taken; and a note for some.
+
+    `roles` are those that there are, with what is said of each.
+    """
+    taken = _several(value)
+    found: list[tuple[str, Any]] = [(f"@{role}", f"@{role}") for role in roles]
+    notes = {f"@{role}": note for role, note in roles.items()}
+    for number, source in enumerate(taken):
+        layer = layer_at(source, ())
+        if layer is not None:
+            name = f"{clean(layer.kind, 30)} {number + 1}" if len(taken) > 1 else clean(layer.kind, 30)
+            found.append((name, source))
+            notes[name] = "a layer of its own"
+        elif all(source != known for _, known in found):
+            found.append((clean(source, 60), source))
+            notes[clean(source, 60)] = "there is no such role"
+    found += [(NEW_LAYER, None), (NOTHING, MISSING)]
+    notes[NEW_LAYER] = "put a new layer in here, on what is there now"
+    chosen = [name for name, source in found if source in taken] or [NOTHING]
+    return found, chosen, notes
+
+
+def alone(value: Any, source: Any) -> Any:
+    """The input with `source` and nothing else."""
+    return MISSING if source is MISSING else source
+
+
+def toggled(value: Any, source: Any) -> Any:
+    """The input with `source` added, or without it where it was there."""
+    if source is MISSING:
+        return MISSING
+    taken = _several(value)
+    left = [each for each in taken if each != source] if source in taken else [*taken, source]
+    return MISSING if not left else left[0] if len(left) == 1 else left
+
+
+def _several(value: Any) -> list[Any]:
+    if value is MISSING:
+        return []
+    return list(value) if isinstance(value, list) else [value]
+
 
 LEFT_OUT: Final = "left out"
 

@@ -1,21 +1,28 @@
-"""Scenarios as files: what a text holds, what is written, and what there is to begin from."""
+"""Scenario files: what a draft can begin from, opening, and the dialog that saves it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raidtui.base.files import write_atomic
-from raidtui.front.inputs import document, shipped
-from raidtui.front.results_files import results_folder
+from raidtui.base.text import clean
+from raidtui.front.files import document, results_folder, shipped
+from raidtui.front.problems import sentence
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
-from raidtui.model.problem import fail
+from raidtui.model.problem import ProblemError, fail
 from raidtui.model.result import RESULT_SCHEMA
 from raidtui.model.scenario_words import SCHEMA
+from raidtui.tui.compose import files
+from raidtui.tui.compose.pick import Entry, Pick
 from raidtui.tui.draft import EMPTY, Draft
+from raidtui.tui.widgets.dialog import AskText
+
+if TYPE_CHECKING:
+    from raidtui.tui.app import RaidtuiApp
 
 
 class Beginning(NamedTuple):
@@ -107,3 +114,55 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+Then = Callable[[], object]
+
+
+def save(app: RaidtuiApp, then: Then = lambda: None) -> None:
+    """Ask for a name and write the draft's scenario there; `then` is called when it was written."""
+    suggested = clean(app.draft.document.get("name") or "scenario", 60)
+
+    def named(path: str | None) -> None:
+        if not path:
+            return
+        if Path(path).expanduser().exists():
+            entries = [Entry("keep the file", "nothing is written"), Entry("replace it")]
+            question = Pick(f"{clean(Path(path).name, 60)} exists already", entries)
+            app.push_screen(question, lambda taken: _write(app, path, then) if taken == 1 else None)
+        else:
+            _write(app, path, then)
+
+    where = f"File name. The folder is {clean(Path.cwd(), 300)} where none is given."
+    app.push_screen(
+        AskText("Save the scenario", where, value=f"{suggested}.json", check=files.wrong_target, yes="Save"), named
+    )
+
+
+def may_lose(app: RaidtuiApp, what: str, then: Then) -> None:
+    """Call `then` once the draft may be replaced: asks first where it has changes that are in no file."""
+    if not app.history.unsaved:
+        then()
+        return
+
+    def answered(taken: int | None) -> None:
+        if taken == 0:
+            save(app, then)
+        elif taken == 1:
+            then()
+
+    entries = [Entry("save it first"), Entry("do not save it", "what was composed is lost"), Entry("stay")]
+    app.push_screen(Pick(what, entries, asked="The scenario has changes that are in no file."), answered)
+
+
+def _write(app: RaidtuiApp, path: str, then: Then) -> None:
+    draft = app.draft
+    try:
+        files.write(path, draft.document)
+    except ProblemError as error:
+        app.notify(sentence(error.problems[0]), severity="error", timeout=12, markup=False)
+        return
+    app.history.saved = draft
+    app.draft_changed.publish(draft)
+    app.notify(f"saved as {clean(path, 200)}", timeout=4, markup=False)
+    then()

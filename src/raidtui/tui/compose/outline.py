@@ -9,8 +9,7 @@ from raidtui.base.text import clean, plural
 from raidtui.model.describe import Kinds, LayerView, Preview
 from raidtui.model.disk import Disk
 from raidtui.model.units import size_text
-from raidtui.tui.compose.layers import Layer, Source, inputs, layer_at
-from raidtui.tui.compose.paths import Path, at, path_of, place_of
+from raidtui.tui.compose.document import Layer, Path, Source, at, inputs, layer_at, path_of, place_of
 from raidtui.tui.draft import Draft
 
 What = Literal["scenario", "section", "role", "disk", "layout", "layer", "input", "workload", "policy"]

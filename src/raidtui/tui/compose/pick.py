@@ -1,9 +1,9 @@
-"""A dialog that offers a list: typing narrows it, enter takes what the cursor is on."""
+"""Dialog that picks one entry of a list, and the layers and workloads that can be added with it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -12,8 +12,10 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
 from raidtui.base.text import clean
-from raidtui.tui.compose.line_list import LineList
-from raidtui.tui.compose.lines import DIM, cut
+from raidtui.model.describe import Kind, Kinds, Preset
+from raidtui.tui.compose.document import device_fields, group_fields
+from raidtui.tui.compose.edit import BELOW
+from raidtui.tui.compose.lists import DIM, LineList, cut
 from raidtui.tui.widgets.dialog import Dialog
 from raidtui.tui.widgets.glyphs import glyphs
 
@@ -133,3 +135,48 @@ def _line(entry: Entry, widest: int, room: int) -> Content:
     words = cut(clean(entry.words, 200), room if not entry.note else max(34, widest), ellipsis)
     note = cut(clean(entry.note, 200), max(0, room - widest - 2), ellipsis)
     return Content.assemble(words.ljust(widest), "  ", (note, DIM))
+
+
+class KindOffer(NamedTuple):
+    """A kind, with what is chosen of it at once."""
+
+    kind: Kind
+    given: Mapping[str, Any]
+    entry: Entry
+
+
+def layer_offers(kinds: Kinds, fits: Callable[[Kind], bool] = lambda kind: True) -> list[KindOffer]:
+    """Every layer that fits; one that has to have a choice (`level`) once for each (`raid5`)."""
+    return [offer for kind in kinds.layers if fits(kind) for offer in _offers(kind)]
+
+
+def load_offers(kinds: Kinds) -> list[Preset | KindOffer]:
+    """The presets in the field's words, then every kind of workload to be filled in freely."""
+    return [*kinds.presets, *(offer for kind in kinds.workloads for offer in _offers(kind))]
+
+
+def load_entry(offer: Preset | KindOffer) -> Entry:
+    if isinstance(offer, Preset):
+        return Entry(offer.title, offer.name)
+    return Entry(f"free: {offer.entry.words}", offer.entry.note)
+
+
+def takes_layer(kind: Kind) -> bool:
+    """Whether it stands on something."""
+    return bool(device_fields(kind) or group_fields(kind))
+
+
+def offers_block(kind: Kind) -> bool:
+    """Whether a layer above it has something to stand on."""
+    return kind.offers == "block"
+
+
+def _offers(kind: Kind) -> list[KindOffer]:
+    groups = next((field for field in group_fields(kind) if field.required), None)
+    if groups is not None:
+        names = [field.name for field in groups.fields if field.type == "devices"]
+        return [KindOffer(kind, {groups.name: [{name: BELOW}]}, Entry(name, kind.title)) for name in names]
+    chosen = next((field for field in kind.fields if field.type == "choice" and field.required), None)
+    if chosen is None:
+        return [KindOffer(kind, {}, Entry(kind.kind, kind.title))]
+    return [KindOffer(kind, {chosen.name: choice}, Entry(choice, kind.title)) for choice in chosen.choices]

@@ -1,10 +1,11 @@
-"""What the screen Results asks: where to export to and how, and whether a file may go."""
+"""Dialogs of the screen Results: export, opening and deleting files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from rich.text import Text
 from textual import on
@@ -14,10 +15,41 @@ from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from raidtui.base.text import clean
-from raidtui.front.results_files import check_output
+from raidtui.front.files import check_output, read_bytes
 from raidtui.model.problem import ProblemError
+from raidtui.model.result import Result
 from raidtui.results.formats import FORMATS
+from raidtui.results.load import read_result
+from raidtui.tui.results.library import Entry
 from raidtui.tui.widgets.dialog import Dialog
+
+_KEPT: Final = 12
+
+
+class Opener:
+    """Reads results on demand."""
+
+    def __init__(self, fetch: Callable[[str], Awaitable[bytes]]) -> None:
+        """`fetch` asks the server for a run's result."""
+        self._fetch = fetch
+        self._kept: dict[Entry, Result] = {}
+
+    async def result(self, entry: Entry) -> Result:
+        """The result of an entry. Raises ProblemError: what is wrong with the file, or with the run."""
+        if (known := self._kept.pop(entry, None)) is None:
+            if entry.path is not None:
+                known = await asyncio.to_thread(_of_file, str(entry.path))
+            else:
+                raw = await self._fetch(entry.run)
+                known = await asyncio.to_thread(read_result, raw, entry.run)
+        self._kept[entry] = known
+        while len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return known
+
+
+def _of_file(path: str) -> Result:
+    return read_result(read_bytes(path), path)
 
 
 class Target(NamedTuple):

@@ -1,32 +1,66 @@
-"""The pane with the list: reads it in the background, searches, sorts, and keeps what is marked."""
+"""Library pane: the table of results and runs, filtered, marked and opened."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from raidtui.base.text import clean
-from raidtui.front.results_files import results_folder
-from raidtui.front.words import sentence
+from raidtui.front.files import results_folder
+from raidtui.front.problems import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import DiskList, RunList
 from raidtui.tui.freshness import Seen
-from raidtui.tui.results.library import Entry, Shelf, entry_of_run, matching, together
-from raidtui.tui.results.list_table import LibraryTable
-from raidtui.tui.results.rows import SORTS
+from raidtui.tui.results.library import SORTS, Entry, LibraryRows, Shelf, columns_for, entry_of_run, matching, together
 from raidtui.tui.widgets.live_table import LiveTable
 
 if TYPE_CHECKING:
     from raidtui.tui.app import RaidtuiApp
     from raidtui.tui.run.desk import RunDesk
+
+
+class LibraryTable(LiveTable):
+    """Runs and results, the newest first."""
+
+    HELP = """\
+## Runs and results
+
+The runs of this server and the result files in the results folder, the newest first. **enter** opens one, **space** marks
+one, **c** compares the marked ones. `/` searches by name, title, server, date, state. **t** shows its timeline on the
+screen Run, **n** makes its scenario a new draft on the screen Compose. A click on a title sorts.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Open", id="results.open", tooltip="Open the result under the cursor"),
+        Binding("space", "select", "Mark", id="results.mark", tooltip="Mark it for comparing, or no longer"),
+    ]
+
+    def __init__(self, *, id: str, empty: str) -> None:
+        super().__init__(columns_for(80), id=id, empty=empty, multi=True)
+        self._entries: Sequence[Entry] = ()
+
+    def present(self, entries: Sequence[Entry]) -> None:
+        """Other entries."""
+        self._entries = entries
+        self.show(LibraryRows(entries, self.columns))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """As many columns as fit."""
+        columns = columns_for(self.size.width)  # an event may be older than the size
+        if columns != self.columns:
+            self.columns = columns
+            self.present(self._entries)
+        super().on_resize(event)
+
 
 _EMPTY = "no runs and no results yet\n\n2  compose layouts\n3  plan and start a run\no  open a result file"
 _NEWEST = ("started", True)

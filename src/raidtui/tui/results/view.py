@@ -19,10 +19,9 @@ from raidtui.base.text import clean
 from raidtui.front.phrases import mark_words
 from raidtui.model.mark import Mark
 from raidtui.model.result import Cell, Result, marks_of
-from raidtui.tui.results import cell_charts, pages
-from raidtui.tui.results.cell_account import account_words
-from raidtui.tui.results.cell_rows import CELL_COLUMNS, DEVICE_COLUMNS, CellRows, DeviceRows
-from raidtui.tui.results.sheet import signs
+from raidtui.tui.results import cells, pages
+from raidtui.tui.results.cells import CELL_COLUMNS, DEVICE_COLUMNS, CellRows, DeviceRows, account_words
+from raidtui.tui.results.pages import signs
 from raidtui.tui.widgets.chart import Chart, SharedTime
 from raidtui.tui.widgets.live_table import LiveTable
 
@@ -235,8 +234,8 @@ class ResultView(Vertical):
         said = [*map(_mark_line, marks_of(cell) if cell else ()), self._accounts.get(id_ or "", "")]
         self.query_one("#cell-reasons", Static).update(Text("\n".join(filter(None, said))))
         self.query_one("#cell-reasons").set_class(not said[:-1], "-account")
-        for name, series in (("rate", cell_charts.throughput_series), ("iops", cell_charts.iops_series),
-                             ("latency", cell_charts.latency_series)):  # fmt: skip
+        for name, series in (("rate", cells.throughput_series), ("iops", cells.iops_series),
+                             ("latency", cells.latency_series)):  # fmt: skip
             self.query_one(f"#chart-{name}", Chart).show(series(cell) if cell else [], begin_s=0.0, ended=True)
         devices = DeviceRows(cell)
         self.query_one("#device-table", LiveTable).show(devices)
@@ -258,7 +257,7 @@ class ResultView(Vertical):
     def _show_device(self, name: str | None) -> None:
         chart, cell = self.query_one("#device-chart", Chart), self.cell
         chart.title = clean(name) if name else "Device"
-        chart.show(cell_charts.device_series(cell, name) if cell and name else [], begin_s=0.0, ended=True)
+        chart.show(cells.device_series(cell, name) if cell and name else [], begin_s=0.0, ended=True)
 
     def _mark_tab(self) -> None:
         for tab in self.query(PageTab):

@@ -10,19 +10,26 @@ from typing import ClassVar, TypeVar
 from textual.binding import Binding, BindingType
 
 from raidtui.base.text import clean
-from raidtui.front.words import sentence
+from raidtui.front.problems import sentence
 from raidtui.model.describe import Kind, Kinds, Preset
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.tui.compose import edit, files
 from raidtui.tui.compose.composer import PANES, Composer
+from raidtui.tui.compose.document import Layer, Path, at, layer_at, main_input
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
-from raidtui.tui.compose.layers import Layer, layer_at, main_input
-from raidtui.tui.compose.offers import KindOffer, layer_offers, load_entry, load_offers, offers_block, takes_layer
-from raidtui.tui.compose.paths import Path, at
-from raidtui.tui.compose.pick import Entry, Pick
-from raidtui.tui.compose.preview_pane import PreviewPane
-from raidtui.tui.compose.saving import may_lose, save
+from raidtui.tui.compose.files import may_lose, save
+from raidtui.tui.compose.pick import (
+    Entry,
+    KindOffer,
+    Pick,
+    layer_offers,
+    load_entry,
+    load_offers,
+    offers_block,
+    takes_layer,
+)
+from raidtui.tui.compose.preview import PreviewPane
 from raidtui.tui.draft import USUAL_ROLES, Draft, role_names
 from raidtui.tui.widgets.dialog import AskText, Dialog, Offer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -12,12 +13,61 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.tui.disks.detail import detail
-from raidtui.tui.disks.rows import Entry, Shelf, alike, fitting, ids_by_name, ordered
-from raidtui.tui.disks.table import DiskTable
-from raidtui.tui.disks.words import reasons_of, used_by
+from raidtui.tui.disks.entries import Entry, Shelf, alike, fitting, ids_by_name, ordered, reasons_of, used_by
+from raidtui.tui.disks.table import DiskTable, detail
+from raidtui.tui.draft import USUAL_ROLES, Draft, next_role, role_names, with_role, without_disks, wrong_role_name
 from raidtui.tui.freshness import Seen
 from raidtui.tui.screens.base import ModeScreen
+from raidtui.tui.widgets.dialog import AskText, Offer
+
+_OFFERED = 6
+
+
+def ask_role(draft: Draft, entries: Sequence[Entry]) -> AskText:
+    """The dialog that asks which role these disks are for."""
+    count = plural(len(entries), "disk")
+    asked = [f"Which role {'is' if len(entries) == 1 else 'are'} {_names(entries)} for?"]
+    if moving := [entry for entry in entries if entry.role]:
+        asked.append(f"{len(moving)} of them {'leaves its' if len(moving) == 1 else 'leave their'} role for it.")
+    return AskText(
+        f"Role of {count}", "\n".join(asked), value=next_role(draft), check=wrong_role_name, offers=_offers(draft)
+    )
+
+
+def given(draft: Draft, role: str, entries: Sequence[Entry], ids: Mapping[str, str]) -> Draft:
+    """The draft in which these disks belong to `role`. `ids` has the id of every disk by its names."""
+    return with_role(_with_ids(draft, ids), role, [entry.id for entry in entries])
+
+
+def taken(draft: Draft, entries: Sequence[Entry], ids: Mapping[str, str]) -> Draft:
+    """The draft in which these disks belong to no role."""
+    return without_disks(_with_ids(draft, ids), {entry.id for entry in entries})
+
+
+def _with_ids(draft: Draft, ids: Mapping[str, str]) -> Draft:
+    """A draft from elsewhere may name disks by WWN: the same draft, naming those that are here by their ids."""
+    bind = {role: tuple(ids.get(name, name) for name in names) for role, names in draft.bind.items()}
+    return draft if bind == draft.bind else draft._replace(bind=bind)
+
+
+def _offers(draft: Draft) -> tuple[Offer, ...]:
+    names = role_names(draft)
+    here = [Offer(name, _held(draft, name)) for name in names]
+    usual = [Offer(name, "new") for name in USUAL_ROLES if name not in names]
+    return tuple((here + usual)[: max(_OFFERED, len(here))])
+
+
+def _held(draft: Draft, name: str) -> str:
+    count = len(draft.bind.get(name, ()))
+    return f"has {plural(count, 'disk')}" if count else "has no disks yet"
+
+
+def _names(entries: Sequence[Entry]) -> str:
+    if len(entries) == 1:
+        return clean(entries[0].facts.serial, 40)
+    kinds = {(entry.facts.model, entry.facts.size) for entry in entries}
+    same = f", {clean(entries[0].facts.model, 30)} of {entries[0].facts.size}," if len(kinds) == 1 else ""
+    return f"these {len(entries)} disks{same}"
 
 
 class Detail(VerticalScroll):
@@ -222,7 +272,7 @@ class DisksScreen(ModeScreen):
         if not meant[0].facts.free:
             self._say_why_not(meant[0])
             return
-        from raidtui.tui.disks.role_dialog import ask_role
+        from raidtui.tui.screens.disks import ask_role
 
         self.app.push_screen(ask_role(self.raidtui.draft, meant), lambda role: self._give(role, meant))
 
@@ -230,7 +280,7 @@ class DisksScreen(ModeScreen):
         """The draft's ids are those that the engine has now: disks that went meanwhile are left out."""
         still = [entry for entry in entries if self._selectable(entry.id)]
         if role and still:
-            from raidtui.tui.disks.role_dialog import given
+            from raidtui.tui.screens.disks import given
 
             self._picked = frozenset()
             self._mark()
@@ -240,7 +290,7 @@ class DisksScreen(ModeScreen):
     def action_take_out(self) -> None:
         entries = [entry for entry in self._meant() if entry.role]
         if entries:
-            from raidtui.tui.disks.role_dialog import taken
+            from raidtui.tui.screens.disks import taken
 
             words = f"{plural(len(entries), 'disk')} without a role"
             self.raidtui.change_draft(taken(self.raidtui.draft, entries, self._bound_ids()), words)

@@ -14,20 +14,28 @@ from textual.widgets import Static
 
 from raidtui.base.text import clean, plural
 from raidtui.client.engine_client import EngineClient
-from raidtui.front import starting
+from raidtui.front import follow
 from raidtui.front.command_line import replay_line
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text
-from raidtui.tui.compose.saving import save
-from raidtui.tui.disks.words import ASCII, UNICODE
+from raidtui.tui.compose.files import save
+from raidtui.tui.disks.entries import ASCII, UNICODE
 from raidtui.tui.draft import Draft
 from raidtui.tui.freshness import Seen
-from raidtui.tui.plan.asking import missing, names_in, request_of, standing
-from raidtui.tui.plan.choice_dialog import ChoiceDialog
-from raidtui.tui.plan.consent_dialog import ConsentDialog
-from raidtui.tui.plan.overview import nothing_yet, overview, planning, refused, unsure
+from raidtui.tui.plan.dialogs import ChoiceDialog, ConsentDialog
+from raidtui.tui.plan.overview import (
+    missing,
+    names_in,
+    nothing_yet,
+    overview,
+    planning,
+    refused,
+    request_of,
+    standing,
+    unsure,
+)
 from raidtui.tui.plan.steps import StepTree, commands_text
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.glyphs import glyphs
@@ -274,4 +282,4 @@ _STARTING = "starting …"
 def _begin(connect: Callable[[], EngineClient], request: PlanRequest, plan: Plan, erase: tuple[str, ...]) -> str:
     """Over a connection of its own: it must not end with another one's trouble. Raises ProblemError. Blocks."""
     with connect() as engine:
-        return starting.start(connect, engine, request, plan, erase)
+        return follow.start(connect, engine, request, plan, erase)

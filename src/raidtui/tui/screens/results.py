@@ -16,18 +16,17 @@ from textual.timer import Timer
 from textual.widgets import ContentSwitcher, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.front.exporting import export
-from raidtui.front.words import sentence
+from raidtui.front.files import export
+from raidtui.front.problems import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
 from raidtui.results.formats import FORMATS
 from raidtui.tui.draft import Draft
 from raidtui.tui.freshness import Seen
 from raidtui.tui.results.compare_view import CompareView, baseline_words
-from raidtui.tui.results.dialogs import ConfirmDelete, ExportDialog, Target, file_check
+from raidtui.tui.results.dialogs import ConfirmDelete, ExportDialog, Opener, Target, file_check
 from raidtui.tui.results.library import Entry
 from raidtui.tui.results.library_pane import LibraryPane
-from raidtui.tui.results.opening import Opener
 from raidtui.tui.results.pages import commands_text
 from raidtui.tui.results.view import OF_A_CELL, CellChart, ResultView
 from raidtui.tui.screens.base import ModeScreen

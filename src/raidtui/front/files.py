@@ -1,16 +1,20 @@
-"""Files that the operator names: read here, on the operator's side, with bounds, and sent to the engine as text."""
+"""Files of the operator: scenarios and results to read, results and comparisons to write. No existing file is replaced."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from raidtui.base.files import is_there
+from raidtui.base.files import is_there, private_folder, write_atomic
+from raidtui.base.paths import state_folder
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES
 from raidtui.model.problem import ProblemError, fail
 from raidtui.model.result import without_cells
+from raidtui.results.comparison import Comparison
+from raidtui.results.formats.base import Format
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._+-]{0,62}")
 
@@ -81,3 +85,52 @@ def shipped_folder(kind: str) -> Path | None:
     package = Path(__file__).resolve().parents[1]
     inside, checkout = package / "shipped" / kind, package.parents[1] / kind
     return next((folder for folder in (inside, checkout) if folder.is_dir()), None)
+
+
+def results_folder() -> Path:
+    return private_folder(state_folder() / "results")
+
+
+def check_output(path: str | None) -> None:
+    """Refuse, before anything starts, an output that could not be written at the end. Raises ProblemError (`output`)."""
+    if path is None:
+        return
+    target = Path(path)
+    if not path or path.endswith("/"):
+        raise fail("output", "it is not the name of a file", place=path, remedy="Name a file.")
+    try:
+        taken, has_folder = target.exists() or target.is_symlink(), target.parent.is_dir()
+    except OSError as error:
+        raise fail("output", f"it cannot be written: {error.strerror}", place=path, remedy="Choose another name.") from None
+    if taken:
+        raise fail("output", "it exists already", place=path, remedy="Choose another name, or remove it first.")
+    if not has_folder:
+        raise fail("output", "its folder does not exist", place=path, remedy=f"Create {target.parent} first.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise fail("output", "its folder cannot be written to", place=path, remedy="Choose another folder.")
+
+
+def save(data: bytes, scenario: str, run: str, output: str | None) -> Path:
+    """Keep a result: as `output`, else under its own name in the state folder, which the same run may write again."""
+    path = Path(output) if output else results_folder() / f"{_file_name(scenario)}-{_file_name(run)}.result.json"
+    write_atomic(path, data, 0o644)
+    return path
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._+-]", "_", text)[:80].lstrip(".") or "run"
+
+
+def export(comparison: Comparison, format_: Format, path: str) -> None:
+    """Write it to `path`, a new file. Raises ProblemError (`output`)."""
+    check_output(path)
+    data = format_.write(comparison)
+    try:
+        with Path(path).open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise fail("output", "it exists already", place=path, remedy="Choose another name.") from None
+    except OSError as error:
+        raise fail("output", f"it cannot be written: {error.strerror or error}", place=path) from None

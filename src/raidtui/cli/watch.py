@@ -1,18 +1,23 @@
-"""Watch a run to its end, or to where the operator leaves it. Shared by `replay` and `attach`."""
+"""Watch a run until it ends or the operator leaves it, then fetch and show its result. Shared by `replay` and `attach`."""
 
 from __future__ import annotations
 
 import shlex
+import signal
+import sys
 from argparse import Namespace
+from types import FrameType
 
 import msgspec
 
 from raidtui.base.text import clean
 from raidtui.cli.printers import Printer, printer_for
+from raidtui.cli.screen import console
 from raidtui.cli.session import connect
-from raidtui.cli.signals import Signals
 from raidtui.client.engine_client import EngineClient
+from raidtui.front.files import save
 from raidtui.front.follow import Back, Ended, Follower, Lost
+from raidtui.front.problems import sentence
 from raidtui.front.progress import RunView, advance
 from raidtui.model.event import CellDone, Record
 from raidtui.model.problem import Exit, Problem, ProblemError
@@ -103,3 +108,73 @@ def _cancel(args: Namespace, run: str, printer: Printer) -> None:
             engine.call("cancel", {"run": run}, RunInfo)
     except ProblemError as error:
         printer.say(f"it could not be cancelled: {clean(error)}")
+
+
+class Signals:
+    """While entered: SIGINT is counted; SIGTERM and SIGHUP are remembered."""
+
+    def __init__(self) -> None:
+        self.interrupts = 0
+        self.leave = 0
+        """The signal that asks raidtui to go, or 0."""
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Signals:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)  # type: ignore[arg-type]
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        if number == signal.SIGINT:
+            self.interrupts += 1
+        else:
+            self.leave = number
+
+
+def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
+    """Fetch, keep and show the result of a run that has ended, and give the run's exit code.
+
+    `engine` is the connection that watched it; it may have been lost in between.
+    """
+    # Not before: a run that starts, or is refused, waits for nothing that tables and charts need.
+    from raidtui.cli.report import show_comparison, show_rankings
+    from raidtui.results.compare import compare
+    from raidtui.results.load import read_result
+
+    finished = view.finished
+    code = finished.exit if finished else view.recovered.exit if view.recovered else int(Exit.LEFT_BEHIND)
+    for problem in finished.problems if finished else ():
+        print(sentence(problem), file=sys.stderr)
+    try:
+        raw = _fetched(args, view.run, engine)
+    except ProblemError as error:
+        if error.problems[0].code == "no-result" and not view.cells:
+            return code
+        raise
+    result = read_result(raw)
+    path = save(raw, str(result.scenario.get("name", "")), result.run, args.output)
+    if not args.json:
+        out = console(args)
+        if result.cells or any(built.status == "failed" for built in result.layouts):
+            out.print()
+            show_comparison(compare(result), out)
+            show_rankings(result.ranking, out)
+        print(f"\nResult: {clean(path, 4096)}")
+    else:
+        print(f"result: {clean(path, 4096)}", file=sys.stderr)
+    return code
+
+
+def _fetched(args: Namespace, run: str, engine: EngineClient) -> bytes:
+    """Over a new connection only where there has to be one: nobody may be there any more to type its password."""
+    try:
+        return engine.result(run)
+    except ProblemError as error:
+        if error.problems[0].code != "engine-lost":
+            raise
+    with connect(args) as another:
+        return another.result(run)

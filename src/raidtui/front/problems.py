@@ -1,4 +1,4 @@
-"""The one place where problems become sentences."""
+"""Convert problems to sentences and to JSON."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""What is being composed, drawn: the stack, its figures, what is wrong with it, and the commands that would build it."""
+"""Preview pane: the drawn layout, its figures, problems and build commands, and the requests to the engine for them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -13,26 +15,85 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
 
-from raidtui.front.words import sentence
-from raidtui.model.describe import LayoutView, Preview, WorkloadView
+from raidtui.front.problems import sentence
+from raidtui.model.convert import plain
+from raidtui.model.describe import LayoutView, Preview, PreviewRequest, WorkloadView
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Problem
-from raidtui.tui.compose.drawing import drawing
-from raidtui.tui.compose.form_lines import problem_line
-from raidtui.tui.compose.line_list import LineList
-from raidtui.tui.compose.lines import BAD, DIM, same
-from raidtui.tui.compose.paths import Path, path_of, place_of
-from raidtui.tui.compose.summary import (
+from raidtui.model.problem import Problem, ProblemError
+from raidtui.tui.compose.document import Path, path_of, place_of
+from raidtui.tui.compose.drawing import (
     command_lines,
     commands_text,
+    drawing,
     figures,
     heading,
     load_lines,
     overview,
     warning_lines,
 )
+from raidtui.tui.compose.lists import BAD, DIM, LineList, problem_line, same
+from raidtui.tui.draft import Draft
 from raidtui.tui.widgets.glyphs import glyphs
+
+PAUSE_S: Final = 0.15
+"""How long a draft has to stay as it is before it is asked about."""
+
+
+class Asker(Protocol):
+    """What `Link` is to the previewer."""
+
+    async def call(self, method: str, params: Any = None, type_: Any = Any) -> Any: ...
+
+
+def request_of(draft: Draft) -> PreviewRequest:
+    return PreviewRequest(json.dumps(draft.document, ensure_ascii=False), dict(draft.bind))
+
+
+class Previewer:
+    """`want` a draft; what comes of the last one wanted goes to `on_answer`, or why nothing does to `on_problem`."""
+
+    def __init__(
+        self, link: Asker, on_answer: Callable[[Preview], None], on_problem: Callable[[tuple[Problem, ...]], None]
+    ) -> None:
+        self._link = link
+        self._on_answer = on_answer
+        self._on_problem = on_problem
+        self._wanted: Draft | None = None
+        self._count = 0
+        """Of everything wanted so far: tells a stale answer."""
+        self.working = False
+
+    def want(self, draft: Draft) -> bool:
+        """Ask about this draft soon. True where `work` has to be started for it."""
+        self._wanted = draft
+        self._count += 1
+        return not self.working
+
+    async def work(self) -> None:
+        """Ask until nothing is wanted that was not asked."""
+        self.working = True
+        try:
+            while self._wanted is not None:
+                await self._once()
+        finally:
+            self.working = False
+
+    async def _once(self) -> None:
+        count = self._count
+        await asyncio.sleep(PAUSE_S)
+        draft = self._wanted
+        if count != self._count or draft is None:
+            return
+        self._wanted = None
+        try:
+            answer = await self._link.call("preview", plain(request_of(draft)), Preview)
+        except ProblemError as error:
+            if count == self._count:
+                self._on_problem(error.problems)
+            return
+        if count == self._count:
+            self._on_answer(answer)
 
 
 class Shown(NamedTuple):

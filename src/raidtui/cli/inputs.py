@@ -1,19 +1,23 @@
-"""A result that was named on the command line: a file, stdin, or a run."""
+"""Results and tables named on the command line: files, stdin and runs."""
 
 from __future__ import annotations
 
 import re
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from raidtui.base.files import is_there
 from raidtui.base.text import clean, named
 from raidtui.cli.session import connect
-from raidtui.front.inputs import read_bytes, table_file
-from raidtui.front.results_files import results_folder
+from raidtui.front.files import read_bytes, results_folder, table_file
 from raidtui.model.problem import fail
 from raidtui.model.result import Result
+from raidtui.results.anything import read_numbers
 from raidtui.results.comparison import Comparison
+from raidtui.results.extract import Extract, extract
+from raidtui.results.from_table import aligned, extract_of
+from raidtui.results.imports import Source
 from raidtui.results.load import read_result
 
 _MOST = 12
@@ -47,3 +51,12 @@ def check_baseline(comparison: Comparison, wanted: str) -> None:
         labels = sorted((row.label for row in comparison.rows), key=lambda label: wanted.lower() not in label.lower())
         raise fail("unknown-name", f"there is no layout {wanted!r} with these results",
                    remedy=f"Known: {named([clean(label) for label in labels], _MOST)}.")  # fmt: skip
+
+
+def given_numbers(args: Namespace, names: Sequence[str]) -> list[Result | Extract]:
+    """Results as they are; tables with their workloads beside those that ask for the same. Raises ProblemError."""
+    read = [read_numbers(Source(name, given_data(args, name))) for name in names]
+    tables = {index: one for index, one in enumerate(read) if not isinstance(one, Result)}
+    if not tables:
+        return [one for one in read if isinstance(one, Result)]
+    return list(aligned([extract(one) if isinstance(one, Result) else extract_of(one) for one in read], tables))

@@ -1,16 +1,22 @@
-"""The cells of a result, and the devices of one cell, as rows of tables."""
+"""Cells of a result: table rows, charts, and the account of each cell."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
+from raidtui.base.text import clean
+from raidtui.model.measure import Direction, Sample
 from raidtui.model.result import Cell, DeviceUse, Result
+from raidtui.results.accounting import accounts
+from raidtui.results.extract import extract
 from raidtui.results.numbers import latency_text, mb_s_text, rate_text, ratio_text
 from raidtui.results.rates import directions, label_of, rate, unit_of
-from raidtui.tui.results.sheet import signs
+from raidtui.results.where import cell_words
+from raidtui.tui.results.pages import signs
 from raidtui.tui.widgets.cells import spark
+from raidtui.tui.widgets.chart import Series
 from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
 
@@ -90,3 +96,64 @@ def _await(ms: float | None) -> str:
 def _percent(use: DeviceUse) -> str:
     value = use.mean_utilisation_percent
     return glyphs().absent if value is None else f"{value:.0f}"
+
+
+_DIRECTIONS = ("read", "write", "trim")
+
+
+def iops_series(cell: Cell) -> list[Series]:
+    """Operations per second, a line for each direction."""
+    return _by_direction(cell, lambda found: found.iops)
+
+
+def throughput_series(cell: Cell) -> list[Series]:
+    """MB/s, a line for each direction."""
+    return _by_direction(cell, lambda found: found.bytes_per_s / 1e6)
+
+
+def latency_series(cell: Cell) -> list[Series]:
+    """Mean, p99 and, where it is known, longest completion latency in ms, of the slowest direction."""
+    found = []
+    for name, field in (("mean", "mean_us"), ("p99", "p99_us"), ("max", "max_us")):
+        points = [(sample.at_s, _slowest(sample, field)) for sample in cell.samples]
+        # The longest latency of an interval is known only where it was the longest so far: a few dots are no line.
+        if 2 * sum(value is not None for _, value in points) > len(points):
+            found.append(Series(name, points))
+    return found
+
+
+def device_series(cell: Cell, name: str) -> list[Series]:
+    """MB/s read and written by one device."""
+    use = cell.devices.get(name)
+    found = []
+    for words, key in (("read", "read_bytes_per_s"), ("write", "written_bytes_per_s")):
+        values = use.series.get(key, []) if use else []
+        points = [(at, None if v is None else v / 1e6) for at, v in zip(cell.device_at_s, values, strict=False)]
+        if points:
+            found.append(Series(words, points))
+    return found
+
+
+def _by_direction(cell: Cell, value: Callable[[Direction], float]) -> list[Series]:
+    found = []
+    for name in _DIRECTIONS:
+        given: list[tuple[float, Direction | None]] = [(sample.at_s, getattr(sample, name)) for sample in cell.samples]
+        if any(direction is not None for _, direction in given):
+            found.append(Series(name, [(at, None if d is None else value(d)) for at, d in given]))
+    return found
+
+
+def _slowest(sample: Sample, field: str) -> float | None:
+    values = [us / 1000 for direction in sample.moved if (us := getattr(direction.latency, field)) is not None]
+    return max(values, default=None)
+
+
+def account_words(result: Result) -> dict[str, str]:
+    """By cell; nothing for bare disks and cells that are not valid."""
+    one, cells = extract(result), {cell.id: cell for cell in result.cells}
+    names = ({name: name for name in one.layouts}, {name: name for name in one.workloads})
+    return {
+        id_: signs(clean(cell_words(found, unit_of([cells[id_]])), 4096))
+        for found in accounts([one], names[:1], names[1:])
+        for id_ in found.cells
+    }

@@ -1,0 +1,335 @@
+"""Lists of single lines under a cursor: the lines of outline and form, cut to a width, and the widgets that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from raidtui.base.text import clean, plural
+from raidtui.tui.compose.document import MISSING, Path
+from raidtui.tui.compose.form import Form, FormRow
+from raidtui.tui.compose.outline import Line
+from raidtui.tui.widgets.glyphs import Glyphs, glyphs
+
+BAD = "$text-error"
+WARN = "$text-warning"
+GOOD = "$text-success"
+DIM = "dim"
+ACCENT = "$primary"
+OFF = "dim italic"
+
+
+def same(one: Content | None, other: Content) -> bool:
+    """Whether two texts look the same: `==` compares the words alone."""
+    return one is not None and one.plain == other.plain and one.spans == other.spans
+
+
+def cut(text: str, width: int, ellipsis: str) -> str:
+    """`text` in at most `width` cells, its end cut off where it is longer."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(0, width - len(ellipsis))).rstrip() + ellipsis if width >= len(ellipsis) else ""
+
+
+def cut_front(text: str, width: int, ellipsis: str) -> str:
+    """As `cut`, but keeps the end: where serials differ."""
+    while text and cell_len(text) > width - len(ellipsis) and cell_len(text) + len(ellipsis) > width:
+        text, ellipsis = text[1:], ellipsis
+        if cell_len(text) + len(ellipsis) <= width:
+            return ellipsis + text
+    return text
+
+
+def fill(line: Content, width: int) -> Content:
+    """`line` in exactly `width` cells."""
+    return line.truncate(width).pad_right(max(0, width - min(width, line.cell_length)))
+
+
+def ends(left: Content, right: Content, width: int, ellipsis: str = "…") -> Content:
+    """`left` and `right` at the ends of a line of `width` cells; `left` is cut where both are too long."""
+    room = width - right.cell_length - (1 if right.cell_length else 0)
+    if left.cell_length > room:
+        left = left.truncate(max(0, room - len(ellipsis))) + Content(ellipsis)
+    return fill(left.pad_right(max(0, width - left.cell_length - right.cell_length)) + right, width)
+
+
+def beside(blocks: list[list[Content]], widths: list[int], gap: int) -> list[Content]:
+    """Blocks next to each other, `gap` cells between them; shorter ones end in blanks."""
+    height = max(map(len, blocks), default=0)
+    space = Content(" " * gap)
+    return [
+        space.join(
+            fill(block[row] if row < len(block) else Content(""), width)
+            for block, width in zip(blocks, widths, strict=True)
+        )
+        for row in range(height)
+    ]
+
+
+def words(value: object, style: str = "", limit: int = 400) -> Content:
+    """A foreign string as harmless text, never as markup."""
+    return Content.styled(clean(value, limit), style) if style else Content(clean(value, limit))
+
+
+class LineList(OptionList):
+    """Shows lines and keeps its cursor on what it stood on, by key, when they change."""
+
+    DEFAULT_CSS = """
+    LineList {
+        height: 1fr; padding: 0; background: transparent; text-wrap: nowrap; text-overflow: ellipsis;
+        scrollbar-size-vertical: 1; scrollbar-gutter: stable;
+        &:focus { background-tint: $foreground 0%; }
+    }
+    """
+
+    class Widened(Message):
+        """Its lines have another width now."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id, markup=False, compact=True)
+        self.keys: list[Hashable] = []
+        self._width = 0
+        self._shown: list[tuple[Content, bool]] = []
+
+    @property
+    def line_width(self) -> int:
+        """Cells that a line has; 0 while the list is not shown."""
+        return self.scrollable_content_region.width
+
+    def on_resize(self) -> None:
+        if self.line_width != self._width:
+            self._width = self.line_width
+            self.post_message(self.Widened())
+
+    @property
+    def key(self) -> Any:
+        """Key of the line under the cursor; None where there is none."""
+        return self.keys[self.highlighted] if self.highlighted is not None and self.highlighted < len(self.keys) else None
+
+    def show(self, keys: Sequence[Hashable], lines: Sequence[Content], off: Sequence[bool] = ()) -> None:
+        """Show these lines; `off` are those on which the cursor cannot stand."""
+        shown = list(zip(lines, off or [False] * len(lines), strict=True))
+        if list(keys) == self.keys and [o for _, o in shown] == [o for _, o in self._shown]:
+            for index, (now, before) in enumerate(zip(shown, self._shown, strict=True)):
+                if not same(before[0], now[0]):
+                    self.replace_option_prompt_at_index(index, now[0])
+            self._shown = shown
+            return
+        here, index = self.key, self.highlighted or 0
+        self.keys, self._shown = list(keys), shown
+        with self.prevent(OptionList.OptionHighlighted):
+            self.clear_options()
+            self.add_options([Option(line, disabled=is_off) for line, is_off in shown])
+        self.go(here if here in self.keys else None, index)
+
+    def go(self, key: Hashable | None, otherwise: int = 0) -> None:
+        """Put the cursor on a key, or on a line by number where there is no such key."""
+        if self.keys:
+            self.highlighted = self.keys.index(key) if key in self.keys else min(otherwise, len(self.keys) - 1)
+
+
+_BRANCHES = str.maketrans({"│": "|", "├": "+", "└": "+"})
+
+
+def outline_line(line: Line, width: int, signs: Glyphs) -> Content:
+    """One line of the outline in `width` cells: branch, name, and a note or what is wrong."""
+    bad = "✗" if signs.unicode else "!"
+    branch = line.branch if signs.unicode else line.branch.translate(_BRANCHES)
+    if line.what in ("section", "policy"):
+        head = Content.styled(line.words, f"bold {ACCENT}")
+    elif line.what == "scenario":
+        head = Content.styled(cut(line.words, width, signs.ellipsis), "bold")
+    elif line.what == "disk":
+        room = max(8, width - cell_len(branch) - cell_len(line.wrong or line.note[:9]) - 4)
+        head = Content.assemble((branch, DIM), (cut_front(line.words, room, signs.ellipsis), BAD if line.wrong else ""))
+    else:
+        head = Content.assemble((branch, DIM), cut(line.words, max(8, width - cell_len(branch)), signs.ellipsis))
+    note = Content.styled(f"{bad} {line.wrong}", BAD) if line.wrong else Content.styled(line.note, DIM)
+    room = width - head.cell_length - 2
+    if room < 4 or not note.cell_length:
+        return fill(head + Content.styled(f" {bad}", BAD), width) if line.wrong else fill(head, width)
+    return fill(head + "  " + _cut(note, room, signs), width)
+
+
+def form_line(row: FormRow, names: int, width: int, signs: Glyphs) -> Content:
+    """One option: a mark, its name in `names` cells, its value, and why it is so."""
+    mark = Content.styled("✗" if signs.unicode else "!", BAD) if row.wrong else Content(" ")
+    name = cut("  " * row.depth + clean(row.field.name, 60), names, signs.ellipsis).ljust(names)
+    if row.heading:
+        return fill(Content.assemble(mark, " ", (name, "" if not row.wrong else BAD)), width)
+    if row.refused:
+        said = cut(f"refused: {clean(row.refused)}", max(0, width - names - 3), signs.ellipsis)
+        return fill(Content.assemble(mark, " ", (name, OFF), " ", (said, OFF)), width)
+    given = row.value is not MISSING
+    room = max(6, width - names - 3)
+    value = row.shown or signs.absent
+    note = row.wrong or ("" if given else _why(row))
+    style = "bold" if given else DIM
+    shown = Content.styled(cut(value, room, signs.ellipsis), style)
+    left = room - shown.cell_length - 2
+    tail = Content.styled(cut(note, left, signs.ellipsis), BAD if row.wrong else DIM) if left > 5 else Content("")
+    gap = max(2, 16 - shown.cell_length) if left > 24 else 2
+    tail = _cut(tail, room - shown.cell_length - gap, signs)
+    return fill(Content.assemble(mark, " ", (name, BAD if row.wrong else ""), " ", shown, " " * gap, tail), width)
+
+
+def names_width(rows: Sequence[FormRow], width: int) -> int:
+    """How wide the column of names is: as the longest, but never more than two fifths."""
+    return min(max([4, *(cell_len(row.field.name) + 2 * row.depth for row in rows)]), max(8, width * 2 // 5))
+
+
+def about_lines(row: FormRow, kind: str) -> Content:
+    """What is said of an option below a form: its help, what is taken where it is left out, and why not."""
+    parts = []
+    if row.wrong:
+        parts.append(Content.styled(f"! {row.wrong}", BAD))
+    if row.refused:
+        parts.append(Content.styled(f"It cannot be given here: {clean(row.refused)}", BAD))
+    if row.field.help:
+        parts.append(Content(clean(row.field.help, 600)))
+    fallback = clean(row.fallback, 200)
+    if not row.field.required and not row.renames and not row.heading and (fallback or row.setting):
+        why = f", {clean(row.setting.why)}" if row.setting and row.setting.why else ""
+        parts.append(Content.assemble((f"Left out: {fallback or 'nothing'}{why}.", DIM)))
+    if kind:
+        parts.append(Content.styled(kind, DIM))
+    return Content("\n").join(parts)
+
+
+def choice_lines(
+    choices: Sequence[str], chosen: Sequence[str], refused: Mapping[str, str], notes: Mapping[str, str], signs: Glyphs
+) -> list[Content]:
+    """One line per choice: whether it is taken, and why it cannot be."""
+    on, free = ("●", "○") if signs.unicode else ("*", "o")
+    widest = max([0, *(cell_len(clean(choice, 60)) for choice in choices)])
+    lines = []
+    for choice in choices:
+        taken = choice in chosen
+        said = f"refused: {clean(refused[choice])}" if choice in refused else clean(notes.get(choice, ""))
+        style = OFF if choice in refused else "bold" if taken else ""
+        word = clean(choice, 60).ljust(widest)
+        lines.append(Content.assemble((on if taken else free, style or DIM), " ", (word, style), "  ", (said, DIM)))
+    return lines
+
+
+def problem_line(place: str, message: str, signs: Glyphs) -> Content:
+    bad = "✗" if signs.unicode else "!"
+    return Content.assemble((f"{bad} ", BAD), (clean(place, 200), "bold") if place else "", " " if place else "",
+                            (clean(message, 300), BAD))  # fmt: skip
+
+
+def counted(count: int, noun: str) -> str:
+    return plural(count, noun)
+
+
+def _why(row: FormRow) -> str:
+    if row.setting is not None and row.setting.why:
+        return clean(row.setting.why)
+    return "" if row.renames or row.field.default is None else "default"
+
+
+def _cut(text: Content, width: int, signs: Glyphs) -> Content:
+    if text.cell_length <= width:
+        return text
+    if width <= len(signs.ellipsis):
+        return Content("")
+    return text.truncate(width - len(signs.ellipsis)) + Content(signs.ellipsis)
+
+
+class FormList(LineList):
+    """A cursor over options. Enter changes the one under it; choices are also changed by left and right."""
+
+    HELP = """\
+## The form
+
+Every option of what is under the cursor: as it is given (bold), or what is taken where it is left out, and why.
+**Enter** changes it, **left**, **right** and **space** go through choices, **delete** leaves it out.
+What Linux would refuse here is greyed, with the reason.
+"""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "turn(-1)", "Choice before", id="form.before", tooltip="The choice before", show=False),
+        Binding("right,space", "turn(1)", "Next choice", id="form.next", tooltip="The next choice", show=False),
+        Binding(
+            "delete,backspace", "leave_out", "Leave out", id="form.leave_out", tooltip="Leave the option out", show=False
+        ),
+        Binding("escape", "back", "Scenario", id="form.back", tooltip="Back to the scenario", show=False),
+    ]
+
+    class Begun(Message):
+        """The option under the cursor is to be changed."""
+
+    class Set(Message):
+        """An option gets another value."""
+
+        def __init__(self, row: FormRow, value: Any) -> None:
+            self.row, self.value = row, value
+            super().__init__()
+
+    class Left(Message):
+        """Back to the outline."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._rows: tuple[FormRow, ...] = ()
+
+    @property
+    def row(self) -> FormRow | None:
+        """The option under the cursor."""
+        number = self.highlighted
+        return self._rows[number] if number is not None and number < len(self._rows) else None
+
+    def show_form(self, form: Form) -> None:
+        another = bool(form.rows) and (not self._rows or self._rows[0].path != form.rows[0].path)
+        self._rows = form.rows
+        width, signs = max(24, self.line_width or 70), glyphs()
+        names = names_width(form.rows, width)
+        keys = [(row.path, row.renames) for row in form.rows]
+        with self.prevent(OptionList.OptionHighlighted):
+            self.show(keys, [form_line(row, names, width, signs) for row in form.rows])
+            if another:
+                self.go(None)
+
+    def go_to(self, path: Path) -> None:
+        """Put the cursor on the option at `path`, if there is one."""
+        if (path, False) in self.keys:
+            self.go((path, False))
+
+    def step(self, by: int) -> None:
+        if self._rows and by:
+            self.highlighted = min(max((self.highlighted or 0) + by, 0), len(self._rows) - 1)
+
+    def action_turn(self, by: int) -> None:
+        """The next choice that is not refused; with space, what is not a choice is changed by typing."""
+        row = self.row
+        if row is None or row.heading or row.refused:
+            return
+        if row.field.many or row.field.type not in ("choice", "switch"):
+            self.post_message(self.Begun())
+            return
+        choices: list[Any] = list(row.field.choices) if row.field.type == "choice" else [True, False]
+        refused = row.setting.refused_choices if row.setting else {}
+        values = ([] if row.field.required else [MISSING]) + [value for value in choices if value not in refused]
+        here = values.index(row.value) if row.value in values else -1
+        if values and values[(here + by) % len(values)] is not row.value:
+            self.post_message(self.Set(row, values[(here + by) % len(values)]))
+
+    def action_leave_out(self) -> None:
+        row = self.row
+        if row is not None and not row.renames and not row.heading and row.value is not MISSING:
+            self.post_message(self.Set(row, MISSING))
+
+    def action_back(self) -> None:
+        self.post_message(self.Left())
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Begun())
