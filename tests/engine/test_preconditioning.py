@@ -18,7 +18,8 @@ from raidtui.engine.planner import make_plan, used_roles
 from raidtui.engine.preconditioning import words
 from raidtui.engine.reading import read_document
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.fio.regions import BLOCK_BYTES, conditioning_lengths
+from raidtui.load.fio.regions import CONDITIONING_BLOCK_BYTES as BLOCK_BYTES
+from raidtui.load.fio.regions import conditioning_lengths
 from raidtui.model.measure import Direction, Measured, Sample, Summary
 from raidtui.model.plan import Options, Plan, Step
 from raidtui.model.problem import ProblemError

@@ -15,7 +15,8 @@ from raidtui.cli.report import show_comparison
 from raidtui.cli.screen import console
 from raidtui.front.files import check_output, export
 from raidtui.front.library import found_results
-from raidtui.model.problem import fail
+from raidtui.model.problem import Refusal, fail
+from raidtui.model.refusals import OUTPUT, UNKNOWN_NAME
 from raidtui.model.result import Result
 from raidtui.results.charts.catalog import CHARTS
 from raidtui.results.compare import compare_many
@@ -23,6 +24,19 @@ from raidtui.results.comparison import Comparison
 from raidtui.results.extract import Extract, extract
 from raidtui.results.formats import FORMATS
 from raidtui.results.formats.base import Format
+
+NO_SUCH_CHART: Final = Refusal(
+    "no-such-chart",
+    "The format has no charts to select",
+    "--chart selects charts of a picture, and only the formats svg and png are pictures.",
+    "Add --format svg or --format png, or remove --chart.",
+)
+NOTHING_GIVEN: Final = Refusal(
+    "nothing-given",
+    "Nothing to compare",
+    "No result was named, and no words to find kept results by.",
+    "Name a file or a run, or use --find WORDS.",
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -62,7 +76,7 @@ def run(args: Namespace) -> int:
 def _given(args: Namespace) -> list[Result | Extract]:
     """What was named, and after it what was found. Raises ProblemError."""
     if not args.results and args.find is None:
-        raise fail("nothing-given", "there is nothing to compare", remedy="Name results, or find kept ones: --find WORDS.")
+        raise fail(NOTHING_GIVEN, "there is nothing to compare", remedy="Name results, or find kept ones: --find WORDS.")
     given = given_numbers(args, args.results)
     if args.find is not None:
         found, known = found_results(args.find)
@@ -77,7 +91,7 @@ def _check_meant(extracts: Iterable[Extract], meant: Iterable[str]) -> None:
     named = set(meant)
     known = {fact for one in extracts for fact in _facts(one)} if named else named
     if unknown := sorted(named - known):
-        raise fail("unknown-name", f"--meant {clean(unknown[0])}: nothing of that name is known of these results",
+        raise fail(UNKNOWN_NAME, f"--meant {clean(unknown[0])}: nothing of that name is known of these results",
                    remedy=f"Known: {', '.join(map(clean, sorted(known)))}.")  # fmt: skip
 
 
@@ -94,7 +108,7 @@ def _chosen(name: str, charts: list[str]) -> Format:
     if not charts:
         return made
     if write is None:
-        raise fail("no-such-chart", f"--chart is for svg and png, not for {name}", remedy="Add --format svg.")
+        raise fail(NO_SUCH_CHART, f"--chart is for svg and png, not for {name}", remedy="Add --format svg.")
     return made._replace(write=lambda comparison: write(comparison, charts))
 
 
@@ -107,14 +121,14 @@ def _format(args: Namespace, output: str | None) -> str:
         return "table"
     by_ending = {made.suffix: made.name for made in FORMATS.values()}
     if ending not in by_ending:
-        raise fail("output", f"{clean(output)}: no format is written to files that end in {clean(ending)}",
+        raise fail(OUTPUT, f"{clean(output)}: no format is written to files that end in {clean(ending)}",
                    remedy=f"End it in one of {', '.join(by_ending)}, or say --format.")  # fmt: skip
     return by_ending[ending]
 
 
 def _to_stdout(comparison: Comparison, made: Format) -> None:
     if made.binary and sys.stdout.isatty():
-        raise fail("output", f"{made.name} is not for a terminal", remedy="Write it to a file with -o FILE.")
+        raise fail(OUTPUT, f"{made.name} is not for a terminal", remedy="Write it to a file with -o FILE.")
     data = made.write(comparison)
     sys.stdout.flush()
     sys.stdout.buffer.write(data)

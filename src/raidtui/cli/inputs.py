@@ -12,6 +12,7 @@ from raidtui.base.text import clean, named
 from raidtui.cli.session import connect
 from raidtui.front.files import read_bytes, results_folder, table_file
 from raidtui.model.problem import fail
+from raidtui.model.refusals import UNKNOWN_NAME
 from raidtui.model.result import Result
 from raidtui.results.anything import read_numbers
 from raidtui.results.comparison import Comparison
@@ -49,7 +50,7 @@ def check_baseline(comparison: Comparison, wanted: str) -> None:
     """Refuse a baseline that is no layout here. Raises ProblemError (`unknown-name`)."""
     if wanted and comparison.baseline != wanted:
         labels = sorted((row.label for row in comparison.rows), key=lambda label: wanted.lower() not in label.lower())
-        raise fail("unknown-name", f"there is no layout {wanted!r} with these results",
+        raise fail(UNKNOWN_NAME, f"there is no layout {wanted!r} with these results",
                    remedy=f"Known: {named([clean(label) for label in labels], _MOST)}.")  # fmt: skip
 
 

@@ -18,9 +18,16 @@ from raidtui.front.files import document
 from raidtui.front.phrases import looks_line
 from raidtui.model.convert import plain
 from raidtui.model.plan import Options, Plan, Step
-from raidtui.model.problem import fail
+from raidtui.model.problem import Refusal, fail
 from raidtui.model.protocol import PlanRequest
 from raidtui.model.units import duration_text, size_text
+
+BIND: Final = Refusal(
+    "bind",
+    "--bind is not valid",
+    "--bind has the form ROLE=DISK,DISK and may name each role once.",
+    "For example: --bind data=SERIAL,SERIAL.",
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -138,9 +145,9 @@ def binding_of(args: Namespace) -> dict[str, tuple[str, ...]]:
         role, equals, ids = word.partition("=")
         names = split_ids([ids])
         if not (role and equals and names):
-            raise fail("bind", f"{word[:200]!r} is not ROLE=ID,ID,…", place="--bind")
+            raise fail(BIND, f"{word[:200]!r} is not ROLE=ID,ID,…", place="--bind")
         if role in bound:
-            raise fail("bind", f"role {role[:80]!r} is bound twice", place="--bind")
+            raise fail(BIND, f"role {role[:80]!r} is bound twice", place="--bind")
         bound[role] = names
     return bound
 

@@ -18,7 +18,15 @@ from raidtui.front.phrases import looks_line
 from raidtui.front.problems import problems_document, sentence
 from raidtui.model.convert import plain
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Exit, Problem
+from raidtui.model.problem import Exit, Refusal
+
+CONSENT: Final = Refusal(
+    "consent",
+    "Consent is missing",
+    "The plan erases disks. --erase must name every one of them by serial or WWN, and no other disk. Nothing was "
+    "touched.",
+    "Use the command line that `raidtui plan` prints.",
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -52,11 +60,10 @@ def run(args: Namespace) -> int:
 def _ask_for_consent(plan: Plan, args: Namespace) -> int:
     """Show what would be erased and the line that consents to it."""
     line = replay_line(plan, args)
-    problem = Problem(
-        "consent",
+    problem = CONSENT.problem(
         f"this plan erases {plural(len(plan.erases), 'disk')}; nothing was touched",
         remedy=f"To run it:\n{line}",
-        exit=int(Exit.REFUSED),
+        exit=Exit.REFUSED,
     )
     if args.json:
         print(json_text({**problems_document([problem]), "plan": plain(plan), "command": line}))

@@ -13,6 +13,7 @@ from raidtui.cli.screen import console, print_json, table, text
 from raidtui.front.library import library
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, fail
+from raidtui.model.refusals import FILE, NO_TERMINAL
 from raidtui.results.compare import compare
 from raidtui.results.library.index import Known
 from raidtui.results.slimming import without_cells
@@ -32,7 +33,7 @@ def results_command(args: Namespace) -> int:
     """Print them, the newest first."""
     folder = Path(args.folder) if args.folder else None
     if folder is not None and not folder.is_dir():
-        raise fail("file", "it is not a folder", place=args.folder)
+        raise fail(FILE, "it is not a folder", place=args.folder)
     with library(folder) as known:
         found = known.search(" ".join(args.words))
     if args.json:
@@ -93,7 +94,7 @@ def add_open_arguments(parser: ArgumentParser) -> None:
 def open_command(args: Namespace) -> int:
     """Check that the result can be read, and open the screens with it."""
     if args.screens is None:
-        raise fail("no-terminal", "there are no screens here", remedy="`raidtui show RESULT` needs none.", exit=Exit.USAGE)
+        raise fail(NO_TERMINAL, "there are no screens here", remedy="`raidtui show RESULT` needs none.", exit=Exit.USAGE)
     path = kept_file(args, args.result)
     if path is not None:
         given_result(args, args.result)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean
 from raidtui.cli.plan import split_ids
+from raidtui.cli.printers import LIVE_EVERY_S
 from raidtui.cli.screen import console, print_json, table, text
 from raidtui.cli.session import connect
 from raidtui.cli.watch import Signals, finish, watch
@@ -16,7 +19,8 @@ from raidtui.front.files import check_output
 from raidtui.front.problems import sentence
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, fail
-from raidtui.model.protocol import Recovered, RunInfo, RunList
+from raidtui.model.protocol import Recovered, RecoverProgress, RunInfo, RunList
+from raidtui.model.refusals import NO_RUN
 from raidtui.results.numbers import NOTHING
 
 if TYPE_CHECKING:
@@ -44,7 +48,7 @@ def latest(engine: EngineClient) -> str:
     """The run that is going on, else the latest. Raises ProblemError (`no-run`)."""
     found: RunList = engine.call("runs", None, RunList)
     if not found.runs:
-        raise fail("no-run", "there are no runs on this server")
+        raise fail(NO_RUN, "there are no runs on this server")
     return next((info.run for info in reversed(found.runs) if info.state == "running"), found.runs[-1].run)
 
 
@@ -130,13 +134,35 @@ def add_recover_arguments(parser: ArgumentParser) -> None:
 
 def recover_command(args: Namespace) -> int:
     """Print what was undone; exits 6 while something is still left."""
+    params: dict[str, object] = {"run": args.run_id, "without": split_ids([args.without])}
     with connect(args) as engine:
-        found: Recovered = engine.call("recover", {"run": args.run_id, "without": split_ids([args.without])}, Recovered)
+        if sys.stderr.isatty():
+            params["progress"] = True
+            found = engine.call_with_progress("recover", params, Recovered, RecoverProgress, _ProgressLines())
+        else:
+            found = engine.call("recover", params, Recovered)
     if args.json:
         print_json(plain(found))
     else:
         print("\n".join(lines(found)))
     return max((entry.exit for entry in found.runs), default=int(Exit.DONE))
+
+
+class _ProgressLines:
+    """Prints a line on stderr for every new action, and again every ten seconds while its fraction grows."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._shown_at = 0.0
+
+    def __call__(self, progress: RecoverProgress) -> None:
+        now = time.monotonic()
+        text = f"run {clean(progress.run)}: {clean(progress.text)}"
+        if text == self._text and (progress.fraction is None or now - self._shown_at < LIVE_EVERY_S):
+            return
+        self._text, self._shown_at = text, now
+        percent = "" if progress.fraction is None else f" ({progress.fraction * 100:.0f} %)"
+        print(f"{text}{percent}", file=sys.stderr, flush=True)
 
 
 def lines(found: Recovered) -> Iterator[str]:

@@ -13,10 +13,17 @@ from raidtui.front.files import read_bytes, shipped
 from raidtui.model.convert import plain
 from raidtui.model.describe import Field, Kind, Kinds, Preset
 from raidtui.model.jsonio import read_json
-from raidtui.model.problem import fail
+from raidtui.model.problem import Refusal, fail
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+NO_KIND: Final = Refusal(
+    "no-kind",
+    "No such kind",
+    "No layer and no workload engine has this name.",
+    "`raidtui kinds` lists them.",
+)
 
 
 def add_scenarios_arguments(parser: ArgumentParser) -> None:
@@ -72,7 +79,7 @@ def chosen(kinds: Kinds, name: str) -> tuple[Kind, tuple[Preset, ...]]:
     for kind in known:
         if kind.kind == name:
             return kind, tuple(preset for preset in kinds.presets if preset.kind == name)
-    raise fail("no-kind", f"there is no kind {name[:80]!r}", remedy=f"Known: {', '.join(kind.kind for kind in known)}.")
+    raise fail(NO_KIND, f"there is no kind {name[:80]!r}", remedy=f"Known: {', '.join(kind.kind for kind in known)}.")
 
 
 def show(kinds: Kinds, out: Console) -> None:

@@ -20,8 +20,9 @@ from raidtui.front.follow import Back, Ended, Follower, Lost
 from raidtui.front.problems import sentence
 from raidtui.front.progress import RunView, advance
 from raidtui.model.event import CellDone, Record
-from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.model.problem import Exit, ProblemError
 from raidtui.model.protocol import RunInfo
+from raidtui.model.refusals import RUN_INTERRUPTED
 from raidtui.model.result import Cell
 
 _TICK_S = 0.2
@@ -90,12 +91,11 @@ def _ended(view: RunView, ended: Ended) -> RunView:
         raise ended.error
     if view.finished is None and view.recovered is None:
         raise ProblemError(
-            Problem(
-                "run-interrupted",
-                "the run ended without saying so: its runner was killed or the server went down",
+            RUN_INTERRUPTED.problem(
+                "the run ended without a last record: its runner was killed or the server went down",
                 place=view.run,
                 remedy=f"`raidtui recover {view.run}` undoes what it left behind.",
-                exit=int(Exit.LEFT_BEHIND),
+                exit=Exit.LEFT_BEHIND,
             )
         )
     return view

@@ -11,7 +11,26 @@ from typing import Final, NamedTuple
 
 from raidtui.base.proc import CLEAN_ENV, ToolError
 from raidtui.base.text import clean, clean_lines
-from raidtui.model.problem import ProblemError, fail
+from raidtui.model.problem import ProblemError, Refusal, fail
+
+ENGINE_START: Final = Refusal(
+    "engine-start",
+    "The engine could not be started",
+    "The command that starts raidtui there failed or did not answer. Nothing was requested.",
+    "Check that raidtui is installed there: `ssh HOST raidtui --version` must print its version.",
+)
+PLACE: Final = Refusal(
+    "place",
+    "Not a valid place",
+    "--on takes an ssh destination, `lab` or `lab:NAME`.",
+    "Write user@host; `raidtui lab status` lists the labs.",
+)
+UNREACHABLE: Final = Refusal(
+    "unreachable",
+    "The server cannot be reached",
+    "ssh could not log in to the server; the message quotes ssh. Nothing was requested.",
+    "Make `ssh HOST` work from this account first.",
+)
 
 
 class Place(NamedTuple):
@@ -37,10 +56,10 @@ def place(on: str) -> Place:
             ssh_argv = lab_ssh.engine_argv(name)
         except ToolError as error:
             # A lab that is up and does not answer: worth another try, as with any other server.
-            raise fail("engine-start", str(error), place=f"lab {name}") from None
+            raise fail(ENGINE_START, str(error), place=f"lab {name}") from None
         return Place(f"lab {name}", (*ssh_argv, "raidtui", "engine"), _ssh_env())
     if not re.fullmatch(r"[A-Za-z0-9_.@:%\[\]-]{1,200}", on) or on.startswith("-"):
-        raise fail("place", f"{on[:80]!r} is not an ssh destination", remedy="Write user@host, or lab, or lab:NAME.")
+        raise fail(PLACE, f"{on[:80]!r} is not an ssh destination", remedy="Write user@host, or lab, or lab:NAME.")
     return Place(on, ("ssh", "-T", "-o", "ServerAliveInterval=15", "--", on, "raidtui", "engine"), _ssh_env())
 
 
@@ -88,13 +107,13 @@ def not_reached(place: Place, code: int | None, said: str) -> ProblemError:
     text = f": {said}" if said else ""
     if _over_ssh(place) and code == _SSH_FAILED:
         way = next((way for pattern, way in _WAYS_OUT if re.search(pattern, said, re.IGNORECASE)), "`ssh HOST` must work.")
-        return fail("unreachable", f"cannot reach {clean(place.name)}{text or ': ssh ended without a word'}",
+        return fail(UNREACHABLE, f"cannot reach {clean(place.name)}{text or ': ssh ended without a word'}",
                     place=place.name, remedy=way.replace("HOST", place.name))  # fmt: skip
     if code in (_NOT_EXECUTABLE, _NOT_FOUND):
-        return fail("engine-start", f"raidtui is not installed on {clean(place.name)}{text}", place=place.name,
+        return fail(ENGINE_START, f"raidtui is not installed on {clean(place.name)}{text}", place=place.name,
                     remedy="Install it there, where a shell that is not interactive finds it.")  # fmt: skip
     ended = "" if code is None else f", it ended with {code}"
-    return fail("engine-start", f"the engine did not start{ended}{text}", place=place.name,
+    return fail(ENGINE_START, f"the engine did not start{ended}{text}", place=place.name,
                 remedy="Does `raidtui --version` work there?")  # fmt: skip
 
 

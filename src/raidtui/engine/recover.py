@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +26,7 @@ from raidtui.gate.admit import admit_for_recovery
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
-from raidtui.model.protocol import RecoveredDisk, RecoveredRun
+from raidtui.model.protocol import RecoveredDisk, RecoveredRun, RecoverProgress
 from raidtui.stack.action import BoundAction, signatures_left
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
@@ -37,14 +37,20 @@ _PAUSE_S: Final = 0.5
 _LEFTOVER_GRACE_S: Final = 5.0
 
 
-def recover(run_name: str, without: Collection[str] = ()) -> Iterator[RecoveredRun]:
+Report = Callable[[RecoverProgress], None]
+
+
+def recover(
+    run_name: str, without: Collection[str] = (), report: Report = lambda _: None
+) -> Iterator[RecoveredRun]:
     """Recover one run, or (empty name) every run that left something.
 
-    `without`: ids of disks of the named run that are not looked for, nor written to, any more.
+    `without`: ids of disks of the named run that are not looked for, nor written to, any more. `report` receives the
+    current action, from any thread.
     Raises ProblemError: `running` for a run that still runs; `not-owed` for disks that the named run does not owe.
     """
     if run_name:
-        yield _recover(runs.folder_of(run_name), without)
+        yield _recover(runs.folder_of(run_name), without, report)
         return
     if without:
         raise fail("not-owed", "disks are left out of one run: name it", remedy="raidtui recover RUN --without DISK")
@@ -52,10 +58,10 @@ def recover(run_name: str, without: Collection[str] = ()) -> Iterator[RecoveredR
         story = runs.story_of(folder)
         state = runs.state_of(folder, story)
         if state == "interrupted" or (state == "finished" and story.owed):
-            yield _recover(folder)
+            yield _recover(folder, (), report)
 
 
-def _recover(folder: Path, without: Collection[str] = ()) -> RecoveredRun:
+def _recover(folder: Path, without: Collection[str], report: Report) -> RecoveredRun:
     lock = runs.own(folder, may_be_ended=False)
     if lock is None:
         if runs.owner(folder) == 0:
@@ -78,7 +84,7 @@ def _recover(folder: Path, without: Collection[str] = ()) -> RecoveredRun:
         journal = Journal(folder)
         try:
             journal.append(RecoverStarted(f"pid {os.getpid()}"))
-            recovery = _Recovery(folder, story, {*story.given_up, *without})
+            recovery = _Recovery(folder, story, {*story.given_up, *without}, report)
             done = recovery.go()
             blanked, undone = tuple(dict.fromkeys(recovery.blanked)), tuple(sorted(recovery.undone))
             journal.append(RecoverFinished(done.exit, done.problems, blanked, tuple(without), undone))
@@ -101,11 +107,12 @@ def _unreadable(folder: Path, story: runs.Story) -> Problem:
 
 
 class _Recovery:
-    def __init__(self, folder: Path, story: runs.Story, given_up: Collection[str] = ()) -> None:
+    def __init__(self, folder: Path, story: runs.Story, given_up: Collection[str], report: Report) -> None:
         self.folder = folder
         self.story = story
         self.made = story.made
         self.given_up = given_up
+        self._report = report
         self.actions: list[str] = []
         self.blanked: list[str] = []
         """Ids of disks that carry nothing of the run any more."""
@@ -155,6 +162,7 @@ class _Recovery:
             action = bind(step.action, step.args)
             if found_foreign_data(self.problems) and action.leaves():
                 continue  # it may be what somebody else's stands on
+            self._tell(f"undoing: {step.title}")
             try:
                 with claims.held(self.folder.name, step):
                     outcome = context.attend(action.undo)
@@ -188,6 +196,7 @@ class _Recovery:
             self._undo(context)
             if found_foreign_data(self.problems):
                 return False
+            self._tell(f"making blank: {', '.join(sorted(context.permits))}")
             args = {"disks": [f"disk:{disk}" for disk in sorted(context.permits)]}
             outcome = bind("disks.blank", args).do(context)
             self.problems += [self._with_way_out(problem) for problem in outcome.problems]
@@ -231,9 +240,12 @@ class _Recovery:
         here = {(print_.serial, print_.wwid) for print_ in inventory.present()}
         return [p for p in wanted if (p.serial, p.wwid) in here]
 
+    def _tell(self, text: str, fraction: float | None = None) -> None:
+        self._report(RecoverProgress(self.folder.name, text, fraction))
+
     def _context(self, permits: dict) -> Context:  # type: ignore[type-arg]
         disks = inventory.kernel_names(runs.disks_of(self.folder))
-        context = Context(self.folder.name, self.folder, permits, lambda *_: None, threading.Event(), disks)
+        context = Context(self.folder.name, self.folder, permits, self._tell, threading.Event(), disks)
         context.ours = lambda: signatures_left(_done(self.made))
         return context
 

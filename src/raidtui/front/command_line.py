@@ -12,6 +12,7 @@ from raidtui.front.consent import erased_disks, writable_name
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import fail
+from raidtui.model.refusals import SHORTHAND
 from raidtui.model.shorthand import is_shorthand, read_shorthand
 
 
@@ -50,7 +51,7 @@ def with_workloads(document: str, words: Sequence[str]) -> str:
     scenario = value.get("scenario", value) if isinstance(value, dict) else None
     workloads = scenario.setdefault("workloads", {}) if isinstance(scenario, dict) else None
     if not isinstance(scenario, dict) or not isinstance(workloads, dict):
-        raise fail("shorthand", "there is no scenario that a workload could be added to", place="--workload")
+        raise fail(SHORTHAND, "there is no scenario that a workload could be added to", place="--workload")
     _meet_all(scenario, [one.name for one in said])
     for one in said:
         workloads.setdefault(one.name, {"fio": one.options})

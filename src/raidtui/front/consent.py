@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from raidtui.base.text import clean
 from raidtui.model.disk import Fingerprint, names_of
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
+from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY
 
 
 def erased_disks(plan: Plan) -> tuple[Fingerprint, ...]:
@@ -28,12 +29,12 @@ def check_consent(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:
             meant.add(fitting[0].id)
         else:
             what = "names more than one disk of this plan" if fitting else "is not a disk that this plan erases"
-            problems.append(_refused("erase-too-many", f"{name[:80]!r} {what}", "Leave it out; nothing was touched."))
+            problems.append(_refused(ERASE_TOO_MANY, f"{name[:80]!r} {what}", "Leave it out; nothing was touched."))
     for disk in erased_disks(plan):
         if disk.id not in meant:
             facts = f"{disk.model}, {disk.id}"
             remedy = f"Add {disk.id} to --erase, or bind other disks; nothing was touched."
-            problems.append(_refused("erase-too-few", f"this plan erases a disk that was not named: {facts}", remedy))
+            problems.append(_refused(ERASE_TOO_FEW, f"this plan erases a disk that was not named: {facts}", remedy))
     if problems:
         raise ProblemError(*problems)
     return plan.erases
@@ -44,8 +45,8 @@ def writable_name(disk: Fingerprint) -> str:
     return next((name for name in (disk.id, disk.wwid) if name and clean(name) == name and "," not in name), disk.id)
 
 
-def _refused(code: str, message: str, remedy: str) -> Problem:
-    return Problem(code, message, "--erase", remedy, exit=int(Exit.REFUSED))
+def _refused(refusal: Refusal, message: str, remedy: str) -> Problem:
+    return refusal.problem(message, place="--erase", remedy=remedy, exit=Exit.REFUSED)
 
 
 LEAST_CHARACTERS: Final = 4

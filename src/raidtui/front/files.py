@@ -7,14 +7,23 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from raidtui.base.files import is_there, private_folder, write_atomic
 from raidtui.base.paths import state_folder
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES
-from raidtui.model.problem import ProblemError, fail
+from raidtui.model.problem import ProblemError, Refusal, fail
+from raidtui.model.refusals import FILE, JSON, OUTPUT
 from raidtui.model.result import without_cells
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
+
+NO_SCENARIO: Final = Refusal(
+    "no-scenario",
+    "No such scenario",
+    "The name is neither a file nor a shipped scenario.",
+    "`raidtui scenarios` lists the shipped scenarios; a path names a file.",
+)
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._+-]{0,62}")
 
@@ -28,9 +37,9 @@ def read_bytes(name: str) -> bytes:
             with Path(name).open("rb") as file:
                 data = file.read(MAX_RESULT_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise fail("file", f"it cannot be read: {getattr(error, 'strerror', None) or error}", place=name) from None
+        raise fail(FILE, f"it cannot be read: {getattr(error, 'strerror', None) or error}", place=name) from None
     if len(data) > MAX_RESULT_BYTES:
-        raise fail("file", f"it has more than {MAX_RESULT_BYTES >> 20} MiB", place=name)
+        raise fail(FILE, f"it has more than {MAX_RESULT_BYTES >> 20} MiB", place=name)
     return data
 
 
@@ -45,7 +54,7 @@ def document(name: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise fail("json", f"byte {error.start} is not UTF-8", place=str(path)) from None
+        raise fail(JSON, f"byte {error.start} is not UTF-8", place=str(path)) from None
 
 
 def shipped() -> Iterator[tuple[str, Path]]:
@@ -74,7 +83,7 @@ def _shipped_path(name: str) -> Path:
 
 def _unknown(name: str, known: dict[str, Path]) -> ProblemError:
     return fail(
-        "no-scenario",
+        NO_SCENARIO,
         f"there is neither a file nor a shipped scenario {name!r}",
         remedy=f"Shipped scenarios: {', '.join(known) or 'none'}.",
     )
@@ -97,17 +106,17 @@ def check_output(path: str | None) -> None:
         return
     target = Path(path)
     if not path or path.endswith("/"):
-        raise fail("output", "it is not the name of a file", place=path, remedy="Name a file.")
+        raise fail(OUTPUT, "it is not the name of a file", place=path, remedy="Name a file.")
     try:
         taken, has_folder = target.exists() or target.is_symlink(), target.parent.is_dir()
     except OSError as error:
-        raise fail("output", f"it cannot be written: {error.strerror}", place=path, remedy="Choose another name.") from None
+        raise fail(OUTPUT, f"it cannot be written: {error.strerror}", place=path, remedy="Choose another name.") from None
     if taken:
-        raise fail("output", "it exists already", place=path, remedy="Choose another name, or remove it first.")
+        raise fail(OUTPUT, "it exists already", place=path, remedy="Choose another name, or remove it first.")
     if not has_folder:
-        raise fail("output", "its folder does not exist", place=path, remedy=f"Create {target.parent} first.")
+        raise fail(OUTPUT, "its folder does not exist", place=path, remedy=f"Create {target.parent} first.")
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise fail("output", "its folder cannot be written to", place=path, remedy="Choose another folder.")
+        raise fail(OUTPUT, "its folder cannot be written to", place=path, remedy="Choose another folder.")
 
 
 def save(data: bytes, scenario: str, run: str, output: str | None) -> Path:
@@ -131,6 +140,6 @@ def export(comparison: Comparison, format_: Format, path: str) -> None:
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        raise fail("output", "it exists already", place=path, remedy="Choose another name.") from None
+        raise fail(OUTPUT, "it exists already", place=path, remedy="Choose another name.") from None
     except OSError as error:
-        raise fail("output", f"it cannot be written: {error.strerror or error}", place=path) from None
+        raise fail(OUTPUT, f"it cannot be written: {error.strerror or error}", place=path) from None

@@ -8,14 +8,21 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from raidtui.base.text import clean
 from raidtui.client.engine_client import EngineClient
 from raidtui.model.event import Record
 from raidtui.model.plan import Plan
-from raidtui.model.problem import ProblemError, bug, fail
+from raidtui.model.problem import ProblemError, Refusal, bug, fail
 from raidtui.model.protocol import PlanRequest, RunList, Started, StartRequest
+
+CLOSED: Final = Refusal(
+    "closed",
+    "The run is no longer followed",
+    "The screen or command that followed the run was closed while records still arrived. The run is not affected.",
+    "`raidtui attach RUN` follows it again.",
+)
 
 PATIENCE_S = 60.0
 """How long a broken connection is tried again before it is given up."""
@@ -94,7 +101,7 @@ class Follower:
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._size or self._size + size <= _MOST_BYTES)
             if self._closed:
-                raise fail("closed", "nobody follows the run any more")
+                raise fail(CLOSED, "nobody follows the run any more")
             self._items.append((item, size))
             self._size += size
             self._changed.notify_all()

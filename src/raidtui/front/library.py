@@ -7,14 +7,23 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 from raidtui.base.paths import cache_folder
 from raidtui.front.files import read_bytes, results_folder
-from raidtui.model.problem import fail
+from raidtui.model.problem import Refusal, fail
+from raidtui.model.refusals import FILE
 from raidtui.model.result import Result
 from raidtui.results.extract import Extract
 from raidtui.results.library.index import Known, Library
 from raidtui.results.load import read_result
+
+NO_KEPT_RESULT: Final = Refusal(
+    "no-kept-result",
+    "No matching result",
+    "No result kept on this machine contains all of these words.",
+    "`raidtui results` lists the kept results; a result file may also be named by its path.",
+)
 
 MOST_COMPARED = 2000
 """Results that are compared at once; of more, the newest."""
@@ -29,13 +38,13 @@ def library(folder: Path | None = None) -> Iterator[Library]:
         index = _index_of(folder)
         found = _refreshed(folder or results_folder(), index)
     except OSError as error:
-        raise fail("file", f"the folder of results cannot be used: {error.strerror or error}",
+        raise fail(FILE, f"the folder of results cannot be used: {error.strerror or error}",
                    place=str(error.filename or folder or "")) from None  # fmt: skip
     with closing(found) as made:
         try:
             yield made
         except sqlite3.DatabaseError as error:
-            raise fail("file", f"the index of results cannot be used: {error}", place=str(index),
+            raise fail(FILE, f"the index of results cannot be used: {error}", place=str(index),
                        remedy="It may be deleted: it is made anew from the results.") from None  # fmt: skip
 
 
@@ -85,7 +94,7 @@ def found_results(words: str) -> tuple[list[Result | Extract], list[Known]]:
     with library() as known:
         found = [one for one in known.search(words) if not one.problem]
         if not found:
-            raise fail("no-kept-result", f"no kept result has the words {words!r}", remedy="`raidtui results` lists them.")
+            raise fail(NO_KEPT_RESULT, f"no kept result has the words {words!r}", remedy="`raidtui results` lists them.")
         if len(found) > _MOST_READ:
             return [*known.extracts([one.path for one in found[:MOST_COMPARED]])], found
     return [read_result(read_bytes(str(one.path)), one.path.name) for one in found], found

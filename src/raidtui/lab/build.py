@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,8 +17,46 @@ from raidtui.base import proc
 from raidtui.base.files import write_atomic
 from raidtui.lab import initrd, recipe
 from raidtui.lab.host import Say, timed
-from raidtui.lab.state import all_pids, kill_all
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.lab.state import LAB_TOOL_MISSING, all_pids, kill_all
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+
+LAB_BOOTSTRAP_FAILED: Final = Refusal(
+    "lab.bootstrap-failed",
+    "Debian could not be installed for the lab",
+    "mmdebstrap failed while it filled the folder of the lab image; the message quotes its log.",
+    "Check that this machine reaches its Debian mirror (`apt-get update`), then run `raidtui lab up` again.",
+)
+LAB_KERNEL: Final = Refusal(
+    "lab.kernel",
+    "The lab image does not have exactly one kernel",
+    "The installed packages brought no kernel, or several; the lab boots the only one.",
+    "Run `raidtui lab up` again once the Debian mirror is consistent.",
+)
+LAB_MODULES: Final = Refusal(
+    "lab.modules",
+    "The ZFS modules of the lab were not compiled",
+    "DKMS built no ZFS modules for the kernel of the lab image.",
+    "See modules.log in the build folder; usually the headers on the mirror do not match the kernel yet. Try again "
+    "later.",
+)
+LAB_NO_PIP: Final = Refusal(
+    "lab.no-pip",
+    "pip is not installed",
+    "blivet is not in Debian; pip downloads it for the lab.",
+    "apt-get install python3-pip",
+)
+LAB_PACKAGE: Final = Refusal(
+    "lab.package",
+    "A package is missing in the lab image",
+    "The Debian installation finished without a package that the lab needs.",
+    "Run `raidtui lab up` again.",
+)
+LAB_ROOT: Final = Refusal(
+    "lab.root",
+    "Building the lab image needs root",
+    "The image is a Debian installation in a folder, which only root can make. It is built once.",
+    "Run `raidtui lab up` as root, or as a user who may use sudo.",
+)
 
 _BOOTSTRAP_TIMEOUT_S = 3600.0
 
@@ -138,7 +177,7 @@ def build_through_sudo(work: Path) -> None:
     """Run this module as root; sudo asks for its password on the terminal."""
     sudo = proc.find_tool("sudo")
     if sudo is None:
-        raise fail("lab.root", "building the lab's image needs root, once", exit=Exit.REFUSED,
+        raise fail(LAB_ROOT, "building the lab's image needs root, once", exit=Exit.REFUSED,
                    remedy="run raidtui lab up as root, or install sudo")  # fmt: skip
     argv = [sudo, "--", sys.executable, "-m", "raidtui.lab.build", str(work), str(os.getuid()), str(os.getgid())]
     child = proc.spawn(argv, stdin=None, env=dict(os.environ))
@@ -147,7 +186,7 @@ def build_through_sudo(work: Path) -> None:
     finally:
         child.end(term_grace_s=30.0)
     if code != 0:
-        raise fail("lab.root", "building the lab's image as root failed", exit=Exit.BUILD_FAILED,
+        raise fail(LAB_ROOT, "building the lab's image as root failed", exit=Exit.BUILD_FAILED,
                    remedy="see the lines above; sudo must be allowed")  # fmt: skip
 
 
@@ -215,7 +254,7 @@ def wait_bootstrap(child: proc.Child, log: Path, timeout_s: float) -> None:
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("E:", "W: Failed", "Err:"))]
     raise fail(
-        "lab.bootstrap-failed",
+        LAB_BOOTSTRAP_FAILED,
         f"installing Debian for the lab failed: {' / '.join((errors or lines)[-4:])}",
         remedy="check that this machine reaches its Debian mirror (`apt-get update`), then try again",
         exit=Exit.BUILD_FAILED,
@@ -226,7 +265,7 @@ def kernel_version(root: Path) -> str:
     """The version of the one kernel in `root`."""
     versions = sorted(p.name.removeprefix("vmlinuz-") for p in (root / "boot").glob("vmlinuz-*"))
     if len(versions) != 1:
-        raise fail("lab.kernel", f"the lab's root has {len(versions)} kernels instead of one", exit=Exit.BUILD_FAILED)
+        raise fail(LAB_KERNEL, f"the lab's root has {len(versions)} kernels instead of one", exit=Exit.BUILD_FAILED)
     return versions[0]
 
 
@@ -236,14 +275,14 @@ def package_version(root: Path, package: str) -> str:
         fields = dict(line.split(": ", 1) for line in record.splitlines() if ": " in line and line[0] != " ")
         if fields.get("Package") == package:
             return fields["Version"].split("-")[0]
-    raise fail("lab.package", f"{package} is not in the lab's root", exit=Exit.BUILD_FAILED)
+    raise fail(LAB_PACKAGE, f"{package} is not in the lab's root", exit=Exit.BUILD_FAILED)
 
 
 def keep_modules(module_root: Path, kernel: str, kept: Path) -> None:
     """Copy the ZFS modules that were compiled for `kernel` out of the throw-away root, as one step."""
     built = sorted((module_root / "usr/lib/modules" / kernel / "updates/dkms").glob("*.ko*"))
     if not built:
-        raise fail("lab.modules", f"no ZFS modules were compiled for the lab's kernel {kernel}", exit=Exit.BUILD_FAILED)
+        raise fail(LAB_MODULES, f"no ZFS modules were compiled for the lab's kernel {kernel}", exit=Exit.BUILD_FAILED)
     fresh = kept.with_name(f".{kept.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
@@ -281,7 +320,7 @@ def _python_with_pip() -> str:
     for python in (sys.executable, "/usr/bin/python3"):
         if proc.run([python, "-c", "import pip"], timeout_s=30, check=False).code == 0:
             return python
-    raise fail("lab.no-pip", "no pip to fetch blivet for the lab with", remedy="apt-get install python3-pip")
+    raise fail(LAB_NO_PIP, "no pip to fetch blivet for the lab with", remedy="apt-get install python3-pip")
 
 
 def _with_callers_network() -> dict[str, str]:
@@ -294,5 +333,5 @@ def _with_callers_network() -> dict[str, str]:
 def _tool(name: str) -> str:
     path = proc.find_tool(name)
     if path is None:
-        raise fail("lab.tool-missing", f"{name} is not installed", remedy="raidtui lab up installs what it needs as root")
+        raise fail(LAB_TOOL_MISSING, f"{name} is not installed", remedy="raidtui lab up installs what it needs as root")
     return path

@@ -16,6 +16,7 @@ from raidtui.lab import disks, life, qemu, ssh
 from raidtui.lab.disks import DiskSpec, LabDisk, free_port, make_disk
 from raidtui.lab.host import Say, silent
 from raidtui.lab.qemu import Qmp
+from raidtui.lab.ssh import LAB_DOWN
 from raidtui.lab.state import DEFAULT_CPUS, DEFAULT_NAME, LabFiles, LabState
 from raidtui.model.problem import fail
 
@@ -64,7 +65,7 @@ class Lab:
     def state(self) -> LabState:
         state = self.files.load()
         if state is None:
-            raise fail("lab.down", f"lab {self.name} is not up", remedy="raidtui lab up")
+            raise fail(LAB_DOWN, f"lab {self.name} is not up", remedy="raidtui lab up")
         return state
 
     @property

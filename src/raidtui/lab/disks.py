@@ -13,7 +13,20 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from raidtui.model.problem import ProblemError, fail
+from raidtui.model.problem import ProblemError, Refusal, fail
+
+LAB_DISKS: Final = Refusal(
+    "lab.disks",
+    "The disks of the lab are not valid",
+    "--disks is a list of COUNTxSIZE[:KIND][@SECTOR]. A lab has room for 28 NVMe and 64 SCSI disks of 1 MiB to 16 TiB.",
+    "For example: --disks 6x8G,2x16G:hdd,1x4G:ssd@4096.",
+)
+LAB_LIKE: Final = Refusal(
+    "lab.like",
+    "The list of disks cannot be used",
+    "--like takes the JSON that `raidtui disks --json` prints, from a file or (-) from stdin.",
+    "Run `raidtui disks --json > disks.json` on the server, then `raidtui lab up --like disks.json`.",
+)
 
 Item = TypeVar("Item")
 
@@ -83,7 +96,7 @@ def specs_like(data: bytes, place: str = "--like") -> list[DiskSpec]:
         found = listed["disks"] if isinstance(listed, dict) else listed
         disks = [msgspec.convert(item, _Listed) for item in found]
     except (msgspec.MsgspecError, KeyError, TypeError) as error:
-        raise fail("lab.like", f"is not what raidtui disks --json prints: {error}", place=place) from error
+        raise fail(LAB_LIKE, f"is not what raidtui disks --json prints: {error}", place=place) from error
     return checked([disk.spec() for disk in disks if not any(reason.get("system") for reason in disk.reasons)])
 
 
@@ -147,7 +160,7 @@ def mixed(items: Iterable[Item]) -> list[Item]:
 
 
 def _bad(part: str, why: str) -> ProblemError:
-    return fail("lab.disks", f"{part!r} {why}", place="--disks", remedy="write for example 6x8G,2x16G:hdd,1x4G:ssd@4096")
+    return fail(LAB_DISKS, f"{part!r} {why}", place="--disks", remedy="write for example 6x8G,2x16G:hdd,1x4G:ssd@4096")
 
 
 _BLOCK = 4096

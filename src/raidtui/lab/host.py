@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Final
 
 from raidtui.base import proc
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
+
+LAB_PACKAGES: Final = Refusal(
+    "lab.packages",
+    "Packages for the lab are missing",
+    "The lab needs QEMU, mmdebstrap and a few other Debian packages on this machine. They are installed automatically "
+    "only as root, or with sudo after a question.",
+    "Run the command that the message shows.",
+)
 
 _DEBIAN_KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _TOOLS: Final = {
@@ -42,7 +50,7 @@ def require_packages(say: Say) -> None:
         return
     apt = proc.find_tool("apt-get")
     install = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
-    by_hand = fail("lab.packages", f"the lab needs packages that are not installed: {', '.join(missing)}",
+    by_hand = fail(LAB_PACKAGES, f"the lab needs packages that are not installed: {', '.join(missing)}",
                    exit=Exit.REFUSED, remedy=f"sudo {' '.join(install)}")  # fmt: skip
     if apt is None:
         raise by_hand
@@ -64,7 +72,7 @@ def require_packages(say: Say) -> None:
         proc.run([*prefix, apt, "-q", "update"], timeout_s=_APT_TIMEOUT_S, env=env, check=False)
         proc.run([*prefix, apt, "-q", *install[1:]], timeout_s=_APT_TIMEOUT_S, env=env)
     except proc.ToolError as error:
-        raise fail("lab.packages", f"packages cannot be installed: {error.reason[-500:]}", exit=Exit.REFUSED,
+        raise fail(LAB_PACKAGES, f"packages cannot be installed: {error.reason[-500:]}", exit=Exit.REFUSED,
                    remedy=f"sudo {' '.join(install)}") from error  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -18,7 +19,14 @@ from raidtui.lab import build, qemu, recipe, ssh
 from raidtui.lab.host import Say
 from raidtui.lab.qemu import Qmp, QmpError
 from raidtui.lab.state import LabFiles, lab_names, take_lock
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+
+LAB_BOOT: Final = Refusal(
+    "lab.boot",
+    "The lab's machine did not boot",
+    "The virtual machine was started, but its ssh server did not answer in time.",
+    "Run `raidtui lab up` again; without KVM and on a busy machine booting takes minutes.",
+)
 
 _BUILDING = "building-"
 _KEPT_IMAGES = 2
@@ -137,7 +145,7 @@ def ensure_snapshot(image: Path, cpus: int, say: Say) -> tuple[Path, str]:
         if _boot_and_save(image, accel, cpus, folder, say, _KVM_TRIAL_S if accel == "kvm" else BOOT_TIMEOUT_S):
             return folder, accel
         if accel == "tcg":
-            raise fail("lab.boot", "the lab's machine did not boot", exit=Exit.BUILD_FAILED,
+            raise fail(LAB_BOOT, "the lab's machine did not boot", exit=Exit.BUILD_FAILED,
                        remedy="raidtui lab up tries again; if that fails too, remove the cached image")  # fmt: skip
         say("guests do not run under this machine's KVM; software emulation is used from now on")
         (image / _NO_KVM).touch()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -14,10 +15,23 @@ from raidtui.base import proc
 from raidtui.lab import qemu, ssh
 from raidtui.lab.disks import DiskSpec, make_sparse, mixed, name_disks
 from raidtui.lab.host import Say, require_packages, silent, timed
-from raidtui.lab.image import BOOT_TIMEOUT_S, accelerator, ensure_image, ensure_snapshot
-from raidtui.lab.qemu import Qmp, QmpError
+from raidtui.lab.image import BOOT_TIMEOUT_S, LAB_BOOT, accelerator, ensure_image, ensure_snapshot
+from raidtui.lab.qemu import LAB_QEMU, Qmp, QmpError
 from raidtui.lab.state import DEFAULT_CPUS, LabFiles, LabState
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
+
+LAB_STUCK: Final = Refusal(
+    "lab.stuck",
+    "The lab's machine cannot be killed",
+    "Its QEMU process waits for a disk of this machine and ignores SIGKILL until the disk answers.",
+    "Wait for this machine's own disks, then run `raidtui lab down` again.",
+)
+LAB_TOOL: Final = Refusal(
+    "lab.tool",
+    "A command of the lab failed",
+    "A program that the lab uses failed or did not end in time; the message quotes it.",
+    "Run `raidtui lab up` again: steps that succeeded are not repeated.",
+)
 
 _LOADED_TIMEOUT_S = 180.0
 _SETTLE_TIMEOUT_S = 420.0  # fifty disks, emulated, on a machine that is busy with another lab
@@ -52,10 +66,10 @@ def _as_problems() -> Iterator[None]:
     try:
         yield
     except proc.ToolError as error:
-        raise fail("lab.tool", f"bringing the lab up failed: {error}", exit=Exit.BUILD_FAILED,
+        raise fail(LAB_TOOL, f"bringing the lab up failed: {error}", exit=Exit.BUILD_FAILED,
                    remedy="see the message; raidtui lab up tries again and goes on where it can") from error  # fmt: skip
     except QmpError as error:
-        raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED,
+        raise fail(LAB_QEMU, f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab up tries again") from error  # fmt: skip
 
 
@@ -134,7 +148,7 @@ def restart(files: LabFiles, state: LabState) -> LabState:
             _plug_all(qmp, files, state, running=False)
         _enter(files, state, BOOT_TIMEOUT_S)
     except QmpError as error:
-        raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED) from error
+        raise fail(LAB_QEMU, f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED) from error
     return state
 
 
@@ -153,7 +167,7 @@ def take_down(files: LabFiles) -> None:
     """Leave nothing of a lab. The caller holds its lock."""
     ssh.close_master(files.ssh_config, files.ssh_master)
     if not files.kill():
-        raise fail("lab.stuck", f"the machine of lab {files.name} (pids {files.pids()}) cannot be killed",
+        raise fail(LAB_STUCK, f"the machine of lab {files.name} (pids {files.pids()}) cannot be killed",
                    exit=Exit.LEFT_BEHIND, remedy="wait for this machine's own disks, then raidtui lab down")  # fmt: skip
     files.remove()
 
@@ -191,7 +205,7 @@ def _enter(files: LabFiles, state: LabState, timeout_s: float) -> None:
     """Wait for the guest, send the code, set what a saved machine cannot know, wait for its disks."""
     ssh.write_config(files.ssh_config, state.port, Path(state.image), files.ssh_master)
     if not ssh.wait_for_server(state.port, timeout_s):
-        raise fail("lab.boot", f"lab {state.name} did not answer within {timeout_s:.0f} s", exit=Exit.BUILD_FAILED,
+        raise fail(LAB_BOOT, f"lab {state.name} did not answer within {timeout_s:.0f} s", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab up again")  # fmt: skip
     ssh.open_master(files.ssh_config, timeout_s=120)
     _, tar = ssh.pack_code(ssh.local_files())

@@ -18,8 +18,15 @@ import msgspec
 from raidtui.base import proc
 from raidtui.base.files import read_text
 from raidtui.lab.disks import MAX_NVME, LabDisk
-from raidtui.lab.state import DEFAULT_CPUS, LabFiles
-from raidtui.model.problem import Exit, fail
+from raidtui.lab.state import DEFAULT_CPUS, LAB_TOOL_MISSING, LabFiles
+from raidtui.model.problem import Exit, Refusal, fail
+
+LAB_QEMU: Final = Refusal(
+    "lab.qemu",
+    "QEMU failed",
+    "QEMU did not start, refused a command or ended; the message quotes it.",
+    "Run `raidtui lab up` again. If QEMU does not start at all, check /dev/kvm and the free memory.",
+)
 
 MEMORY_MIB: Final = 2048
 KERNEL_LINE: Final = (
@@ -34,7 +41,7 @@ _QUEUES: Final = 2
 def binary() -> str:
     path = proc.find_tool("qemu-system-x86_64")
     if path is None:
-        raise fail("lab.tool-missing", "QEMU is not installed", remedy="apt-get install qemu-system-x86 qemu-utils")
+        raise fail(LAB_TOOL_MISSING, "QEMU is not installed", remedy="apt-get install qemu-system-x86 qemu-utils")
     return path
 
 
@@ -240,7 +247,7 @@ def make_overlay(path: Path, backing: Path) -> None:
     """A new root disk whose unwritten parts are those of `backing`."""
     tool = proc.find_tool("qemu-img")
     if tool is None:
-        raise fail("lab.tool-missing", "qemu-img is not installed", remedy="apt-get install qemu-utils")
+        raise fail(LAB_TOOL_MISSING, "qemu-img is not installed", remedy="apt-get install qemu-utils")
     path.unlink(missing_ok=True)
     argv = [tool, "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", str(backing), str(path)]
     proc.run(argv, timeout_s=60)
@@ -265,7 +272,7 @@ def start(files: LabFiles, image: Path, accel: str, cpus: int, *, incoming: bool
             # Somebody else may take the port between our look and QEMU's start.
             if "host forwarding" in error.reason and attempt < _PORT_TRIES:
                 continue
-            raise fail("lab.qemu", f"QEMU does not start: {error.reason}", exit=Exit.BUILD_FAILED) from error
+            raise fail(LAB_QEMU, f"QEMU does not start: {error.reason}", exit=Exit.BUILD_FAILED) from error
         return port
     raise AssertionError("unreachable")
 

@@ -14,8 +14,21 @@ from typing import Final
 import raidtui
 from raidtui.base import proc
 from raidtui.base.files import write_atomic
-from raidtui.lab.state import DEFAULT_NAME, LabFiles, LabState
-from raidtui.model.problem import Exit, fail
+from raidtui.lab.state import DEFAULT_NAME, LAB_TOOL_MISSING, LabFiles, LabState
+from raidtui.model.problem import Exit, Refusal, fail
+
+LAB_DOWN: Final = Refusal(
+    "lab.down",
+    "The lab is not up",
+    "No lab of this name is running.",
+    "`raidtui lab up` starts it; `raidtui lab status` lists the labs.",
+)
+LAB_SSH: Final = Refusal(
+    "lab.ssh",
+    "The lab refuses the ssh connection",
+    "The machine runs, but its ssh server does not accept the key of the lab.",
+    "Run `raidtui lab down`, then `raidtui lab up`.",
+)
 
 HOST = "lab"
 
@@ -62,7 +75,7 @@ def argv(config: Path, *, multiplexed: bool = True, tty: bool = False) -> list[s
     """The argv prefix that runs a command in the guest. Without `multiplexed` it is a session of its own."""
     ssh = proc.find_tool("ssh")
     if ssh is None:
-        raise fail("lab.tool-missing", "ssh is not installed", remedy="apt-get install openssh-client")
+        raise fail(LAB_TOOL_MISSING, "ssh is not installed", remedy="apt-get install openssh-client")
     own = [] if multiplexed else ["-o", "ControlMaster=no", "-o", "ControlPath=none"]
     return [ssh, "-F", str(config), *own, *(["-t"] if tty else []), HOST]
 
@@ -88,7 +101,7 @@ def open_master(config: Path, timeout_s: float) -> None:
     code = child.wait(timeout_s)
     if code != 0:
         child.end()
-        raise fail("lab.ssh", "the lab's machine runs, but does not let us in", exit=Exit.BUILD_FAILED,
+        raise fail(LAB_SSH, "the lab's machine runs, but does not let us in", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab down, then raidtui lab up")  # fmt: skip
 
 
@@ -165,7 +178,7 @@ def running_lab(name: str) -> tuple[LabFiles, LabState]:
     state = files.load()
     if state is None or not state.ready or not files.pids():
         up_line = "raidtui lab up" + ("" if name == DEFAULT_NAME else f" {name}")
-        raise fail("lab.down", f"lab {name} is not up", remedy=up_line)
+        raise fail(LAB_DOWN, f"lab {name} is not up", remedy=up_line)
     return files, state
 
 

@@ -19,7 +19,26 @@ import msgspec
 from raidtui.base.files import private_folder, read_text, write_atomic
 from raidtui.base.paths import run_folder, state_folder
 from raidtui.lab.disks import LabDisk
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
+
+LAB_BUSY: Final = Refusal(
+    "lab.busy",
+    "Another command works on the lab",
+    "Only one command at a time may change a lab or build its image.",
+    "Wait until the other command has ended, or end it.",
+)
+LAB_NAME: Final = Refusal(
+    "lab.name",
+    "Not a valid name for a lab",
+    "A name has up to 32 of the characters a-z, 0-9 and -, and starts with a letter or digit.",
+    "Choose another name.",
+)
+LAB_TOOL_MISSING: Final = Refusal(
+    "lab.tool-missing",
+    "A program that the lab needs is missing",
+    "QEMU, ssh or a program that builds the image is not installed on this machine.",
+    "Install the package that the message names; as root, `raidtui lab up` installs what it needs.",
+)
 
 DEFAULT_NAME: Final = "default"
 DEFAULT_CPUS: Final = 2
@@ -50,7 +69,7 @@ class LabFiles:
 
     def __init__(self, name: str) -> None:
         if not _NAME.fullmatch(name):
-            raise fail("lab.name", f"{name!r} cannot be a lab's name", remedy="use up to 32 of a-z, 0-9 and -")
+            raise fail(LAB_NAME, f"{name!r} cannot be a lab's name", remedy="use up to 32 of a-z, 0-9 and -")
         self.name = name
         self.folder = labs_folder() / name
         self.meta = self.folder / "lab.json"
@@ -138,7 +157,7 @@ def take_lock(fd: int, timeout_s: float, why: str) -> None:
             return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise fail("lab.busy", why, remedy="wait for it, or end it", exit=Exit.REFUSED) from None
+                raise fail(LAB_BUSY, why, remedy="wait for it, or end it", exit=Exit.REFUSED) from None
             time.sleep(0.2)
 
 
