@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_planning import GIB, SCENARIO, disk
 
-from raidtui.engine.binding import bind
-from raidtui.engine.planner import make_plan, used_roles
-from raidtui.engine.preview import preview
-from raidtui.engine.reading import read_document
-from raidtui.engine.settings import layer_settings, workload_settings
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.planner import make_plan, used_roles
+from raidtui.engine.compose.preview import preview
+from raidtui.engine.compose.reading import read_document
+from raidtui.engine.compose.settings import layer_settings, workload_settings
 from raidtui.model.convert import encode
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, Setting, WorkloadView
 from raidtui.model.disk import Disk, Link, Reason

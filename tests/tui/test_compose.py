@@ -12,7 +12,7 @@ from made_compose import BOUND, DISKS, DOCUMENT, HOSTILE, IDS
 from msgspec import structs
 from pilot import LARGE, SMALL, drive, until
 
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.reading import read_document
 from raidtui.model.disk import Reason
 from raidtui.tui.draft import Draft
 
