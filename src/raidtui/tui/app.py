@@ -289,9 +289,9 @@ class RaidtuiApp(App[int]):
 
     def action_leave(self) -> None:
         """End, once what was composed and not saved has been asked about."""
-        from raidtui.tui.compose.files import may_lose
+        from raidtui.tui.compose.files import confirm_unsaved
 
-        may_lose(self, "Quit", lambda: self.exit(0))
+        confirm_unsaved(self, "Quit", lambda: self.exit(0))
 
     def say(self, message: Message) -> None:
         """Post from any thread; once the application is going, nobody listens any more."""
