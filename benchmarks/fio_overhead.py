@@ -1,4 +1,4 @@
-"""What measuring costs: the same workload by bare fio and as a run does it, in pairs of random order.
+"""Measure the overhead of a run: the same workload by bare fio and by raidtui, in pairs of random order.
 
     python benchmarks/fio_overhead.py [--lab | --device /dev/…] [--watched] [--pairs N] [--seconds S] [--rw randread]
 

@@ -1,4 +1,4 @@
-"""How long the lab takes: its image (when it must be built), a cold boot, a start from the image.
+"""Measure the start of the lab: building the image if necessary, a cold boot, a start from the saved machine.
 
     python benchmarks/lab_start.py [--disks 6x8G] [--rounds 3] [--build]
 

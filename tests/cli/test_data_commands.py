@@ -18,7 +18,7 @@ def test_disks_tells_every_reason_under_its_disk(engine):
     assert said.code == 0
     assert lines[second].endswith("in use")
     assert [line.strip() for line in lines[second + 1 : second + 5]] == [
-        "↓ its link runs below what it could: x4 16 GT/s",
+        "↓ its link runs below its maximum: x4 16 GT/s",
         "✗ mounted on /srv (ext4, nvme2n1p1) [mounted]",
         "→ Unmount it, if nothing needs it any more.",
         "✗ open by postgres (pid 812) [open]",
@@ -180,7 +180,7 @@ def test_a_refusal_is_a_sentence_with_its_code_and_a_way_out(engine):
     assert said.out == ""
     assert said.err == (
         "refused: S1: disk S1 is not free: mounted on /srv [not-free.mounted]\n  → Unmount it.\n"
-        "`raidtui --on stor1 explain not-free.mounted` says more.\n"
+        "`raidtui --on stor1 explain not-free.mounted` explains it.\n"
     )
     said = engine.run("cancel", "--json")
     assert json.loads(said.out) == {"schema": "raidtui.problems/1", "exit": 3, "problems": [made.plain(problem)]}

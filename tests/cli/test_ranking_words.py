@@ -1,4 +1,4 @@
-"""What a ranking says to a person, and what left out cells do to the counts of a run."""
+"""Text of rankings, and the cell counts of a run with skipped cells."""
 
 from __future__ import annotations
 

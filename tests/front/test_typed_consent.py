@@ -1,4 +1,4 @@
-"""What must be typed before disks are erased."""
+"""Texts that must be typed before disks are erased."""
 
 from __future__ import annotations
 

@@ -22,24 +22,24 @@ from raidtui.results.imports import Source
 from raidtui.results.load import read_result
 
 _MOST = 12
-"""Names that are listed, those first that the wanted one is part of."""
+"""Number of names listed in a message; names that contain the wanted one come first."""
 _RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
 
 
 def given_result(args: Namespace, name: str) -> Result:
-    """The result that `name` means. Raises ProblemError: what is wrong with the file, or with the run."""
+    """Return the result named by `name`, a file or a run. Raises ProblemError."""
     return read_result(given_data(args, name), name)
 
 
 def kept_file(args: Namespace, name: str) -> Path | None:
-    """The file that `name` is, or that holds the run of that name; None for a run that only its server knows."""
+    """Return the file of that name, or the kept result of the run of that name; None for a run to ask its server for."""
     if is_there(name) or not _RUN.fullmatch(name):
         return Path(name)
     return next(iter(sorted(results_folder().glob(f"*-{name}.result.json"))), None) if not args.on else None
 
 
 def given_data(args: Namespace, name: str) -> bytes:
-    """The bytes of the file or run that `name` means. Raises ProblemError."""
+    """Return the bytes of the file or run named by `name`. Raises ProblemError."""
     if (path := kept_file(args, name)) is not None:
         return read_bytes(table_file(str(path)))
     with connect(args) as engine:
@@ -47,15 +47,15 @@ def given_data(args: Namespace, name: str) -> bytes:
 
 
 def check_baseline(comparison: Comparison, wanted: str) -> None:
-    """Refuse a baseline that is no layout here. Raises ProblemError (`unknown-name`)."""
+    """Check that the baseline is one of the layouts. Raises ProblemError (`unknown-name`)."""
     if wanted and comparison.baseline != wanted:
         labels = sorted((row.label for row in comparison.rows), key=lambda label: wanted.lower() not in label.lower())
-        raise fail(UNKNOWN_NAME, f"there is no layout {wanted!r} with these results",
+        raise fail(UNKNOWN_NAME, f"these results have no layout {wanted!r}",
                    remedy=f"Known: {named([clean(label) for label in labels], _MOST)}.")  # fmt: skip
 
 
 def given_numbers(args: Namespace, names: Sequence[str]) -> list[Result | Extract]:
-    """Results as they are; tables with their workloads beside those that ask for the same. Raises ProblemError."""
+    """Return the results, and tables with their workloads matched to those of the results. Raises ProblemError."""
     read = [read_numbers(Source(name, given_data(args, name))) for name in names]
     tables = {index: one for index, one in enumerate(read) if not isinstance(one, Result)}
     if not tables:

@@ -62,7 +62,7 @@ def add_parser(subparsers: Any) -> None:
 
     status = verbs.add_parser("status", help="show what labs there are")
     status.add_argument("name", nargs="?", metavar="NAME", help="only this one")
-    status.add_argument("--json", action="store_true", help="as JSON")
+    status.add_argument("--json", action="store_true", help="print JSON")
     status.set_defaults(handler=_status)
 
     shell = verbs.add_parser(

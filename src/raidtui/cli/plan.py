@@ -48,7 +48,7 @@ def run(args: Namespace) -> int:
 
 
 def request_of(args: Namespace) -> PlanRequest:
-    """What the arguments of `plan` and `replay` ask of the engine."""
+    """Return the request that the arguments of `plan` and `replay` describe."""
     bind = binding_of(args)
     return PlanRequest(document_of(args), bind, options_of(args))
 
@@ -59,7 +59,7 @@ def make_plan(engine: EngineClient, request: PlanRequest) -> Plan:
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """The plan as plain lines: commands stand whole on a line of their own, to be copied."""
+    """Return the plan as plain lines. Each command is on one line, ready to be copied."""
     name, title = clean(plan.scenario.get("name", "")), clean(plan.scenario.get("title", ""))
     yield f"Plan {plan.digest[:12]} of {name}{': ' if title else ''}{title}"
     if plan.options.quick:
@@ -85,7 +85,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def writes_text(writes_bytes: int | None) -> str:
-    """How much is written to disks, in words."""
+    """Return the number of bytes written to disks as text."""
     if writes_bytes is None:
         return "as much as the disks take in that time (some workloads are bounded by time alone)"
     return f"at most {size_text(writes_bytes)}"
@@ -118,15 +118,15 @@ def _step_lines(number: int, step: Step) -> Iterator[str]:
 
 
 def add_scenario_arguments(parser: ArgumentParser) -> None:
-    """What `plan` and `replay` share."""
+    """Add the arguments that `plan`, `preview` and `replay` share."""
     parser.add_argument("scenario", metavar="SCENARIO", help="a scenario or result file, - for stdin, or a shipped name")
     parser.add_argument("--bind", action="append", default=[], metavar="ROLE=ID,…",
                         help="the disks of a role, by serial or WWN; may be repeated")  # fmt: skip
     parser.add_argument("--layout", action="append", default=[], metavar="NAME", help="only this layout; may be repeated")
     parser.add_argument("--workload", action="append", default=[], metavar="NAME",
-                        help="only this workload; may be repeated; or one said here: 'T8Q32 4k randread'")  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="a rehearsal: 3 s a workload; not for comparing")
-    parser.add_argument("--json", action="store_true", help="as JSON (replay: one event a line)")
+                        help="only this workload; may be repeated; 'T8Q32 4k randread' adds a workload")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="rehearsal with 3 s per workload; not comparable")
+    parser.add_argument("--json", action="store_true", help="print JSON (replay: one event per line)")
 
 
 def options_of(args: Namespace) -> Options:
@@ -134,12 +134,12 @@ def options_of(args: Namespace) -> Options:
 
 
 def document_of(args: Namespace) -> str:
-    """The scenario that was named, with the workloads that were said beside it."""
+    """Return the named scenario with the workloads given in shorthand added."""
     return with_workloads(document(args.scenario), args.workload)
 
 
 def binding_of(args: Namespace) -> dict[str, tuple[str, ...]]:
-    """`--bind` as role → ids. Raises ProblemError (`bind`)."""
+    """Return `--bind` as disk ids by role. Raises ProblemError (`bind`)."""
     bound: dict[str, tuple[str, ...]] = {}
     for word in args.bind:
         role, equals, ids = word.partition("=")
@@ -153,12 +153,12 @@ def binding_of(args: Namespace) -> dict[str, tuple[str, ...]]:
 
 
 def split_ids(words: Sequence[str]) -> tuple[str, ...]:
-    """Ids from comma separated words, each once, in order."""
+    """Return the ids in comma-separated words, without duplicates, in order."""
     return tuple(dict.fromkeys(part.strip() for word in words for part in word.split(",") if part.strip()))
 
 
 def replay_line(plan: Plan, args: Namespace) -> str:
-    """The exact command line that runs this plan and consents to what it erases."""
+    """Return the command line that runs this plan with consent to erase its disks."""
     more = ["--json"] if args.json and args.command == "replay" else []
     more += ["--detach"] if getattr(args, "detach", False) else []
     more += ["-o", args.output] if getattr(args, "output", None) else []

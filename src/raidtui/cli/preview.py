@@ -1,4 +1,4 @@
-"""`raidtui preview`: what a scenario comes to before anything is built, finished or not."""
+"""`raidtui preview`: show layouts, capacities and commands of a scenario, complete or not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Print it; nothing is touched. Where something stands between the scenario and a plan, the exit code says what."""
+    """Print the preview; nothing is touched. If problems prevent a plan, the exit code is that of the worst one."""
     request = PreviewRequest(document_of(args), binding_of(args), options_of(args))
     with connect(args) as engine:
         found: Preview = engine.call("preview", request, Preview)
@@ -35,7 +35,7 @@ def run(args: Namespace) -> int:
 
 
 def preview_lines(found: Preview) -> Iterator[str]:
-    """The preview as plain lines: every layout, every workload, and what the whole would take."""
+    """Return the preview as plain lines: layouts, workloads, and the cost of the whole run."""
     for layout in found.layouts:
         yield from _layout_lines(layout)
         yield ""
@@ -79,7 +79,7 @@ def _layout_lines(layout: LayoutView) -> Iterator[str]:
 
 
 def _stack_lines(view: LayerView | RoleView, columns: int, name: str = "") -> Iterator[str]:
-    """The target first, below it what it stands on."""
+    """Return the layers of a layout, the target first."""
     label = f"{name}: " if name else ""
     if isinstance(view, RoleView):
         disks = f" ({', '.join(map(clean, view.disks))})" if view.disks else ""

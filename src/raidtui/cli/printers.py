@@ -39,18 +39,18 @@ LIVE_EVERY_S = 10.0
 
 
 class Printer(Protocol):
-    """Shows a run. `shown` gets each record with the view after it."""
+    """Shows the progress of a run. `shown` receives each record and the view after it."""
 
     def shown(self, view: RunView, record: Record) -> None: ...
 
     def say(self, words: str) -> None:
-        """One line of talk."""
+        """Print a message."""
 
     def close(self) -> None: ...
 
 
 def printer_for(args: Namespace) -> Printer:
-    """The printer that fits: JSON where it was asked for, drawn on a terminal, plain lines elsewhere."""
+    """Return the printer: JSON lines with --json, live lines on a terminal, else plain lines."""
     if args.json:
         return JsonPrinter()
     if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
@@ -59,7 +59,7 @@ def printer_for(args: Namespace) -> Printer:
 
 
 class JsonPrinter:
-    """Every record on stdout, one a line; talk on stderr."""
+    """Prints every record as a JSON line on stdout, and messages on stderr."""
 
     def shown(self, view: RunView, record: Record) -> None:
         print(json_text(plain(record)), flush=True)
@@ -72,7 +72,7 @@ class JsonPrinter:
 
 
 class PlainPrinter:
-    """One line a step, a cell and a note on stderr; live numbers at most every ten seconds of the run."""
+    """Prints a line per step, cell and note on stderr, and live numbers at most every ten seconds of the run."""
 
     def __init__(self) -> None:
         self._live_at_s = 0.0
@@ -100,7 +100,7 @@ class PlainPrinter:
 
 
 def line_of(view: RunView, record: Record) -> str | None:
-    """What one record says to a person, or None. Pure."""
+    """Return the line that tells a record, or None for records that are not shown. Pure."""
     match record.event:
         case RunStarted(run=run):
             return f"run {clean(run)}: {clean(view.title)}"
@@ -136,7 +136,7 @@ _REFRESH_PER_S = 4
 
 
 class LivePrinter:
-    """Draws on stderr. Redraws by itself, so that the time goes on while nothing is heard."""
+    """Draws on stderr and redraws four times a second, so that the time advances between records."""
 
     def __init__(self, args: Namespace) -> None:
         self._view = RunView()
@@ -176,7 +176,7 @@ class LivePrinter:
 
 
 def drawn(view: RunView, at_s: float) -> Group:
-    """The changing lines of a run at the moment `at_s` of it. Pure."""
+    """Return the changing lines of a run, `at_s` seconds after its start. Pure."""
     left = left_s(view, at_s)
     cells = f"{len(view.cells)} of {view.cells_planned - len(view.skipped)} cells"
     bar = Table.grid(padding=(0, 1), expand=True)

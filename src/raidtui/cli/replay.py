@@ -32,13 +32,13 @@ CONSENT: Final = Refusal(
 def add_arguments(parser: ArgumentParser) -> None:
     add_scenario_arguments(parser)
     parser.add_argument("--erase", action="append", default=[], metavar="ID,…",
-                        help="consent: every disk that the plan erases, by serial or WWN, and no other")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to keep the result (a new file)")
-    parser.add_argument("--detach", action="store_true", help="start the run and leave it to itself")
+                        help="consent: serial or WWN of every disk that the plan erases, no other")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", help="new file for the result")
+    parser.add_argument("--detach", action="store_true", help="start the run and return at once")
 
 
 def run(args: Namespace) -> int:
-    """Run a scenario to its end. Without consent to what is erased nothing is touched, and the exit code is 3."""
+    """Run a scenario to its end. Without consent to erase its disks nothing is touched and the exit code is 3."""
     check_output(args.output)
     request = request_of(args)
     if sys.stderr.isatty():
@@ -48,7 +48,7 @@ def run(args: Namespace) -> int:
         if plan.erases and not args.erase:
             return _ask_for_consent(plan, args)
         erase = check_consent(plan, split_ids(args.erase))
-        # From here on an interrupt must not end raidtui between a run that has begun and the word that it has.
+        # An interrupt must not end raidtui after the run was started and before its name was printed.
         with Signals() as signals:
             begun = start(lambda: connect(args), engine, request, plan, erase)
             if args.detach:
@@ -58,7 +58,7 @@ def run(args: Namespace) -> int:
 
 
 def _ask_for_consent(plan: Plan, args: Namespace) -> int:
-    """Show what would be erased and the line that consents to it."""
+    """Print the disks to be erased and the command line that consents to it."""
     line = replay_line(plan, args)
     problem = CONSENT.problem(
         f"this plan erases {plural(len(plan.erases), 'disk')}; nothing was touched",

@@ -27,7 +27,7 @@ _NOT_SHOWN = ("initial_sync", "path", "size_bytes", "sync_seconds")
 
 
 def show_result(result: Result, comparison: Comparison, out: Console) -> None:
-    """Print all of it."""
+    """Print the whole report."""
     _summary(result, comparison, out)
     _heading("Machine", out)
     for line in _machine_lines(result.machine):
@@ -112,7 +112,7 @@ def _layout(built: Built, out: Console) -> None:
 
 
 def _facts(facts: Any) -> str:
-    """What a person compares with what was asked; the whole of it is in the file."""
+    """Return the facts that are useful beside the requested options; the result file has all of them."""
     if not isinstance(facts, dict):
         return ""
     plain = {key: value for key, value in facts.items() if isinstance(value, (str, int, float)) and key not in _NOT_SHOWN}
@@ -120,7 +120,7 @@ def _facts(facts: Any) -> str:
 
 
 def _where(lines: list[Line], out: Console) -> None:
-    """A row for each layout and workload, and below them the sentences."""
+    """Print a row per layout and workload, and footnotes below."""
     heads = [head.upper() for head in HEADS]
     listing = table(*heads, right=tuple(head.upper() for head in HEADS if head not in TEXTS))
     notes = Footnotes()
@@ -164,7 +164,7 @@ def _cell_row(cell: Cell) -> list[Any]:
     moved = directions(cell.summary)
     tails = [d.latency.p99_us for d in moved if d.latency.p99_us is not None]
     mean = moved[0].latency.mean_us if len(moved) == 1 else None
-    # An invalid cell's number is no result: it is in the file for whoever looks for the cause, and not shown as one.
+    # The number of an invalid cell is no result; it is kept in the file to find the cause, and not shown.
     shown = f"{rate_text(rate(cell, unit), unit)} {unit}" if cell.valid else "invalid"
     return [
         text(label_of(cell)),
@@ -179,7 +179,7 @@ def _cell_row(cell: Cell) -> list[Any]:
 
 
 def show_comparison(comparison: Comparison, out: Console, *, about: bool = False) -> None:
-    """Print the table as wide as the terminal, and below it why cells are invalid and layouts missing."""
+    """Print the table as wide as the terminal, and below it the reasons for invalid cells and missing layouts."""
     from rich.text import Text
 
     for line in table_lines(comparison, out.width, about=about):
@@ -190,7 +190,7 @@ def show_comparison(comparison: Comparison, out: Console, *, about: bool = False
 
 
 def show_rankings(rankings: Sequence[Ranked], out: Console) -> None:
-    """Print all of them, and nothing where none was asked for."""
+    """Print a table per workload; nothing for a run without ranking."""
     for ranked in rankings:
         out.print()
         out.print(text(ranking_line(ranked), "" if ranked.answered else "bold yellow"))

@@ -22,15 +22,15 @@ _MOST = 100
 
 
 def add_results_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("words", metavar="WORD", nargs="*", help="each is found in name, title, server, date, layouts, "
+    parser.add_argument("words", metavar="WORD", nargs="*", help="text to find in name, title, server, date, layouts, "
                         "workloads, kernel or disks")  # fmt: skip
-    parser.add_argument("--in", dest="folder", metavar="FOLDER", help="another folder of result files")
-    parser.add_argument("--all", action="store_true", help=f"all of them, not the newest {_MOST} alone")
-    parser.add_argument("--json", action="store_true", help="as JSON, all of them")
+    parser.add_argument("--in", dest="folder", metavar="FOLDER", help="search this folder of result files instead")
+    parser.add_argument("--all", action="store_true", help=f"list all results, not only the newest {_MOST}")
+    parser.add_argument("--json", action="store_true", help="print all results as JSON")
 
 
 def results_command(args: Namespace) -> int:
-    """Print them, the newest first."""
+    """Print the results, newest first."""
     folder = Path(args.folder) if args.folder else None
     if folder is not None and not folder.is_dir():
         raise fail(FILE, "it is not a folder", place=args.folder)
@@ -92,7 +92,7 @@ def add_open_arguments(parser: ArgumentParser) -> None:
 
 
 def open_command(args: Namespace) -> int:
-    """Check that the result can be read, and open the screens with it."""
+    """Check that the result can be read, then open it on the screens."""
     if args.screens is None:
         raise fail(NO_TERMINAL, "there are no screens here", remedy="`raidtui show RESULT` needs none.", exit=Exit.USAGE)
     path = kept_file(args, args.result)

@@ -30,11 +30,11 @@ _STATE_STYLES = {"running": "cyan", "interrupted": "bold red"}
 
 
 def add_runs_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def runs_command(args: Namespace) -> int:
-    """Print them, oldest first."""
+    """Print the runs, oldest first."""
     with connect(args) as engine:
         found: RunList = engine.call("runs", None, RunList)
     if args.json:
@@ -45,7 +45,7 @@ def runs_command(args: Namespace) -> int:
 
 
 def latest(engine: EngineClient) -> str:
-    """The run that is going on, else the latest. Raises ProblemError (`no-run`)."""
+    """Return the running run, else the latest one. Raises ProblemError (`no-run`)."""
     found: RunList = engine.call("runs", None, RunList)
     if not found.runs:
         raise fail(NO_RUN, "there are no runs on this server")
@@ -53,7 +53,7 @@ def latest(engine: EngineClient) -> str:
 
 
 def show(found: RunList, out: Console) -> None:
-    """One line a run."""
+    """Print a line per run."""
     if not found.runs:
         out.print("No runs yet: `raidtui replay SCENARIO` makes one.")
         return
@@ -83,12 +83,12 @@ def _outcome(info: RunInfo) -> str:
 
 def add_attach_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run_id", nargs="?", default="", metavar="RUN", help="default: the latest")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to keep the result (a new file)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="new file for the result")
     parser.add_argument("--json", action="store_true", help="one event a line")
 
 
 def attach_command(args: Namespace) -> int:
-    """Show a run until it ends; Ctrl-C leaves it to itself."""
+    """Show a run until it ends. After Ctrl-C the run continues unwatched."""
     check_output(args.output)
     with connect(args) as engine:
         with Signals() as signals:
@@ -97,12 +97,12 @@ def attach_command(args: Namespace) -> int:
 
 
 def add_cancel_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run_id", nargs="?", default="", metavar="RUN", help="default: the run that is going on")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("run_id", nargs="?", default="", metavar="RUN", help="default: the running one")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def cancel_command(args: Namespace) -> int:
-    """Ask for the end of a run; `attach` shows how it is taken down."""
+    """Request the cancellation of a run; `attach` shows its teardown."""
     with connect(args) as engine:
         info: RunInfo = engine.call("cancel", {"run": args.run_id}, RunInfo)
     if args.json:
@@ -127,13 +127,13 @@ def add_recover_arguments(parser: ArgumentParser) -> None:
         "--without",
         metavar="DISK,…",
         default="",
-        help="leave these disks of RUN as they are: gone for good, or somebody else's by now",
+        help="leave these disks of RUN untouched: they are gone for good or in other use by now",
     )
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def recover_command(args: Namespace) -> int:
-    """Print what was undone; exits 6 while something is still left."""
+    """Recover and print what was undone. The exit code is 6 while something is still left."""
     params: dict[str, object] = {"run": args.run_id, "without": split_ids([args.without])}
     with connect(args) as engine:
         if sys.stderr.isatty():
@@ -166,7 +166,7 @@ class _ProgressLines:
 
 
 def lines(found: Recovered) -> Iterator[str]:
-    """What was done, run by run."""
+    """Return the report of a recovery, run by run."""
     if not found.runs:
         yield "Nothing to recover: no run left anything behind."
     for entry in found.runs:

@@ -27,11 +27,11 @@ NO_KIND: Final = Refusal(
 
 
 def add_scenarios_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def scenarios_command(args: Namespace) -> int:
-    """Print name, disks needed and title of each."""
+    """Print name, number of disks and title of each scenario."""
     found: list[dict[str, Any]] = []
     for name, path in shipped():
         value = read_json(read_bytes(str(path)))
@@ -51,8 +51,8 @@ def scenarios_command(args: Namespace) -> int:
 
 
 def add_kinds_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("kind", nargs="?", metavar="KIND", help="a layer, a workload engine, role or policy: its options")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="layer, workload engine, role or policy to describe")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def kinds_command(args: Namespace) -> int:
@@ -74,7 +74,7 @@ def kinds_command(args: Namespace) -> int:
 
 
 def chosen(kinds: Kinds, name: str) -> tuple[Kind, tuple[Preset, ...]]:
-    """One kind, and its presets. Raises ProblemError (`no-kind`)."""
+    """Return a kind and its presets. Raises ProblemError (`no-kind`)."""
     known = (*kinds.layers, *kinds.workloads, kinds.role, kinds.policy)
     for kind in known:
         if kind.kind == name:
@@ -83,7 +83,7 @@ def chosen(kinds: Kinds, name: str) -> tuple[Kind, tuple[Preset, ...]]:
 
 
 def show(kinds: Kinds, out: Console) -> None:
-    """One line a kind."""
+    """Print a line per kind."""
     for heading, found in (("Layers", kinds.layers), ("Workloads", kinds.workloads)):
         out.print(text(heading, "bold"))
         for kind in found:
@@ -103,7 +103,7 @@ def _offer(kind: Kind) -> str:
 
 
 def show_kind(kind: Kind, presets: tuple[Preset, ...], out: Console) -> None:
-    """Its options one below the other, each with its type, limits, default and help; then its presets as JSON."""
+    """Print the options of a kind with type, limits, default and help, then its presets as JSON."""
     out.print(text(f"{kind.kind}: {kind.help}", "bold"))
     _show_fields(kind.fields, 0, out)
     for preset in presets:
@@ -139,11 +139,11 @@ def _facts(field: Field) -> Iterator[str]:
 
 
 def add_schema_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("of", choices=("scenario", "result", "table"), help="of what")
+    parser.add_argument("of", choices=("scenario", "result", "table"), help="kind of document")
 
 
 def schema_command(args: Namespace) -> int:
-    """Print it."""
+    """Print the schema."""
     with connect(args, root=False) as engine:
         print_json(engine.call("schema", {"of": args.of}))
     return 0

@@ -36,7 +36,7 @@ def json_text(value: Any, *, indent: int | None = None) -> str:
 
 
 def print_json(value: Any) -> None:
-    """A whole document on stdout, written as it is made: a plan of thousands of cells is long."""
+    """Print a document on stdout piece by piece: a plan of thousands of cells is long."""
     for part in json.JSONEncoder(indent=2).iterencode(value):
         sys.stdout.write(part.replace("\x7f", "\\u007f"))
     print()
@@ -71,7 +71,7 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def text(value: object, style: str = "") -> Text:
-    """A foreign string as harmless text."""
+    """Return a foreign string as text without control characters."""
     from rich.text import Text
 
     return Text(clean(value), style=style)
@@ -92,20 +92,20 @@ def indented(value: object, columns: int, mark: str = "", style: str = "") -> An
 
 
 def report(error: ProblemError, *, as_json: bool, explain_on: str = "") -> int:
-    """Say what went wrong and give the exit code: as sentences on stderr, and as JSON on stdout where that was asked."""
+    """Print problems as sentences on stderr, and as JSON on stdout if `as_json`, and return the exit code."""
     if as_json:
-        # One line, so that it also fits at the end of a stream of events.
+        # On one line, so that it can also end a stream of events.
         print(json_text(problems_document(error.problems)), flush=True)
     for problem in error.problems:
         print(sentence(problem), file=sys.stderr)
     if any(problem.exit != Exit.USAGE for problem in error.problems):
         on = f" --on {clean(explain_on)}" if explain_on else ""
-        print(f"`raidtui{on} explain {clean(error.problems[0].code)}` says more.", file=sys.stderr)
+        print(f"`raidtui{on} explain {clean(error.problems[0].code)}` explains it.", file=sys.stderr)
     return int(error.exit)
 
 
 def report_bug(words: Sequence[str]) -> int:
-    """Keep the traceback of the exception being handled, say where it is, and return the exit code."""
+    """Save the traceback of the current exception to a file, print its path, and return the exit code."""
     kind, error, _ = sys.exc_info()
     text = clean_lines(traceback.format_exc())
     about = f"raidtui {__version__}, Python {platform.python_version()}, {platform.platform()}"

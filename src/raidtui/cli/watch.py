@@ -33,7 +33,7 @@ def watch(args: Namespace, run: str, engine: EngineClient, signals: Signals, *, 
     """Show a run until it has ended, or until it is left to itself: then with the exit code for that.
 
     `owned`: the run was started by this command, so that the first SIGINT cancels it. A run that is only watched is left
-    by SIGINT. SIGTERM and SIGHUP always leave: whoever lost the terminal did not ask for the end of the run.
+    by SIGINT. SIGTERM and SIGHUP always leave: losing the terminal is no request to end the run.
     Raises ProblemError when the connection is lost for good, and when the run's end cannot be known.
     """
     follower = Follower(lambda: connect(args, quiet=True), run, first=engine)
@@ -65,7 +65,7 @@ def watch(args: Namespace, run: str, engine: EngineClient, signals: Signals, *, 
                 _cancel(args, run, printer)
             elif signals.interrupts > 1:
                 printer.say(goodbye(args, run))
-                # 130 would promise that the disks are restored, which nobody has seen yet.
+                # 130 would promise that the disks are restored, which is not confirmed yet.
                 return view, int(Exit.LEFT_BEHIND)
     finally:
         follower.close()
@@ -73,7 +73,7 @@ def watch(args: Namespace, run: str, engine: EngineClient, signals: Signals, *, 
 
 
 def _counted(record: Record) -> Record:
-    """The record as the view needs it: of cells that are done only their number and validity is told at the end."""
+    """Return the record without the numbers of a finished cell: the view needs only its identity and validity."""
     if not isinstance(event := record.event, CellDone):
         return record
     cell = Cell(event.cell.id, event.cell.layout, event.cell.workload, event.cell.round, event.cell.valid)
@@ -81,7 +81,7 @@ def _counted(record: Record) -> Record:
 
 
 def goodbye(args: Namespace, run: str) -> str:
-    """How to come back to a run that goes on."""
+    """Return a line with the command that follows the continuing run again."""
     on = ["--on", args.on] if args.on else []
     return f"run {clean(run)} goes on; to see it again: {clean(shlex.join(['raidtui', *on, 'attach', run]))}"
 
@@ -111,7 +111,7 @@ def _cancel(args: Namespace, run: str, printer: Printer) -> None:
 
 
 class Signals:
-    """While entered: SIGINT is counted; SIGTERM and SIGHUP are remembered."""
+    """Counts SIGINT and remembers SIGTERM and SIGHUP while entered; none of them ends raidtui at once."""
 
     def __init__(self) -> None:
         self.interrupts = 0
@@ -140,7 +140,7 @@ def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
 
     `engine` is the connection that watched it; it may have been lost in between.
     """
-    # Not before: a run that starts, or is refused, waits for nothing that tables and charts need.
+    # Imported here so that starting or refusing a run does not wait for the modules of tables and charts.
     from raidtui.cli.report import show_comparison, show_rankings
     from raidtui.results.compare import compare
     from raidtui.results.load import read_result
@@ -170,7 +170,7 @@ def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
 
 
 def _fetched(args: Namespace, run: str, engine: EngineClient) -> bytes:
-    """Over a new connection only where there has to be one: nobody may be there any more to type its password."""
+    """Fetch the result over the old connection if possible: nobody may be present to type a password for a new one."""
     try:
         return engine.result(run)
     except ProblemError as error:

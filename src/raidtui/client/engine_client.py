@@ -92,7 +92,7 @@ class EngineClient:
         self._noise = bytearray()
         self._greeting: Hello | None = None
         self._over: ProblemError | None = None
-        """Why nothing more is read."""
+        """Reason why no more replies are read; None while they are."""
         self._errors = threading.Thread(target=self._read_errors, daemon=True)
         self._errors.start()
         threading.Thread(target=self._read_replies, daemon=True).start()

@@ -23,9 +23,9 @@ class Answer(NamedTuple):
 
     reply: EventReply | ResultReply | RawFailure
     size: int
-    """In bytes."""
+    """Size of the message, in bytes."""
     excess: str
-    """Why more than one file's bytes must not be made of it; see `model.wire.excess`."""
+    """Reason why the message must not be decoded, or empty; see `model.wire.excess`."""
 
 
 _MOST_BYTES: Final = 4 << 20

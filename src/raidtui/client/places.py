@@ -34,7 +34,7 @@ UNREACHABLE: Final = Refusal(
 
 
 class Place(NamedTuple):
-    """How to start an engine there. `env` is the whole environment of the argv."""
+    """Command that starts an engine. `env` is the whole environment of the command."""
 
     name: str
     argv: tuple[str, ...]
@@ -103,7 +103,7 @@ _WAYS_OUT: Final = (
 
 
 def not_reached(place: Place, code: int | None, said: str) -> ProblemError:
-    """Why the engine's command ended, with exit code `code`, before the engine spoke. `said` is what it wrote."""
+    """Return the problem of an engine command that ended with exit code `code` before its hello. `said` is its output."""
     text = f": {said}" if said else ""
     if _over_ssh(place) and code == _SSH_FAILED:
         way = next((way for pattern, way in _WAYS_OUT if re.search(pattern, said, re.IGNORECASE)), "`ssh HOST` must work.")

@@ -17,9 +17,9 @@ from raidtui.model.shorthand import is_shorthand, read_shorthand
 
 
 def replay_line(plan: Plan, scenario: str, options: Options, *, on: Sequence[str] = (), more: Sequence[str] = ()) -> str:
-    """The exact command line that runs this plan of the file `scenario` and consents to what it erases.
+    """Return the command line that runs this plan of the file `scenario` with consent to erase its disks.
 
-    `on` are the words that name the server (`--on HOST`), `more` are further options. Harmless to a terminal.
+    `on` are the words that name the server (`--on HOST`), `more` are further options. Control characters are removed.
     """
     words = ["raidtui", *on, "replay", scenario]
     for role, disks in plan.binding.items():
@@ -35,12 +35,12 @@ def replay_line(plan: Plan, scenario: str, options: Options, *, on: Sequence[str
 
 
 def names_of(words: Sequence[str]) -> tuple[str, ...]:
-    """Names of the workloads that the words say or name."""
+    """Return the workload names; a shorthand is replaced by the name that it gets."""
     return tuple(read_shorthand(word).name if is_shorthand(word) else word for word in words)
 
 
 def with_workloads(document: str, words: Sequence[str]) -> str:
-    """The scenario (or the result's) with a workload for every shorthand among the words; else as it is, to the byte.
+    """Return the document with a workload added for every shorthand; unchanged to the byte if there is none.
 
     Raises ProblemError (`shorthand`, `json`).
     """
@@ -52,14 +52,14 @@ def with_workloads(document: str, words: Sequence[str]) -> str:
     workloads = scenario.setdefault("workloads", {}) if isinstance(scenario, dict) else None
     if not isinstance(scenario, dict) or not isinstance(workloads, dict):
         raise fail(SHORTHAND, "there is no scenario that a workload could be added to", place="--workload")
-    _meet_all(scenario, [one.name for one in said])
+    _add_to_policy(scenario, [one.name for one in said])
     for one in said:
         workloads.setdefault(one.name, {"fio": one.options})
     return json.dumps(value)
 
 
-def _meet_all(scenario: dict[str, Any], added: list[str]) -> None:
-    """Where the policy says which workloads some layouts meet, every layout meets what is added as well."""
+def _add_to_policy(scenario: dict[str, Any], added: list[str]) -> None:
+    """Add the workloads to every layout if the policy limits workloads to layouts."""
     policy, layouts = scenario.get("policy"), scenario.get("layouts")
     only = policy.get("only") if isinstance(policy, dict) else None
     if (

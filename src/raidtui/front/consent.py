@@ -14,13 +14,13 @@ from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY
 
 
 def erased_disks(plan: Plan) -> tuple[Fingerprint, ...]:
-    """What is known of each disk that the plan erases, in its order."""
+    """Return the fingerprint of each disk that the plan erases, in its order."""
     known = {disk.id: disk for disks in plan.binding.values() for disk in disks}
     return tuple(known[id_] for id_ in plan.erases if id_ in known)
 
 
 def check_consent(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:
-    """The ids of the disks to erase, when `named` are exactly these. Raises ProblemError (exit 3) naming which is wrong."""
+    """Return the ids of the disks to erase if `named` are exactly these. Raises ProblemError (exit 3)."""
     problems: list[Problem] = []
     meant: set[str] = set()
     for name in named:
@@ -41,7 +41,7 @@ def check_consent(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:
 
 
 def writable_name(disk: Fingerprint) -> str:
-    """An id that survives a terminal and a shell: the WWN where the serial has signs that do not."""
+    """Return an id that can be typed in a shell: the serial, or the WWN if the serial has unusual characters."""
     return next((name for name in (disk.id, disk.wwid) if name and clean(name) == name and "," not in name), disk.id)
 
 
@@ -51,10 +51,10 @@ def _refused(refusal: Refusal, message: str, remedy: str) -> Problem:
 
 LEAST_CHARACTERS: Final = 4
 MOST_TYPED_ALIKE: Final = 4
-"""Of more disks of one model and size, one code stands for all."""
+"""Largest number of disks of one model and size to type one by one; one code stands for more of them."""
 _CODE_CHARACTERS: Final = 6
 _ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Without what is easily taken for something else."""
+"""Characters of a code, without those that are easily confused."""
 
 
 class Line(NamedTuple):
@@ -63,11 +63,11 @@ class Line(NamedTuple):
     disks: tuple[Fingerprint, ...]
     expected: str
     name: str = ""
-    """The disk's name, that ends with what is expected; empty where a code is expected."""
+    """Name of the disk, which ends with the expected text; empty if a code is expected."""
 
 
 def lines_to_type(plan: Plan) -> tuple[Line, ...]:
-    """All that must be typed: every disk that the plan erases is in exactly one line, and no two lines expect the same."""
+    """Return the lines to type. Every disk to erase is in exactly one line, and no two lines expect the same text."""
     lines: list[Line] = []
     erased = erased_disks(plan)
     single: list[Fingerprint] = []
@@ -82,12 +82,12 @@ def lines_to_type(plan: Plan) -> tuple[Line, ...]:
 
 
 def matches(line: Line, typed: str) -> bool:
-    """Whether this text consents to the line's disks: nothing but blanks around it is forgiven."""
+    """Return True if the text is exactly the expected one, apart from blanks around it."""
     return typed.strip() == line.expected
 
 
 def consented(lines: Sequence[Line], typed: Sequence[str]) -> tuple[str, ...] | None:
-    """Ids of the disks to erase, when every line was typed; else None."""
+    """Return the ids of the disks to erase if every line was typed correctly; else None."""
     if len(lines) != len(typed) or not all(map(matches, lines, typed)):
         return None
     return tuple(disk.id for line in lines for disk in line.disks)
@@ -101,7 +101,7 @@ def _alike(disks: Sequence[Fingerprint]) -> list[tuple[Fingerprint, ...]]:
 
 
 def _line(plan: Plan, disk: Fingerprint, names: Mapping[str, str]) -> Line:
-    """The shortest end that no other name has; a code where a name cannot be typed or is another disk's, too."""
+    """Return the shortest unique end of the disk's name, or a code if the name cannot be typed or is not unique."""
     name = names[disk.id]
     others = [other for id_, other in names.items() if id_ != disk.id]
     if not name.isascii() or not name or name in others:
@@ -114,7 +114,7 @@ def _line(plan: Plan, disk: Fingerprint, names: Mapping[str, str]) -> Line:
 
 
 def _code(plan: Plan, disks: Sequence[Fingerprint]) -> str:
-    """The same for the same disks and plan, another one for any others."""
+    """Return a code that depends on the plan and the disks."""
     facts = "\0".join([plan.digest, *sorted(f"{disk.id}\0{disk.wwid}" for disk in disks)])
     digest = hashlib.sha256(facts.encode("utf-8", "backslashreplace")).digest()
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:_CODE_CHARACTERS])

@@ -29,7 +29,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._+-]{0,62}")
 
 
 def read_bytes(name: str) -> bytes:
-    """The content of a file, or of stdin for `-`. Raises ProblemError (`file`)."""
+    """Return the content of a file, or of stdin for `-`. Raises ProblemError (`file`)."""
     try:
         if name == "-":
             data = sys.stdin.buffer.read(MAX_RESULT_BYTES + 1)
@@ -44,7 +44,7 @@ def read_bytes(name: str) -> bytes:
 
 
 def document(name: str) -> str:
-    """The text of a scenario or result: a path, `-` for stdin, or the name of a shipped scenario."""
+    """Return the text of a scenario or result, given by path, `-` for stdin, or the name of a shipped scenario."""
     path = Path(name)
     if name != "-" and not is_there(name) and _NAME.fullmatch(name):
         path = _shipped_path(name)
@@ -58,14 +58,14 @@ def document(name: str) -> str:
 
 
 def shipped() -> Iterator[tuple[str, Path]]:
-    """Name and path of every shipped scenario, by name."""
+    """Yield name and path of every shipped scenario, sorted by name."""
     folder = shipped_folder("scenarios")
     for path in sorted(folder.glob("*.json")) if folder else ():
         yield path.stem, path
 
 
 def table_file(name: str) -> str:
-    """`name` itself; or the shipped table of published numbers that it names, where there is no such file."""
+    """Return `name`, or the path of the shipped table of published numbers with this name if there is no such file."""
     if name == "-" or is_there(name):
         return name
     folder = shipped_folder("scenarios")
@@ -90,7 +90,7 @@ def _unknown(name: str, known: dict[str, Path]) -> ProblemError:
 
 
 def shipped_folder(kind: str) -> Path | None:
-    """Where `scenarios` or `themes` that come with raidtui are: inside a wheel's package, or beside a checkout's."""
+    """Return the folder of the shipped `scenarios` or `themes`: inside an installed package, or beside it in a checkout."""
     package = Path(__file__).resolve().parents[1]
     inside, checkout = package / "shipped" / kind, package.parents[1] / kind
     return next((folder for folder in (inside, checkout) if folder.is_dir()), None)
@@ -101,7 +101,7 @@ def results_folder() -> Path:
 
 
 def check_output(path: str | None) -> None:
-    """Refuse, before anything starts, an output that could not be written at the end. Raises ProblemError (`output`)."""
+    """Check, before anything starts, that the output can be written at the end. Raises ProblemError (`output`)."""
     if path is None:
         return
     target = Path(path)
@@ -120,7 +120,7 @@ def check_output(path: str | None) -> None:
 
 
 def save(data: bytes, scenario: str, run: str, output: str | None) -> Path:
-    """Keep a result: as `output`, else under its own name in the state folder, which the same run may write again."""
+    """Save a result as `output`, else in the results folder, where the same run may replace it. Return its path."""
     path = Path(output) if output else results_folder() / f"{_file_name(scenario)}-{_file_name(run)}.result.json"
     write_atomic(path, data, 0o644)
     return path

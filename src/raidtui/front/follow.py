@@ -25,7 +25,7 @@ CLOSED: Final = Refusal(
 )
 
 PATIENCE_S = 60.0
-"""How long a broken connection is tried again before it is given up."""
+"""Time for which a broken connection is retried, in seconds."""
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 8.0
@@ -35,20 +35,20 @@ _MOST_BYTES = 4 << 20
 
 
 class Lost(NamedTuple):
-    """The connection broke; it is being tried again."""
+    """The connection broke and is being retried."""
 
     error: ProblemError
 
 
 class Back(NamedTuple):
-    """It is back."""
+    """The connection was restored."""
 
     restarted: bool = False
-    """The server was started anew in between: its runs were interrupted."""
+    """True if the server was rebooted in between, which interrupted its runs."""
 
 
 class Ended(NamedTuple):
-    """There will be no more records; `error` says why when that is not the run's end."""
+    """No more records follow; `error` is the reason if the run has not ended."""
 
     error: ProblemError | None = None
 
@@ -57,7 +57,7 @@ Item = Record | Lost | Back | Ended
 
 
 class Follower:
-    """The records of one run, in order and each once. `next` never blocks for longer than it is told to."""
+    """Reads the records of a run in a thread: in order, each once, across reconnections."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Follower:
         first: EngineClient | None = None,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """Begin to follow. `first` is a connection that is already there; it stays its owner's to close."""
+        """Start to follow. `first` is an open connection to use first; its owner closes it."""
         self._connect = connect
         self._run = run
         self._first = first
@@ -81,7 +81,7 @@ class Follower:
         threading.Thread(target=self._follow, daemon=True).start()
 
     def next(self, timeout_s: float) -> Item | None:
-        """The next thing that happened, or None when nothing did in time."""
+        """Return the next item, or None if none arrived within the time."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._items, timeout_s):
                 return None
@@ -91,17 +91,17 @@ class Follower:
             return item
 
     def close(self) -> None:
-        """Nobody asks any more."""
+        """Stop following."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def _put(self, item: Item, size: int = 0) -> None:
-        """Hand on, once there is room: the engine is read no faster than that."""
+        """Queue an item, waiting for room: the engine is not read faster than the items are taken."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._size or self._size + size <= _MOST_BYTES)
             if self._closed:
-                raise fail(CLOSED, "nobody follows the run any more")
+                raise fail(CLOSED, "the run is no longer followed")
             self._items.append((item, size))
             self._size += size
             self._changed.notify_all()
@@ -190,7 +190,7 @@ _EVERY_S = 15.0
 
 
 class WaitingTalk:
-    """Says after five seconds, and then four times a minute, how long an engine has been waited for."""
+    """Prints the waiting time on stderr, after five seconds and then four times a minute, and new output of ssh or sudo."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -198,7 +198,7 @@ class WaitingTalk:
         self._shown = ""
 
     def __call__(self, waited_s: float, said: str) -> None:
-        """`said` is all that the engine's command wrote; only what is new of it is shown."""
+        """Print a line if it is time. `said` is all output of the engine's command; only the new part is shown."""
         if waited_s < _FIRST_S:
             self._next_s = _FIRST_S
             return

@@ -1,4 +1,4 @@
-"""Take foreign files over: find out what they are, read them, and write what came of them."""
+"""Import files of other tools: detect their kind and read them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAP: Final = Refusal(
 
 
 def import_files(words: Sequence[str], *, leave_out: bool = False, mapping: Sequence[str] = ()) -> Imported:
-    """`[KIND] FILE…`, as the command line has it. Raises ProblemError: `file`, `import-unknown`, and the readers' own."""
+    """Import `[KIND] FILE…`. Raises ProblemError: `file`, `import-unknown`, and those of the readers."""
     kind, names = ("", words)
     if words[0] in READERS:
         kind, names = words[0], words[1:]
@@ -35,7 +35,7 @@ def import_files(words: Sequence[str], *, leave_out: bool = False, mapping: Sequ
 
 
 def column_mapping(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """What columns of a plain table are: `layout=Setup`, `bandwidth:MiB/s=Speed`. Raises ProblemError (`map`)."""
+    """Return role and heading of each --map: `layout=Setup`, `bandwidth:MiB/s=Speed`. Raises ProblemError (`map`)."""
     found = []
     for word in words:
         role, equals, heading = word.partition("=")
@@ -44,19 +44,19 @@ def column_mapping(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
             raise fail(MAP, f"--map {clean(word)} is not of the form ROLE=HEADING", remedy=known)
         if not has_known_unit(role):
             remedy = "bandwidth:MiB/s, latency:us, iops:kIOPS; share:LAYOUT names the layout that is 100 %."
-            raise fail(MAP, f"--map {clean(word)}: {clean(role.partition(':')[2])!r} is no unit of it", remedy=remedy)
+            raise fail(MAP, f"--map {clean(word)}: {clean(role.partition(':')[2])!r} is not a unit of it", remedy=remedy)
         found.append((role, heading.strip()))
     return tuple(found)
 
 
 def _reader_of(sources: Sequence[Source]) -> Reader:
-    """The one reader that claims all of them."""
+    """Return the reader that recognises all the files."""
     known = f"Name it: {', '.join(READERS)}."
     found: list[Reader] = []
     for source in sources:
         claimed = readers_of(source)
         if not claimed:
-            raise fail(IMPORT_UNKNOWN, "it is no kind of file that is known here", place=clean(source.name), remedy=known)
+            raise fail(IMPORT_UNKNOWN, "the kind of this file was not recognised", place=clean(source.name), remedy=known)
         found += claimed
     if len(kinds := sorted({reader.name for reader in found})) > 1:
         raise fail(IMPORT_UNKNOWN, f"these are of several kinds: {', '.join(kinds)}", remedy="Import each kind alone.")

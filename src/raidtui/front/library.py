@@ -26,14 +26,14 @@ NO_KEPT_RESULT: Final = Refusal(
 )
 
 MOST_COMPARED = 2000
-"""Results that are compared at once; of more, the newest."""
+"""Largest number of results compared at once; of more, the newest are taken."""
 _MOST_READ = 40
-"""Up to so many are read whole, with what charts and histograms need; of more the index knows enough."""
+"""Largest number of results read whole, with the data for charts and histograms; of more, the index is used."""
 
 
 @contextmanager
 def library(folder: Path | None = None) -> Iterator[Library]:
-    """The library of `folder`, or of where results are kept, as its files are now. Raises ProblemError (`file`)."""
+    """Open the refreshed library of `folder`, by default the results folder. Raises ProblemError (`file`)."""
     try:
         index = _index_of(folder)
         found = _refreshed(folder or results_folder(), index)
@@ -49,7 +49,7 @@ def library(folder: Path | None = None) -> Iterator[Library]:
 
 
 def growing() -> Iterator[list[Known]]:
-    """What is in the results folder, step by step: first what the index knows, then what had to be read.
+    """Yield the growing list of results in the results folder: first those in the index, then those that had to be read.
 
     An index that cannot be used is done without: all files are read, and nothing is kept. What came before comes again.
     Raises OSError where the folder cannot be used.
@@ -66,7 +66,7 @@ def growing() -> Iterator[list[Known]]:
 
 
 def _index_of(folder: Path | None) -> Path | None:
-    """Where the index of `folder` is, or that of the results folder; None where it can be kept nowhere."""
+    """Return the index file of `folder` (None: the results folder), or None if there is no place to keep one."""
     name = "results" if folder is None else f"results-{sha256(str(folder.resolve()).encode()).hexdigest()[:16]}"
     try:
         return cache_folder() / f"{name}.sqlite"

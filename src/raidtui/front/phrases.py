@@ -20,7 +20,7 @@ from raidtui.results.rates import directions, rate, unit_of
 
 
 def step_line(view: RunView) -> str:
-    """What is being done, and for a measurement which cell of how many."""
+    """Return the title of the current step, and for a measurement the number of its cell."""
     title = clean(view.step.title) if view.step else "starting"
     return f"{cell_count(view)}{title}"
 
@@ -50,7 +50,7 @@ def _direction(direction: Direction) -> str:
 
 
 def verdict_line(cell: Cell) -> str:
-    """One finished cell: its number where it is valid, the reasons where it is not."""
+    """Return the line of a finished cell: its number if it is valid, else the reasons."""
     head = f"{'✓' if cell.valid else '✗'} {clean(cell.id)}: "
     if not cell.valid:
         reasons = map(mark_words, of_weight(marks_of(cell), "invalid"))
@@ -77,7 +77,7 @@ def mark_words(mark: Mark) -> str:
 
 
 def skipped_line(skipped: Skipped) -> str:
-    """What is left out, and why."""
+    """Return the skipped cells or block and the reason."""
     what = skipped.block or ", ".join(skipped.cells)
     return f"{clean(what)}: not needed: {clean(skipped.why)}"
 
@@ -113,7 +113,7 @@ _ENDINGS = {
 
 
 def ending_line(view: RunView, finished: RunFinished) -> str:
-    """How the run ended."""
+    """Return the line that tells the end of a run."""
     known = finished.exit in set(Exit)
     words = _ENDINGS.get(Exit(finished.exit)) if known else None
     invalid = sum(not cell.valid for cell in view.cells)
@@ -123,15 +123,15 @@ def ending_line(view: RunView, finished: RunFinished) -> str:
 
 
 class Place(NamedTuple):
-    """One layout."""
+    """Row of a layout in a ranking."""
 
     place: str
     """A dash where it has none: too few of its cells are valid."""
     layout: str
     value: str
-    """Its typical number, in the ranking's metric."""
+    """Typical number of the layout, in the ranking's metric."""
     rounds: int
-    """That were valid."""
+    """Number of valid rounds."""
     behind: str
     """The layouts that are told to be worse, by how much, and since when."""
 
@@ -144,7 +144,7 @@ def places(ranked: Ranked) -> Iterator[Place]:
 
 
 def pairs(ranked: Ranked) -> Iterator[str]:
-    """Of which layouts nobody needs to know more, and of which nobody can, in sentences."""
+    """Yield a sentence per pair of layouts that are equal within the tolerance or cannot be told apart."""
     for told in ranked.told:
         if told.verdict == "close":
             within = f"within {ranked.close_enough_percent:g} % of each other, round {told.round}"
@@ -169,7 +169,7 @@ def _value(one: RankedLayout, ranked: Ranked) -> str:
 
 
 def look_line(look: Look) -> str:
-    """How much of a blank disk was read, and what that may have missed."""
+    """Return how much of a blank disk was read, and the size of data that may have been missed."""
     if look.allocated_bytes == 0:
         return f"blank: the disk has nothing allocated, and {look.places} places read agree"
     if look.gap_bytes == 0:
@@ -180,7 +180,7 @@ def look_line(look: Look) -> str:
 
 
 def looks_line(plan: Plan) -> str:
-    """The same for all disks that a plan erases: the fewest places, and the largest piece that may have been missed."""
+    """Return how much was read of the disks that a plan erases: the fewest places and the largest possible gap."""
     looks = [plan.looks[id_] for id_ in plan.erases if id_ in plan.looks]
     if not looks:
         return ""

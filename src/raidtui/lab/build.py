@@ -62,7 +62,7 @@ _BOOTSTRAP_TIMEOUT_S = 3600.0
 
 
 class ImageInfo(msgspec.Struct, frozen=True):
-    """What was built (`image.json`)."""
+    """Description of a finished image (`image.json`)."""
 
     kernel: str
     zfs: str

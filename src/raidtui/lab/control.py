@@ -1,6 +1,6 @@
-"""Doing to a lab what happens to servers: power cuts, unplugged and replaced disks, slow disks, a stopped machine.
+"""Control of a lab for tests: power cuts, unplugged and replaced disks, slow disks, a stopped machine.
 
-For tests. Everything is done from outside, so the guest can neither refuse nor lie about it.
+Everything is done from outside the guest, so the guest can neither prevent nor hide it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Lab:
 
     @property
     def serials(self) -> list[str]:
-        """Of every disk of this lab, plugged in or not, sorted."""
+        """Serial of every disk of this lab, plugged in or not, sorted."""
         return sorted(disk.serial for disk in self.state.disks)
 
     def disk(self, serial: str) -> LabDisk:
@@ -117,15 +117,15 @@ class Lab:
         self.qmp("block_set_io_throttle", id=self._qdev(serial), **rates)
 
     def disk_hash(self, serial: str) -> str:
-        """Of all the disk's content, read from outside. Holes and zeroes are the same."""
+        """Return the hash of the disk's content, read from outside the guest. Holes and zeroes are the same."""
         return disks.content_hash(self.disk_file(serial))
 
     def is_zero(self, serial: str) -> bool:
-        """Whether the disk holds nothing but zeroes."""
+        """Return True if the disk holds only zeroes."""
         return disks.is_zero(self.disk_file(serial))
 
     def kernel_name(self, serial: str) -> str | None:
-        """What the guest's kernel calls the disk now (`nvme3n1`); None where the guest does not see it."""
+        """Return the disk's present kernel name in the guest (`nvme3n1`); None if the guest does not see it."""
         script = (
             "for b in /sys/block/nvme* /sys/block/sd*; do [ -e $b ] || continue; "
             "s=$(cat $b/device/serial 2>/dev/null || tail -c +5 $b/device/vpd_pg80 2>/dev/null); echo ${b##*/} $s; done"

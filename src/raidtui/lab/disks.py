@@ -39,7 +39,7 @@ _MODELS: Final = {"nvme": "QEMU NVMe Ctrl", "ssd": "RTLAB SSD", "hdd": "RTLAB HD
 
 
 class DiskSpec(msgspec.Struct, frozen=True):
-    """What one disk is to be like."""
+    """Requested properties of a disk."""
 
     size_bytes: int
     kind: str = "nvme"
@@ -169,7 +169,7 @@ _ZEROS = bytes(_CHUNK)
 
 
 def make_sparse(path: Path, size_bytes: int) -> None:
-    """A new file of zeroes that takes no room."""
+    """Create a sparse file of zeroes."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         os.ftruncate(fd, size_bytes)
@@ -197,7 +197,7 @@ def content_hash(path: Path) -> str:
 
 
 def is_zero(path: Path) -> bool:
-    """True where a guest would read nothing but zeroes."""
+    """Return True if a guest would read only zeroes."""
     with path.open("rb", buffering=0) as file:
         return all(data == _ZEROS[: len(data)] for _, data in _written(file.fileno()))
 

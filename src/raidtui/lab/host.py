@@ -34,7 +34,7 @@ _APT_TIMEOUT_S: Final = 1800.0
 
 
 def missing_packages() -> list[str]:
-    """Debian packages that are not there yet."""
+    """Return the Debian packages that must be installed."""
     missing = {package for tool, package in _TOOLS.items() if proc.find_tool(tool) is None}
     if not Path(_DEBIAN_KEYRING).exists():
         missing.add("debian-archive-keyring")
@@ -81,14 +81,14 @@ def _pythons() -> list[str]:
 
 
 Say = Callable[[str], None]
-"""Takes one line for the operator, without a line break."""
+"""Prints a progress line; the argument has no line break."""
 
 
 def silent(line: str) -> None:
-    """A `Say` for nobody."""
+    """Discard a progress line."""
 
 
 def timed(say: Say) -> Say:
-    """`say` with the seconds since now before every line."""
+    """Return `say` with the seconds since this call before every line."""
     began = time.monotonic()
     return lambda line: say(f"[{time.monotonic() - began:5.1f} s] {line}")

@@ -37,12 +37,12 @@ def images_folder() -> Path:
 
 
 def image_folder() -> Path:
-    """Where the image of the current recipe is, or will be."""
+    """Return the folder of the current recipe's image, built or not."""
     return images_folder() / recipe.recipe_hash()
 
 
 def info(folder: Path) -> build.ImageInfo | None:
-    """What is known of a finished image; None where there is none."""
+    """Return the description of a finished image; None if there is none."""
     try:
         return msgspec.json.decode((folder / "image.json").read_bytes(), type=build.ImageInfo)
     except (OSError, msgspec.MsgspecError):
@@ -92,7 +92,7 @@ def cache_lock(name: str, say: Say, timeout_s: float = 3600.0) -> Iterator[None]
 
 
 def _remove_leftovers() -> None:
-    """What an interrupted build left, processes too. Called with the build lock held, so nobody works there."""
+    """Remove the folders and processes of interrupted builds. The caller holds the build lock."""
     for path in images_folder().glob(f"{_BUILDING}*"):
         build.end_builders(path)
         shutil.rmtree(path, ignore_errors=True)
@@ -147,7 +147,7 @@ def ensure_snapshot(image: Path, cpus: int, say: Say) -> tuple[Path, str]:
         if accel == "tcg":
             raise fail(LAB_BOOT, "the lab's machine did not boot", exit=Exit.BUILD_FAILED,
                        remedy="raidtui lab up tries again; if that fails too, remove the cached image")  # fmt: skip
-        say("guests do not run under this machine's KVM; software emulation is used from now on")
+        say("KVM does not work on this machine; software emulation is used from now on")
         (image / _NO_KVM).touch()
     return ensure_snapshot(image, cpus, say)
 

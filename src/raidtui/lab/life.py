@@ -1,4 +1,4 @@
-"""A lab's life: up, status, down. Every step can be interrupted, and every one may be repeated."""
+"""Start, inspect and remove a lab. Every step may be interrupted and repeated."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SETTLE_TIMEOUT_S = 420.0  # fifty disks, emulated, on a machine that is busy wi
 
 
 class LabStatus(msgspec.Struct):
-    """What is true of a lab at this moment."""
+    """Present state of a lab."""
 
     name: str
     running: bool
@@ -74,7 +74,7 @@ def _as_problems() -> Iterator[None]:
 
 
 def prepare(say: Say = silent, *, cpus: int = DEFAULT_CPUS) -> None:
-    """What the first `up` does before it starts a lab: packages, image, saved machine. Raises ProblemError."""
+    """Install packages, build the image and save a booted machine, as the first `up` does. Raises ProblemError."""
     with _as_problems():
         require_packages(say)
         ensure_snapshot(ensure_image(say), cpus, timed(say))
@@ -153,7 +153,7 @@ def restart(files: LabFiles, state: LabState) -> LabState:
 
 
 def down(name: str) -> bool:
-    """Take a lab away: machine, connections, sockets, disks. False when there was nothing. Works on any ruins."""
+    """Remove a lab: machine, connections, sockets, disks. Return False if there was none. Works on incomplete labs too."""
     files = LabFiles(name)
     # A lab that is being brought up is ended first: its `up` then fails, cleans and lets go of the lock.
     there = files.exists()
@@ -173,7 +173,7 @@ def take_down(files: LabFiles) -> None:
 
 
 def status(name: str) -> LabStatus | None:
-    """What there is of a lab; None where there is nothing."""
+    """Return the state of a lab; None if there is no such lab."""
     files = LabFiles(name)
     if not files.exists():
         return None

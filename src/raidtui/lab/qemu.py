@@ -35,7 +35,7 @@ KERNEL_LINE: Final = (
 )
 _PORTS_PER_SLOT: Final = 8
 _QUEUES: Final = 2
-"""Of a disk."""
+"""I/O queues of a disk."""
 
 
 def binary() -> str:
@@ -46,7 +46,7 @@ def binary() -> str:
 
 
 def kvm_possible() -> bool:
-    """Whether this machine has what KVM needs. That guests really run under it is seen at the first boot only."""
+    """Return True if this machine offers KVM. Only the first boot shows if guests really run under it."""
     if not any(flag in (read_text("/proc/cpuinfo") or "").split() for flag in ("vmx", "svm")):
         return False
     try:
@@ -57,7 +57,7 @@ def kvm_possible() -> bool:
 
 
 def cpus_of_each(labs: int) -> int:
-    """Of so many side by side. Emulated CPUs that are more than there are real ones wait for each other."""
+    """Return the CPUs of each of several labs. More emulated CPUs than real ones would wait for each other."""
     return max(1, min(DEFAULT_CPUS, (os.cpu_count() or 1) // labs))
 
 
@@ -177,7 +177,7 @@ class Qmp:
         self._socket.close()
 
     def command(self, name: str, /, timeout_s: float = 30.0, **arguments: Any) -> Any:
-        """What QEMU returns. Raises QmpError when it refuses or does not answer in time."""
+        """Send a command and return its result. Raises QmpError if QEMU refuses or does not answer in time."""
         message: dict[str, Any] = {"execute": name}
         if arguments:
             message["arguments"] = arguments
@@ -295,7 +295,7 @@ def save(qmp: Qmp, state_file: Path) -> None:
 
 
 def _await_migration(qmp: Qmp, trouble: str) -> None:
-    """Until QEMU says that all is in or out. Raises QmpError with `trouble` when it says that it failed."""
+    """Wait until QEMU has saved or loaded the machine. Raises QmpError with the text `trouble` if that failed."""
     while True:
         status = qmp.wait_event("MIGRATION", _LOAD_TIMEOUT_S)["data"]["status"]
         if status == "completed":

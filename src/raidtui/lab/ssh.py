@@ -101,7 +101,7 @@ def open_master(config: Path, timeout_s: float) -> None:
     code = child.wait(timeout_s)
     if code != 0:
         child.end()
-        raise fail(LAB_SSH, "the lab's machine runs, but does not let us in", exit=Exit.BUILD_FAILED,
+        raise fail(LAB_SSH, "the lab's machine runs, but refused the ssh connection", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab down, then raidtui lab up")  # fmt: skip
 
 
@@ -118,7 +118,7 @@ _SKIPPED: Final = ("__pycache__",)
 
 
 def local_files() -> list[tuple[str, Path]]:
-    """What the guest needs: (name under `/opt/raidtui`, file here), in a stable order."""
+    """Return the files to send, as (name under `/opt/raidtui`, file here), in a stable order."""
     package = Path(raidtui.__file__).resolve().parent
     found = [(f"raidtui/{path.relative_to(package)}", path) for path in _files(package)]
     # In a checkout what is shipped lies at the top of the repository, in an installed package inside of it.
@@ -183,7 +183,7 @@ def running_lab(name: str) -> tuple[LabFiles, LabState]:
 
 
 def lab_argv(name: str = DEFAULT_NAME, *, multiplexed: bool = False, tty: bool = False) -> list[str]:
-    """The argv prefix that runs a command in a lab that is up."""
+    """Return the argv prefix that runs a command in a running lab."""
     files, _ = running_lab(name)
     return argv(files.ssh_config, multiplexed=multiplexed, tty=tty)
 

@@ -1,4 +1,4 @@
-"""What a lab leaves on this machine while it exists: one folder, one QEMU, two sockets. And how to find them again."""
+"""Traces of a lab on this machine: its folder, its QEMU process and its sockets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 
 
 class LabState(msgspec.Struct):
-    """What is remembered of a lab (`lab.json`)."""
+    """Saved description of a lab (`lab.json`)."""
 
     name: str
     image: str
@@ -54,18 +54,18 @@ class LabState(msgspec.Struct):
     accel: str
     """`kvm` or `tcg`."""
     port: int
-    """Of the guest's sshd, on this machine's loopback."""
+    """Port of the guest's sshd on this machine's loopback."""
     disks: list[LabDisk]
-    """Every disk that was ever given to it and not taken away for good."""
+    """Disks of the lab, plugged in or not."""
     plugged: list[str]
-    """Serials of those that are in the machine now, in the order in which they were plugged."""
+    """Serials of the disks that are plugged in, in the order of plugging."""
     created: float
     ready: bool = False
     cpus: int = DEFAULT_CPUS
 
 
 class LabFiles:
-    """Where one lab's things are. The sockets lie apart, because their paths must stay short."""
+    """Paths of a lab. The sockets are in another folder because their paths must be short."""
 
     def __init__(self, name: str) -> None:
         if not _NAME.fullmatch(name):
@@ -145,7 +145,7 @@ def labs_folder() -> Path:
 
 
 def lab_names() -> list[str]:
-    """Every lab of which anything is left."""
+    """Return the names of all labs, including incomplete ones."""
     return sorted(path.name for path in labs_folder().iterdir() if path.is_dir() and _NAME.fullmatch(path.name))
 
 
