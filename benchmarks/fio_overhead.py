@@ -1,4 +1,4 @@
-"""What measuring costs: the same workload by bare fio and as a run does it, in pairs of random order.
+"""Measure the overhead of a run: the same workload by bare fio and by raidtui, in pairs of random order.
 
     python benchmarks/fio_overhead.py [--lab | --device /dev/…] [--watched] [--pairs N] [--seconds S] [--rw randread]
 
@@ -29,7 +29,7 @@ if Path("/opt/raidtui").is_dir():  # inside the lab
     sys.path.insert(0, "/opt/raidtui")
 
 from raidtui.base import proc
-from raidtui.engine.journal import Journal
+from raidtui.engine.run.journal import Journal
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.fio.engine import FioEngine
 from raidtui.load.fio.spec import FioSpec

@@ -18,7 +18,7 @@ FRAMES = {
     "empty": (" " * 200,),
     "raidtui": ("Disks", "connecting to", "Details", "Filter", "Results", "Quit"),
 }
-"""What has been written once the frame is complete: head, panes, the keys, the screens. In any order."""
+"""Texts on the terminal once the first frame is complete, in any order."""
 
 
 def note_first_frame(wanted: tuple[str, ...], report: Path) -> None:

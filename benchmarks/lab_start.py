@@ -1,4 +1,4 @@
-"""How long the lab takes: its image (when it must be built), a cold boot, a start from the snapshot.
+"""Measure the start of the lab: building the image if necessary, a cold boot, a start from the saved machine.
 
     python benchmarks/lab_start.py [--disks 6x8G] [--rounds 3] [--build]
 
@@ -14,11 +14,11 @@ import sys
 import tempfile
 import time
 
-from raidtui.lab import image, snapshot
+from raidtui.lab import image
 from raidtui.lab.control import Lab
 from raidtui.lab.disks import DEFAULT_SPEC, parse_spec
-from raidtui.lab.qemu import DEFAULT_CPUS
-from raidtui.lab.talk import silent
+from raidtui.lab.host import silent
+from raidtui.lab.state import DEFAULT_CPUS
 
 
 def seconds_up(spec: str, *, cold: bool) -> float:
@@ -48,7 +48,7 @@ def main() -> None:
         assert built is not None
         print(f"image: built in {built.build_seconds:.0f} s{'' if args.build else ' (earlier)'}, kernel {built.kernel}")
         began = time.monotonic()
-        _, accel = snapshot.ensure_snapshot(folder_of_image, DEFAULT_CPUS, silent)
+        _, accel = image.ensure_snapshot(folder_of_image, DEFAULT_CPUS, silent)
         print(f"first boot and snapshot: {time.monotonic() - began:.1f} s ({accel}; 0 where it was there)")
         for cold, what in ((True, "cold boot"), (False, "snapshot")):
             times = [seconds_up(args.disks, cold=cold) for _ in range(args.rounds)]

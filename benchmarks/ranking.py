@@ -1,4 +1,4 @@
-"""What a ranking saves: fio-seconds until it is answered, against 60 s x 3 rounds of everything, on recorded series.
+"""Measure the fio-seconds that a ranking saves, against 60 s x 3 rounds of everything, on recorded series.
 
     python benchmarks/ranking.py                      replay the recording, print what it took
     python benchmarks/ranking.py --simulate           how often equal layouts are told apart, how soon unlike ones are
@@ -27,14 +27,14 @@ from pathlib import Path
 from statistics import fmean, geometric_mean, median, pstdev
 from typing import Any, Literal, NamedTuple
 
-from raidtui.engine.ranking import metric_of
+from raidtui.engine.run.ranking import metric_of
 from raidtui.model.statistics.ranking import FIRST_LOOK, Asked, Standing, standing
 from raidtui.results.load import read_result
 
 FOLDER = Path(__file__).parent
 SLICES_S = (3, 5, 10)
 FIXED_S = 60 * 3
-"""Of each layout and workload in the fixed campaign."""
+"""Rounds of each layout and workload in the fixed campaign."""
 MOST_ROUNDS = 12
 SEED = 20260131
 QUESTIONS: tuple[Literal["best", "order"], ...] = ("best", "order")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from raidtui.lab import address
+from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 DRIVER = Path(__file__).parent / "engine/kill_driver.py"
@@ -31,7 +31,7 @@ def killed_at(
 
     `points` are those of the driver: `3:before,lvm.cache:lvconvert`, or `every:1/3`.
     """
-    address.sync_code(lab.name)
+    ssh.sync_code(lab.name)
     lab.run("cat > /root/kill.json", input_bytes=json.dumps(scenario).encode())
     lab.put_file(DRIVER, "/root/kill_driver.py")
     argv = ["python3", "-I", "/root/kill_driver.py", "/root/kill.json", json.dumps(binding), points]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from raidtui.cli.main import COMMANDS
+
 SOURCE = Path(__file__).parent.parent / "src" / "raidtui"
 FILES = sorted(SOURCE.rglob("*.py"))
 FORCE = re.compile(r"^(--force|-f|-ff|-F|--force-\w+|-y|--yes)$")
@@ -79,3 +81,58 @@ def test_the_texts_speak_of_raidtui_alone() -> None:
         text = path.read_text()
         assert "/work/" not in text, path
         assert not re.search(r"/root/(?!\.)\w+/raidtui", text), path
+
+
+PLAIN = ("cli", "client", "front", "lab", "__main__.py")
+"""Packages whose docstrings, module names and refusals follow the rules below."""
+RIDDLE = re.compile(r"^(What|Whether|Of|As|How|Why|Who|That|Those|Which)\b")
+NO_MODULE_NAMES = {
+    "said", "lost", "gone", "called", "below", "likes", "where", "turns", "talk", "recent", "anything", "words", "meaning",
+    "proof",
+}  # fmt: skip
+"""Words that name no duty and no thing of the field."""
+
+
+def plain_trees() -> Iterator[tuple[Path, ast.Module]]:
+    yield from ((path, tree) for path, tree in trees() if path.relative_to(SOURCE).parts[0] in PLAIN)
+
+
+def test_docstrings_can_be_read_alone() -> None:
+    found = []
+    for path, tree in plain_trees():
+        for node in ast.walk(tree):
+            text = node.value.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) else None
+            if isinstance(text, str) and RIDDLE.match(text.strip()):
+                found.append(f"{path}:{node.lineno} {text[:60]}")
+    assert not found
+
+
+def test_modules_are_named_for_a_duty_or_a_thing_of_the_field() -> None:
+    assert not [path for path, _ in plain_trees() if path.stem in NO_MODULE_NAMES]
+
+
+def test_every_problem_is_made_from_a_refusal() -> None:
+    """A refusal is an UPPER_CASE constant, so that `raidtui explain` knows every code that can be printed."""
+    found = []
+    for path, tree in plain_trees():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ("fail", "Problem"):
+                continue
+            if node.args and isinstance(node.args[0], ast.Constant):
+                found.append(f"{path}:{node.lineno} {ast.unparse(node.args[0])}")
+    assert not found
+
+
+def test_every_command_that_a_text_mentions_exists() -> None:
+    """Walks the strings of the source for `raidtui WORD`, in backquotes or as a remedy."""
+    known = {*COMMANDS, "engine", "runner"}
+    found = []
+    for path, tree in trees():
+        nodes = list(ast.walk(tree))
+        remedies = {id(node.value) for node in nodes if isinstance(node, ast.keyword) and node.arg == "remedy"}
+        for node in nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                start = "(?:`|^)" if id(node) in remedies else "`"
+                words = re.findall(start + r"raidtui(?: --on \S+)? ([a-z]+)", node.value)
+                found += [f"{path}:{node.lineno} raidtui {word}" for word in words if word not in known]
+    assert not found

@@ -14,7 +14,7 @@ import pytest
 
 from lab_harness import MakeLab, start_lab
 from lab_kills import in_thirds, killed_at
-from raidtui.lab import address
+from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
@@ -100,7 +100,7 @@ LONG = [
 
 def drive(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
     """Run the driver in the guest; do to its disks what it asks for."""
-    address.sync_code(lab.name)
+    ssh.sync_code(lab.name)
     lab.put_file(DRIVER, "/root/bcache_driver.py")
     lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
     run = "/usr/bin/python3 /root/bcache_driver.py < /root/cases.json > /root/seen 2> /root/error"

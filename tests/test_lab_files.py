@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raidtui.lab import code, cpio, initrd, qemu, recipe, sparse, ssh
+from raidtui.lab import disks, initrd, qemu, recipe, ssh
 from raidtui.lab.state import LabFiles
 from raidtui.model.problem import ProblemError
 
@@ -19,7 +19,7 @@ SIZE = 4 << 20
 
 
 def sparse_file(path: Path, writes: list[tuple[int, bytes]]) -> Path:
-    sparse.make_sparse(path, SIZE)
+    disks.make_sparse(path, SIZE)
     with path.open("r+b") as file:
         for offset, data in writes:
             file.seek(offset)
@@ -29,7 +29,7 @@ def sparse_file(path: Path, writes: list[tuple[int, bytes]]) -> Path:
 
 def test_a_new_disk_is_zero_and_takes_no_room(tmp_path: Path) -> None:
     path = sparse_file(tmp_path / "disk", [])
-    assert sparse.is_zero(path)
+    assert disks.is_zero(path)
     assert path.stat().st_blocks == 0
 
 
@@ -37,26 +37,26 @@ def test_written_zeroes_and_holes_hash_alike(tmp_path: Path) -> None:
     with_hole = sparse_file(tmp_path / "a", [(8192, b"data")])
     with_zeroes = sparse_file(tmp_path / "b", [(0, bytes(SIZE)), (8192, b"data")])
     assert with_zeroes.stat().st_blocks > with_hole.stat().st_blocks
-    assert sparse.content_hash(with_hole) == sparse.content_hash(with_zeroes)
-    assert not sparse.is_zero(with_zeroes)
+    assert disks.content_hash(with_hole) == disks.content_hash(with_zeroes)
+    assert not disks.is_zero(with_zeroes)
 
 
 def test_explicit_zeroes_are_zero(tmp_path: Path) -> None:
-    assert sparse.is_zero(sparse_file(tmp_path / "a", [(0, bytes(SIZE))]))
+    assert disks.is_zero(sparse_file(tmp_path / "a", [(0, bytes(SIZE))]))
 
 
 def test_one_byte_anywhere_is_seen(tmp_path: Path) -> None:
-    blank = sparse.content_hash(sparse_file(tmp_path / "blank", []))
+    blank = disks.content_hash(sparse_file(tmp_path / "blank", []))
     for offset in (0, 4095, 4096, SIZE - 1):
         path = sparse_file(tmp_path / str(offset), [(offset, b"\1")])
-        assert sparse.content_hash(path) != blank
-        assert not sparse.is_zero(path)
+        assert disks.content_hash(path) != blank
+        assert not disks.is_zero(path)
 
 
 def test_the_same_data_elsewhere_is_another_disk(tmp_path: Path) -> None:
     first = sparse_file(tmp_path / "a", [(4096, b"data")])
     second = sparse_file(tmp_path / "b", [(8192, b"data")])
-    assert sparse.content_hash(first) != sparse.content_hash(second)
+    assert disks.content_hash(first) != disks.content_hash(second)
 
 
 @settings(max_examples=30, deadline=None)
@@ -67,17 +67,17 @@ def test_hashes_are_equal_exactly_where_contents_are(tmp_path_factory: pytest.Te
     path = sparse_file(folder / "a", writes)
     whole = folder / "b"
     whole.write_bytes(path.read_bytes())
-    assert sparse.content_hash(path) == sparse.content_hash(whole)
-    assert sparse.is_zero(path) == (not path.read_bytes().strip(b"\0"))
+    assert disks.content_hash(path) == disks.content_hash(whole)
+    assert disks.is_zero(path) == (not path.read_bytes().strip(b"\0"))
 
 
 def test_a_disk_of_many_gibibytes_is_hashed_in_no_time(tmp_path: Path) -> None:
     path = tmp_path / "disk"
-    sparse.make_sparse(path, 1 << 40)
+    disks.make_sparse(path, 1 << 40)
     with path.open("r+b") as file:
         file.seek(1 << 39)
         file.write(b"x")
-    assert len(sparse.content_hash(path)) == 64
+    assert len(disks.content_hash(path)) == 64
 
 
 def test_the_recipe_has_the_same_hash_every_time_and_another_for_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,8 +93,8 @@ def test_the_recipe_covers_every_file_of_the_guest() -> None:
 
 
 def test_the_initrd_is_an_archive_with_aligned_headers_and_data() -> None:
-    data = cpio.pack(
-        [cpio.folder("bin"), cpio.file("bin/tool", b"content", 0o755), cpio.Entry("bin/link", 0o120777, b"tool")]
+    data = initrd.pack(
+        [initrd.folder("bin"), initrd.file("bin/tool", b"content", 0o755), initrd.Entry("bin/link", 0o120777, b"tool")]
     )
     read, at = {}, 0
     while at < len(data):
@@ -138,7 +138,7 @@ def test_a_session_of_its_own_shares_no_connection(tmp_path: Path) -> None:
 
 
 def test_the_code_that_is_sent_is_all_of_the_package_and_nothing_compiled() -> None:
-    digest, data = code.pack(code.local_files())
+    digest, data = ssh.pack_code(ssh.local_files())
     with tarfile.open(fileobj=BytesIO(data)) as tar:
         names = tar.getnames()
         stored = tar.extractfile(".hash")
@@ -146,7 +146,7 @@ def test_the_code_that_is_sent_is_all_of_the_package_and_nothing_compiled() -> N
         assert stored.read().decode() == digest
     assert {"raidtui/__init__.py", "raidtui/__main__.py", "raidtui/lab/guest/setup.sh"} <= set(names)
     assert not [name for name in names if "__pycache__" in name]
-    assert code.pack(code.local_files())[0] == digest
+    assert ssh.pack_code(ssh.local_files())[0] == digest
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a/b", "..", "A", "a" * 33, "a b", "a\n"])

@@ -13,7 +13,7 @@ import pytest
 
 from lab_harness import start_lab
 from lab_kills import in_thirds, killed_at
-from raidtui.lab import address
+from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
@@ -65,7 +65,7 @@ Seen = dict[str, dict[str, Any]]
 def lab() -> Iterator[Lab]:
     lab = start_lab("fs", "5x1G")
     try:
-        address.sync_code(lab.name)
+        ssh.sync_code(lab.name)
         yield lab
     finally:
         lab.down()

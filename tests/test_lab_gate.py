@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lab_harness import start_lab
-from raidtui.lab import address
+from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 pytestmark = pytest.mark.lab
@@ -45,7 +45,7 @@ def lab() -> Iterator[Lab]:
     lab = Lab(f"test-{os.getpid()}-gate")
     try:
         start_lab("gate", "4x1G,1x256M:hdd,1x1G:ssd@4096,1x2T")
-        address.sync_code(lab.name)
+        ssh.sync_code(lab.name)
         yield lab
     finally:
         lab.down()

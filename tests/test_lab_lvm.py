@@ -14,7 +14,7 @@ import pytest
 
 from lab_harness import MakeLab, start_lab
 from lab_kills import in_thirds, killed_at
-from raidtui.lab import address
+from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(3600)]
@@ -181,7 +181,7 @@ def drive(suffix: str, disks: str, cases: list[dict[str, Any]]) -> Seen:
     """Everything that was seen of these cases in a lab of their own, by case; and which of its disks are zero then."""
     lab = start_lab(suffix, disks)
     try:
-        address.sync_code(lab.name)
+        ssh.sync_code(lab.name)
         lab.put_file(DRIVER, "/root/lvm_driver.py")
         lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
         run = "/usr/bin/python3 /root/lvm_driver.py < /root/cases.json > /root/seen 2> /root/error"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from lab_harness import MakeLab
-from raidtui.lab import address, life
+from raidtui.lab import life, ssh
 from raidtui.lab.control import Lab
 from raidtui.lab.disks import DiskSpec, parse_spec
 from raidtui.lab.state import LabFiles
@@ -85,7 +85,7 @@ def test_a_power_cut_keeps_what_was_flushed_and_the_arrays_that_are_on_the_disks
     lab.crash()
     assert not lab.files.pids()
     with pytest.raises(ProblemError, match="not up"):
-        address.ssh_argv(lab.name)
+        ssh.lab_argv(lab.name)
     lab.start()
     assert lab.run("cat /root/kept").text == "flushed\n"
     lab.wait_for("grep -q 'active.*raid5' /proc/mdstat")
@@ -170,10 +170,10 @@ def test_the_guest_reaches_nothing_outside(lab: Lab) -> None:
 
 
 def test_the_code_is_sent_when_it_changed_and_only_then(lab: Lab) -> None:
-    address.sync_code(lab.name)
-    assert not address.sync_code(lab.name)
+    ssh.sync_code(lab.name)
+    assert not ssh.sync_code(lab.name)
     lab.run("echo old >/opt/raidtui/.hash")
-    assert address.sync_code(lab.name)
+    assert ssh.sync_code(lab.name)
     assert re.match(r"raidtui \d", lab.run("raidtui --version").text)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lab_harness import slow_ones_run, start_lab
-from raidtui.lab import address
+from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
@@ -93,7 +93,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[tuple[Lab, Seen]]:
     cases = [case for case in [*ARRAYS, *FAULTS] if case["name"] not in left_out]
     lab = start_lab("md", f"{DISKS}x128M")
     try:
-        address.sync_code(lab.name)
+        ssh.sync_code(lab.name)
         lab.put_file(DRIVER, "/root/md_driver.py")
         lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
         run = "/usr/bin/python3 /root/md_driver.py < /root/cases.json > /root/seen 2> /root/error"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lab_harness import start_lab
-from raidtui.lab import address
+from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 pytestmark = pytest.mark.lab
@@ -299,7 +299,7 @@ def lab() -> Iterator[Lab]:
     lab = Lab(f"test-{os.getpid()}-refusals")
     try:
         start_lab("refusals", SPEC)
-        address.sync_code(lab.name)
+        ssh.sync_code(lab.name)
         yield lab
     finally:
         lab.down()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lab_harness import CPUS, start_lab
-from raidtui.lab import address
+from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1200)]
@@ -51,7 +51,7 @@ Seen = dict[str, dict[str, Any]]
 
 def run_cases(lab: Lab, cases: tuple[str, ...]) -> Seen:
     """What the driver saw of each case."""
-    address.sync_code(lab.name)
+    ssh.sync_code(lab.name)
     lab.put_file(DRIVER, "/root/tuning_driver.py")
     lab.run("cat > /root/tuning.json", input_bytes=json.dumps(SCENARIO).encode())
     binding = json.dumps({"data": lab.serials})

@@ -15,7 +15,7 @@ import pytest
 
 from lab_harness import MakeLab, start_lab
 from lab_kills import in_thirds, killed_at
-from raidtui.lab import address
+from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(2400)]
@@ -97,7 +97,7 @@ Seen = dict[str, dict[str, Any]]
 
 def run_cases(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
     """Run the driver with these cases and pull the disk that it asks for; what it saw, by case."""
-    address.sync_code(lab.name)
+    ssh.sync_code(lab.name)
     lab.put_file(HERE / "stack/zfs_driver.py", "/root/zfs_driver.py")
     lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
     run = "/usr/bin/python3 /root/zfs_driver.py < /root/cases.json > /root/seen 2> /root/error"
@@ -389,7 +389,7 @@ def test_a_pool_that_lost_too_much_is_left_and_recovered_after_a_restart(
     scenario = {**KILLED, "name": "suspended", "roles": {"data": {"count": 2}}, "layouts": layouts, "policy": {}}
     scenario["workloads"] = {"write": {"fio": {"rw": "randwrite", "bs": "16KiB", "size": "64MiB", "runtime": "30s"}}}
     lab.run("cat > /root/suspended.json", input_bytes=json.dumps(scenario).encode())
-    address.sync_code(lab.name)
+    ssh.sync_code(lab.name)
     erase = ",".join(lab.serials)
     run = f"raidtui replay /root/suspended.json --erase {erase} --json > /root/events 2> /root/said; echo $? > /root/ended"
     lab.run(f"setsid sh -c '{run}' < /dev/null > /dev/null 2>&1 &")

@@ -1,4 +1,4 @@
-"""Every shipped scenario, layout by layout, and then every long test of the lab: one table of what passed.
+"""Replay every shipped scenario layout by layout, run the long lab tests, and print a table of the outcomes.
 
 `python scripts/lab_all [--only WORDS] [--resume] [--brief] [--at-once N]`;
 `make lab-all ONLY=zpool-layouts,lvm-local/vdo-*,rows RESUME=1`.

@@ -24,7 +24,7 @@ LEFT = "; ".join((
     "ls -d /sys/block/md* /dev/bcache[0-9]* 2>/dev/null", "zpool list -H -o name", "dmsetup ls | grep -v 'No devices'",
     "pgrep -x fio",
 ))  # fmt: skip
-"""What a guest shows of anything that a layout would leave behind: nothing, where it is gone."""
+"""Commands whose output shows remains of a layout in a guest; empty output means that nothing is left."""
 
 
 def replay_layouts(one: Wanted, wishes: list[Wish], report: Report, brief: bool, at_once: int) -> None:
@@ -111,7 +111,7 @@ class Bench:
         return proc.run(argv, timeout_s=LONGEST_S, env=os.environ, check=False, max_output_bytes=1 << 30)
 
     def _outside(self) -> dict[str, Any]:
-        """What is seen without asking raidtui."""
+        """Look for remains without raidtui."""
         disks = [disk for serials in self.roles.values() for disk in serials]
         return {
             "not blank": [disk for disk in disks if not self.lab.is_zero(disk)],

@@ -1,4 +1,4 @@
-"""What must hold of one replayed layout: from its result, from its journal, and from outside."""
+"""Checks of a replayed layout: its result, its journal, and the state of its disks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 _ENDS = ("step-done", "step-failed")
 Found = tuple[dict[str, bool], list[str]]
-"""Which columns hold, and what is wrong."""
+"""Outcome of the checks: passed columns and problems."""
 
 
 def looks(result: Found, journal: Found, outside: dict[str, Any]) -> Found:

@@ -11,7 +11,7 @@ from multiprocessing.process import BaseProcess
 
 Job = Callable[[], None]
 ENDS = (signal.SIGTERM, signal.SIGINT)
-"""What ends make: a terminal's Ctrl-C, or a kill."""
+"""Signals that end make: Ctrl-C of a terminal, or a kill."""
 
 
 def side_by_side(jobs: Sequence[Job], at_once: int) -> None:

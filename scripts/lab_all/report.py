@@ -1,4 +1,4 @@
-"""What passed: kept after every row, so that nothing is lost when it is stopped, and shown as one table."""
+"""Table of the outcomes, saved after every row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """What is to become a row."""
+    """One row to be run."""
 
     name: str
     layout: str

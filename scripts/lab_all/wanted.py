@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from raidtui.front.inputs import read_bytes, shipped
+from raidtui.front.files import read_bytes, shipped
 from raidtui.lab.disks import DiskSpec
 
 GIB = 1 << 30

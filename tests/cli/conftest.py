@@ -37,7 +37,7 @@ class Engine:
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
     def connections(self) -> int:
-        """How many there have been."""
+        """Number of connections so far."""
         return len(Path(f"{self.file}.connections").read_text().splitlines())
 
     def run(self, *words: str) -> Said:

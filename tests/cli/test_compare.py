@@ -75,7 +75,7 @@ def test_a_name_that_ends_like_no_format_is_refused_and_nothing_is_written(engin
     target = tmp_path / "out.pdf"
     refused = engine.run("compare", *files, "-o", str(target))
     assert refused.code == 2
-    assert "no format is written to files that end in .pdf" in refused.err
+    assert "no format has the file extension .pdf" in refused.err
     assert ".html" in refused.err
     assert not target.exists()
     assert engine.run("compare", *files, "-o", str(tmp_path / "OUT.MD")).code == 0

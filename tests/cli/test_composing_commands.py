@@ -15,10 +15,10 @@ import made
 import msgspec
 import pytest
 
-from raidtui.cli import kinds
+from raidtui.cli import scenarios
 from raidtui.cli.preview import preview_lines
 from raidtui.cli.screen import console
-from raidtui.engine.preview import preview
+from raidtui.engine.compose.preview import preview
 from raidtui.model.describe import Field, Kind, Kinds, Preset, Preview, PreviewRequest
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def _print(lines: Any) -> None:
 
 
 PAGES: dict[str, Callable[[], None]] = {
-    "kinds": lambda: kinds.show(KINDS, console(width=80)),
-    "kinds-md": lambda: kinds.show_kind(*kinds.chosen(KINDS, "md"), console(width=80)),
-    "kinds-fio": lambda: kinds.show_kind(*kinds.chosen(KINDS, "fio"), console(width=80)),
+    "kinds": lambda: scenarios.show(KINDS, console(width=80)),
+    "kinds-md": lambda: scenarios.show_kind(*scenarios.chosen(KINDS, "md"), console(width=80)),
+    "kinds-fio": lambda: scenarios.show_kind(*scenarios.chosen(KINDS, "fio"), console(width=80)),
     "preview": lambda: _print(preview_lines(seen(layouts={"raid5": SCENARIO["layouts"]["raid5"]}))),
     "preview-unfinished": lambda: _print(preview_lines(seen())),
 }

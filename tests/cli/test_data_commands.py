@@ -5,8 +5,9 @@ import json
 import made
 from made import HOSTILE
 
+from raidtui.cli.runs import _ProgressLines
 from raidtui.model.problem import Problem
-from raidtui.model.protocol import Check, Checkup, Recovered, RecoveredDisk, RecoveredRun, RunInfo, RunList
+from raidtui.model.protocol import Check, Checkup, Recovered, RecoveredDisk, RecoveredRun, RecoverProgress, RunInfo, RunList
 
 
 def test_disks_tells_every_reason_under_its_disk(engine):
@@ -17,7 +18,7 @@ def test_disks_tells_every_reason_under_its_disk(engine):
     assert said.code == 0
     assert lines[second].endswith("in use")
     assert [line.strip() for line in lines[second + 1 : second + 5]] == [
-        "↓ its link runs below what it could: x4 16 GT/s",
+        "↓ its link runs below its maximum: x4 16 GT/s",
         "✗ mounted on /srv (ext4, nvme2n1p1) [mounted]",
         "→ Unmount it, if nothing needs it any more.",
         "✗ open by postgres (pid 812) [open]",
@@ -97,7 +98,24 @@ def test_explain_prints_one_code_or_all(engine):
     engine.answers(explain={"result": one})
     assert engine.run("explain", "mounted").out == "mounted: a filesystem is mounted\n  It is in use.\n  → Unmount it.\n"
     engine.answers(explain={"result": [one]})
-    assert engine.run("explain").out.splitlines()[1].startswith("mounted  a filesystem is mounted")
+    listed = engine.run("explain").out.splitlines()
+    assert any(line.split(maxsplit=1) == ["mounted", "a filesystem is mounted"] for line in map(str.rstrip, listed))
+    assert any(line.startswith("lab.qemu ") for line in listed)
+
+
+def test_explain_needs_no_engine_for_the_refusals_of_the_front_end(engine):
+    said = engine.run("explain", "lab.qemu")
+    assert said.code == 0
+    assert said.out.startswith("lab.qemu: QEMU failed\n")
+    assert said.requests == []
+
+
+def test_recover_shows_an_action_once_and_its_fraction_at_intervals(capsys):
+    show = _ProgressLines()
+    for fraction in (0.1, 0.2, 0.3):
+        show(RecoverProgress("run-1", "bringing to zeroes", fraction))
+    show(RecoverProgress("run-1", "undoing: create array", None))
+    assert capsys.readouterr().err == "run run-1: bringing to zeroes (10 %)\nrun run-1: undoing: create array\n"
 
 
 def test_schema_is_printed_as_json(engine):
@@ -162,7 +180,7 @@ def test_a_refusal_is_a_sentence_with_its_code_and_a_way_out(engine):
     assert said.out == ""
     assert said.err == (
         "refused: S1: disk S1 is not free: mounted on /srv [not-free.mounted]\n  → Unmount it.\n"
-        "`raidtui --on stor1 explain not-free.mounted` says more.\n"
+        "`raidtui --on stor1 explain not-free.mounted` explains it.\n"
     )
     said = engine.run("cancel", "--json")
     assert json.loads(said.out) == {"schema": "raidtui.problems/1", "exit": 3, "problems": [made.plain(problem)]}

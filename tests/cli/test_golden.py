@@ -39,8 +39,8 @@ PAGES = {
     "doctor": lambda out: doctor.show(CHECKUP, out),
     "plan": lambda out: [print(line, file=out.file) for line in plan_lines(made.plan())],
     "runs": lambda out: runs.show(RUNS, out),
-    "show": lambda out: report.show(made.result(), compare(made.result()), out),
-    "rehearsal": lambda out: report.show(REHEARSAL, compare(REHEARSAL, "raid1"), out),
+    "show": lambda out: report.show_result(made.result(), compare(made.result()), out),
+    "rehearsal": lambda out: report.show_result(REHEARSAL, compare(REHEARSAL, "raid1"), out),
 }
 
 

@@ -106,7 +106,7 @@ def test_show_says_what_must_be_known_of_a_cell():
     hot = Mark("hot-disk", "disk S1 reached 90 °C", "caution")
     result = made.result(marked(made.cell("raid1", "sync-4k", 6000.0), (hot,)))
     out = Console(file=io.StringIO(), width=100)
-    report.show(result, compare(result), out)
+    report.show_result(result, compare(result), out)
     (line,) = (line for line in out.file.getvalue().splitlines() if "[hot-disk]" in line and "#1" in line)
     assert line.strip() == "⚠ raid1/sync-4k#1: disk S1 reached 90 °C [hot-disk]"
 
@@ -123,8 +123,7 @@ def hostile_records():
 
 
 def test_hostile_strings_are_escaped_in_every_display(capsys):
-    from raidtui.cli.live import drawn
-    from raidtui.cli.printers import PlainPrinter
+    from raidtui.cli.printers import PlainPrinter, drawn
 
     view, plain = RunView(), PlainPrinter()
     out = console(width=200)
@@ -139,7 +138,7 @@ def test_hostile_strings_are_escaped_in_every_display(capsys):
 
 
 def test_the_drawing_fits_80_columns_and_shows_cell_numbers_and_time(capsys):
-    from raidtui.cli.live import drawn
+    from raidtui.cli.printers import drawn
 
     console(width=80).print(drawn(view_after(11), 6.0))
     lines = capsys.readouterr().out.splitlines()

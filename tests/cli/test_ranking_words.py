@@ -1,4 +1,4 @@
-"""What a ranking says to a person, and what left out cells do to the counts of a run."""
+"""Text of rankings, and the cell counts of a run with skipped cells."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import made
 import msgspec
 import pytest
 
-from raidtui.cli.live import drawn
-from raidtui.cli.printers import line_of
-from raidtui.cli.ranking import show_rankings
+from raidtui.cli.printers import drawn, line_of
+from raidtui.cli.report import show_rankings
 from raidtui.cli.screen import console
 from raidtui.front.phrases import ranking_line
 from raidtui.front.progress import RunView, advance, fraction

@@ -14,8 +14,7 @@ import hostile
 import pytest
 
 from raidtui.client.engine_client import EngineClient
-from raidtui.client.places import Place
-from raidtui.client.reaching import not_reached
+from raidtui.client.places import Place, not_reached
 from raidtui.model.problem import ProblemError
 from raidtui.model.wire import MAX_DEPTH, MAX_VALUES, excess
 

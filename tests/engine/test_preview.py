@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_planning import GIB, SCENARIO, disk
 
-from raidtui.engine.binding import bind
-from raidtui.engine.planner import make_plan, used_roles
-from raidtui.engine.preview import preview
-from raidtui.engine.reading import read_document
-from raidtui.engine.settings import layer_settings, workload_settings
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.planner import make_plan, used_roles
+from raidtui.engine.compose.preview import preview
+from raidtui.engine.compose.reading import read_document
+from raidtui.engine.compose.settings import layer_settings, workload_settings
 from raidtui.model.convert import encode
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, Setting, WorkloadView
 from raidtui.model.disk import Disk, Link, Reason
@@ -325,7 +325,7 @@ def test_what_linux_would_refuse_together_is_refused_with_the_reason() -> None:
 
 def test_workload_options_exclude_each_other_in_the_same_way() -> None:
     reading = workload_settings("fio", FIO)
-    assert setting(reading, "fsync").refused == "randread writes nothing that fsync could make durable"
+    assert setting(reading, "fsync").refused == "randread only reads: fsync has no effect"
     assert setting(reading, "sync").refused
     assert setting(reading, "random_distribution").refused == ""
     assert setting(workload_settings("fio", {**FIO, "ioengine": "psync"}), "iodepth").refused

@@ -8,8 +8,7 @@ from typing import Any, cast
 import pytest
 
 from raidtui.client.engine_client import EngineClient
-from raidtui.front.follow import Back, Ended, Follower, Lost
-from raidtui.front.waiting import WaitingTalk
+from raidtui.front.follow import Back, Ended, Follower, Lost, WaitingTalk
 from raidtui.model.event import Noted, Record
 from raidtui.model.problem import fail
 from raidtui.model.protocol import Hello

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raidtui.front.looks import look_line, looks_line
+from raidtui.front.phrases import look_line, looks_line
 from raidtui.model.disk import Look
 from raidtui.model.plan import Options, Plan
 

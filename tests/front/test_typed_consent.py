@@ -1,4 +1,4 @@
-"""What must be typed before disks are erased."""
+"""Texts that must be typed before disks are erased."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 
 import made
 
-from raidtui.front.typed_consent import LEAST_CHARACTERS, consented, lines_to_type, matches
+from raidtui.front.consent import LEAST_CHARACTERS, consented, lines_to_type, matches
 from raidtui.model.disk import Fingerprint
 
 SERIALS = st.text(string.ascii_uppercase[:4] + "01 -", min_size=1, max_size=9).filter(lambda text: text == text.strip())

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.front.looks import look_line
+from raidtui.front.phrases import look_line
 from raidtui.inventory import data_seen, ioctl
 from raidtui.inventory.data_seen import DataSeen
 from raidtui.inventory.sampling import MIB, Content, Extent, largest_gap, look, merged

@@ -65,7 +65,7 @@ def test_what_ends_at_small_direct_writes_keeps_what_was_measured_before() -> No
     before = read_tables("\n".join(PRINTED.splitlines()[:-12]))
     assert len(before) < TABLES
     assert pg_test_fsync._problems_and_remark([end], before)[0] == []
-    assert "sectors of 4 KiB" in pg_test_fsync._problems_and_remark([end], before)[1]
+    assert "4 KiB sectors" in pg_test_fsync._problems_and_remark([end], before)[1]
     assert pg_test_fsync._problems_and_remark([end], ()) == ([end], "")
     assert pg_test_fsync._problems_and_remark(["it was stopped"], before) == (["it was stopped"], "")
     assert pg_test_fsync._problems_and_remark([], before)[0] != []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from raidtui.lab import address
+from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 from raidtui.lab.disks import parse_spec
 
@@ -24,7 +24,7 @@ def lab() -> Iterator[Lab]:
     lab = Lab("fio-tests")
     try:
         lab.up(parse_spec("2x1G"))
-        address.sync_code(lab.name)
+        ssh.sync_code(lab.name)
         lab.put_file(GUEST_SCRIPT, "/tmp/guest_fio.py")
         yield lab
     finally:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from raidtui.engine.reading import read_document
-from raidtui.front.ad_hoc import names_of, with_workloads
+from raidtui.engine.compose.reading import read_document
+from raidtui.front.command_line import names_of, with_workloads
 from raidtui.load.catalog import engines
 from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode

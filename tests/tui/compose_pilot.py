@@ -47,7 +47,7 @@ async def at_option(pilot, screen, name) -> None:
 
 
 def lines(screen, list_id) -> list[str]:
-    """What stands in a list."""
+    """Return the lines of a list."""
     return [option.prompt.plain.rstrip() for option in screen.query_one(list_id).options]
 
 

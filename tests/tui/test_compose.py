@@ -12,7 +12,7 @@ from made_compose import BOUND, DISKS, DOCUMENT, HOSTILE, IDS
 from msgspec import structs
 from pilot import LARGE, SMALL, drive, until
 
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.reading import read_document
 from raidtui.model.disk import Reason
 from raidtui.tui.draft import Draft
 
@@ -45,7 +45,7 @@ def test_from_an_empty_start_by_keys_alone_to_a_file_that_is_a_valid_scenario(sh
     assert json.loads((tmp_path / "my-layouts.json").read_text()) == app.draft.document
 
 
-def test_what_is_typed_is_judged_and_previewed_before_it_is_taken(shop):
+def test_typed_text_is_checked_and_previewed_before_it_is_applied(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -71,7 +71,7 @@ def test_what_is_typed_is_judged_and_previewed_before_it_is_taken(shop):
     drive(app, talk, LARGE)
 
 
-def test_the_engine_is_asked_once_for_what_is_typed_in_one_go(shop):
+def test_fast_typing_requests_one_preview(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -90,7 +90,7 @@ def test_the_engine_is_asked_once_for_what_is_typed_in_one_go(shop):
     drive(app, talk, LARGE)
 
 
-def test_a_text_that_cannot_be_taken_is_left_as_it_was(shop):
+def test_an_invalid_text_does_not_change_the_option(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -106,7 +106,7 @@ def test_a_text_that_cannot_be_taken_is_left_as_it_was(shop):
     drive(app, talk, LARGE)
 
 
-def test_the_cursor_decides_what_form_and_preview_show(shop):
+def test_form_and_preview_follow_the_cursor(shop):
     async def talk(pilot):
         screen = await opened(pilot)
         seen = []
@@ -123,7 +123,7 @@ def test_the_cursor_decides_what_form_and_preview_show(shop):
     drive(shop.app(BOUND), talk)
 
 
-def test_choices_go_round_without_those_that_are_refused_and_delete_leaves_out(shop):
+def test_choices_skip_refused_ones_and_delete_omits_the_option(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -144,7 +144,7 @@ def test_choices_go_round_without_those_that_are_refused_and_delete_leaves_out(s
     drive(app, talk, LARGE)
 
 
-def test_refused_options_and_choices_say_why_and_cannot_be_taken(shop):
+def test_refused_options_and_choices_show_their_reason_and_cannot_be_chosen(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -221,7 +221,7 @@ def test_a_layer_can_be_chosen_as_an_input(shop):
     drive(app, talk, LARGE)
 
 
-def test_copies_names_order_and_removal(shop):
+def test_entries_are_copied_renamed_moved_and_removed(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -251,7 +251,7 @@ def test_copies_names_order_and_removal(shop):
     drive(app, talk, LARGE)
 
 
-def test_every_change_is_undone_and_done_again_in_words(shop):
+def test_undo_and_redo_name_the_change(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -290,7 +290,7 @@ def test_a_problem_leads_to_the_option_that_it_is_about(shop):
     drive(app, talk, LARGE)
 
 
-def test_a_disk_that_goes_is_shown_as_missing_in_its_role_and_in_the_drawing_and_comes_back(shop):
+def test_a_missing_disk_is_marked_in_its_role_and_in_the_drawing_until_it_is_back(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -322,7 +322,7 @@ def test_the_commands_are_copied_as_a_shell_would_take_them(shop):
     drive(app, talk, LARGE)
 
 
-def test_a_preview_is_asked_again_when_a_disk_is_used_by_now_and_not_when_it_got_warmer(shop):
+def test_a_changed_use_of_a_disk_requests_a_preview_and_a_changed_temperature_does_not(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -379,7 +379,7 @@ def test_one_pane_at_a_time_on_a_small_terminal_and_all_on_a_large_one(shop):
     drive(shop.app(BOUND), talk, SMALL)
 
 
-def test_a_scenario_begins_from_one_that_is_shipped(shop):
+def test_a_shipped_scenario_becomes_the_draft(shop):
     app = shop.app()
 
     async def talk(pilot):
@@ -394,7 +394,7 @@ def test_a_scenario_begins_from_one_that_is_shipped(shop):
     drive(app, talk)
 
 
-def test_a_scenario_begins_from_a_file_and_a_file_that_is_none_is_said_to_be_none(shop, tmp_path):
+def test_a_scenario_file_is_opened_and_another_file_is_refused(shop, tmp_path):
     (tmp_path / "mine.json").write_text(json.dumps({**DOCUMENT, "name": "mine"}))
     (tmp_path / "bad.json").write_text('{"schema": "raidtui.scenario/1", "layouts": []}')
     app = shop.app()
@@ -404,7 +404,7 @@ def test_a_scenario_begins_from_a_file_and_a_file_that_is_none_is_said_to_be_non
         await pilot.press("o")
         await typed(pilot, "bad.json")
         await pilot.press("enter")
-        await until(pilot, lambda: any("layouts are not" in str(toast.render()) for toast in screen.query("Toast")))
+        await until(pilot, lambda: any("'layouts' is not" in str(toast.render()) for toast in screen.query("Toast")))
         await pilot.press("o")
         await typed(pilot, "mine.json")
         await pilot.press("enter")
@@ -413,7 +413,7 @@ def test_a_scenario_begins_from_a_file_and_a_file_that_is_none_is_said_to_be_non
     drive(app, talk)
 
 
-def test_no_file_is_replaced_unasked(shop, tmp_path):
+def test_replacing_a_file_needs_confirmation(shop, tmp_path):
     target = tmp_path / "write-hole.json"
     target.write_text("precious")
     app = shop.app(BOUND)
@@ -433,7 +433,7 @@ def test_no_file_is_replaced_unasked(shop, tmp_path):
     drive(app, talk)
 
 
-def test_what_is_not_saved_is_asked_about_before_it_is_replaced_or_left(shop):
+def test_unsaved_changes_need_confirmation_before_they_are_lost(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -456,7 +456,7 @@ def test_what_is_not_saved_is_asked_about_before_it_is_replaced_or_left(shop):
     drive(app, talk)
 
 
-def test_without_changes_nothing_is_asked_at_the_end(shop):
+def test_quitting_without_changes_asks_nothing(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):
@@ -468,7 +468,7 @@ def test_without_changes_nothing_is_asked_at_the_end(shop):
 
 
 @pytest.mark.parametrize(("key", "mode"), [("p", "plan"), ("g", "disks")])
-def test_it_goes_on_to_the_plan_and_back_to_the_disks(shop, key, mode):
+def test_keys_lead_to_plan_and_disks(shop, key, mode):
     async def talk(pilot):
         await opened(pilot)
         await pilot.press(key)
@@ -494,7 +494,7 @@ def test_the_mouse_does_what_the_keys_do(shop):
     drive(app, talk, LARGE)
 
 
-def test_names_that_mean_harm_are_shown_harmlessly(shop):
+def test_hostile_names_are_shown_harmlessly(shop):
     document = {**DOCUMENT, "title": HOSTILE, "layouts": {HOSTILE: {"md": {"level": "[red]", "on": HOSTILE}}, "x": 5}}
     gone = Draft(document, {"data": (HOSTILE, "[bold]x")})
 
@@ -526,7 +526,7 @@ def test_without_an_engine_the_draft_can_still_be_seen_changed_and_saved(shop):
     drive(app, talk, LARGE)
 
 
-def test_before_the_engine_has_said_what_it_can_build_keys_that_need_it_say_so(shop):
+def test_adding_before_the_engine_sent_its_kinds_shows_a_message(shop):
     app = shop.app(BOUND)
     app.link.call = lambda method, params, result: Future()
 
@@ -538,7 +538,7 @@ def test_before_the_engine_has_said_what_it_can_build_keys_that_need_it_say_so(s
         for key in "lwtb":
             await pilot.press(key)
             assert app.screen is screen
-            assert "not said yet" in [each.message for each in app._notifications][-1]
+            assert "Waiting for the server" in [each.message for each in app._notifications][-1]
             app.clear_notifications()
 
     drive(app, talk, LARGE)

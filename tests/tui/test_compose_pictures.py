@@ -1,4 +1,4 @@
-"""How Compose looks: empty, with a journal being chosen, with something wrong; on a small and a large terminal."""
+"""Pictures of the screen Compose: empty, choosing a journal, a problem; on a small and a large terminal."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_journal_is_chosen(shop, size, name):
 
 
 @SIZES
-def test_something_is_wrong(shop, size, name):
+def test_a_problem(shop, size, name):
     wrong = json.loads(json.dumps(DOCUMENT))
     wrong["layouts"]["raid5-journal"]["md"] |= {"chunk": "3KiB", "consistency": "ppl"}
     shop.disks(DISKS[:4])

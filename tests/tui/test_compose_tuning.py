@@ -44,7 +44,7 @@ def test_an_array_and_its_disks_are_tuned_by_keys_alone(shop):
     drive(app, talk, LARGE)
 
 
-def test_what_cannot_be_tuned_is_marked_where_it_stands(shop):
+def test_a_setting_that_cannot_be_tuned_is_marked_at_its_option(shop):
     app = shop.app(BOUND)
 
     async def talk(pilot):

@@ -23,7 +23,17 @@ from raidtui.model.problem import Problem, fail
 from raidtui.model.protocol import DiskList
 from raidtui.tui.app import DisksSeen
 from raidtui.tui.commands import Everything
-from raidtui.tui.disks.entries import Shelf, alike, facts_of, fitting, ids_by_name, kind_words, link_words, ordered, used_by
+from raidtui.tui.disks.entries import (
+    DiskEntries,
+    facts_of,
+    fitting,
+    ids_by_name,
+    kind_words,
+    link_words,
+    ordered,
+    same_model,
+    used_by,
+)
 from raidtui.tui.disks.table import UNICODE, DiskTable, fit_columns
 from raidtui.tui.draft import EMPTY, with_role
 from raidtui.tui.link import LinkState
@@ -37,15 +47,15 @@ def id_of(number: int) -> str:
 
 
 def fleet() -> list[Disk]:
-    """Six disks alike, of which one is mounted and one has a narrow link; one that rotates; one that Linux stands on."""
-    alike = [made.disk(number, wear_percent=float(number)) for number in range(1, 7)]
-    alike[1] = made.disk(2, reasons=(MOUNTED, Reason("open", "open by postgres (pid 812)")))
-    alike[4] = made.disk(5, link=Link(8.0, 4, 16.0, 4), wear_percent=93.0)
+    """Six equal disks, of which one is mounted and one has a narrow link; one that rotates; one that Linux stands on."""
+    equal = [made.disk(number, wear_percent=float(number)) for number in range(1, 7)]
+    equal[1] = made.disk(2, reasons=(MOUNTED, Reason("open", "open by postgres (pid 812)")))
+    equal[4] = made.disk(5, link=Link(8.0, 4, 16.0, 4), wear_percent=93.0)
     slow = made.disk(7, id="ZC1A2B3C", serial="ZC1A2B3C", model="ST16000NM001G-2KK103", name="sda", transport="sas",
                      rotational=True, link=None, size_bytes=16 * 10**12)  # fmt: skip
     root = made.disk(8, id="QM00001", serial="QM00001", model="QEMU HARDDISK", name="sdb", transport="virtio",
                      rotational=True, link=None, size_bytes=2 << 30, temperature_c=None, reasons=(SYSTEM,))  # fmt: skip
-    return [*alike, slow, root]
+    return [*equal, slow, root]
 
 
 def listed(disks) -> DiskList:
@@ -97,7 +107,7 @@ def test_a_link_below_its_maximum_has_a_sign():
     assert link_words(None, UNICODE) == "–"
 
 
-def test_how_many_more_reasons_there_are_is_never_cut_off():
+def test_the_count_of_further_reasons_is_never_cut():
     disk = fleet()[1]
     assert used_by(disk) == "mounted on /srv (ext4, nvme2n1p1) +1 more"
     assert used_by(disk, 18) == "mounted o… +1 more"
@@ -113,7 +123,7 @@ def test_hostile_strings_are_harmless_in_every_word():
 
 
 def test_every_word_of_the_filter_must_fit():
-    entries = Shelf().entries(fleet(), with_role(EMPTY, "data", [id_of(1)]))
+    entries = DiskEntries().entries(fleet(), with_role(EMPTY, "data", [id_of(1)]))
 
     def found(wanted):
         return [entry.id for entry in fitting(entries, wanted)]
@@ -126,32 +136,32 @@ def test_every_word_of_the_filter_must_fit():
     assert found("nothing like it") == []
 
 
-def test_what_is_absent_sorts_last_both_ways():
-    entries = Shelf().entries(fleet(), EMPTY)
+def test_absent_values_sort_last_in_both_directions():
+    entries = DiskEntries().entries(fleet(), EMPTY)
     for descending in (False, True):
         ids = [entry.id for entry in ordered(entries, "wear", descending)]
         assert set(ids[-3:]) == {id_of(2), "ZC1A2B3C", "QM00001"}
     names = [made.disk(number, id=f"D{number}", name=f"nvme{number}n1") for number in (10, 9, 1)]
-    assert [e.id for e in ordered(Shelf().entries(names, EMPTY), "name")] == ["D1", "D9", "D10"]
+    assert [e.id for e in ordered(DiskEntries().entries(names, EMPTY), "name")] == ["D1", "D9", "D10"]
 
 
-def test_alike_are_free_disks_of_the_same_model_and_size():
-    entries = Shelf().entries(fleet(), EMPTY)
-    assert alike(entries, entries[1]) == {id_of(number) for number in (1, 3, 4, 5, 6)}
-    assert alike(entries, entries[-1]) == frozenset()
+def test_same_model_selects_free_disks_of_the_same_model_and_size():
+    entries = DiskEntries().entries(fleet(), EMPTY)
+    assert same_model(entries, entries[1]) == {id_of(number) for number in (1, 3, 4, 5, 6)}
+    assert same_model(entries, entries[-1]) == frozenset()
 
 
 def test_a_draft_may_name_disks_by_wwn():
     disks = fleet()
     assert ids_by_name(disks)[disks[0].wwid] == id_of(1)
-    entries = Shelf().entries(disks, with_role(EMPTY, "data", [disks[0].wwid]))
+    entries = DiskEntries().entries(disks, with_role(EMPTY, "data", [disks[0].wwid]))
     assert [entry.role for entry in entries if entry.role] == ["data"]
     assert not any(entry.facts.gone for entry in entries)
 
 
 @pytest.mark.parametrize("width", range(20, 240, 7))
 def test_columns_fit_whatever_the_width_and_serials_are_whole_where_there_is_room(width):
-    columns = fit_columns(Shelf().entries(fleet(), EMPTY), width, UNICODE)
+    columns = fit_columns(DiskEntries().entries(fleet(), EMPTY), width, UNICODE)
     assert sum(column.width + 1 for column in columns) + 3 <= max(width, 20)
     if width >= 76:
         assert {"state", "serial", "model", "size", "role", "used"} <= {column.key for column in columns}
@@ -161,7 +171,7 @@ def test_columns_fit_whatever_the_width_and_serials_are_whole_where_there_is_roo
 # The screen.
 
 
-def test_disks_are_shown_as_soon_as_they_are_there_and_gone_as_soon_as_they_are_not(show):
+def test_disks_appear_and_disappear_with_the_list_of_the_engine(show):
     async def talk(pilot, app):
         assert len(table(app).row_keys) == 8
         app.say(DisksSeen(listed(fleet()[:2])))
@@ -175,7 +185,7 @@ def test_disks_are_shown_as_soon_as_they_are_there_and_gone_as_soon_as_they_are_
     show(talk)
 
 
-def test_before_the_engine_answers_it_says_that_it_connects(stage):
+def test_the_empty_table_shows_that_raidtui_is_connecting(stage):
     app = stage.app()
 
     async def talk(pilot):
@@ -196,7 +206,7 @@ def test_free_disks_are_selected_one_by_one_and_by_range(show):
     show(talk)
 
 
-def test_a_disk_that_is_not_free_says_why_when_it_is_to_be_selected(show):
+def test_selecting_a_used_disk_shows_its_reason(show):
     async def talk(pilot, app):
         await pilot.press("down", "space")
         assert not table(app).selected
@@ -263,7 +273,7 @@ def test_a_role_of_the_draft_can_be_chosen_and_a_disk_moves(show):
     show(talk, draft=with_role(with_role(EMPTY, "data", [id_of(1)]), "journal", [id_of(3)]))
 
 
-def test_a_name_that_is_no_role_is_not_taken(show):
+def test_an_invalid_role_name_is_refused(show):
     async def talk(pilot, app):
         await pilot.press("r", "space", "x", "enter")
         assert type(app.screen).__name__ == "AskText"
@@ -294,7 +304,7 @@ def test_a_disk_is_taken_out_of_its_role(show):
     show(talk, draft=with_role(EMPTY, "data", [id_of(1), id_of(3)]))
 
 
-def test_a_chosen_disk_that_went_stays_in_the_draft_and_is_shown_as_gone(show):
+def test_a_missing_chosen_disk_stays_in_the_draft_and_is_shown_as_gone(show):
     async def talk(pilot, app):
         app.say(DisksSeen(listed([disk for disk in fleet() if disk.id != id_of(3)])))
         await until(pilot, lambda: len(app.disks.disks) == 7)
@@ -314,7 +324,7 @@ def test_a_chosen_disk_that_went_stays_in_the_draft_and_is_shown_as_gone(show):
     show(talk, draft=with_role(EMPTY, "data", [id_of(1), id_of(3)]))
 
 
-def test_a_disk_that_goes_while_it_is_selected_is_selected_no_more(show):
+def test_a_disappearing_disk_loses_its_selection(show):
     async def talk(pilot, app):
         await pilot.press("space", "down", "space")
         app.say(DisksSeen(listed(fleet()[1:])))
@@ -404,7 +414,7 @@ def head(app) -> str:
     return str(app.screen.query_one("Head").render()).rstrip()
 
 
-def test_the_list_says_how_old_it_is_and_when_it_is_too_old_to_be_believed(show, stage):
+def test_the_age_of_the_list_is_shown_and_marked_when_stale(show, stage):
     async def talk(pilot, app):
         app.say(DisksSeen(msgspec.structs.replace(listed(fleet()), age_s=2.0, again_s=30.0)))
         await until(pilot, lambda: head(app).endswith("disks seen 2 s ago"))
@@ -452,7 +462,7 @@ def test_the_age_draws_one_line_and_no_more(show, stage, size):
     show(talk, size=size)
 
 
-def test_a_key_has_the_disks_looked_at_and_says_so_meanwhile(show, stage):
+def test_the_refresh_key_looks_at_the_disks_and_shows_progress(show, stage):
     async def talk(pilot, app):
         stage.now_s = 20.0
         answered = asyncio.Event()
@@ -475,7 +485,7 @@ def test_a_key_has_the_disks_looked_at_and_says_so_meanwhile(show, stage):
     show(talk)
 
 
-def test_a_look_that_fails_says_why_and_can_be_asked_for_again(show, stage):
+def test_a_failed_look_shows_its_reason_and_can_be_repeated(show, stage):
     async def talk(pilot, app):
         for _ in range(2):
             app.notices.clear()
@@ -486,7 +496,7 @@ def test_a_look_that_fails_says_why_and_can_be_asked_for_again(show, stage):
     show(talk)
 
 
-def test_without_a_connection_the_same_key_tries_that(show, stage):
+def test_the_refresh_key_reconnects_without_a_connection(show, stage):
     async def talk(pilot, app):
         tried = []
         app.action_reconnect = lambda: tried.append(1)
@@ -508,7 +518,7 @@ def test_the_key_is_in_the_help_and_in_the_palette(show):
     show(talk)
 
 
-def test_details_follow_the_list_and_advise_what_its_reasons_do(show):
+def test_details_follow_the_list_and_show_the_remedies(show):
     def words(app):
         Console(file=(out := io.StringIO()), width=100).print(app.screen.query_one("#disk-words").content)
         return out.getvalue()
@@ -526,7 +536,7 @@ def test_details_follow_the_list_and_advise_what_its_reasons_do(show):
     show(talk, size=LARGE)
 
 
-def test_a_disk_that_is_to_be_selected_tells_the_first_remedy_there_is(show):
+def test_selecting_a_used_disk_shows_its_first_remedy(show):
     reasons = (Reason("holder", "/dev/md0 stands on it"), Reason("mounted", "mounted on /a", "umount /a"))
     root = (Reason("mounted", "mounted on /", "umount /"), SYSTEM)
 
@@ -534,7 +544,7 @@ def test_a_disk_that_is_to_be_selected_tells_the_first_remedy_there_is(show):
         await pilot.press("space")
         await until(pilot, lambda: "umount /a" in said(app))
         await pilot.press("home", "down", "space")
-        await until(pilot, lambda: "Nothing frees it" in said(app))
+        await until(pilot, lambda: "it cannot be freed" in said(app))
         assert "umount /\n" not in said(app) + "\n"
 
     show(talk, [made.disk(1, reasons=reasons), made.disk(2, reasons=root)])

@@ -1,4 +1,4 @@
-"""Which disks belong to which role of a draft."""
+"""Roles of a draft and their disks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_disk_moves_from_one_role_to_another():
     assert draft.document["roles"] == {"data": {"count": 1}, "journal": {"count": 1}}
 
 
-def test_what_a_role_wants_of_its_disks_stays():
+def test_the_requirements_of_a_role_are_kept():
     draft = EMPTY._replace(document={**EMPTY.document, "roles": {"data": {"count": 4, "where": {"kind": "nvme"}}}})
     assert with_role(draft, "data", ["S1"]).document["roles"]["data"] == {"count": 1, "where": {"kind": "nvme"}}
 
@@ -68,13 +68,13 @@ def test_the_next_role_is_one_in_want_of_disks_then_a_usual_name():
     assert role_names(wanting) == ("slow",)
 
 
-def test_names_of_roles_are_those_that_the_engine_takes():
+def test_role_names_follow_the_rule_of_the_engine():
     assert wrong_role_name("data-2") == ""
     for name in ("", "2data", "Data", "a b", "@data", "d" * 32, "data\n"):
         assert wrong_role_name(name)
 
 
-def test_a_document_that_is_no_scenario_yet_is_no_hindrance():
+def test_an_unfinished_document_can_be_edited():
     assert with_role(Draft({"roles": [1], "layouts": 5}), "data", ["S1"]).document["roles"] == {"data": {"count": 1}}
 
 

@@ -77,7 +77,7 @@ layers = st.recursive(
 
 
 @given(layers, st.text(max_size=70), st.integers(1, 140), st.sampled_from([UNICODE, ASCII]))
-def test_no_stack_however_odd_is_drawn_wider_than_it_may_be(stack, name, width, signs):
+def test_no_drawing_exceeds_its_width(stack, name, width, signs):
     view = LayoutView(name, stack if isinstance(stack, LayerView) else LayerView("md", "$", "", {"on": (stack,)}))
     for line in drawing(view, THERE, width, signs):
         assert "\n" not in line.plain

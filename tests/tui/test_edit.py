@@ -28,7 +28,7 @@ paths = st.lists(words | st.integers(0, 3), min_size=1, max_size=4).map(tuple)
 
 
 @given(documents, paths, values)
-def test_what_was_put_somewhere_is_found_there_and_the_rest_is_left_alone(document, path, value):
+def test_put_sets_one_path_and_keeps_the_others(document, path, value):
     before = copy.deepcopy(document)
     after = put(document, path, value)
     assert document == before
@@ -38,7 +38,7 @@ def test_what_was_put_somewhere_is_found_there_and_the_rest_is_left_alone(docume
 
 
 @given(documents, paths)
-def test_what_was_dropped_is_gone_and_dropping_it_again_changes_nothing(document, path):
+def test_drop_removes_a_path_and_is_idempotent(document, path):
     before = copy.deepcopy(document)
     after = drop(document, path)
     assert document == before
@@ -48,7 +48,7 @@ def test_what_was_dropped_is_gone_and_dropping_it_again_changes_nothing(document
 
 
 @given(documents, words)
-def test_a_key_that_gets_another_name_keeps_its_place(document, new):
+def test_a_renamed_key_keeps_its_position(document, new):
     for old in document:
         if new not in document:
             renamed = rekey(document, (old,), new)
@@ -77,7 +77,7 @@ def test_a_place_leads_back_to_its_path(document):
         assert path_of(document, place_of(path)) == path
 
 
-def test_the_longest_name_is_meant_where_names_have_dots():
+def test_the_longest_key_matches_if_keys_contain_dots():
     document = {"layouts": {"raid5": {"md": {}}, "raid5.md": {"md": {"chunk": "64KiB"}}}}
     assert path_of(document, "$.layouts.raid5.md.md.chunk") == ("layouts", "raid5.md", "md", "chunk")
     assert path_of(document, "$.layouts.raid5.md.md.journal") == ("layouts", "raid5.md", "md", "journal")
@@ -85,7 +85,7 @@ def test_the_longest_name_is_meant_where_names_have_dots():
 
 
 def changes(draft, name, number):
-    """Every kind of edit, with what is chosen at random for it."""
+    """Random edits of every kind."""
     entries = [(section, key) for section in ("roles", "layouts", "workloads") for key in draft.document.get(section, {})]
     layers = [("layouts", key, "md") for key, top in draft.document.get("layouts", {}).items() if "md" in top]
     yield lambda: edit.add_role(draft, name)
@@ -108,7 +108,7 @@ def changes(draft, name, number):
 
 
 @given(st.lists(st.tuples(words, st.integers(0, 1000)), min_size=1, max_size=12))
-def test_any_edits_in_any_order_can_be_undone_and_done_again(picks):
+def test_any_sequence_of_edits_can_be_undone_and_redone(picks):
     history = History(BOUND)
     seen = [BOUND]
     for name, number in picks:
@@ -155,7 +155,7 @@ def test_a_renamed_role_is_renamed_where_it_is_used_and_keeps_its_disks():
     assert change.draft.bind == {"fast": IDS[:4], "journal": IDS[4:5]}
 
 
-def test_names_that_are_none_and_names_that_are_taken_are_refused():
+def test_invalid_and_taken_names_are_refused():
     for path in (("roles", "Data"), ("roles", "1st"), ("layouts", "-x"), ("layouts", "raid5\n"), ("workloads", "")):
         with pytest.raises(ValueError, match="name"):
             edit.check_name(BOUND, path)

@@ -18,14 +18,14 @@ import made
 from rich.console import Console
 from textual.widgets import Button, Input
 
-from raidtui.front.typed_consent import lines_to_type
+from raidtui.front.consent import lines_to_type
 from raidtui.model.disk import Reason
 from raidtui.model.plan import Options
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList
 from raidtui.tui.app import DisksSeen
 from raidtui.tui.draft import EMPTY, with_role
-from raidtui.tui.plan.overview import disturbed, found_on, missing, request_of, way_out
+from raidtui.tui.plan.overview import changed_disk, findings, missing, remedy_of, request_of
 from raidtui.tui.plan.steps import StepTree, commands_text, groups
 
 ONE, TWO = "S64GNE0R100001", "S64GNE0R100002"
@@ -101,7 +101,7 @@ def test_options_that_no_longer_fit_the_draft_are_left_out():
     assert request.bind == {"data": (ONE,)}
 
 
-def test_what_a_draft_lacks_is_said_with_the_key_to_make_it(show, stage):
+def test_missing_parts_of_a_draft_are_shown_with_the_key_to_add_them(show, stage):
     async def talk(pilot, app):
         assert "Nothing to plan yet" in words(app)
         await pilot.press("s", "e", "o", "c", "y", "p", "tab")
@@ -114,7 +114,7 @@ def test_what_a_draft_lacks_is_said_with_the_key_to_make_it(show, stage):
     assert missing(DRAFT) == ()
 
 
-def test_problems_are_whole_and_name_the_key_to_where_they_are_put_right(show):
+def test_problems_are_complete_and_name_the_key_to_their_remedy(show):
     async def talk(pilot, app):
         for part in ("refused: ", "mounted on /srv", "Unmount it.", "[not-free.mounted]", "$.layouts.raid1.md.on"):
             assert part in words(app)
@@ -123,12 +123,12 @@ def test_problems_are_whole_and_name_the_key_to_where_they_are_put_right(show):
         assert dialog(app) == "PlanScreen"
 
     show(talk, plan={"failure": [BUSY, WRONG]})
-    assert [way_out(problem).key for problem in (BUSY, WRONG)] == ["1", "2"]
-    assert way_out(Problem("engine-lost", "lost")).key == "ctrl+r"
-    assert way_out(Problem("ambiguous-binding", "which", "$.roles.data")).key == "1"
+    assert [remedy_of(problem).key for problem in (BUSY, WRONG)] == ["1", "2"]
+    assert remedy_of(Problem("engine-lost", "lost")).key == "ctrl+r"
+    assert remedy_of(Problem("ambiguous-binding", "which", "$.roles.data")).key == "1"
 
 
-def test_the_overview_tells_costs_disks_and_what_is_not_known(show):
+def test_the_overview_shows_costs_disks_and_unknowns(show):
     async def talk(pilot, app):
         told = words(app)
         for part in ("about 30 s", "as much as the disks take", "share unknown", "write cache that is on", "ERASED", ONE,
@@ -139,13 +139,13 @@ def test_the_overview_tells_costs_disks_and_what_is_not_known(show):
     show(talk)
 
 
-def test_what_was_found_on_a_disk_is_never_guessed():
-    assert found_on(made.disk(1)) == "nothing: blank"
-    assert found_on(made.disk(1, reasons=(Reason("content", "an ext4 filesystem"),))) == "an ext4 filesystem"
-    assert found_on(None).startswith("unknown")
+def test_findings_on_a_disk_are_never_guessed():
+    assert findings(made.disk(1)) == "nothing: blank"
+    assert findings(made.disk(1, reasons=(Reason("content", "an ext4 filesystem"),))) == "an ext4 filesystem"
+    assert findings(None).startswith("unknown")
 
 
-def test_a_plan_is_made_again_when_a_disk_came_or_went_but_not_when_it_got_warmer(show, stage):
+def test_a_changed_list_of_disks_requests_a_plan_and_a_changed_temperature_does_not(show, stage):
     async def talk(pilot, app):
         app.say(DisksSeen(listed(made.disk(1, diskseq=1, temperature_c=70.0), made.disk(2, diskseq=2))))
         await pilot.pause(0.1)
@@ -215,7 +215,7 @@ def test_the_scenario_is_saved_for_the_command_line(show, stage):
     assert (saved["name"], saved["layouts"]) == ("tiny", made.SCENARIO["layouts"])
 
 
-def test_a_plan_comes_by_itself_once_the_engine_is_back(show, stage):
+def test_a_plan_is_requested_when_the_engine_is_back(show, stage):
     async def talk(pilot, app):
         app.link.call = lost
         await pilot.press("p")
@@ -313,7 +313,7 @@ def test_a_plan_on_disks_that_were_not_seen_for_long_cannot_be_started(show, sta
 # Consent.
 
 
-def test_nothing_starts_without_what_must_be_typed(show, stage):
+def test_nothing_starts_before_every_line_is_typed(show, stage):
     async def talk(pilot, app):
         await pilot.press("s")
         assert all(not line.value for line in app.screen.query(Input))
@@ -332,7 +332,7 @@ def test_nothing_starts_without_what_must_be_typed(show, stage):
     assert not stage.requests("start")
 
 
-def test_what_was_shown_is_what_is_started_and_followed(show, stage):
+def test_the_shown_plan_is_started_and_followed(show, stage):
     async def talk(pilot, app):
         await pilot.press("s", *"0001", "enter", *"0002")
         assert not app.screen.query_one("#yes", Button).disabled
@@ -375,12 +375,12 @@ def test_the_dialog_closes_when_a_disk_of_the_plan_goes(show, stage):
 
 def test_a_disk_that_was_plugged_in_again_is_not_the_one_that_was_planned_with():
     plan = made.plan()
-    assert disturbed(plan, BOTH) == ""
-    assert "plugged in again" in disturbed(plan, listed(made.disk(1, diskseq=9), made.disk(2, diskseq=2)))
-    assert "another disk" in disturbed(plan, listed(made.disk(1, wwid="eui.9"), made.disk(2)))
+    assert changed_disk(plan, BOTH) == ""
+    assert "plugged in again" in changed_disk(plan, listed(made.disk(1, diskseq=9), made.disk(2, diskseq=2)))
+    assert "another disk" in changed_disk(plan, listed(made.disk(1, wwid="eui.9"), made.disk(2)))
     busy = made.disk(2, diskseq=2, reasons=(Reason("mounted", "mounted on /srv"),))
-    assert "not free any more: mounted on /srv" in disturbed(plan, listed(made.disk(1, diskseq=1), busy))
-    assert "is gone" in disturbed(plan, None)
+    assert "not free any more: mounted on /srv" in changed_disk(plan, listed(made.disk(1, diskseq=1), busy))
+    assert "is gone" in changed_disk(plan, None)
 
 
 def test_a_refused_start_is_told_and_the_plan_is_made_again(show, stage):

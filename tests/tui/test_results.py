@@ -19,7 +19,7 @@ from pilot import LARGE, SMALL, drive, until
 from textual.widgets import OptionList, Static
 
 from raidtui.base.text import clean
-from raidtui.front.results_files import results_folder
+from raidtui.front.files import results_folder
 from raidtui.model.convert import encode
 from raidtui.model.disk import Reason
 from raidtui.model.mark import Mark
@@ -125,7 +125,7 @@ def test_runs_and_files_are_one_list_the_newest_first(stage, shelf):
     scene(stage, act)
 
 
-def test_a_broken_file_is_a_row_that_says_why(stage, shelf):
+def test_a_broken_file_is_a_row_with_its_reason(stage, shelf):
     async def act(pilot, app, screen):
         await go_to(pilot, screen, "broken-20251231-120000-cccc1234.result.json")
         await pilot.press("enter")
@@ -136,7 +136,7 @@ def test_a_broken_file_is_a_row_that_says_why(stage, shelf):
     scene(stage, act)
 
 
-def test_an_empty_library_says_what_to_do(stage):
+def test_an_empty_library_shows_the_next_keys(stage):
     stage.answers(runs={"result": RunList("raidtui.runs/1", ())})
     app = stage.app()
 
@@ -203,7 +203,7 @@ def test_a_title_sorts_and_sorts_the_other_way(stage, shelf):
     scene(stage, act)
 
 
-def test_a_new_file_is_there_after_a_reload(stage, shelf):
+def test_a_new_file_is_listed_after_a_reload(stage, shelf):
     async def act(pilot, app, screen):
         (shelf / "new-20270101-120000-dddd1234.result.json").write_bytes(
             encode(result(started="2027-01-01T12:00:00Z", run="x"))
@@ -225,7 +225,7 @@ def many(folder, number):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """Where the index is, and results beside it; `cache.reads` are the files that were read for it."""
+    """Folder with the index and results; `cache.reads` are the files that were read for it."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     reads, honest = [], index._read
@@ -266,7 +266,7 @@ def test_a_result_that_was_saved_is_listed_without_a_key(stage, shelf):
     scene(stage, act)
 
 
-def test_a_run_that_is_open_is_shown_with_what_it_measured_since(stage, shelf):
+def test_an_opened_run_is_updated_with_new_cells(stage, shelf):
     async def act(pilot, app, screen):
         pane = screen.query_one(LibraryPane)
         await go_to(pilot, screen, "md-local")
@@ -299,11 +299,11 @@ def test_the_list_of_runs_says_how_old_it_is(stage, shelf):
 
 def test_thousands_of_files_come_in_batches_and_are_read_once(cache):
     paths = many(cache.folder, 1200)
-    batches = list(library.Shelf().all())
+    batches = list(library.FileEntries().all())
     assert len(batches) > 3
     assert sum(map(len, batches)) == len(cache.reads) == 1200
     paths[7].write_bytes(paths[7].read_bytes() + b"\n")
-    again = list(library.Shelf().all())
+    again = list(library.FileEntries().all())
     assert sum(map(len, again)) == 1200
     assert len(again[1]) == 1199, "what the index knows comes first, in one piece"
     assert len(cache.reads) == 1201
@@ -311,7 +311,7 @@ def test_thousands_of_files_come_in_batches_and_are_read_once(cache):
 
 def test_files_that_were_named_are_read_once_too(tmp_path, cache):
     paths = many(tmp_path, 3)
-    shelf = library.Shelf()
+    shelf = library.FileEntries()
     (first, *_), (again, *_) = list(shelf.all(paths)), list(shelf.all(paths))
     assert [entry.path for entry in first] == paths
     assert all(one is other for one, other in zip(first, again, strict=True))
@@ -319,9 +319,9 @@ def test_files_that_were_named_are_read_once_too(tmp_path, cache):
 
 
 @pytest.mark.parametrize("broken", ["no database", "inside", "nothing", "a folder"])
-def test_without_an_index_that_can_be_used_the_files_are_read(cache, broken):
+def test_files_are_read_if_the_index_is_unusable(cache, broken):
     many(cache.folder, 60)
-    assert sum(map(len, library.Shelf().all())) == 60
+    assert sum(map(len, library.FileEntries().all())) == 60
     (kept,) = cache.home.glob("*.sqlite")
     whole = kept.read_bytes()
     kept.unlink()
@@ -329,40 +329,40 @@ def test_without_an_index_that_can_be_used_the_files_are_read(cache, broken):
         kept.mkdir()
     elif broken != "nothing":
         kept.write_bytes(b"no database" * 999 if broken == "no database" else whole[:4096] + bytes(len(whole) - 4096))
-    found = {entry.key: entry for batch in library.Shelf().all() for entry in batch}
+    found = {entry.key: entry for batch in library.FileEntries().all() for entry in batch}
     assert len(found) == 60
     assert {entry.state for entry in found.values()} == {"done"}
     assert kept.is_dir() == (broken == "a folder")
 
 
-def test_an_index_that_can_be_kept_nowhere_is_done_without(cache, monkeypatch):
+def test_files_are_listed_without_a_writable_index(cache, monkeypatch):
     many(cache.folder, 3)
     cache.home.parent.write_text("no folder")
-    assert sum(map(len, library.Shelf().all())) == 3
+    assert sum(map(len, library.FileEntries().all())) == 3
 
 
-def test_what_the_index_knows_is_what_the_file_says(cache):
+def test_indexed_entries_equal_entries_read_from_files(cache):
     (path,) = many(cache.folder, 1)
     (cache.folder / "broken.json").write_bytes(b"{")
-    entries = {entry.path.name: entry for batch in library.Shelf().all() for entry in batch}
+    entries = {entry.path.name: entry for batch in library.FileEntries().all() for entry in batch}
     for name in (path.name, "broken.json"):
-        ((read,),) = library.Shelf().read([cache.folder / name])
+        ((read,),) = library.FileEntries().read([cache.folder / name])
         assert entries[name]._replace(problem="") == read._replace(problem="")
         assert bool(entries[name].problem) == bool(read.problem)
 
 
-def test_what_no_index_can_hold_is_a_row_too(cache):
+def test_files_that_the_index_skips_are_rows(cache):
     os.mkfifo(cache.folder / "pipe.json")
     Path(os.fsdecode(os.fsencode(cache.folder) + b"/\xff.json")).write_text("{")
-    found = [entry for batch in library.Shelf().all() for entry in batch]
+    found = [entry for batch in library.FileEntries().all() for entry in batch]
     assert sorted(entry.state for entry in found) == ["unreadable", "unreadable"]
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"schema": 1}', b'{"schema":"other/1"}', b"\xff", b'{"a":' * 5000])
-def test_whatever_is_in_a_file_it_is_a_row(tmp_path, data):
+def test_a_file_with_any_content_is_a_row(tmp_path, data):
     path = tmp_path / "x.json"
     path.write_bytes(data)
-    ((entry,),) = library.Shelf().read([path])
+    ((entry,),) = library.FileEntries().read([path])
     assert entry.state == "unreadable"
     assert entry.problem
 
@@ -370,7 +370,7 @@ def test_whatever_is_in_a_file_it_is_a_row(tmp_path, data):
 def test_a_folder_a_pipe_and_a_file_that_is_gone_are_rows_too(tmp_path):
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "folder.json").mkdir()
-    ((*entries,),) = library.Shelf().read([tmp_path / name for name in ("pipe.json", "folder.json", "gone.json")])
+    ((*entries,),) = library.FileEntries().read([tmp_path / name for name in ("pipe.json", "folder.json", "gone.json")])
     assert [entry.state for entry in entries] == ["unreadable"] * 3
 
 
@@ -420,7 +420,7 @@ def test_the_cell_chosen_is_the_one_that_is_charted(stage, shelf):
     scene(stage, act)
 
 
-def test_the_cell_reached_says_where_the_rest_went(stage, shelf):
+def test_the_cell_under_the_cursor_shows_its_account(stage, shelf):
     async def act(pilot, app, screen):
         view = await opened(pilot, screen, "quick")
         await pilot.press("right_square_bracket", "end")
@@ -434,7 +434,7 @@ def test_the_cell_reached_says_where_the_rest_went(stage, shelf):
     scene(stage, act)
 
 
-def test_the_first_page_says_what_was_asked_of_a_campaign_and_what_is_known():
+def test_the_summary_shows_the_ranking_of_a_campaign():
     ranked = Ranked(
         "w", "best", 95, 5, "IOPS", True,
         (RankedLayout("raid0", 1, 9012.0, 3), RankedLayout("raid10", 1, 8990.0, 3), RankedLayout("raid5", 3, 2500.0, 2),
@@ -474,7 +474,7 @@ def test_a_run_without_a_file_is_fetched_from_the_server(stage, shelf):
     scene(stage, act)
 
 
-def test_a_run_without_a_result_says_so_in_its_place(stage, shelf):
+def test_a_run_without_a_result_shows_the_error(stage, shelf):
     stage.answers(result={"failure": [Problem("no-result", "run x has no result yet", exit=2)]})
 
     async def act(pilot, app, screen):
@@ -485,7 +485,7 @@ def test_a_run_without_a_result_says_so_in_its_place(stage, shelf):
     scene(stage, act)
 
 
-def test_beside_the_list_what_the_cursor_rests_on_is_opened(stage, shelf):
+def test_the_entry_under_the_cursor_is_opened_beside_the_list(stage, shelf):
     async def act(pilot, app, screen):
         view = screen.query_one(ResultView)
         await go_to(pilot, screen, "tiny")
@@ -623,7 +623,7 @@ def test_a_results_scenario_and_disks_become_a_draft(stage, shelf):
     scene(stage, act)
 
 
-def test_a_file_is_deleted_only_when_that_was_chosen(stage, shelf):
+def test_a_file_is_deleted_only_after_confirmation(stage, shelf):
     path = shelf / f"tiny-{RUN}.result.json"
 
     async def act(pilot, app, screen):

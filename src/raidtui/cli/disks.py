@@ -1,14 +1,14 @@
-"""`raidtui disks`: every disk, whether it is free, and if not every reason why."""
+"""`raidtui disks`: list the disks, and every reason why a disk is not free."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import console, indented, json_text, print_json
 from raidtui.cli.session import connect
-from raidtui.front.looks import look_line
+from raidtui.front.phrases import look_line
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, Link, lasting
 from raidtui.model.protocol import DiskList
@@ -25,8 +25,8 @@ _GAP = 2
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON; with --watch one document a line")
-    parser.add_argument("--watch", action="store_true", help="again whenever a disk or its use changes")
+    parser.add_argument("--json", action="store_true", help="print JSON; with --watch one document per line")
+    parser.add_argument("--watch", action="store_true", help="print again whenever a disk or its use changes")
 
 
 def run(args: Namespace) -> int:
@@ -53,7 +53,7 @@ def run(args: Namespace) -> int:
 
 
 def show(found: DiskList, out: Console) -> None:
-    """One line a disk, below it the reasons why it is not free, and a count at the end."""
+    """Print a line per disk, the reasons why it is not free, and a count at the end."""
     if not found.disks:
         out.print(f"No disks were found on {clean(found.host)}. In a lab, `raidtui lab up --disks 6x8G` gives it some.")
         return
@@ -63,7 +63,7 @@ def show(found: DiskList, out: Console) -> None:
     for disk, row in zip(found.disks, rows[1:], strict=True):
         _print_row(row, widths, out)
         if disk.link is not None and disk.link.below_maximum:
-            out.print(indented(f"its link runs below what it could: {_best_link(disk.link)}", 2, "↓", "yellow"))
+            out.print(indented(f"its link runs below its maximum: {_best_link(disk.link)}", 2, "↓", "yellow"))
         if disk.look is not None:
             out.print(indented(look_line(disk.look), 2, "·", "dim"))
         for reason in disk.reasons:
@@ -89,7 +89,7 @@ def _cells(disk: Disk) -> tuple[str, ...]:
 
 
 def link_text(link: Link | None) -> str:
-    """`x4 16 GT/s`, with an arrow down where it is below what both ends could."""
+    """Return `x4 16 GT/s`, with an arrow down if the link runs below what both ends support."""
     if link is None or link.speed_gts is None or link.width is None:
         return NOTHING
     return f"x{link.width} {link.speed_gts:g} GT/s{' ↓' if link.below_maximum else ''}"
@@ -101,7 +101,7 @@ def _best_link(link: Link) -> str:
 
 
 def _widths(rows: list[tuple[str, ...]], total: int) -> list[int]:
-    """Column widths; where they do not fit, the model gives way first."""
+    """Return the column widths; the model column is shortened first."""
     from rich.cells import cell_len
 
     widths = [max(cell_len(row[index]) for row in rows) for index in range(len(_HEADINGS))]
@@ -126,3 +126,6 @@ def _print_row(row: tuple[str, ...], widths: list[int], out: Console, style: str
 
 def _state_style(state: str) -> str:
     return {"free": "green", "in use": "yellow", "system": "red"}.get(state, "")
+
+
+COMMANDS: Final = {"disks": (add_arguments, run)}

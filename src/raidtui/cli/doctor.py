@@ -1,9 +1,9 @@
-"""`raidtui doctor`: what a server can build and measure, what is missing and how to get it."""
+"""`raidtui doctor`: check what a server can build and measure, and how to install what is missing."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean
 from raidtui.cli.screen import console, indented, print_json, table, text
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: Namespace) -> int:
-    """Print every check; exits 0 also where something is missing: what is there can still be used."""
+    """Print every check. The exit code is 0 even if something is missing, since the rest can be used."""
     with connect(args) as engine:
         checkup: Checkup = engine.call("doctor", None, Checkup)
     if args.json:
@@ -31,7 +31,7 @@ def run(args: Namespace) -> int:
 
 
 def show(checkup: Checkup, out: Console) -> None:
-    """The checks as a table, and below it how to get what is missing."""
+    """Print the checks as a table, and below it how to install what is missing."""
     listing = table("", "CHECK", "FOUND", "NEEDED FOR")
     for check in checkup.checks:
         mark = text("✓ ok", "green") if check.ok else text("✗ missing", "bold red")
@@ -44,3 +44,6 @@ def show(checkup: Checkup, out: Console) -> None:
             out.print(indented(f"{clean(check.name)}: {clean(what)}", 0, "→"))
     else:
         out.print(text(f"Nothing is missing on {checkup.host}."))
+
+
+COMMANDS: Final = {"doctor": (add_arguments, run)}

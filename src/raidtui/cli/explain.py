@@ -1,19 +1,28 @@
-"""`raidtui explain`: what a problem code means and what to do about it."""
+"""`raidtui explain`: print the meaning of a problem code and the way out."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import sys
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
 import msgspec
 
 from raidtui.base.text import clean_lines
 from raidtui.cli.screen import console, indented, print_json, table, text
 from raidtui.cli.session import connect
+from raidtui.front.problems import sentence
 from raidtui.model.convert import plain
+from raidtui.model.problem import REFUSALS, ProblemError
+
+_PACKAGES: Final = ("model", "results", "lab", "client", "front", "cli")
+"""Packages whose refusals are explained without an engine."""
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """What the engine knows of one code."""
+    """One code: title, meaning and way out."""
 
     code: str
     title: str
@@ -22,14 +31,13 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("code", nargs="?", default="", metavar="CODE", help="as printed in brackets; without: all codes")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("code", nargs="?", default="", metavar="CODE", help="as printed in brackets; default: all codes")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: Namespace) -> int:
     """Print one explanation, or the list of codes."""
-    with connect(args, root=False) as engine:
-        found = engine.call("explain", {"code": args.code}, Explanation if args.code else tuple[Explanation, ...])
+    found = _one(args) if args.code else _all(args)
     if args.json:
         print_json(plain(found))
         return 0
@@ -46,3 +54,37 @@ def run(args: Namespace) -> int:
         listing.add_row(text(entry.code), text(entry.title))
     out.print(listing)
     return 0
+
+
+def local_explanations() -> dict[str, Explanation]:
+    """Return what this side of the protocol explains, by code."""
+    for package in _PACKAGES:
+        parent = importlib.import_module(f"raidtui.{package}")
+        for info in pkgutil.walk_packages(parent.__path__, f"{parent.__name__}."):
+            importlib.import_module(info.name)
+    return {code: Explanation(code, one.title, one.why, one.way_out) for code, one in sorted(REFUSALS.items())}
+
+
+def _one(args: Namespace) -> Explanation:
+    if (found := local_explanations().get(args.code)) is not None:
+        return found
+    with connect(args, root=False) as engine:
+        explained: Explanation = engine.call("explain", {"code": args.code}, Explanation)
+    return explained
+
+
+def _all(args: Namespace) -> tuple[Explanation, ...]:
+    """Merge the engine's explanations with the local ones. Without an engine the local ones are listed alone."""
+    known = local_explanations()
+    try:
+        with connect(args, root=False) as engine:
+            told = engine.call("explain", {"code": ""}, tuple[Explanation, ...])
+    except ProblemError as error:
+        print(sentence(error.problems[0]), file=sys.stderr)
+        print("Only the codes that need no engine are listed.", file=sys.stderr)
+        told = ()
+    known = {entry.code: entry for entry in told} | known
+    return tuple(known[code] for code in sorted(known))
+
+
+COMMANDS: Final = {"explain": (add_arguments, run)}

@@ -1,16 +1,17 @@
-"""`raidtui import`: fio job files and others' results, as scenarios and results of raidtui's own."""
+"""`raidtui import`: convert fio job files and results of other tools."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Final
 
 from raidtui.base.files import write_atomic
 from raidtui.base.text import clean
 from raidtui.cli.screen import json_text
+from raidtui.front.files import check_output
 from raidtui.front.importing import import_files
-from raidtui.front.results_files import check_output
 from raidtui.results.imports import READERS
 
 
@@ -20,20 +21,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         "files",
         metavar="[KIND] FILE",
         nargs="+",
-        help=f"files of one kind, - for stdin; the kind is found out where it is not said ({kinds})",
+        help=f"files of one kind, - is stdin; the kind is detected if not given ({kinds})",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (a new file; default: stdout)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="new file to write to (default: stdout)")
     parser.add_argument(
         "--leave-out",
         action="store_true",
-        help="leave out, and say so, what has no counterpart here, instead of refusing the file",
+        help="leave out (and report) what raidtui does not support, instead of refusing the file",
     )
     parser.add_argument("--map", action="append", default=[], metavar="ROLE=HEADING",
-                        help="what a column of a plain table is, where its heading does not say so: layout=X")  # fmt: skip
+                        help="role of a table column whose heading is not recognised, for example layout=X")  # fmt: skip
 
 
 def run(args: Namespace) -> int:
-    """Print or write what came of the files; what was changed or left out is said on stderr."""
+    """Print or write the converted files, and report changes and omissions on stderr."""
     check_output(args.output)
     imported = import_files(args.files, leave_out=args.leave_out, mapping=args.map)
     for note in imported.notes:
@@ -43,7 +44,10 @@ def run(args: Namespace) -> int:
         write_atomic(Path(args.output), text.encode(), 0o644)
         print(f"Written: {clean(args.output)}", file=sys.stderr)
         if imported.suffix == ".scenario.json":
-            print(f"What it comes to: raidtui preview {clean(args.output)}", file=sys.stderr)
+            print(f"To look at it: raidtui preview {clean(args.output)}", file=sys.stderr)
     else:
         sys.stdout.write(text)
     return 0
+
+
+COMMANDS: Final = {"import": (add_arguments, run)}

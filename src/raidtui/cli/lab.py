@@ -9,18 +9,24 @@ import shlex
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from raidtui.lab.disks import DEFAULT_SPEC
-from raidtui.lab.qemu import DEFAULT_CPUS
-from raidtui.lab.state import DEFAULT_NAME
-from raidtui.model.problem import Exit, fail
+from raidtui.lab.disks import DEFAULT_SPEC, LAB_DISKS, LAB_LIKE
+from raidtui.lab.state import DEFAULT_CPUS, DEFAULT_NAME
+from raidtui.model.problem import Exit, Refusal, fail
 
 if TYPE_CHECKING:
     from raidtui.lab.disks import DiskSpec
     from raidtui.lab.life import LabStatus
+
+USAGE: Final = Refusal(
+    "usage",
+    "The command line is not valid",
+    "The arguments do not have the form that the command expects.",
+    "`raidtui COMMAND --help` shows the form.",
+)
 
 _CPUS = range(1, 17)
 _DISKS_HELP = f"""disks to give it, as COUNTxSIZE[:KIND][@SECTOR],… (default: {DEFAULT_SPEC}). G is GiB, M and T likewise.
@@ -56,7 +62,7 @@ def add_parser(subparsers: Any) -> None:
 
     status = verbs.add_parser("status", help="show what labs there are")
     status.add_argument("name", nargs="?", metavar="NAME", help="only this one")
-    status.add_argument("--json", action="store_true", help="as JSON")
+    status.add_argument("--json", action="store_true", help="print JSON")
     status.set_defaults(handler=_status)
 
     shell = verbs.add_parser(
@@ -128,11 +134,11 @@ def _wanted_disks(spec: str | None, like: str | None) -> list[DiskSpec]:
     if like is None:
         return disks.parse_spec(spec or DEFAULT_SPEC)
     if spec is not None:
-        raise fail("lab.disks", "--disks and --like exclude each other", place="--like")
+        raise fail(LAB_DISKS, "--disks and --like exclude each other", place="--like")
     try:
         data = sys.stdin.buffer.read() if like == "-" else Path(like).read_bytes()
     except OSError as error:
-        raise fail("lab.like", f"cannot be read: {error.strerror}", place=like) from error
+        raise fail(LAB_LIKE, f"cannot be read: {error.strerror}", place=like) from error
     return disks.specs_like(data, place=like)
 
 
@@ -165,14 +171,14 @@ def _print_status(status: LabStatus) -> None:
 
 
 def _shell(args: argparse.Namespace) -> int:
-    from raidtui.lab import address
+    from raidtui.lab import ssh
 
     words = list(args.words)
     name = words.pop(0) if words and words[0] != "--" else DEFAULT_NAME
     if words and words.pop(0) != "--":
-        raise fail("usage", "a command is written after --", remedy="raidtui lab shell NAME -- CMD …")
-    address.sync_code(name)
-    argv = address.ssh_argv(name, multiplexed=True, tty=not words and sys.stdin.isatty())
+        raise fail(USAGE, "a command is written after --", remedy="raidtui lab shell NAME -- CMD …")
+    ssh.sync_code(name)
+    argv = ssh.lab_argv(name, multiplexed=True, tty=not words and sys.stdin.isatty())
     # The terminal, its signals and its exit code become those of ssh: this process has nothing left to do.
     sys.stdout.flush()
     os.execv(argv[0], [*argv, *map(shlex.quote, words)])  # noqa: S606

@@ -1,17 +1,18 @@
-"""`raidtui lint`: numbers that contradict themselves, in results and in tables of anybody."""
+"""`raidtui lint`: check results and published tables for contradictions."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import console, indented, print_json, text
+from raidtui.front.files import read_bytes, table_file
 from raidtui.front.importing import column_mapping
-from raidtui.front.inputs import read_bytes, table_file
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
 from raidtui.model.table import Finding, Table
@@ -25,12 +26,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+",
                         help="a result, a table, or what fio, iostat and others print; - for stdin")  # fmt: skip
     parser.add_argument("--map", action="append", default=[], metavar="ROLE=HEADING",
-                        help="what a column of a plain table is, where its heading does not say so: layout=X")  # fmt: skip
+                        help="role of a table column whose heading is not recognised, for example layout=X")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the findings as JSON")
 
 
 def run(args: Namespace) -> int:
-    """Print what was found; exit 5 where anything was."""
+    """Print the findings. The exit code is 5 if there are any."""
     columns = column_mapping(args.map)
     found = {name: lint(_table(Source(name, read_bytes(table_file(name)), columns))) for name in dict.fromkeys(args.files)}
     several = len(found) > 1
@@ -45,7 +46,10 @@ def run(args: Namespace) -> int:
 
 
 def _table(source: Source) -> Table:
-    """What was not read is said on stderr; of a document of raidtui's own, that was said when it was made."""
+    """Read a file as a table and print notes about ignored parts on stderr.
+
+    raidtui's own documents had these notes printed when they were made.
+    """
     table = read_as_table(source)
     for note in () if schema_named(source.data) else table.notes:
         print(clean(note, limit=2000), file=sys.stderr)
@@ -57,10 +61,10 @@ def _of_file(finding: Finding, name: str) -> Finding:
 
 
 def _show(args: Namespace, name: str, findings: Sequence[Finding]) -> None:
-    """By code, with the places below each."""
+    """Print the findings of a file, grouped by code."""
     out = console(args)
     if not findings:
-        out.print(text(f"{clean(name)}: no number contradicts another."))
+        out.print(text(f"{clean(name)}: no contradictions were found."))
         return
     out.print(text(f"{clean(name)}: {plural(len(findings), 'finding')}", "bold"))
     for code in dict.fromkeys(finding.code for finding in findings):
@@ -68,4 +72,7 @@ def _show(args: Namespace, name: str, findings: Sequence[Finding]) -> None:
         out.print(text(f"{code}: {len(these)}", "bold"))
         for finding in these:
             out.print(indented(f"{finding.where}: {finding.sentence}", 2))
-    out.print(text("`raidtui explain CODE` says what a code means."))
+    out.print(text("`raidtui explain CODE` explains a code."))
+
+
+COMMANDS: Final = {"lint": (add_arguments, run)}

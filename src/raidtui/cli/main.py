@@ -1,4 +1,4 @@
-"""Parse the command line, run one command, and turn whatever goes wrong into words and an exit code."""
+"""Parse the command line, run one command, and report problems with a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -12,38 +12,43 @@ from importlib import import_module
 
 from raidtui import __version__
 
-# In the order of a newcomer's way through them. A command's module is imported only when its word was typed.
+# In the order in which a newcomer needs them. The module of a command is imported only when the command is used.
 COMMANDS = {
-    "doctor": "what this server can build and measure, what is missing and how to get it",
-    "disks": "every disk, whether it is free, and if not why",
-    "scenarios": "the shipped scenarios, one line each",
-    "kinds": "the kinds of layers and workloads, and every option of one",
-    "preview": "what a scenario comes to before anything is built, finished or not",
-    "plan": "what replay would do: steps, commands, disks erased, time and bytes to be written",
+    "doctor": "check what this server can build and measure, and how to install what is missing",
+    "disks": "list the disks, and the reasons why a disk is not free",
+    "scenarios": "list the shipped scenarios",
+    "kinds": "list the kinds of layers and workloads, or all options of one kind",
+    "preview": "show layouts, capacities and commands of a scenario, complete or not; nothing is built",
+    "plan": "show what replay would do: steps, commands, disks to erase, time, bytes to write",
     "replay": "build, measure and take down every layout of a scenario, and save the result",
-    "runs": "the runs of this server",
+    "runs": "list the runs of this server",
     "attach": "follow a run to its end",
-    "cancel": "end a run and restore its disks",
+    "cancel": "cancel a run: take down what it built and restore its disks",
     "recover": "undo what an interrupted run left behind",
-    "show": "one result in the terminal",
-    "open": "the same on the screens, with its timeline",
-    "results": "the results that were kept on this machine, found by words",
-    "lint": "numbers that contradict themselves, in results and in tables of anybody",
-    "compare": "layouts × workloads of several results, as a table, a page, a workbook, charts or data",
-    "import": "fio job files and others' results, as scenarios and results of raidtui's own",
-    "explain": "what a problem code means and what to do",
-    "schema": "the JSON Schema of a scenario, a result or a table",
-    "lab": "a throwaway storage server in a virtual machine",
+    "show": "print one result",
+    "open": "open one result on the screens, with its timeline",
+    "results": "list or search the results kept on this machine",
+    "lint": "check results and published tables for contradictions",
+    "compare": "compare layouts × workloads of results, as a table, web page, workbook, charts or data",
+    "import": "convert fio job files and results of other tools to scenarios, results or tables",
+    "explain": "explain a problem code and the way out",
+    "schema": "print the JSON Schema of a scenario, a result or a table",
+    "lab": "run a throwaway storage server in a virtual machine",
 }
 
-_MODULES = {"import": "importing"}
-"""Of commands whose word Python keeps for itself."""
+_MODULES = {
+    "scenarios": "scenarios", "kinds": "scenarios", "schema": "scenarios",
+    "runs": "runs", "attach": "runs", "cancel": "runs", "recover": "runs",
+    "results": "results", "show": "results", "open": "results",
+    "import": "importing",
+}  # fmt: skip
+"""Modules of the commands that are not in a module of their own name."""
 
 BROKEN_PIPE_EXIT = 141
-"""What a shell reports of a command that SIGPIPE ended."""
+"""Exit code that a shell reports for a command ended by SIGPIPE."""
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What a full disk behind standard output says. Of files that raidtui keeps, those that keep them say it."""
+"""Errors of a full disk behind standard output. Writers of raidtui's own files report these errors themselves."""
 
 _EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable or invalid file, server not
 reached or its answer unusable · 3 refused, nothing was touched · 4 build failed, disks restored · 5 measured, but a cell is
@@ -57,11 +62,11 @@ Screens = Callable[[argparse.Namespace], int]
 def main(words: Sequence[str], screens: Screens | None = None) -> int:
     """Run `raidtui WORDS…` and return its exit code. Without a command, and for `open`, the screens are opened."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        # Closed by who started it (`>&-`): the next file that is opened must not be taken for it.
+        # A descriptor closed by the parent (`>&-`) would be reused by the next file that is opened.
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a sign gets an escape, never a traceback.
+        # A character that the terminal's encoding lacks is escaped; it must not cause a traceback.
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")
     try:
@@ -80,10 +85,10 @@ def main(words: Sequence[str], screens: Screens | None = None) -> int:
 
 
 def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser, complete for the commands among `words`; of the others it knows the name and the help line."""
+    """Return the parser. Commands among `words` get all their arguments, other commands a name and a help line only."""
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--on", metavar="PLACE", help="where: user@host, lab or lab:NAME (default: this machine)")
-    common.add_argument("--no-color", action="store_true", help="no colours (as does NO_COLOR in the environment)")
+    common.add_argument("--on", metavar="PLACE", help="server: user@host, lab or lab:NAME (default: this machine)")
+    common.add_argument("--no-color", action="store_true", help="print without colours, like NO_COLOR in the environment")
     parser = argparse.ArgumentParser(
         prog="raidtui",
         description="Compose, build, measure and compare Linux storage layouts from a terminal.",
@@ -102,9 +107,9 @@ def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
             command = commands.add_parser(
                 name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", parents=[common], allow_abbrev=False
             )
-            module = import_module(f"raidtui.cli.{_MODULES.get(name, name)}")
-            module.add_arguments(command)
-            command.set_defaults(handler=module.run)
+            add_arguments, run = import_module(f"raidtui.cli.{_MODULES.get(name, name)}").COMMANDS[name]
+            add_arguments(command)
+            command.set_defaults(handler=run)
     return parser
 
 
@@ -124,7 +129,7 @@ def _run(words: Sequence[str], screens: Screens | None) -> int:
     try:
         return int(args.handler(args))
     except ProblemError as error:
-        from raidtui.cli.words import report
+        from raidtui.cli.screen import report
 
         return report(error, as_json=getattr(args, "json", False), explain_on=args.on)
     except KeyboardInterrupt:
@@ -132,6 +137,6 @@ def _run(words: Sequence[str], screens: Screens | None) -> int:
     except Exception as error:
         if isinstance(error, BrokenPipeError) or (isinstance(error, OSError) and error.errno in NO_ROOM):
             raise
-        from raidtui.cli.bug import report_bug
+        from raidtui.cli.screen import report_bug
 
         return report_bug(words)

@@ -1,22 +1,33 @@
-"""`raidtui plan`: what replay would do, and what it would cost."""
+"""`raidtui plan`: print the steps, commands, erased disks, time and written bytes of a replay."""
 
 from __future__ import annotations
 
 import shlex
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.consent import add_scenario_arguments, binding_of, document_of, options_of, replay_line
 from raidtui.cli.screen import print_json
 from raidtui.cli.session import connect
 from raidtui.client.engine_client import EngineClient
+from raidtui.front import command_line
+from raidtui.front.command_line import names_of, with_workloads
 from raidtui.front.consent import erased_disks
-from raidtui.front.looks import looks_line
+from raidtui.front.files import document
+from raidtui.front.phrases import looks_line
 from raidtui.model.convert import plain
-from raidtui.model.plan import Plan, Step
+from raidtui.model.plan import Options, Plan, Step
+from raidtui.model.problem import Refusal, fail
 from raidtui.model.protocol import PlanRequest
 from raidtui.model.units import duration_text, size_text
+
+BIND: Final = Refusal(
+    "bind",
+    "--bind is not valid",
+    "--bind has the form ROLE=DISK,DISK and may name each role once.",
+    "For example: --bind data=SERIAL,SERIAL.",
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,7 +48,7 @@ def run(args: Namespace) -> int:
 
 
 def request_of(args: Namespace) -> PlanRequest:
-    """What the arguments of `plan` and `replay` ask of the engine."""
+    """Return the request that the arguments of `plan` and `replay` describe."""
     bind = binding_of(args)
     return PlanRequest(document_of(args), bind, options_of(args))
 
@@ -48,7 +59,7 @@ def make_plan(engine: EngineClient, request: PlanRequest) -> Plan:
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """The plan as plain lines: commands stand whole on a line of their own, to be copied."""
+    """Return the plan as plain lines. Each command is on one line, ready to be copied."""
     name, title = clean(plan.scenario.get("name", "")), clean(plan.scenario.get("title", ""))
     yield f"Plan {plan.digest[:12]} of {name}{': ' if title else ''}{title}"
     if plan.options.quick:
@@ -74,7 +85,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def writes_text(writes_bytes: int | None) -> str:
-    """How much is written to disks, in words."""
+    """Return the number of bytes written to disks as text."""
     if writes_bytes is None:
         return "as much as the disks take in that time (some workloads are bounded by time alone)"
     return f"at most {size_text(writes_bytes)}"
@@ -104,3 +115,56 @@ def _step_lines(number: int, step: Step) -> Iterator[str]:
     yield f"  {number:>3}  {clean(step.title)}{seconds}"
     for argv in step.commands:
         yield f"       $ {clean(shlex.join(argv), limit=65536)}"
+
+
+def add_scenario_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments that `plan`, `preview` and `replay` share."""
+    parser.add_argument("scenario", metavar="SCENARIO", help="a scenario or result file, - for stdin, or a shipped name")
+    parser.add_argument("--bind", action="append", default=[], metavar="ROLE=ID,…",
+                        help="the disks of a role, by serial or WWN; may be repeated")  # fmt: skip
+    parser.add_argument("--layout", action="append", default=[], metavar="NAME", help="only this layout; may be repeated")
+    parser.add_argument("--workload", action="append", default=[], metavar="NAME",
+                        help="only this workload; may be repeated; 'T8Q32 4k randread' adds a workload")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="rehearsal with 3 s per workload; not comparable")
+    parser.add_argument("--json", action="store_true", help="print JSON (replay: one event per line)")
+
+
+def options_of(args: Namespace) -> Options:
+    return Options(quick=args.quick, layouts=tuple(args.layout), workloads=names_of(args.workload))
+
+
+def document_of(args: Namespace) -> str:
+    """Return the named scenario with the workloads given in shorthand added."""
+    return with_workloads(document(args.scenario), args.workload)
+
+
+def binding_of(args: Namespace) -> dict[str, tuple[str, ...]]:
+    """Return `--bind` as disk ids by role. Raises ProblemError (`bind`)."""
+    bound: dict[str, tuple[str, ...]] = {}
+    for word in args.bind:
+        role, equals, ids = word.partition("=")
+        names = split_ids([ids])
+        if not (role and equals and names):
+            raise fail(BIND, f"{word[:200]!r} is not ROLE=ID,ID,…", place="--bind")
+        if role in bound:
+            raise fail(BIND, f"role {role[:80]!r} is bound twice", place="--bind")
+        bound[role] = names
+    return bound
+
+
+def split_ids(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids in comma-separated words, without duplicates, in order."""
+    return tuple(dict.fromkeys(part.strip() for word in words for part in word.split(",") if part.strip()))
+
+
+def replay_line(plan: Plan, args: Namespace) -> str:
+    """Return the command line that runs this plan with consent to erase its disks."""
+    more = ["--json"] if args.json and args.command == "replay" else []
+    more += ["--detach"] if getattr(args, "detach", False) else []
+    more += ["-o", args.output] if getattr(args, "output", None) else []
+    on = ["--on", args.on] if args.on else []
+    options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=tuple(args.workload))
+    return command_line.replay_line(plan, args.scenario, options, on=on, more=more)
+
+
+COMMANDS: Final = {"plan": (add_arguments, run)}

@@ -1,14 +1,14 @@
-"""`raidtui preview`: what a scenario comes to before anything is built, finished or not."""
+"""`raidtui preview`: show layouts, capacities and commands of a scenario, complete or not."""
 
 from __future__ import annotations
 
 import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from typing import Final
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.consent import add_scenario_arguments, binding_of, document_of, options_of
-from raidtui.cli.plan import writes_text
+from raidtui.cli.plan import add_scenario_arguments, binding_of, document_of, options_of, writes_text
 from raidtui.cli.screen import print_json
 from raidtui.cli.session import connect
 from raidtui.model.convert import plain
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Print it; nothing is touched. Where something stands between the scenario and a plan, the exit code says what."""
+    """Print the preview; nothing is touched. If problems prevent a plan, the exit code is that of the worst one."""
     request = PreviewRequest(document_of(args), binding_of(args), options_of(args))
     with connect(args) as engine:
         found: Preview = engine.call("preview", request, Preview)
@@ -35,7 +35,7 @@ def run(args: Namespace) -> int:
 
 
 def preview_lines(found: Preview) -> Iterator[str]:
-    """The preview as plain lines: every layout, every workload, and what the whole would take."""
+    """Return the preview as plain lines: layouts, workloads, and the cost of the whole run."""
     for layout in found.layouts:
         yield from _layout_lines(layout)
         yield ""
@@ -79,7 +79,7 @@ def _layout_lines(layout: LayoutView) -> Iterator[str]:
 
 
 def _stack_lines(view: LayerView | RoleView, columns: int, name: str = "") -> Iterator[str]:
-    """The target first, below it what it stands on."""
+    """Return the layers of a layout, the target first."""
     label = f"{name}: " if name else ""
     if isinstance(view, RoleView):
         disks = f" ({', '.join(map(clean, view.disks))})" if view.disks else ""
@@ -114,3 +114,6 @@ def _problem_lines(problem: Problem, *, with_remedy: bool = True) -> Iterator[st
     yield f"  ✗ {clean(problem.message)}{place} [{clean(problem.code)}]"
     if problem.remedy and with_remedy:
         yield f"    → {clean(problem.remedy)}"
+
+
+COMMANDS: Final = {"preview": (add_arguments, run)}

@@ -1,16 +1,23 @@
-"""Telling a run while it goes: as plain lines, or as one JSON event a line. (`live` draws it on a terminal.)"""
+"""Show the progress of a run: as plain lines, as JSON lines, or as lines that change in place on a terminal."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from argparse import Namespace
 from typing import Protocol
 
+from rich.console import Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
 from raidtui.base.text import clean
-from raidtui.cli.screen import json_text
+from raidtui.cli.screen import console, json_text
 from raidtui.front.phrases import cell_count, ending_line, sample_line, skipped_line, step_line, verdict_line
-from raidtui.front.progress import RunView
+from raidtui.front.progress import RunView, fraction, left_s
 from raidtui.model.convert import plain
 from raidtui.model.event import (
     CancelAsked,
@@ -26,34 +33,33 @@ from raidtui.model.event import (
     StepStarted,
     WorkloadSampled,
 )
+from raidtui.model.units import duration_text
 
 LIVE_EVERY_S = 10.0
 
 
 class Printer(Protocol):
-    """Shows a run. `shown` gets each record with the view after it."""
+    """Shows the progress of a run. `shown` receives each record and the view after it."""
 
     def shown(self, view: RunView, record: Record) -> None: ...
 
     def say(self, words: str) -> None:
-        """One line of talk."""
+        """Print a message."""
 
     def close(self) -> None: ...
 
 
 def printer_for(args: Namespace) -> Printer:
-    """The printer that fits: JSON where it was asked for, drawn on a terminal, plain lines elsewhere."""
+    """Return the printer: JSON lines with --json, live lines on a terminal, else plain lines."""
     if args.json:
         return JsonPrinter()
     if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        from raidtui.cli.live import LivePrinter
-
         return LivePrinter(args)
     return PlainPrinter()
 
 
 class JsonPrinter:
-    """Every record on stdout, one a line; talk on stderr."""
+    """Prints every record as a JSON line on stdout, and messages on stderr."""
 
     def shown(self, view: RunView, record: Record) -> None:
         print(json_text(plain(record)), flush=True)
@@ -66,7 +72,7 @@ class JsonPrinter:
 
 
 class PlainPrinter:
-    """One line a step, a cell and a note on stderr; live numbers at most every ten seconds of the run."""
+    """Prints a line per step, cell and note on stderr, and live numbers at most every ten seconds of the run."""
 
     def __init__(self) -> None:
         self._live_at_s = 0.0
@@ -94,7 +100,7 @@ class PlainPrinter:
 
 
 def line_of(view: RunView, record: Record) -> str | None:
-    """What one record says to a person, or None. Pure."""
+    """Return the line that tells a record, or None for records that are not shown. Pure."""
     match record.event:
         case RunStarted(run=run):
             return f"run {clean(run)}: {clean(view.title)}"
@@ -124,3 +130,73 @@ def line_of(view: RunView, record: Record) -> str | None:
             return ending_line(view, finished)
         case _:
             return None
+
+
+_REFRESH_PER_S = 4
+
+
+class LivePrinter:
+    """Draws on stderr and redraws four times a second, so that the time advances between records."""
+
+    def __init__(self, args: Namespace) -> None:
+        self._view = RunView()
+        self._seen = time.monotonic()
+        self._live = Live(
+            console=console(args, file=sys.stderr),
+            get_renderable=self._drawn,
+            refresh_per_second=_REFRESH_PER_S,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start()
+
+    def shown(self, view: RunView, record: Record) -> None:
+        self._view, self._seen = view, time.monotonic()
+        match record.event:
+            case CellDone(cell=cell):
+                self._keep(Text(verdict_line(cell), style="" if cell.valid else "bold red"))
+            case StepFailed() | Noted() | Skipped():
+                self._keep(Text(line_of(view, record) or ""))
+            case RunFinished() as finished:
+                self._keep(Text(ending_line(view, finished), style="bold"))
+
+    def say(self, words: str) -> None:
+        self._keep(Text(words))
+
+    def close(self) -> None:
+        self._live.stop()
+
+    def _keep(self, line: Text) -> None:
+        self._live.console.print(line)
+
+    def _drawn(self) -> Group:
+        quiet_s = 0.0 if self._view.finished else time.monotonic() - self._seen
+        return drawn(self._view, self._view.at_s + quiet_s)
+
+
+def drawn(view: RunView, at_s: float) -> Group:
+    """Return the changing lines of a run, `at_s` seconds after its start. Pure."""
+    left = left_s(view, at_s)
+    cells = f"{len(view.cells)} of {view.cells_planned - len(view.skipped)} cells"
+    bar = Table.grid(padding=(0, 1), expand=True)
+    bar.add_column(ratio=1)
+    bar.add_column(no_wrap=True)
+    share = fraction(view, at_s)
+    times = f"{share * 100:3.0f} %  {cells}  {duration_text(at_s)}"
+    bar.add_row(ProgressBar(total=1.0, completed=share), times + ("" if left is None else f", {duration_text(left)} left"))
+    return Group(_line(view.title, "bold"), _line(step_line(view)), bar, _line(_numbers(view), "cyan"))
+
+
+def _numbers(view: RunView) -> str:
+    if view.cancel_asked:
+        return "cancelling: everything that was built is taken down"
+    if view.sample is not None:
+        about = "filling: " if view.prefill else f"{clean(view.step_text)} · " if view.step_text else ""
+        return f"{about}{sample_line(view.sample)}"
+    share = "" if view.step_fraction is None else f" ({view.step_fraction * 100:.0f} %)"
+    return f"{clean(view.step_text)}{share}" if view.step_text else ""
+
+
+def _line(words: str, style: str = "") -> Text:
+    return Text(clean(words), style=style, no_wrap=True, overflow="ellipsis")

@@ -4,35 +4,41 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from typing import Final
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.consent import add_scenario_arguments, replay_line, split_ids
-from raidtui.cli.ending import finish
-from raidtui.cli.plan import make_plan, plan_lines, request_of
+from raidtui.cli.plan import add_scenario_arguments, make_plan, plan_lines, replay_line, request_of, split_ids
 from raidtui.cli.screen import json_text, print_json
 from raidtui.cli.session import connect
-from raidtui.cli.signals import Signals
-from raidtui.cli.watching import goodbye, watch
+from raidtui.cli.watch import Signals, finish, goodbye, watch
 from raidtui.front.consent import check_consent
-from raidtui.front.looks import looks_line
-from raidtui.front.results_files import check_output
-from raidtui.front.starting import start
-from raidtui.front.words import problems_document, sentence
+from raidtui.front.files import check_output
+from raidtui.front.follow import start
+from raidtui.front.phrases import looks_line
+from raidtui.front.problems import problems_document, sentence
 from raidtui.model.convert import plain
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Exit, Problem
+from raidtui.model.problem import Exit, Refusal
+
+CONSENT: Final = Refusal(
+    "consent",
+    "Consent is missing",
+    "The plan erases disks. --erase must name every one of them by serial or WWN, and no other disk. Nothing was "
+    "touched.",
+    "Use the command line that `raidtui plan` prints.",
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_scenario_arguments(parser)
     parser.add_argument("--erase", action="append", default=[], metavar="ID,…",
-                        help="consent: every disk that the plan erases, by serial or WWN, and no other")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to keep the result (a new file)")
-    parser.add_argument("--detach", action="store_true", help="start the run and leave it to itself")
+                        help="consent: serial or WWN of every disk that the plan erases, no other")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", help="new file for the result")
+    parser.add_argument("--detach", action="store_true", help="start the run and return at once")
 
 
 def run(args: Namespace) -> int:
-    """Run a scenario to its end. Without consent to what is erased nothing is touched, and the exit code is 3."""
+    """Run a scenario to its end. Without consent to erase its disks nothing is touched and the exit code is 3."""
     check_output(args.output)
     request = request_of(args)
     if sys.stderr.isatty():
@@ -42,7 +48,7 @@ def run(args: Namespace) -> int:
         if plan.erases and not args.erase:
             return _ask_for_consent(plan, args)
         erase = check_consent(plan, split_ids(args.erase))
-        # From here on an interrupt must not end raidtui between a run that has begun and the word that it has.
+        # An interrupt must not end raidtui after the run was started and before its name was printed.
         with Signals() as signals:
             begun = start(lambda: connect(args), engine, request, plan, erase)
             if args.detach:
@@ -52,13 +58,12 @@ def run(args: Namespace) -> int:
 
 
 def _ask_for_consent(plan: Plan, args: Namespace) -> int:
-    """Show what would be erased and the line that consents to it."""
+    """Print the disks to be erased and the command line that consents to it."""
     line = replay_line(plan, args)
-    problem = Problem(
-        "consent",
+    problem = CONSENT.problem(
         f"this plan erases {plural(len(plan.erases), 'disk')}; nothing was touched",
         remedy=f"To run it:\n{line}",
-        exit=int(Exit.REFUSED),
+        exit=Exit.REFUSED,
     )
     if args.json:
         print(json_text({**problems_document([problem]), "plan": plain(plan), "command": line}))
@@ -79,3 +84,6 @@ def _detach(args: Namespace, run: str) -> int:
         print(run)
     print(goodbye(args, run), file=sys.stderr)
     return 0
+
+
+COMMANDS: Final = {"replay": (add_arguments, run)}

@@ -1,19 +1,19 @@
-"""One result as a page of text: what was measured, on what, what was built, and what came of it."""
+"""One result as text: machine, disks, layouts, rankings, comparison and cells."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.comparison import show_comparison
-from raidtui.cli.ranking import show_rankings
 from raidtui.cli.screen import indented, table, text
-from raidtui.front.phrases import mark_words
-from raidtui.model.result import Built, Cell, Machine, Result, marks_of
+from raidtui.front.phrases import mark_words, pairs, places, ranking_line
+from raidtui.model.result import Built, Cell, Machine, Ranked, Result, marks_of
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.buildings import building_words
 from raidtui.results.comparison import Comparison
 from raidtui.results.convergence import convergence_lines
+from raidtui.results.formats.table import table_lines
 from raidtui.results.lines import Footnotes
 from raidtui.results.numbers import latency_text, rate_text, ratio_text
 from raidtui.results.rates import directions, label_of, rate, unit_of
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _NOT_SHOWN = ("initial_sync", "path", "size_bytes", "sync_seconds")
 
 
-def show(result: Result, comparison: Comparison, out: Console) -> None:
-    """Print all of it."""
+def show_result(result: Result, comparison: Comparison, out: Console) -> None:
+    """Print the whole report."""
     _summary(result, comparison, out)
     _heading("Machine", out)
     for line in _machine_lines(result.machine):
@@ -112,7 +112,7 @@ def _layout(built: Built, out: Console) -> None:
 
 
 def _facts(facts: Any) -> str:
-    """What a person compares with what was asked; the whole of it is in the file."""
+    """Return the facts that are useful beside the requested options; the result file has all of them."""
     if not isinstance(facts, dict):
         return ""
     plain = {key: value for key, value in facts.items() if isinstance(value, (str, int, float)) and key not in _NOT_SHOWN}
@@ -120,7 +120,7 @@ def _facts(facts: Any) -> str:
 
 
 def _where(lines: list[Line], out: Console) -> None:
-    """A row for each layout and workload, and below them the sentences."""
+    """Print a row per layout and workload, and footnotes below."""
     heads = [head.upper() for head in HEADS]
     listing = table(*heads, right=tuple(head.upper() for head in HEADS if head not in TEXTS))
     notes = Footnotes()
@@ -164,7 +164,7 @@ def _cell_row(cell: Cell) -> list[Any]:
     moved = directions(cell.summary)
     tails = [d.latency.p99_us for d in moved if d.latency.p99_us is not None]
     mean = moved[0].latency.mean_us if len(moved) == 1 else None
-    # An invalid cell's number is no result: it is in the file for whoever looks for the cause, and not shown as one.
+    # The number of an invalid cell is no result; it is kept in the file to find the cause, and not shown.
     shown = f"{rate_text(rate(cell, unit), unit)} {unit}" if cell.valid else "invalid"
     return [
         text(label_of(cell)),
@@ -176,3 +176,27 @@ def _cell_row(cell: Cell) -> list[Any]:
         ratio_text(cell.write_amplification) if cell.valid else "",
         f"{cell.cpu_cores_used:.2f}" if cell.valid and cell.cpu_cores_used is not None else "",
     ]
+
+
+def show_comparison(comparison: Comparison, out: Console, *, about: bool = False) -> None:
+    """Print the table as wide as the terminal, and below it the reasons for invalid cells and missing layouts."""
+    from rich.text import Text
+
+    for line in table_lines(comparison, out.width, about=about):
+        if line.sentence:
+            out.print(indented(line.words, 0, line.mark, "yellow" if line.mark == "⚠" else ""))
+        else:
+            out.print(Text(line.words, "bold" if line.head else ""), no_wrap=True, overflow="ignore", crop=False)
+
+
+def show_rankings(rankings: Sequence[Ranked], out: Console) -> None:
+    """Print a table per workload; nothing for a run without ranking."""
+    for ranked in rankings:
+        out.print()
+        out.print(text(ranking_line(ranked), "" if ranked.answered else "bold yellow"))
+        listing = table("PLACE", "LAYOUT", ranked.metric, "ROUNDS", "BETTER THAN", right=("PLACE", ranked.metric, "ROUNDS"))
+        for one in places(ranked):
+            listing.add_row(one.place, text(one.layout), one.value, str(one.rounds), text(one.behind))
+        out.print(listing)
+        for sentence in pairs(ranked):
+            out.print(indented(sentence, 2))

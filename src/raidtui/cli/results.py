@@ -1,32 +1,39 @@
-"""`raidtui results`: the results that were kept on this machine, found by words."""
+"""`raidtui results`, `show` and `open`: find and show results."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Final
 
 from raidtui.base.text import plural
+from raidtui.cli.inputs import check_baseline, given_result, kept_file
+from raidtui.cli.report import show_result
 from raidtui.cli.screen import console, print_json, table, text
 from raidtui.front.library import library
-from raidtui.model.problem import fail
+from raidtui.model.convert import plain
+from raidtui.model.problem import Exit, fail
+from raidtui.model.refusals import FILE, NO_TERMINAL
+from raidtui.results.compare import compare
 from raidtui.results.library.index import Known
+from raidtui.results.slimming import without_cells
 
 _MOST = 100
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("words", metavar="WORD", nargs="*", help="each is found in name, title, server, date, layouts, "
+def add_results_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("words", metavar="WORD", nargs="*", help="text to find in name, title, server, date, layouts, "
                         "workloads, kernel or disks")  # fmt: skip
-    parser.add_argument("--in", dest="folder", metavar="FOLDER", help="another folder of result files")
-    parser.add_argument("--all", action="store_true", help=f"all of them, not the newest {_MOST} alone")
-    parser.add_argument("--json", action="store_true", help="as JSON, all of them")
+    parser.add_argument("--in", dest="folder", metavar="FOLDER", help="search this folder of result files instead")
+    parser.add_argument("--all", action="store_true", help=f"list all results, not only the newest {_MOST}")
+    parser.add_argument("--json", action="store_true", help="print all results as JSON")
 
 
-def run(args: Namespace) -> int:
-    """Print them, the newest first."""
+def results_command(args: Namespace) -> int:
+    """Print the results, newest first."""
     folder = Path(args.folder) if args.folder else None
     if folder is not None and not folder.is_dir():
-        raise fail("file", "it is not a folder", place=args.folder)
+        raise fail(FILE, "it is not a folder", place=args.folder)
     with library(folder) as known:
         found = known.search(" ".join(args.words))
     if args.json:
@@ -59,3 +66,44 @@ def _show(args: Namespace, shown: list[Known], count: int) -> None:
             out.print(text(f"✗ {one.path.name} cannot be read: {one.problem}", "red"), soft_wrap=True)
     if count > len(shown):
         out.print(text(f"and {plural(count - len(shown), 'older one')}: --all shows them", "dim"))
+
+
+def add_show_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("result", metavar="RESULT", help="a result file, - for stdin, or the name of a run")
+    parser.add_argument("--baseline", default="", metavar="NAME", help="the layout that others are compared with")
+    parser.add_argument("--json", action="store_true", help="the comparison as JSON")
+
+
+def show_command(args: Namespace) -> int:
+    """Print summary, machine, disks, layouts and cells of a result."""
+    result = given_result(args, args.result)
+    comparison = compare(result, args.baseline)
+    check_baseline(comparison, args.baseline)
+    if args.json:
+        ranking = {"ranking": plain(result.ranking)} if result.ranking else {}
+        print_json({"schema": "raidtui.comparison/1", "run": result.run, **plain(without_cells(comparison)), **ranking})
+    else:
+        show_result(result, comparison, console(args))
+    return 0
+
+
+def add_open_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("result", metavar="RESULT", help="a result file, or the name of a run")
+
+
+def open_command(args: Namespace) -> int:
+    """Check that the result can be read, then open it on the screens."""
+    if args.screens is None:
+        raise fail(NO_TERMINAL, "there are no screens here", remedy="`raidtui show RESULT` needs none.", exit=Exit.USAGE)
+    path = kept_file(args, args.result)
+    if path is not None:
+        given_result(args, args.result)
+    args.open_file, args.open_run = path, args.result if path is None else ""
+    return int(args.screens(args))
+
+
+COMMANDS: Final = {
+    "results": (add_results_arguments, results_command),
+    "show": (add_show_arguments, show_command),
+    "open": (add_open_arguments, open_command),
+}

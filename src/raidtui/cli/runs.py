@@ -1,17 +1,26 @@
-"""`raidtui runs`: the runs of a server."""
+"""`raidtui runs`, `attach`, `cancel` and `recover`: the runs of a server."""
 
 from __future__ import annotations
 
+import sys
+import time
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean
+from raidtui.cli.plan import split_ids
+from raidtui.cli.printers import LIVE_EVERY_S
 from raidtui.cli.screen import console, print_json, table, text
 from raidtui.cli.session import connect
+from raidtui.cli.watch import Signals, finish, watch
 from raidtui.client.engine_client import EngineClient
+from raidtui.front.files import check_output
+from raidtui.front.problems import sentence
 from raidtui.model.convert import plain
-from raidtui.model.problem import fail
-from raidtui.model.protocol import RunInfo, RunList
+from raidtui.model.problem import Exit, fail
+from raidtui.model.protocol import Recovered, RecoverProgress, RunInfo, RunList
+from raidtui.model.refusals import NO_RUN
 from raidtui.results.numbers import NOTHING
 
 if TYPE_CHECKING:
@@ -20,12 +29,12 @@ if TYPE_CHECKING:
 _STATE_STYLES = {"running": "cyan", "interrupted": "bold red"}
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON")
+def add_runs_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(args: Namespace) -> int:
-    """Print them, oldest first."""
+def runs_command(args: Namespace) -> int:
+    """Print the runs, oldest first."""
     with connect(args) as engine:
         found: RunList = engine.call("runs", None, RunList)
     if args.json:
@@ -36,15 +45,15 @@ def run(args: Namespace) -> int:
 
 
 def latest(engine: EngineClient) -> str:
-    """The run that is going on, else the latest. Raises ProblemError (`no-run`)."""
+    """Return the running run, else the latest one. Raises ProblemError (`no-run`)."""
     found: RunList = engine.call("runs", None, RunList)
     if not found.runs:
-        raise fail("no-run", "there are no runs on this server")
+        raise fail(NO_RUN, "there are no runs on this server")
     return next((info.run for info in reversed(found.runs) if info.state == "running"), found.runs[-1].run)
 
 
 def show(found: RunList, out: Console) -> None:
-    """One line a run."""
+    """Print a line per run."""
     if not found.runs:
         out.print("No runs yet: `raidtui replay SCENARIO` makes one.")
         return
@@ -70,3 +79,113 @@ def show(found: RunList, out: Console) -> None:
 
 def _outcome(info: RunInfo) -> str:
     return f"{clean(info.outcome)} {'(rehearsal)' if info.rehearsal else ''}".strip()
+
+
+def add_attach_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run_id", nargs="?", default="", metavar="RUN", help="default: the latest")
+    parser.add_argument("-o", "--output", metavar="FILE", help="new file for the result")
+    parser.add_argument("--json", action="store_true", help="one event a line")
+
+
+def attach_command(args: Namespace) -> int:
+    """Show a run until it ends. After Ctrl-C the run continues unwatched."""
+    check_output(args.output)
+    with connect(args) as engine:
+        with Signals() as signals:
+            view, left = watch(args, args.run_id or latest(engine), engine, signals, owned=False)
+        return finish(args, view, engine) if left is None else left
+
+
+def add_cancel_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run_id", nargs="?", default="", metavar="RUN", help="default: the running one")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def cancel_command(args: Namespace) -> int:
+    """Request the cancellation of a run; `attach` shows its teardown."""
+    with connect(args) as engine:
+        info: RunInfo = engine.call("cancel", {"run": args.run_id}, RunInfo)
+    if args.json:
+        print_json(plain(info))
+    elif info.state == "running":
+        print(f"run {clean(info.run)} is being cancelled: what it built is taken down")
+    else:
+        print(f"run {clean(info.run)} is not running any more: {clean(info.outcome or info.state)}")
+    return 0
+
+
+_OUTCOMES: Final = {
+    "left": "not touched, and still held by the run",
+    "missing": "not here, and still held by the run",
+    "given up": "given up, as --without says",
+}
+
+
+def add_recover_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run_id", nargs="?", default="", metavar="RUN", help="default: every interrupted run")
+    parser.add_argument(
+        "--without",
+        metavar="DISK,…",
+        default="",
+        help="leave these disks of RUN untouched: they are gone for good or in other use by now",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def recover_command(args: Namespace) -> int:
+    """Recover and print what was undone. The exit code is 6 while something is still left."""
+    params: dict[str, object] = {"run": args.run_id, "without": split_ids([args.without])}
+    with connect(args) as engine:
+        if sys.stderr.isatty():
+            params["progress"] = True
+            found = engine.call_with_progress("recover", params, Recovered, RecoverProgress, _ProgressLines())
+        else:
+            found = engine.call("recover", params, Recovered)
+    if args.json:
+        print_json(plain(found))
+    else:
+        print("\n".join(lines(found)))
+    return max((entry.exit for entry in found.runs), default=int(Exit.DONE))
+
+
+class _ProgressLines:
+    """Prints a line on stderr for every new action, and again every ten seconds while its fraction grows."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._shown_at = 0.0
+
+    def __call__(self, progress: RecoverProgress) -> None:
+        now = time.monotonic()
+        text = f"run {clean(progress.run)}: {clean(progress.text)}"
+        if text == self._text and (progress.fraction is None or now - self._shown_at < LIVE_EVERY_S):
+            return
+        self._text, self._shown_at = text, now
+        percent = "" if progress.fraction is None else f" ({progress.fraction * 100:.0f} %)"
+        print(f"{text}{percent}", file=sys.stderr, flush=True)
+
+
+def lines(found: Recovered) -> Iterator[str]:
+    """Return the report of a recovery, run by run."""
+    if not found.runs:
+        yield "Nothing to recover: no run left anything behind."
+    for entry in found.runs:
+        if entry.exit:
+            yield f"run {clean(entry.run)}: something is still left"
+        else:
+            yield f"run {clean(entry.run)}: {'recovered' if entry.actions else 'nothing was left to undo'}"
+        for action in entry.actions:
+            yield f"  {clean(action)}"
+        for disk in entry.disks:
+            if disk.outcome != "blank":  # that is among the actions, with how it was done
+                yield f"  {clean(disk.disk)}: {_OUTCOMES.get(disk.outcome, disk.outcome)}"
+        for problem in entry.problems:
+            yield from (f"  {line}" for line in sentence(problem).splitlines())
+
+
+COMMANDS: Final = {
+    "runs": (add_runs_arguments, runs_command),
+    "attach": (add_attach_arguments, attach_command),
+    "cancel": (add_cancel_arguments, cancel_command),
+    "recover": (add_recover_arguments, recover_command),
+}

@@ -1,21 +1,37 @@
-"""`raidtui scenarios`: the shipped scenarios, one line each."""
+"""`raidtui scenarios`, `kinds` and `schema`: shipped scenarios, and everything that a scenario may contain."""
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
-from raidtui.cli.screen import console, print_json, table, text
-from raidtui.front.inputs import read_bytes, shipped
+from raidtui.cli.screen import console, indented, print_json, table, text
+from raidtui.cli.session import connect
+from raidtui.front.files import read_bytes, shipped
+from raidtui.model.convert import plain
+from raidtui.model.describe import Field, Kind, Kinds, Preset
 from raidtui.model.jsonio import read_json
+from raidtui.model.problem import Refusal, fail
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NO_KIND: Final = Refusal(
+    "no-kind",
+    "No such kind",
+    "No layer and no workload engine has this name.",
+    "`raidtui kinds` lists them.",
+)
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON")
+def add_scenarios_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(args: Namespace) -> int:
-    """Print name, disks needed and title of each."""
+def scenarios_command(args: Namespace) -> int:
+    """Print name, number of disks and title of each scenario."""
     found: list[dict[str, Any]] = []
     for name, path in shipped():
         value = read_json(read_bytes(str(path)))
@@ -32,3 +48,109 @@ def run(args: Namespace) -> int:
         listing.add_row(text(entry["name"]), *map(str, numbers), text(entry["title"]))
     console(args).print(listing)
     return 0
+
+
+def add_kinds_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="layer, workload engine, role or policy to describe")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def kinds_command(args: Namespace) -> int:
+    """Print all kinds, or one with its options."""
+    with connect(args, root=False) as engine:
+        kinds: Kinds = engine.call("describe", None, Kinds)
+    if args.kind is None:
+        if args.json:
+            print_json(plain(kinds))
+        else:
+            show(kinds, console(args))
+        return 0
+    kind, presets = chosen(kinds, args.kind)
+    if args.json:
+        print_json(plain(kind))
+    else:
+        show_kind(kind, presets, console(args))
+    return 0
+
+
+def chosen(kinds: Kinds, name: str) -> tuple[Kind, tuple[Preset, ...]]:
+    """Return a kind and its presets. Raises ProblemError (`no-kind`)."""
+    known = (*kinds.layers, *kinds.workloads, kinds.role, kinds.policy)
+    for kind in known:
+        if kind.kind == name:
+            return kind, tuple(preset for preset in kinds.presets if preset.kind == name)
+    raise fail(NO_KIND, f"there is no kind {name[:80]!r}", remedy=f"Known: {', '.join(kind.kind for kind in known)}.")
+
+
+def show(kinds: Kinds, out: Console) -> None:
+    """Print a line per kind."""
+    for heading, found in (("Layers", kinds.layers), ("Workloads", kinds.workloads)):
+        out.print(text(heading, "bold"))
+        for kind in found:
+            out.print(indented(f"{kind.title}: {kind.help} {_offer(kind)}".strip(), 2, kind.kind, "bold"))
+        out.print()
+    out.print(text("Presets of workloads", "bold"))
+    rows = table("NAME", "WHAT IT IS")
+    for preset in kinds.presets:
+        rows.add_row(text(preset.name), text(preset.title))
+    out.print(rows)
+    out.print()
+    out.print("`raidtui kinds KIND` shows every option of one; role and policy are kinds too.")
+
+
+def _offer(kind: Kind) -> str:
+    return {"block": "Layers can stand on it.", "directory": "It offers a directory."}.get(kind.offers, "")
+
+
+def show_kind(kind: Kind, presets: tuple[Preset, ...], out: Console) -> None:
+    """Print the options of a kind with type, limits, default and help, then its presets as JSON."""
+    out.print(text(f"{kind.kind}: {kind.help}", "bold"))
+    _show_fields(kind.fields, 0, out)
+    for preset in presets:
+        out.print()
+        out.print(text(f"{preset.name}: {preset.title}", "bold"))
+        line = json.dumps({preset.kind: preset.options}, ensure_ascii=True)
+        out.print(indented(line, 2))
+
+
+def _show_fields(fields: tuple[Field, ...], columns: int, out: Console) -> None:
+    for field in fields:
+        out.print()
+        out.print(indented(f"{field.name}   {', '.join(_facts(field))}", columns))
+        if field.help:
+            out.print(indented(field.help, columns + 2, style="dim"))
+        _show_fields(field.fields, columns + 4, out)
+
+
+def _facts(field: Field) -> Iterator[str]:
+    yield {"choice": "one of " + " | ".join(field.choices), "devices": "devices: a role or a layer"}.get(
+        field.type, field.type
+    ) + (" (many)" if field.many else "")
+    if field.least is not None or field.most is not None:
+        least = "" if field.least is None else f"{field.least:g}"
+        most = "" if field.most is None else f"{field.most:g}"
+        yield f"{least} to {most}{field.unit and ' '}{field.unit}".strip() if least and most else f"up to {most}"
+    if field.required:
+        yield "required"
+    elif field.default is not None and field.type != "object":
+        yield f"default {json.dumps(field.default)}"
+    if field.examples:
+        yield f"such as {' or '.join(field.examples)}"
+
+
+def add_schema_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("of", choices=("scenario", "result", "table"), help="kind of document")
+
+
+def schema_command(args: Namespace) -> int:
+    """Print the schema."""
+    with connect(args, root=False) as engine:
+        print_json(engine.call("schema", {"of": args.of}))
+    return 0
+
+
+COMMANDS: Final = {
+    "scenarios": (add_scenarios_arguments, scenarios_command),
+    "kinds": (add_kinds_arguments, kinds_command),
+    "schema": (add_schema_arguments, schema_command),
+}

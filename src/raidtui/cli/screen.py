@@ -1,14 +1,24 @@
-"""Printing data: JSON as plain ASCII, tables and text by Rich. What came from hardware and files is never markup."""
+"""Print JSON, tables, text and problems. Strings from hardware and files are never markup."""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
+import shlex
 import sys
+import time
+import traceback
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from raidtui.base.text import clean
+from raidtui import __version__
+from raidtui.base.files import private_folder, write_atomic
+from raidtui.base.paths import state_folder
+from raidtui.base.text import clean, clean_lines
+from raidtui.front.problems import problems_document, sentence
+from raidtui.model.problem import Exit, ProblemError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +36,7 @@ def json_text(value: Any, *, indent: int | None = None) -> str:
 
 
 def print_json(value: Any) -> None:
-    """A whole document on stdout, written as it is made: a plan of thousands of cells is long."""
+    """Print a document on stdout piece by piece: a plan of thousands of cells is long."""
     for part in json.JSONEncoder(indent=2).iterencode(value):
         sys.stdout.write(part.replace("\x7f", "\\u007f"))
     print()
@@ -61,7 +71,7 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def text(value: object, style: str = "") -> Text:
-    """A foreign string as harmless text."""
+    """Return a foreign string as text without control characters."""
     from rich.text import Text
 
     return Text(clean(value), style=style)
@@ -79,3 +89,35 @@ def indented(value: object, columns: int, mark: str = "", style: str = "") -> An
     grid.add_column(overflow="fold")
     grid.add_row(text(mark, style), text(value, style))
     return Padding(grid, (0, 0, 0, columns), expand=False)
+
+
+def report(error: ProblemError, *, as_json: bool, explain_on: str = "") -> int:
+    """Print problems as sentences on stderr, and as JSON on stdout if `as_json`, and return the exit code."""
+    if as_json:
+        # On one line, so that it can also end a stream of events.
+        print(json_text(problems_document(error.problems)), flush=True)
+    for problem in error.problems:
+        print(sentence(problem), file=sys.stderr)
+    if any(problem.exit != Exit.USAGE for problem in error.problems):
+        on = f" --on {clean(explain_on)}" if explain_on else ""
+        print(f"`raidtui{on} explain {clean(error.problems[0].code)}` explains it.", file=sys.stderr)
+    return int(error.exit)
+
+
+def report_bug(words: Sequence[str]) -> int:
+    """Save the traceback of the current exception to a file, print its path, and return the exit code."""
+    kind, error, _ = sys.exc_info()
+    text = clean_lines(traceback.format_exc())
+    about = f"raidtui {__version__}, Python {platform.python_version()}, {platform.platform()}"
+    body = f"{about}\n$ raidtui {clean(shlex.join(words))}\n\n{text}\n"
+    print(f"error: raidtui made a mistake: {kind.__name__ if kind else ''}: {clean(error)} [bug]", file=sys.stderr)
+    try:
+        path = private_folder(state_folder() / "crashes") / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.txt"
+        write_atomic(path, body.encode("utf-8", "backslashreplace"))
+    except OSError as reason:
+        print(f"{body}(It could not be kept in a file: {clean(reason)})", file=sys.stderr)
+    else:
+        print(
+            f"  → Please report it with the file {path}. A run that was started goes on: `raidtui runs`.", file=sys.stderr
+        )
+    return int(Exit.BUG)

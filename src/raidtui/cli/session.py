@@ -1,4 +1,4 @@
-"""A conversation with the engine of the place that was asked for."""
+"""Connect to the engine of the server given by --on."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from argparse import Namespace
 
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import place
-from raidtui.front.waiting import WaitingTalk
+from raidtui.front.follow import WaitingTalk
 
 
 def connect(args: Namespace, *, root: bool = True, quiet: bool = False) -> EngineClient:
-    """Start the engine at `--on`. Without `root` nobody is asked for a password: what is asked for needs none.
+    """Start the engine at `--on`. With `root` false, sudo is not used: the request needs no root.
 
-    `quiet`: nothing is said of a long wait, where something else is drawn on the terminal.
+    `quiet` suppresses the messages about a long wait, for callers that draw on the terminal.
     """
     where = place(args.on)
     if not root and where.argv[0] == "sudo":

@@ -1,1 +1,1 @@
-"""The way from a front end to an engine: an argv, a pipe, one JSON message a line."""
+"""Connection from a front end to an engine: a command, a pipe, and one JSON message per line."""

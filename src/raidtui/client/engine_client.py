@@ -15,13 +15,12 @@ from raidtui import __version__
 from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.proc import PIPE, Child, ToolError, spawn
 from raidtui.base.text import clean
-from raidtui.client.inbox import Answer, Inboxes, Refusal
-from raidtui.client.places import Place
-from raidtui.client.reaching import last_words, not_reached
+from raidtui.client.inbox import Answer, Inboxes, RawFailure
+from raidtui.client.places import ENGINE_START, Place, last_words, not_reached
 from raidtui.model.convert import encode
 from raidtui.model.event import LIVE, Record, RecoverFinished, RunFinished
 from raidtui.model.jsonio import MAX_RESULT_BYTES
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.protocol import (
     PROTOCOL,
     EventReply,
@@ -30,9 +29,33 @@ from raidtui.model.protocol import (
     Request,
     ResultReply,
 )
+from raidtui.model.refusals import FILE
 from raidtui.model.wire import MAX_HELLO_BYTES, MAX_MESSAGE_BYTES, MAX_REQUEST_BYTES, UNREADABLE, excess
 
+ENGINE_ANSWER: Final = Refusal(
+    "engine-answer",
+    "The engine's answer cannot be used",
+    "A message of the engine was no valid message of raidtui's protocol, exceeded a size limit, or did not answer the "
+    "request. The connection was closed and the message was ignored.",
+    "Install the same version of raidtui there, and make sure that login scripts (.bashrc) print nothing for commands "
+    "run over ssh.",
+)
+ENGINE_LOST: Final = Refusal(
+    "engine-lost",
+    "The connection to the engine was lost",
+    "The connection to the storage server broke, or the engine ended. Runs continue without it, unless the server "
+    "itself went down.",
+    "`raidtui runs` lists the runs; `raidtui attach` follows one again.",
+)
+ENGINE_VERSION: Final = Refusal(
+    "engine-version",
+    "raidtui has different versions here and there",
+    "The two versions do not use the same protocol.",
+    "Install the same version of raidtui on both sides.",
+)
+
 T = TypeVar("T")
+P = TypeVar("P")
 Waiting = Callable[[float, str], None]
 """Called about once a second while the engine does not answer: with the seconds so far, and what its command wrote. What it
 raises ends the waiting."""
@@ -59,7 +82,7 @@ class EngineClient:
         try:
             self._child: Child = spawn(place.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=place.env)
         except ToolError as error:
-            raise fail("engine-start", str(error), place=place.name, remedy="Is that command installed here?") from None
+            raise fail(ENGINE_START, str(error), place=place.name, remedy="Is that command installed here?") from None
         self.waiting = waiting
         self._sending = threading.Lock()
         self._inboxes = Inboxes()
@@ -69,7 +92,7 @@ class EngineClient:
         self._noise = bytearray()
         self._greeting: Hello | None = None
         self._over: ProblemError | None = None
-        """Why nothing more is read."""
+        """Reason why no more replies are read; None while they are."""
         self._errors = threading.Thread(target=self._read_errors, daemon=True)
         self._errors.start()
         threading.Thread(target=self._read_replies, daemon=True).start()
@@ -103,6 +126,17 @@ class EngineClient:
             if isinstance(answer.reply, EventReply):
                 raise self._wrong(f"it answered {method} with a stream")
             return self._decoded(answer, msgspec.json.Decoder(type_), method)
+
+    def call_with_progress(
+        self, method: str, params: Any, type_: type[T], progress_type: type[P], show: Callable[[P], None]
+    ) -> T:
+        """Send one request, pass its progress events to `show`, and return the answer. Raises ProblemError."""
+        decoder = msgspec.json.Decoder(progress_type)
+        with self._asked(method, params) as number:
+            while isinstance((answer := self._next(number)).reply, EventReply):
+                show(self._decoded(answer, decoder, method))
+            result: T = self._decoded(answer, msgspec.json.Decoder(type_), method)
+            return result
 
     def stream(self, method: str, params: Any = None, type_: type[T] | Any = Any) -> Iterator[Any]:
         """One request whose answer is a stream of events of type `type_`; ends when the engine says so."""
@@ -155,7 +189,7 @@ class EngineClient:
             self._next_id += 1
         line = encode(Request(number, method, msgspec.to_builtins({} if params is None else params))) + b"\n"
         if len(line) > MAX_REQUEST_BYTES:
-            raise fail("file", f"what is to be sent has {len(line)} bytes; an engine takes {MAX_REQUEST_BYTES >> 20} MiB",
+            raise fail(FILE, f"what is to be sent has {len(line)} bytes; an engine takes {MAX_REQUEST_BYTES >> 20} MiB",
                        remedy="A scenario has at most 1 MiB; a result is no larger for it.")  # fmt: skip
         self._inboxes.open(number)
         try:
@@ -181,11 +215,11 @@ class EngineClient:
         while (answer := self._inboxes.get(number, _LOOK_S)) is None:
             if patient and self.waiting is not None:
                 self.waiting(time.monotonic() - began, last_words(bytes(self._noise)))
-        if isinstance(answer.reply, Refusal):
+        if isinstance(answer.reply, RawFailure):
             raise self._refused(answer, answer.reply)
         return answer
 
-    def _refused(self, answer: Answer, reply: Refusal) -> ProblemError:
+    def _refused(self, answer: Answer, reply: RawFailure) -> ProblemError:
         """A refusal must say why, and with an exit code that is one and not 0."""
         problems = self._read(answer.excess, reply.problems, _PROBLEMS, "a refusal")
         if not problems:
@@ -196,7 +230,7 @@ class EngineClient:
 
     def _decoded(self, answer: Answer, decoder: msgspec.json.Decoder[Any], method: str) -> Any:
         reply = answer.reply
-        assert not isinstance(reply, Refusal)
+        assert not isinstance(reply, RawFailure)
         raw = reply.event if isinstance(reply, EventReply) else reply.result
         return self._read(answer.excess, raw, decoder, f"its answer to {method}")
 
@@ -222,13 +256,13 @@ class EngineClient:
                 raise over
             waited_s = time.monotonic() - began
             if waited_s > _HELLO_PATIENCE_S:
-                raise fail("engine-start", f"no answer within {_HELLO_PATIENCE_S:g} s{self._said()}", place=self.place.name,
+                raise fail(ENGINE_START, f"no answer within {_HELLO_PATIENCE_S:g} s{self._said()}", place=self.place.name,
                            remedy="Does `raidtui --version` answer there?")  # fmt: skip
             if self.waiting is not None:
                 self.waiting(waited_s, last_words(bytes(self._noise)))
         if hello.protocol != PROTOCOL:
             raise fail(
-                "engine-version",
+                ENGINE_VERSION,
                 f"raidtui {clean(hello.version)} there speaks protocol {hello.protocol}, raidtui {__version__} here speaks "
                 f"{PROTOCOL}",
                 place=self.place.name,
@@ -241,7 +275,7 @@ class EngineClient:
     def _wrong(self, what: str) -> ProblemError:
         """The engine broke the protocol, or sent more than is taken."""
         return fail(
-            "engine-answer",
+            ENGINE_ANSWER,
             f"the engine's answer cannot be used: {what}",
             place=self.place.name,
             remedy="Check that the raidtui there is the one you installed, and of this version. What it was asked to do "
@@ -252,7 +286,7 @@ class EngineClient:
         code = self._child.poll()
         ended = "" if code is None else f" (it ended with {code})"
         return fail(
-            "engine-lost",
+            ENGINE_LOST,
             f"the connection to the engine was lost{ended}{self._said()}",
             place=self.place.name,
             remedy="Runs go on without it, unless the server itself went down: `raidtui runs` lists them, `raidtui attach` "
@@ -301,7 +335,7 @@ class EngineClient:
 
     def _take_all(self, lines: LineReader) -> None:
         """Deliver messages until the engine's end, or until this end was closed. Raises ProblemError (`engine-answer`)."""
-        decoder = msgspec.json.Decoder(Hello | EventReply | ResultReply | Refusal)
+        decoder = msgspec.json.Decoder(Hello | EventReply | ResultReply | RawFailure)
         noise = 0
         while self._over is None:
             limit = MAX_MESSAGE_BYTES if self._greeting else MAX_HELLO_BYTES
@@ -328,7 +362,7 @@ class EngineClient:
             self._take(message, size, more)
             del message
 
-    def _take(self, message: Hello | EventReply | ResultReply | Refusal, size: int, more: str) -> None:
+    def _take(self, message: Hello | EventReply | ResultReply | RawFailure, size: int, more: str) -> None:
         if isinstance(message, Hello):
             if self._greeting is not None:
                 raise self._wrong("it said hello a second time")
@@ -341,7 +375,7 @@ class EngineClient:
         if self._greeting is None:
             raise self._wrong("it spoke before its hello")
         answer = Answer(message, size, more)
-        if isinstance(message, Refusal) and message.id == 0:
+        if isinstance(message, RawFailure) and message.id == 0:
             # It could not even read which request this is about.
             raise self._refused(answer, message)
         if self._inboxes.put(answer, self._wrong("it sends faster than is read, while other requests wait")):

@@ -12,7 +12,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import EventReply, Reply, ResultReply
 
 
-class Refusal(Reply, frozen=True, tag="failure"):
+class RawFailure(Reply, frozen=True, tag="failure"):
     """A `FailureReply` whose problems are not decoded yet."""
 
     problems: msgspec.Raw
@@ -21,11 +21,11 @@ class Refusal(Reply, frozen=True, tag="failure"):
 class Answer(NamedTuple):
     """One message of the engine about one request."""
 
-    reply: EventReply | ResultReply | Refusal
+    reply: EventReply | ResultReply | RawFailure
     size: int
-    """In bytes."""
+    """Size of the message, in bytes."""
     excess: str
-    """Why more than one file's bytes must not be made of it; see `model.wire.excess`."""
+    """Reason why the message must not be decoded, or empty; see `model.wire.excess`."""
 
 
 _MOST_BYTES: Final = 4 << 20

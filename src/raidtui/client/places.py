@@ -1,4 +1,4 @@
-"""Where an engine runs, as an argv: this machine, another server over ssh, or the lab. One client, another prefix."""
+"""Command that starts an engine on this machine, over ssh, or in a lab; and the reason when no engine answers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,34 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from raidtui.base.proc import CLEAN_ENV, ToolError
-from raidtui.model.problem import fail
+from raidtui.base.text import clean, clean_lines
+from raidtui.model.problem import ProblemError, Refusal, fail
+
+ENGINE_START: Final = Refusal(
+    "engine-start",
+    "The engine could not be started",
+    "The command that starts raidtui there failed or did not answer. Nothing was requested.",
+    "Check that raidtui is installed there: `ssh HOST raidtui --version` must print its version.",
+)
+PLACE: Final = Refusal(
+    "place",
+    "Not a valid place",
+    "--on takes an ssh destination, `lab` or `lab:NAME`.",
+    "Write user@host; `raidtui lab status` lists the labs.",
+)
+UNREACHABLE: Final = Refusal(
+    "unreachable",
+    "The server cannot be reached",
+    "ssh could not log in to the server; the message quotes ssh. Nothing was requested.",
+    "Make `ssh HOST` work from this account first.",
+)
 
 
 class Place(NamedTuple):
-    """How to start an engine there. `env` is the whole environment of the argv."""
+    """Command that starts an engine. `env` is the whole environment of the command."""
 
     name: str
     argv: tuple[str, ...]
@@ -29,17 +49,17 @@ def place(on: str) -> Place:
     if not on:
         return _here()
     if on == "lab" or on.startswith("lab:"):
-        from raidtui.lab import address as lab_address
+        from raidtui.lab import ssh as lab_ssh
 
         name = on.partition(":")[2] or "default"
         try:
-            ssh_argv = lab_address.engine_argv(name)
+            ssh_argv = lab_ssh.engine_argv(name)
         except ToolError as error:
             # A lab that is up and does not answer: worth another try, as with any other server.
-            raise fail("engine-start", str(error), place=f"lab {name}") from None
+            raise fail(ENGINE_START, str(error), place=f"lab {name}") from None
         return Place(f"lab {name}", (*ssh_argv, "raidtui", "engine"), _ssh_env())
     if not re.fullmatch(r"[A-Za-z0-9_.@:%\[\]-]{1,200}", on) or on.startswith("-"):
-        raise fail("place", f"{on[:80]!r} is not an ssh destination", remedy="Write user@host, or lab, or lab:NAME.")
+        raise fail(PLACE, f"{on[:80]!r} is not an ssh destination", remedy="Write user@host, or lab, or lab:NAME.")
     return Place(on, ("ssh", "-T", "-o", "ServerAliveInterval=15", "--", on, "raidtui", "engine"), _ssh_env())
 
 
@@ -66,3 +86,41 @@ def engine_python() -> str:
 def _ssh_env() -> Mapping[str, str]:
     # ssh needs its agent, its config and a terminal for the passphrase: the caller's environment, untouched.
     return dict(os.environ)
+
+
+_SSH_FAILED: Final = 255
+_NOT_EXECUTABLE: Final = 126
+_NOT_FOUND: Final = 127
+
+_WAYS_OUT: Final = (
+    (r"could not resolve|name or service not known|nodename nor servname|temporary failure in name", "Check the name."),
+    (r"connection refused", "Does sshd run there, on that port?"),
+    (r"timed out|no route to host|network is unreachable|host is down", "Is the server up, and does the network reach it?"),
+    (r"host key verification failed|identification has changed",
+     "Connect once with `ssh HOST` and look at the host key before you accept it."),
+    (r"permission denied|too many authentication failures", "`ssh HOST` must be able to log in first."),
+)  # fmt: skip
+
+
+def not_reached(place: Place, code: int | None, said: str) -> ProblemError:
+    """Return the problem of an engine command that ended with exit code `code` before its hello. `said` is its output."""
+    text = f": {said}" if said else ""
+    if _over_ssh(place) and code == _SSH_FAILED:
+        way = next((way for pattern, way in _WAYS_OUT if re.search(pattern, said, re.IGNORECASE)), "`ssh HOST` must work.")
+        return fail(UNREACHABLE, f"cannot reach {clean(place.name)}{text or ': ssh ended without a word'}",
+                    place=place.name, remedy=way.replace("HOST", place.name))  # fmt: skip
+    if code in (_NOT_EXECUTABLE, _NOT_FOUND):
+        return fail(ENGINE_START, f"raidtui is not installed on {clean(place.name)}{text}", place=place.name,
+                    remedy="Install it there, where a shell that is not interactive finds it.")  # fmt: skip
+    ended = "" if code is None else f", it ended with {code}"
+    return fail(ENGINE_START, f"the engine did not start{ended}{text}", place=place.name,
+                remedy="Does `raidtui --version` work there?")  # fmt: skip
+
+
+def last_words(noise: bytes) -> str:
+    """The end of what a command wrote, as harmless lines."""
+    return clean_lines(noise[-2000:]).strip()
+
+
+def _over_ssh(place: Place) -> bool:
+    return Path(place.argv[0]).name == "ssh"

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
 from raidtui import inventory
-from raidtui.engine import launch, recent, runs
-from raidtui.engine.binding import bind
-from raidtui.engine.describe import describe
+from raidtui.engine import known_disks as recent
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.forms import describe
+from raidtui.engine.compose.planner import make_plan, refused, used_roles
+from raidtui.engine.compose.preview import preview
+from raidtui.engine.compose.reading import read_document
+from raidtui.engine.compose.schema import schema
+from raidtui.engine.disk_watch import disk_list, watch_disks
 from raidtui.engine.doctor import checkup
 from raidtui.engine.explain import explain
-from raidtui.engine.follow import follow
-from raidtui.engine.planner import make_plan, refused, used_roles
-from raidtui.engine.preview import preview
-from raidtui.engine.reading import read_document
-from raidtui.engine.recover import recover
-from raidtui.engine.schema import schema
-from raidtui.engine.watching import disk_list, watch_disks
+from raidtui.engine.run import launch, runs
+from raidtui.engine.run.follow import follow
+from raidtui.engine.run.recover import recover
 from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Plan
@@ -32,6 +36,7 @@ from raidtui.model.protocol import (
     Pieces,
     PlanRequest,
     Recovered,
+    RecoverProgress,
     RecoverRequest,
     RunInfo,
     RunList,
@@ -47,6 +52,8 @@ _MOST_RUNS: Final = 1000
 
 PLAN_LOOK_S: Final = 3.0
 """How long each disk that a plan erases is searched for data, beyond the look of every scan."""
+
+_PROGRESS_EVERY_S: Final = 1.0
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,9 +119,20 @@ def cancel(request: RunRequest, _: Stopped) -> RunInfo:
     return runs.info(folder)
 
 
-def recover_runs(request: RecoverRequest, _: Stopped) -> Recovered:
+def recover_runs(request: RecoverRequest, _: Stopped) -> Recovered | Generator[RecoverProgress, None, Recovered]:
     _need_root()
-    return Recovered(tuple(recover(request.run, request.without)))
+    return _recover_with_progress(request) if request.progress else Recovered(tuple(recover(request.run, request.without)))
+
+
+def _recover_with_progress(request: RecoverRequest) -> Generator[RecoverProgress, None, Recovered]:
+    """Yield the current action whenever it changed. A client that goes away does not end the recovery."""
+    latest: deque[RecoverProgress] = deque(maxlen=1)
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(lambda: Recovered(tuple(recover(request.run, request.without, latest.append))))
+        while not wait((done,), _PROGRESS_EVERY_S).done:
+            with suppress(IndexError):
+                yield latest.pop()
+        return done.result()
 
 
 def list_runs(_: Nothing, __: Stopped) -> RunList:

@@ -1,1 +1,1 @@
-"""What every front end shares: the fold of a run's records, its words, consent, and the operator's files."""
+"""Code shared by the command line and the screens: run progress, phrases, consent, and the operator's files."""

@@ -1,23 +1,26 @@
-"""Consent: which disks a plan erases, and whether the operator named exactly these."""
+"""Consent: the disks that a plan erases, and the check that the operator named or typed exactly these."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from raidtui.base.text import clean
 from raidtui.model.disk import Fingerprint, names_of
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
+from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY
 
 
 def erased_disks(plan: Plan) -> tuple[Fingerprint, ...]:
-    """What is known of each disk that the plan erases, in its order."""
+    """Return the fingerprint of each disk that the plan erases, in its order."""
     known = {disk.id: disk for disks in plan.binding.values() for disk in disks}
     return tuple(known[id_] for id_ in plan.erases if id_ in known)
 
 
 def check_consent(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:
-    """The ids of the disks to erase, when `named` are exactly these. Raises ProblemError (exit 3) naming which is wrong."""
+    """Return the ids of the disks to erase if `named` are exactly these. Raises ProblemError (exit 3)."""
     problems: list[Problem] = []
     meant: set[str] = set()
     for name in named:
@@ -26,21 +29,92 @@ def check_consent(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:
             meant.add(fitting[0].id)
         else:
             what = "names more than one disk of this plan" if fitting else "is not a disk that this plan erases"
-            problems.append(_refused("erase-too-many", f"{name[:80]!r} {what}", "Leave it out; nothing was touched."))
+            problems.append(_refused(ERASE_TOO_MANY, f"{name[:80]!r} {what}", "Leave it out; nothing was touched."))
     for disk in erased_disks(plan):
         if disk.id not in meant:
             facts = f"{disk.model}, {disk.id}"
             remedy = f"Add {disk.id} to --erase, or bind other disks; nothing was touched."
-            problems.append(_refused("erase-too-few", f"this plan erases a disk that was not named: {facts}", remedy))
+            problems.append(_refused(ERASE_TOO_FEW, f"this plan erases a disk that was not named: {facts}", remedy))
     if problems:
         raise ProblemError(*problems)
     return plan.erases
 
 
 def writable_name(disk: Fingerprint) -> str:
-    """An id that survives a terminal and a shell: the WWN where the serial has signs that do not."""
+    """Return an id that can be typed in a shell: the serial, or the WWN if the serial has unusual characters."""
     return next((name for name in (disk.id, disk.wwid) if name and clean(name) == name and "," not in name), disk.id)
 
 
-def _refused(code: str, message: str, remedy: str) -> Problem:
-    return Problem(code, message, "--erase", remedy, exit=int(Exit.REFUSED))
+def _refused(refusal: Refusal, message: str, remedy: str) -> Problem:
+    return refusal.problem(message, place="--erase", remedy=remedy, exit=Exit.REFUSED)
+
+
+LEAST_CHARACTERS: Final = 4
+MOST_TYPED_ALIKE: Final = 4
+"""Largest number of disks of one model and size to type one by one; one code stands for more of them."""
+_CODE_CHARACTERS: Final = 6
+_ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+"""Characters of a code, without those that are easily confused."""
+
+
+class Line(NamedTuple):
+    """One line to be typed, and the disks that it consents to."""
+
+    disks: tuple[Fingerprint, ...]
+    expected: str
+    name: str = ""
+    """Name of the disk, which ends with the expected text; empty if a code is expected."""
+
+
+def lines_to_type(plan: Plan) -> tuple[Line, ...]:
+    """Return the lines to type. Every disk to erase is in exactly one line, and no two lines expect the same text."""
+    lines: list[Line] = []
+    erased = erased_disks(plan)
+    single: list[Fingerprint] = []
+    for alike in _alike(erased):
+        if len(alike) > MOST_TYPED_ALIKE:
+            lines.append(Line(alike, _code(plan, alike)))
+        else:
+            single += alike
+    names = {disk.id: clean(writable_name(disk)).strip() for disk in single}
+    lines += [_line(plan, disk, names) for disk in erased if disk.id in names]
+    return tuple(lines)
+
+
+def matches(line: Line, typed: str) -> bool:
+    """Return True if the text is exactly the expected one, apart from blanks around it."""
+    return typed.strip() == line.expected
+
+
+def consented(lines: Sequence[Line], typed: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the ids of the disks to erase if every line was typed correctly; else None."""
+    if len(lines) != len(typed) or not all(map(matches, lines, typed)):
+        return None
+    return tuple(disk.id for line in lines for disk in line.disks)
+
+
+def _alike(disks: Sequence[Fingerprint]) -> list[tuple[Fingerprint, ...]]:
+    groups: dict[tuple[str, int], list[Fingerprint]] = {}
+    for disk in disks:
+        groups.setdefault((disk.model, disk.size_bytes), []).append(disk)
+    return [tuple(group) for group in groups.values()]
+
+
+def _line(plan: Plan, disk: Fingerprint, names: Mapping[str, str]) -> Line:
+    """Return the shortest unique end of the disk's name, or a code if the name cannot be typed or is not unique."""
+    name = names[disk.id]
+    others = [other for id_, other in names.items() if id_ != disk.id]
+    if not name.isascii() or not name or name in others:
+        return Line((disk,), _code(plan, (disk,)))
+    for count in range(LEAST_CHARACTERS, len(name)):
+        end = name[-count:]
+        if end == end.strip() and not any(other.endswith(end) for other in others):
+            return Line((disk,), end, name)
+    return Line((disk,), name, name)
+
+
+def _code(plan: Plan, disks: Sequence[Fingerprint]) -> str:
+    """Return a code that depends on the plan and the disks."""
+    facts = "\0".join([plan.digest, *sorted(f"{disk.id}\0{disk.wwid}" for disk in disks)])
+    digest = hashlib.sha256(facts.encode("utf-8", "backslashreplace")).digest()
+    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:_CODE_CHARACTERS])

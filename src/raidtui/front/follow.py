@@ -1,20 +1,31 @@
-"""Follow a run's records over a connection that may break: a thread reads, reconnects, and goes on where it was."""
+"""Start a run and follow its records over a connection that may break."""
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from raidtui.base.text import clean
 from raidtui.client.engine_client import EngineClient
 from raidtui.model.event import Record
-from raidtui.model.problem import ProblemError, bug, fail
+from raidtui.model.plan import Plan
+from raidtui.model.problem import ProblemError, Refusal, bug, fail
+from raidtui.model.protocol import PlanRequest, RunList, Started, StartRequest
+
+CLOSED: Final = Refusal(
+    "closed",
+    "The run is no longer followed",
+    "The screen or command that followed the run was closed while records still arrived. The run is not affected.",
+    "`raidtui attach RUN` follows it again.",
+)
 
 PATIENCE_S = 60.0
-"""How long a broken connection is tried again before it is given up."""
+"""Time for which a broken connection is retried, in seconds."""
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 8.0
@@ -24,20 +35,20 @@ _MOST_BYTES = 4 << 20
 
 
 class Lost(NamedTuple):
-    """The connection broke; it is being tried again."""
+    """The connection broke and is being retried."""
 
     error: ProblemError
 
 
 class Back(NamedTuple):
-    """It is back."""
+    """The connection was restored."""
 
     restarted: bool = False
-    """The server was started anew in between: its runs were interrupted."""
+    """True if the server was rebooted in between, which interrupted its runs."""
 
 
 class Ended(NamedTuple):
-    """There will be no more records; `error` says why when that is not the run's end."""
+    """No more records follow; `error` is the reason if the run has not ended."""
 
     error: ProblemError | None = None
 
@@ -46,7 +57,7 @@ Item = Record | Lost | Back | Ended
 
 
 class Follower:
-    """The records of one run, in order and each once. `next` never blocks for longer than it is told to."""
+    """Reads the records of a run in a thread: in order, each once, across reconnections."""
 
     def __init__(
         self,
@@ -56,7 +67,7 @@ class Follower:
         first: EngineClient | None = None,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """Begin to follow. `first` is a connection that is already there; it stays its owner's to close."""
+        """Start to follow. `first` is an open connection to use first; its owner closes it."""
         self._connect = connect
         self._run = run
         self._first = first
@@ -70,7 +81,7 @@ class Follower:
         threading.Thread(target=self._follow, daemon=True).start()
 
     def next(self, timeout_s: float) -> Item | None:
-        """The next thing that happened, or None when nothing did in time."""
+        """Return the next item, or None if none arrived within the time."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._items, timeout_s):
                 return None
@@ -80,17 +91,17 @@ class Follower:
             return item
 
     def close(self) -> None:
-        """Nobody asks any more."""
+        """Stop following."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def _put(self, item: Item, size: int = 0) -> None:
-        """Hand on, once there is room: the engine is read no faster than that."""
+        """Queue an item, waiting for room: the engine is not read faster than the items are taken."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._size or self._size + size <= _MOST_BYTES)
             if self._closed:
-                raise fail("closed", "nobody follows the run any more")
+                raise fail(CLOSED, "the run is no longer followed")
             self._items.append((item, size))
             self._size += size
             self._changed.notify_all()
@@ -137,3 +148,68 @@ class Follower:
         finally:
             if given is None:
                 engine.close()
+
+
+_LOOK_FOR_S = 20.0
+
+
+def start(
+    connect: Callable[[], EngineClient], engine: EngineClient, request: PlanRequest, plan: Plan, erase: tuple[str, ...]
+) -> str:
+    """Start the plan and return the run's name. Raises ProblemError with what was refused, or when nothing began.
+
+    A terminal's Ctrl-C reaches the connection's process as well and may end it before its answer; the run that it
+    began is then found by the plan's token.
+    """
+    try:
+        started: Started = engine.call("start", StartRequest(request, plan.digest, plan.token, erase), Started)
+    except ProblemError as error:
+        if error.problems[0].code not in ("engine-lost", "engine-answer"):
+            raise
+        if (run := _begun(connect, plan.token)) is None:
+            raise
+        return run
+    return started.run
+
+
+def _begun(connect: Callable[[], EngineClient], token: str) -> str | None:
+    deadline = time.monotonic() + _LOOK_FOR_S
+    with connect() as engine:
+        # An engine whose client is gone may still be about to begin the run.
+        while time.monotonic() < deadline:
+            found: RunList = engine.call("runs", None, RunList)
+            for info in found.runs:
+                if info.run.endswith(f"-{token}"):
+                    return info.run
+            time.sleep(1.0)
+    return None
+
+
+_FIRST_S = 5.0
+_EVERY_S = 15.0
+
+
+class WaitingTalk:
+    """Prints the waiting time on stderr, after five seconds and then four times a minute, and new output of ssh or sudo."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._next_s = _FIRST_S
+        self._shown = ""
+
+    def __call__(self, waited_s: float, said: str) -> None:
+        """Print a line if it is time. `said` is all output of the engine's command; only the new part is shown."""
+        if waited_s < _FIRST_S:
+            self._next_s = _FIRST_S
+            return
+        new = said.removeprefix(self._shown).strip() if said.startswith(self._shown) else said
+        self._shown = said
+        if new:
+            print(new, file=sys.stderr)
+        if waited_s >= self._next_s:
+            self._next_s = (waited_s // _EVERY_S + 1) * _EVERY_S
+            print(f"{waiting_words(self._place, waited_s)} (Ctrl-C gives up)", file=sys.stderr, flush=True)
+
+
+def waiting_words(place: str, waited_s: float) -> str:
+    return f"waiting for the engine on {clean(place)}: {waited_s:.0f} s"

@@ -1,24 +1,33 @@
-"""Take foreign files over: find out what they are, read them, and write what came of them."""
+"""Import files of other tools: detect their kind and read them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from raidtui.base.text import clean
-from raidtui.front.inputs import read_bytes
-from raidtui.model.problem import fail
+from raidtui.front.files import read_bytes
+from raidtui.model.problem import Refusal, fail
+from raidtui.model.refusals import IMPORT_UNKNOWN
 from raidtui.results.imports import READERS, Imported, Reader, Source, readers_of
 from raidtui.results.imports.heading import MAPPED_ROLES
 from raidtui.results.imports.table_columns import has_known_unit
 
+MAP: Final = Refusal(
+    "map",
+    "--map is not valid",
+    "--map states the meaning of a column of a plain table, in the form ROLE=HEADING.",
+    "For example: --map layout=Setup --map bandwidth:MiB/s=Speed.",
+)
+
 
 def import_files(words: Sequence[str], *, leave_out: bool = False, mapping: Sequence[str] = ()) -> Imported:
-    """`[KIND] FILE…`, as the command line has it. Raises ProblemError: `file`, `import-unknown`, and the readers' own."""
+    """Import `[KIND] FILE…`. Raises ProblemError: `file`, `import-unknown`, and those of the readers."""
     kind, names = ("", words)
     if words[0] in READERS:
         kind, names = words[0], words[1:]
     if not names:
-        raise fail("import-unknown", "no file was named", place=kind, remedy=f"raidtui import {kind} FILE")
+        raise fail(IMPORT_UNKNOWN, "no file was named", place=kind, remedy=f"raidtui import {kind} FILE")
     columns = column_mapping(mapping)
     sources = [Source(name, read_bytes(name), columns) for name in names]
     reader = READERS[kind] if kind else _reader_of(sources)
@@ -26,29 +35,29 @@ def import_files(words: Sequence[str], *, leave_out: bool = False, mapping: Sequ
 
 
 def column_mapping(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """What columns of a plain table are: `layout=Setup`, `bandwidth:MiB/s=Speed`. Raises ProblemError (`map`)."""
+    """Return role and heading of each --map: `layout=Setup`, `bandwidth:MiB/s=Speed`. Raises ProblemError (`map`)."""
     found = []
     for word in words:
         role, equals, heading = word.partition("=")
         if not equals or not heading.strip() or role.partition(":")[0] not in MAPPED_ROLES:
             known = f"ROLE is one of {', '.join(MAPPED_ROLES)}; a unit stands behind a colon: bandwidth:MiB/s=Speed."
-            raise fail("map", f"--map {clean(word)} is not of the form ROLE=HEADING", remedy=known)
+            raise fail(MAP, f"--map {clean(word)} is not of the form ROLE=HEADING", remedy=known)
         if not has_known_unit(role):
             remedy = "bandwidth:MiB/s, latency:us, iops:kIOPS; share:LAYOUT names the layout that is 100 %."
-            raise fail("map", f"--map {clean(word)}: {clean(role.partition(':')[2])!r} is no unit of it", remedy=remedy)
+            raise fail(MAP, f"--map {clean(word)}: {clean(role.partition(':')[2])!r} is not a unit of it", remedy=remedy)
         found.append((role, heading.strip()))
     return tuple(found)
 
 
 def _reader_of(sources: Sequence[Source]) -> Reader:
-    """The one reader that claims all of them."""
+    """Return the reader that recognises all the files."""
     known = f"Name it: {', '.join(READERS)}."
     found: list[Reader] = []
     for source in sources:
         claimed = readers_of(source)
         if not claimed:
-            raise fail("import-unknown", "it is no kind of file that is known here", place=clean(source.name), remedy=known)
+            raise fail(IMPORT_UNKNOWN, "the kind of this file was not recognised", place=clean(source.name), remedy=known)
         found += claimed
     if len(kinds := sorted({reader.name for reader in found})) > 1:
-        raise fail("import-unknown", f"these are of several kinds: {', '.join(kinds)}", remedy="Import each kind alone.")
+        raise fail(IMPORT_UNKNOWN, f"these are of several kinds: {', '.join(kinds)}", remedy="Import each kind alone.")
     return found[0]

@@ -7,41 +7,49 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 from raidtui.base.paths import cache_folder
-from raidtui.front.inputs import read_bytes
-from raidtui.front.results_files import results_folder
-from raidtui.model.problem import fail
+from raidtui.front.files import read_bytes, results_folder
+from raidtui.model.problem import Refusal, fail
+from raidtui.model.refusals import FILE
 from raidtui.model.result import Result
 from raidtui.results.extract import Extract
 from raidtui.results.library.index import Known, Library
 from raidtui.results.load import read_result
 
+NO_KEPT_RESULT: Final = Refusal(
+    "no-kept-result",
+    "No matching result",
+    "No result kept on this machine contains all of these words.",
+    "`raidtui results` lists the kept results; a result file may also be named by its path.",
+)
+
 MOST_COMPARED = 2000
-"""Results that are compared at once; of more, the newest."""
+"""Largest number of results compared at once; of more, the newest are taken."""
 _MOST_READ = 40
-"""Up to so many are read whole, with what charts and histograms need; of more the index knows enough."""
+"""Largest number of results read whole, with the data for charts and histograms; of more, the index is used."""
 
 
 @contextmanager
 def library(folder: Path | None = None) -> Iterator[Library]:
-    """The library of `folder`, or of where results are kept, as its files are now. Raises ProblemError (`file`)."""
+    """Open the refreshed library of `folder`, by default the results folder. Raises ProblemError (`file`)."""
     try:
         index = _index_of(folder)
         found = _refreshed(folder or results_folder(), index)
     except OSError as error:
-        raise fail("file", f"the folder of results cannot be used: {error.strerror or error}",
+        raise fail(FILE, f"the folder of results cannot be used: {error.strerror or error}",
                    place=str(error.filename or folder or "")) from None  # fmt: skip
     with closing(found) as made:
         try:
             yield made
         except sqlite3.DatabaseError as error:
-            raise fail("file", f"the index of results cannot be used: {error}", place=str(index),
+            raise fail(FILE, f"the index of results cannot be used: {error}", place=str(index),
                        remedy="It may be deleted: it is made anew from the results.") from None  # fmt: skip
 
 
 def growing() -> Iterator[list[Known]]:
-    """What is in the results folder, step by step: first what the index knows, then what had to be read.
+    """Yield the growing list of results in the results folder: first those in the index, then those that had to be read.
 
     An index that cannot be used is done without: all files are read, and nothing is kept. What came before comes again.
     Raises OSError where the folder cannot be used.
@@ -58,7 +66,7 @@ def growing() -> Iterator[list[Known]]:
 
 
 def _index_of(folder: Path | None) -> Path | None:
-    """Where the index of `folder` is, or that of the results folder; None where it can be kept nowhere."""
+    """Return the index file of `folder` (None: the results folder), or None if there is no place to keep one."""
     name = "results" if folder is None else f"results-{sha256(str(folder.resolve()).encode()).hexdigest()[:16]}"
     try:
         return cache_folder() / f"{name}.sqlite"
@@ -86,7 +94,7 @@ def found_results(words: str) -> tuple[list[Result | Extract], list[Known]]:
     with library() as known:
         found = [one for one in known.search(words) if not one.problem]
         if not found:
-            raise fail("no-kept-result", f"no kept result has the words {words!r}", remedy="`raidtui results` lists them.")
+            raise fail(NO_KEPT_RESULT, f"no kept result has the words {words!r}", remedy="`raidtui results` lists them.")
         if len(found) > _MOST_READ:
             return [*known.extracts([one.path for one in found[:MOST_COMPARED]])], found
     return [read_result(read_bytes(str(one.path)), one.path.name) for one in found], found

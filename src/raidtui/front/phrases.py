@@ -1,21 +1,26 @@
-"""How a run is told in single lines: live numbers, verdicts, endings. Shared by every printer; pure."""
+"""Text for operators: live numbers, verdicts, endings, rankings, and the search for data on blank disks. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from raidtui.base.text import clean, plural
 from raidtui.front.progress import RunView
+from raidtui.model.disk import Look
 from raidtui.model.event import RunFinished, Skipped
 from raidtui.model.mark import Mark, of_weight
 from raidtui.model.measure import Direction, Sample
+from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit
-from raidtui.model.result import Cell, Ranked, marks_of
-from raidtui.model.units import duration_text
-from raidtui.results.numbers import iops_text, latency_text, mb_s_text, rate_text
+from raidtui.model.result import Cell, Ranked, RankedLayout, marks_of
+from raidtui.model.units import duration_text, size_text
+from raidtui.results.numbers import NOTHING, iops_text, latency_text, mb_s_text, rate_text
 from raidtui.results.rates import directions, rate, unit_of
 
 
 def step_line(view: RunView) -> str:
-    """What is being done, and for a measurement which cell of how many."""
+    """Return the title of the current step, and for a measurement the number of its cell."""
     title = clean(view.step.title) if view.step else "starting"
     return f"{cell_count(view)}{title}"
 
@@ -45,7 +50,7 @@ def _direction(direction: Direction) -> str:
 
 
 def verdict_line(cell: Cell) -> str:
-    """One finished cell: its number where it is valid, the reasons where it is not."""
+    """Return the line of a finished cell: its number if it is valid, else the reasons."""
     head = f"{'✓' if cell.valid else '✗'} {clean(cell.id)}: "
     if not cell.valid:
         reasons = map(mark_words, of_weight(marks_of(cell), "invalid"))
@@ -72,7 +77,7 @@ def mark_words(mark: Mark) -> str:
 
 
 def skipped_line(skipped: Skipped) -> str:
-    """What is left out, and why."""
+    """Return the skipped cells or block and the reason."""
     what = skipped.block or ", ".join(skipped.cells)
     return f"{clean(what)}: not needed: {clean(skipped.why)}"
 
@@ -108,10 +113,82 @@ _ENDINGS = {
 
 
 def ending_line(view: RunView, finished: RunFinished) -> str:
-    """How the run ended."""
+    """Return the line that tells the end of a run."""
     known = finished.exit in set(Exit)
     words = _ENDINGS.get(Exit(finished.exit)) if known else None
     invalid = sum(not cell.valid for cell in view.cells)
     cells = plural(len(view.cells), "cell") + (f", {invalid} invalid" if invalid else "")
     cells += f", {len(view.skipped)} not needed" if view.skipped else ""
     return f"run {clean(view.run)} {words or 'ended: ' + clean(finished.outcome)} ({cells})"
+
+
+class Place(NamedTuple):
+    """Row of a layout in a ranking."""
+
+    place: str
+    """A dash where it has none: too few of its cells are valid."""
+    layout: str
+    value: str
+    """Typical number of the layout, in the ranking's metric."""
+    rounds: int
+    """Number of valid rounds."""
+    behind: str
+    """The layouts that are told to be worse, by how much, and since when."""
+
+
+def places(ranked: Ranked) -> Iterator[Place]:
+    """The best first."""
+    for one in ranked.layouts:
+        place = str(one.place) if one.place is not None else NOTHING
+        yield Place(place, clean(one.layout), _value(one, ranked), one.rounds, ", ".join(_behind(one, ranked)))
+
+
+def pairs(ranked: Ranked) -> Iterator[str]:
+    """Yield a sentence per pair of layouts that are equal within the tolerance or cannot be told apart."""
+    for told in ranked.told:
+        if told.verdict == "close":
+            within = f"within {ranked.close_enough_percent:g} % of each other, round {told.round}"
+            yield f"{clean(told.better)} and {clean(told.worse)}: {within}"
+    for beyond in ranked.beyond:
+        rounds = f"not to be told apart in {plural(ranked.most_rounds, 'round')}, as round {beyond.round} showed"
+        yield f"{' and '.join(map(clean, beyond.layouts))}: {rounds}"
+
+
+def _behind(one: RankedLayout, ranked: Ranked) -> Iterator[str]:
+    for told in ranked.told:
+        if told.verdict == "apart" and told.better == one.layout:
+            yield f"{clean(told.worse)} ({told.ratio:.2f}×, round {told.round})"
+
+
+def _value(one: RankedLayout, ranked: Ranked) -> str:
+    if one.value is None:
+        return NOTHING
+    if ranked.metric == "µs per sync":
+        return latency_text(one.value)
+    return iops_text(one.value) if ranked.metric == "IOPS" else mb_s_text(one.value * 1e6)
+
+
+def look_line(look: Look) -> str:
+    """Return how much of a blank disk was read, and the size of data that may have been missed."""
+    if look.allocated_bytes == 0:
+        return f"blank: the disk has nothing allocated, and {look.places} places read agree"
+    if look.gap_bytes == 0:
+        what = "all that the disk has allocated" if look.allocated_bytes is not None else "all of it"
+        return f"blank: {what} was read"
+    of = "" if look.allocated_bytes is None else f" of the {size_text(look.allocated_bytes)} that the disk has allocated"
+    return f"blank at {look.places} places read{of}; data in one piece of up to {size_text(look.gap_bytes)} may be missed"
+
+
+def looks_line(plan: Plan) -> str:
+    """Return how much was read of the disks that a plan erases: the fewest places and the largest possible gap."""
+    looks = [plan.looks[id_] for id_ in plan.erases if id_ in plan.looks]
+    if not looks:
+        return ""
+    gap = max(look.gap_bytes for look in looks)
+    each = "each disk" if len(looks) > 1 else "the disk"
+    if gap == 0:
+        return f"Everything that {each} may keep data in was read and is blank."
+    return (
+        f"At least {min(look.places for look in looks)} places of {each} were read and are blank. Data in one piece of up "
+        f"to {size_text(gap)} may have been missed, and would be lost."
+    )

@@ -1,4 +1,4 @@
-"""What a run looks like at this moment: a pure fold over its records, shared by every printer."""
+"""Current state of a run, computed from its records. Pure; shared by the command line and the screens."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from raidtui.model.plan import Plan
 from raidtui.model.result import Cell
 
 _PACE_FROM_S = 10.0
-"""How much of a plan must be done before its pace says something."""
+"""Planned seconds that must be done before the pace of the run is used, in seconds."""
 
 
 class RunView(msgspec.Struct, frozen=True):
-    """A run as far as its records tell."""
+    """State of a run after some of its records."""
 
     run: str = ""
     plan: Plan | None = None
@@ -126,7 +126,7 @@ def _without(view: RunView, cells: frozenset[str], block: str) -> tuple[float, .
 
 
 def done_s(view: RunView, at_s: float) -> float:
-    """How much of the planned time is behind the run at the moment `at_s`, in planned seconds."""
+    """Return the planned seconds that are done, `at_s` seconds after the start of the run."""
     if view.finished is not None and view.before_s:
         return view.before_s[-1]
     if view.position < 0:
@@ -137,19 +137,19 @@ def done_s(view: RunView, at_s: float) -> float:
     elif view.step_fraction is not None:
         part = view.step_fraction
     else:
-        # A step that says nothing of itself is never shown as done before it is.
+        # A step without its own progress is never shown as done before its end.
         part = min(0.99, (at_s - view.step_began_s) / planned) if planned > 0 else 0.0
     return view.before_s[view.position] + planned * min(1.0, max(0.0, part))
 
 
 def fraction(view: RunView, at_s: float) -> float:
-    """0 to 1: how much of the plan is done, by its own estimate."""
+    """Return the completed part of the plan, 0 to 1, by its own estimate."""
     total = view.before_s[-1] if view.before_s else 0.0
     return min(1.0, done_s(view, at_s) / total) if total > 0 else float(view.finished is not None)
 
 
 def left_s(view: RunView, at_s: float) -> float | None:
-    """Seconds until the end: what is planned, at the pace of what is done; None before anything is known."""
+    """Return the estimated seconds until the end, at the pace so far; None before the plan is known."""
     if not view.before_s:
         return None
     done = done_s(view, at_s)

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Throwaway storage servers in virtual machines, for tests and demonstrations."""

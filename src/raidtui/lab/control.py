@@ -1,6 +1,6 @@
-"""Doing to a lab what happens to servers: power cuts, unplugged and replaced disks, slow disks, a stopped machine.
+"""Control of a lab for tests: power cuts, unplugged and replaced disks, slow disks, a stopped machine.
 
-For tests. Everything is done from outside, so the guest can neither refuse nor lie about it.
+Everything is done from outside the guest, so the guest can neither prevent nor hide it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from raidtui.base import proc
-from raidtui.lab import address, life, sparse, ssh, vm
+from raidtui.lab import disks, life, qemu, ssh
 from raidtui.lab.disks import DiskSpec, LabDisk, free_port, make_disk
-from raidtui.lab.qemu import DEFAULT_CPUS
-from raidtui.lab.qmp import Qmp
-from raidtui.lab.state import DEFAULT_NAME, LabFiles, LabState
-from raidtui.lab.talk import Say, silent
+from raidtui.lab.host import Say, silent
+from raidtui.lab.qemu import Qmp
+from raidtui.lab.ssh import LAB_DOWN
+from raidtui.lab.state import DEFAULT_CPUS, DEFAULT_NAME, LabFiles, LabState
 from raidtui.model.problem import fail
 
 
@@ -65,12 +65,12 @@ class Lab:
     def state(self) -> LabState:
         state = self.files.load()
         if state is None:
-            raise fail("lab.down", f"lab {self.name} is not up", remedy="raidtui lab up")
+            raise fail(LAB_DOWN, f"lab {self.name} is not up", remedy="raidtui lab up")
         return state
 
     @property
     def serials(self) -> list[str]:
-        """Of every disk of this lab, plugged in or not, sorted."""
+        """Serial of every disk of this lab, plugged in or not, sorted."""
         return sorted(disk.serial for disk in self.state.disks)
 
     def disk(self, serial: str) -> LabDisk:
@@ -83,20 +83,20 @@ class Lab:
         """Pull the disk. Returns when the guest has let go of it."""
         disk, state = self.disk(serial), self.state
         with Qmp(self.files.qmp) as qmp:
-            vm.unplug(qmp, disk)
+            qemu.unplug(qmp, disk)
         state.plugged = [other for other in state.plugged if other != serial]
         self.files.save(state)
 
-    def plug(self, serial: str, *, like_new: bool = False, fails: vm.Fails = "") -> None:
+    def plug(self, serial: str, *, like_new: bool = False, fails: qemu.Fails = "") -> None:
         """Put the disk back in its place; `like_new` makes it blank, `fails` makes all its reads or writes errors."""
         state = self.state
         disk = self.disk(serial)
         if like_new:
             path = self.files.folder / disk.file_name
             path.unlink()
-            sparse.make_sparse(path, disk.spec.size_bytes)
+            disks.make_sparse(path, disk.spec.size_bytes)
         with Qmp(self.files.qmp) as qmp:
-            vm.plug(qmp, self.files.folder, [disk], fails)
+            qemu.plug(qmp, self.files.folder, [disk], fails)
         state.plugged.append(serial)
         self.files.save(state)
 
@@ -105,7 +105,7 @@ class Lab:
         state = self.state
         number = 1 + max((int(disk.serial.rsplit("-", 1)[-1]) for disk in state.disks), default=0)
         disk = make_disk(self.name, number, free_port(state.disks, spec.kind), spec)
-        sparse.make_sparse(self.files.folder / disk.file_name, spec.size_bytes)
+        disks.make_sparse(self.files.folder / disk.file_name, spec.size_bytes)
         state.disks.append(disk)
         self.files.save(state)
         self.plug(disk.serial)
@@ -117,15 +117,15 @@ class Lab:
         self.qmp("block_set_io_throttle", id=self._qdev(serial), **rates)
 
     def disk_hash(self, serial: str) -> str:
-        """Of all the disk's content, read from outside. Holes and zeroes are the same."""
-        return sparse.content_hash(self.disk_file(serial))
+        """Return the hash of the disk's content, read from outside the guest. Holes and zeroes are the same."""
+        return disks.content_hash(self.disk_file(serial))
 
     def is_zero(self, serial: str) -> bool:
-        """Whether the disk holds nothing but zeroes."""
-        return sparse.is_zero(self.disk_file(serial))
+        """Return True if the disk holds only zeroes."""
+        return disks.is_zero(self.disk_file(serial))
 
     def kernel_name(self, serial: str) -> str | None:
-        """What the guest's kernel calls the disk now (`nvme3n1`); None where the guest does not see it."""
+        """Return the disk's present kernel name in the guest (`nvme3n1`); None if the guest does not see it."""
         script = (
             "for b in /sys/block/nvme* /sys/block/sd*; do [ -e $b ] || continue; "
             "s=$(cat $b/device/serial 2>/dev/null || tail -c +5 $b/device/vpd_pg80 2>/dev/null); echo ${b##*/} $s; done"
@@ -152,7 +152,7 @@ class Lab:
 
     def raidtui(self, *words: str, timeout_s: float = 120.0, check: bool = False) -> proc.Finished:
         """Run the guest's raidtui, after making sure that it is the one that runs here."""
-        address.sync_code(self.name)
+        ssh.sync_code(self.name)
         return self.run(["raidtui", *words], timeout_s, check=check)
 
     def put_file(self, source: Path, target: str) -> None:

@@ -1,16 +1,32 @@
-"""The disks of a lab: how the operator asks for them, and what identity each one gets."""
+"""Disks of a lab: their specification, their identity, and the sparse files that hold their data."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from raidtui.model.problem import ProblemError, fail
+from raidtui.model.problem import ProblemError, Refusal, fail
+
+LAB_DISKS: Final = Refusal(
+    "lab.disks",
+    "The disks of the lab are not valid",
+    "--disks is a list of COUNTxSIZE[:KIND][@SECTOR]. A lab has room for 28 NVMe and 64 SCSI disks of 1 MiB to 16 TiB.",
+    "For example: --disks 6x8G,2x16G:hdd,1x4G:ssd@4096.",
+)
+LAB_LIKE: Final = Refusal(
+    "lab.like",
+    "The list of disks cannot be used",
+    "--like takes the JSON that `raidtui disks --json` prints, from a file or (-) from stdin.",
+    "Run `raidtui disks --json > disks.json` on the server, then `raidtui lab up --like disks.json`.",
+)
 
 Item = TypeVar("Item")
 
@@ -23,7 +39,7 @@ _MODELS: Final = {"nvme": "QEMU NVMe Ctrl", "ssd": "RTLAB SSD", "hdd": "RTLAB HD
 
 
 class DiskSpec(msgspec.Struct, frozen=True):
-    """What one disk is to be like."""
+    """Requested properties of a disk."""
 
     size_bytes: int
     kind: str = "nvme"
@@ -80,7 +96,7 @@ def specs_like(data: bytes, place: str = "--like") -> list[DiskSpec]:
         found = listed["disks"] if isinstance(listed, dict) else listed
         disks = [msgspec.convert(item, _Listed) for item in found]
     except (msgspec.MsgspecError, KeyError, TypeError) as error:
-        raise fail("lab.like", f"is not what raidtui disks --json prints: {error}", place=place) from error
+        raise fail(LAB_LIKE, f"is not what raidtui disks --json prints: {error}", place=place) from error
     return checked([disk.spec() for disk in disks if not any(reason.get("system") for reason in disk.reasons)])
 
 
@@ -144,4 +160,62 @@ def mixed(items: Iterable[Item]) -> list[Item]:
 
 
 def _bad(part: str, why: str) -> ProblemError:
-    return fail("lab.disks", f"{part!r} {why}", place="--disks", remedy="write for example 6x8G,2x16G:hdd,1x4G:ssd@4096")
+    return fail(LAB_DISKS, f"{part!r} {why}", place="--disks", remedy="write for example 6x8G,2x16G:hdd,1x4G:ssd@4096")
+
+
+_BLOCK = 4096
+_CHUNK = 4 << 20
+_ZEROS = bytes(_CHUNK)
+
+
+def make_sparse(path: Path, size_bytes: int) -> None:
+    """Create a sparse file of zeroes."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.ftruncate(fd, size_bytes)
+    finally:
+        os.close(fd)
+
+
+def content_hash(path: Path) -> str:
+    """SHA-256 over size and every 4 KiB block that is not all zeroes, with its offset.
+
+    A hole and written zeroes are the same to a guest, so they are the same here.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        digest.update(b"%d\n" % os.fstat(file.fileno()).st_size)
+        for offset, data in _written(file.fileno()):
+            if data == _ZEROS[: len(data)]:
+                continue
+            for at in range(0, len(data), _BLOCK):
+                block = data[at : at + _BLOCK]
+                if block != _ZEROS[: len(block)]:
+                    digest.update(b"%d\n" % (offset + at))
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+def is_zero(path: Path) -> bool:
+    """Return True if a guest would read only zeroes."""
+    with path.open("rb", buffering=0) as file:
+        return all(data == _ZEROS[: len(data)] for _, data in _written(file.fileno()))
+
+
+def _written(fd: int) -> Iterator[tuple[int, bytes]]:
+    """The file's data extents, cut at multiples of the block size so that equal content gives equal blocks."""
+    size = os.fstat(fd).st_size
+    offset = 0
+    while offset < size:
+        try:
+            start = os.lseek(fd, offset, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                return
+            raise
+        end = os.lseek(fd, start, os.SEEK_HOLE)
+        start -= start % _BLOCK
+        end = min(size, end + -end % _BLOCK)
+        for at in range(max(start, offset), end, _CHUNK):
+            yield at, os.pread(fd, min(_CHUNK, end - at), at)
+        offset = end

@@ -1,15 +1,24 @@
-"""What this machine needs to run labs, and how it gets it."""
+"""This machine's side of a lab: the packages it needs, and progress lines for the operator."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from raidtui.base import proc
-from raidtui.lab.talk import Say
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
+
+LAB_PACKAGES: Final = Refusal(
+    "lab.packages",
+    "Packages for the lab are missing",
+    "The lab needs QEMU, mmdebstrap and a few other Debian packages on this machine. They are installed automatically "
+    "only as root, or with sudo after a question.",
+    "Run the command that the message shows.",
+)
 
 _DEBIAN_KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _TOOLS: Final = {
@@ -25,7 +34,7 @@ _APT_TIMEOUT_S: Final = 1800.0
 
 
 def missing_packages() -> list[str]:
-    """Debian packages that are not there yet."""
+    """Return the Debian packages that must be installed."""
     missing = {package for tool, package in _TOOLS.items() if proc.find_tool(tool) is None}
     if not Path(_DEBIAN_KEYRING).exists():
         missing.add("debian-archive-keyring")
@@ -41,7 +50,7 @@ def require_packages(say: Say) -> None:
         return
     apt = proc.find_tool("apt-get")
     install = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
-    by_hand = fail("lab.packages", f"the lab needs packages that are not installed: {', '.join(missing)}",
+    by_hand = fail(LAB_PACKAGES, f"the lab needs packages that are not installed: {', '.join(missing)}",
                    exit=Exit.REFUSED, remedy=f"sudo {' '.join(install)}")  # fmt: skip
     if apt is None:
         raise by_hand
@@ -63,9 +72,23 @@ def require_packages(say: Say) -> None:
         proc.run([*prefix, apt, "-q", "update"], timeout_s=_APT_TIMEOUT_S, env=env, check=False)
         proc.run([*prefix, apt, "-q", *install[1:]], timeout_s=_APT_TIMEOUT_S, env=env)
     except proc.ToolError as error:
-        raise fail("lab.packages", f"packages cannot be installed: {error.reason[-500:]}", exit=Exit.REFUSED,
+        raise fail(LAB_PACKAGES, f"packages cannot be installed: {error.reason[-500:]}", exit=Exit.REFUSED,
                    remedy=f"sudo {' '.join(install)}") from error  # fmt: skip
 
 
 def _pythons() -> list[str]:
     return [sys.executable, *(["/usr/bin/python3"] if Path("/usr/bin/python3").exists() else [])]
+
+
+Say = Callable[[str], None]
+"""Prints a progress line; the argument has no line break."""
+
+
+def silent(line: str) -> None:
+    """Discard a progress line."""
+
+
+def timed(say: Say) -> Say:
+    """Return `say` with the seconds since this call before every line."""
+    began = time.monotonic()
+    return lambda line: say(f"[{time.monotonic() - began:5.1f} s] {line}")

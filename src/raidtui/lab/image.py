@@ -1,4 +1,4 @@
-"""The lab's image in the cache: built once from the recipe, shared by every lab and never changed."""
+"""Lab images in the cache: the disk image, built once from the recipe, and a booted machine saved from it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
-from raidtui.base.files import private_folder, sync_folder
+from raidtui.base import proc
+from raidtui.base.files import private_folder, read_text, sync_folder
 from raidtui.base.paths import cache_folder
-from raidtui.lab import build, recipe
+from raidtui.base.text import clean
+from raidtui.lab import build, qemu, recipe, ssh
+from raidtui.lab.host import Say
+from raidtui.lab.qemu import Qmp, QmpError
 from raidtui.lab.state import LabFiles, lab_names, take_lock
-from raidtui.lab.talk import Say
-from raidtui.model.problem import ProblemError
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+
+LAB_BOOT: Final = Refusal(
+    "lab.boot",
+    "The lab's machine did not boot",
+    "The virtual machine was started, but its ssh server did not answer in time.",
+    "Run `raidtui lab up` again; without KVM and on a busy machine booting takes minutes.",
+)
 
 _BUILDING = "building-"
 _KEPT_IMAGES = 2
@@ -26,12 +37,12 @@ def images_folder() -> Path:
 
 
 def image_folder() -> Path:
-    """Where the image of the current recipe is, or will be."""
+    """Return the folder of the current recipe's image, built or not."""
     return images_folder() / recipe.recipe_hash()
 
 
 def info(folder: Path) -> build.ImageInfo | None:
-    """What is known of a finished image; None where there is none."""
+    """Return the description of a finished image; None if there is none."""
     try:
         return msgspec.json.decode((folder / "image.json").read_bytes(), type=build.ImageInfo)
     except (OSError, msgspec.MsgspecError):
@@ -81,7 +92,7 @@ def cache_lock(name: str, say: Say, timeout_s: float = 3600.0) -> Iterator[None]
 
 
 def _remove_leftovers() -> None:
-    """What an interrupted build left, processes too. Called with the build lock held, so nobody works there."""
+    """Remove the folders and processes of interrupted builds. The caller holds the build lock."""
     for path in images_folder().glob(f"{_BUILDING}*"):
         build.end_builders(path)
         shutil.rmtree(path, ignore_errors=True)
@@ -95,3 +106,85 @@ def _remove_old(current: Path) -> None:
     for path in images[_KEPT_IMAGES - 1 :]:
         if path not in used:
             shutil.rmtree(path, ignore_errors=True)
+
+
+BOOT_TIMEOUT_S = 240.0
+_KVM_TRIAL_S = 60.0
+_IDLE_TIMEOUT_S = 180.0
+# A guest that still starts things would go on with that in every lab; and what every lab loads may as well be loaded.
+_UNTIL_IDLE = (
+    "systemctl is-system-running --wait; "
+    "modprobe -a zfs raid456 raid10 raid1 raid0 nvme sd_mod dm_mod; "
+    "python3 -I -c 'import msgspec, pyudev, argparse, subprocess, selectors, gi'; "
+    "for tool in mdadm lsblk fio wipefs; do $tool --version; done; udevadm settle; sync"
+)
+_NO_KVM = "no-kvm"
+
+
+def accelerator(image: Path) -> str:
+    """`kvm` where it is there and no boot under it has failed yet, else `tcg`."""
+    return "kvm" if qemu.kvm_possible() and not (image / _NO_KVM).exists() else "tcg"
+
+
+def snapshot_folder(image: Path, accel: str, cpus: int) -> Path:
+    return image / f"booted-{accel}-{qemu.snapshot_key(accel, cpus, _UNTIL_IDLE)}"
+
+
+def ensure_snapshot(image: Path, cpus: int, say: Say) -> tuple[Path, str]:
+    """The folder with `disk.qcow2` and `memory`, and the accelerator that it is for. Boots a guest if need be."""
+    accel = accelerator(image)
+    folder = snapshot_folder(image, accel, cpus)
+    if folder.exists():
+        return folder, accel
+    with cache_lock("snapshot", say):
+        if folder.exists():
+            return folder, accel
+        for leftover in image.glob("booting-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        say(f"first boot of the lab's image, with {'KVM' if accel == 'kvm' else 'software emulation'} (once)")
+        if _boot_and_save(image, accel, cpus, folder, say, _KVM_TRIAL_S if accel == "kvm" else BOOT_TIMEOUT_S):
+            return folder, accel
+        if accel == "tcg":
+            raise fail(LAB_BOOT, "the lab's machine did not boot", exit=Exit.BUILD_FAILED,
+                       remedy="raidtui lab up tries again; if that fails too, remove the cached image")  # fmt: skip
+        say("KVM does not work on this machine; software emulation is used from now on")
+        (image / _NO_KVM).touch()
+    return ensure_snapshot(image, cpus, say)
+
+
+def _boot_and_save(image: Path, accel: str, cpus: int, folder: Path, say: Say, timeout_s: float) -> bool:
+    """Boot a guest without disks, wait until it is idle, save it as `folder`. False when it did not come up."""
+    files = LabFiles(f"booting-{os.getpid()}")
+    work = image / files.name
+    files.create()
+    try:
+        work.mkdir(mode=0o700)
+        qemu.make_overlay(files.overlay, image / "root.qcow2")
+        port = qemu.start(files, image, accel, cpus)
+        with Qmp(files.qmp) as qmp:
+            qmp.command("cont")
+        if not ssh.wait_for_server(port, timeout_s):
+            say("its console's last words: " + clean(_last_line(files.serial_log)))
+            return False
+        ssh.write_config(files.ssh_config, port, image, files.ssh_master)
+        argv = [*ssh.argv(files.ssh_config, multiplexed=False), _UNTIL_IDLE]
+        proc.run(argv, timeout_s=_IDLE_TIMEOUT_S, check=False)
+        with Qmp(files.qmp) as qmp:
+            qemu.save(qmp, work / "memory")
+        files.kill()
+        shutil.move(files.overlay, work / "disk.qcow2")
+        for path in work.iterdir():
+            path.chmod(0o400)
+        work.rename(folder)
+    except (QmpError, ProblemError):
+        return False
+    finally:
+        files.kill()
+        files.remove()
+        shutil.rmtree(work, ignore_errors=True)
+    return True
+
+
+def _last_line(log: Path) -> str:
+    lines = (read_text(log) or "").split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "(none)")

@@ -1,4 +1,4 @@
-"""A lab's life: up, status, down. Every step can be interrupted, and every one may be repeated."""
+"""Start, inspect and remove a lab. Every step may be interrupted and repeated."""
 
 from __future__ import annotations
 
@@ -7,26 +7,38 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from raidtui.base import proc
-from raidtui.lab import code, snapshot, sparse, ssh, vm
-from raidtui.lab.disks import DiskSpec, mixed, name_disks
-from raidtui.lab.host import require_packages
-from raidtui.lab.image import ensure_image
-from raidtui.lab.qemu import DEFAULT_CPUS
-from raidtui.lab.qmp import Qmp, QmpError
-from raidtui.lab.state import LabFiles, LabState
-from raidtui.lab.talk import Say, silent, timed
-from raidtui.model.problem import Exit, fail
+from raidtui.lab import qemu, ssh
+from raidtui.lab.disks import DiskSpec, make_sparse, mixed, name_disks
+from raidtui.lab.host import Say, require_packages, silent, timed
+from raidtui.lab.image import BOOT_TIMEOUT_S, LAB_BOOT, accelerator, ensure_image, ensure_snapshot
+from raidtui.lab.qemu import LAB_QEMU, Qmp, QmpError
+from raidtui.lab.state import DEFAULT_CPUS, LabFiles, LabState
+from raidtui.model.problem import Exit, Refusal, fail
+
+LAB_STUCK: Final = Refusal(
+    "lab.stuck",
+    "The lab's machine cannot be killed",
+    "Its QEMU process waits for a disk of this machine and ignores SIGKILL until the disk answers.",
+    "Wait for this machine's own disks, then run `raidtui lab down` again.",
+)
+LAB_TOOL: Final = Refusal(
+    "lab.tool",
+    "A command of the lab failed",
+    "A program that the lab uses failed or did not end in time; the message quotes it.",
+    "Run `raidtui lab up` again: steps that succeeded are not repeated.",
+)
 
 _LOADED_TIMEOUT_S = 180.0
 _SETTLE_TIMEOUT_S = 420.0  # fifty disks, emulated, on a machine that is busy with another lab
 
 
 class LabStatus(msgspec.Struct):
-    """What is true of a lab at this moment."""
+    """Present state of a lab."""
 
     name: str
     running: bool
@@ -54,18 +66,18 @@ def _as_problems() -> Iterator[None]:
     try:
         yield
     except proc.ToolError as error:
-        raise fail("lab.tool", f"bringing the lab up failed: {error}", exit=Exit.BUILD_FAILED,
+        raise fail(LAB_TOOL, f"bringing the lab up failed: {error}", exit=Exit.BUILD_FAILED,
                    remedy="see the message; raidtui lab up tries again and goes on where it can") from error  # fmt: skip
     except QmpError as error:
-        raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED,
+        raise fail(LAB_QEMU, f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab up tries again") from error  # fmt: skip
 
 
 def prepare(say: Say = silent, *, cpus: int = DEFAULT_CPUS) -> None:
-    """What the first `up` does before it starts a lab: packages, image, saved machine. Raises ProblemError."""
+    """Install packages, build the image and save a booted machine, as the first `up` does. Raises ProblemError."""
     with _as_problems():
         require_packages(say)
-        snapshot.ensure_snapshot(ensure_image(say), cpus, timed(say))
+        ensure_snapshot(ensure_image(say), cpus, timed(say))
 
 
 def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool, cpus: int) -> LabState:
@@ -75,7 +87,7 @@ def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool, cpus: int
         require_packages(say)
         image = ensure_image(say)
         if not cold:
-            snapshot.ensure_snapshot(image, cpus, timed(say))
+            ensure_snapshot(image, cpus, timed(say))
     with files.lock():
         state = files.load()
         if state is not None and _is_up(files):
@@ -101,23 +113,23 @@ def _start_new(files: LabFiles, specs: Sequence[DiskSpec], say: Say, *, cold: bo
     """Make the disks, start the machine, plug them in, wait for its ssh."""
     image = ensure_image(say)
     saved: Path | None = None
-    accel = snapshot.accelerator(image)
+    accel = accelerator(image)
     if not cold:
-        saved, accel = snapshot.ensure_snapshot(image, cpus, say)
+        saved, accel = ensure_snapshot(image, cpus, say)
     files.create()
     disks = name_disks(files.name, specs)
     for disk in disks:
-        sparse.make_sparse(files.folder / disk.file_name, disk.spec.size_bytes)
+        make_sparse(files.folder / disk.file_name, disk.spec.size_bytes)
     order = mixed(disk.serial for disk in disks)
     state = LabState(files.name, str(image), accel, 0, disks, order, time.time(), cpus=cpus)
-    vm.make_overlay(files.overlay, saved / "disk.qcow2" if saved else image / "root.qcow2")
-    state.port = vm.start(files, image, accel, cpus, incoming=saved is not None)
+    qemu.make_overlay(files.overlay, saved / "disk.qcow2" if saved else image / "root.qcow2")
+    state.port = qemu.start(files, image, accel, cpus, incoming=saved is not None)
     files.save(state)
     with Qmp(files.qmp) as qmp:
         if saved:
-            vm.load(qmp, saved / "memory")
+            qemu.load(qmp, saved / "memory")
         _plug_all(qmp, files, state, running=saved is not None)
-    _enter(files, state, _LOADED_TIMEOUT_S if saved else snapshot.BOOT_TIMEOUT_S)
+    _enter(files, state, _LOADED_TIMEOUT_S if saved else BOOT_TIMEOUT_S)
     state.ready = True
     files.save(state)
     say(f"lab {files.name} is up")
@@ -129,19 +141,19 @@ def restart(files: LabFiles, state: LabState) -> LabState:
     files.create()
     ssh.close_master(files.ssh_config, files.ssh_master)
     state.plugged = mixed(sorted(state.plugged))
-    state.port = vm.start(files, Path(state.image), state.accel, state.cpus)
+    state.port = qemu.start(files, Path(state.image), state.accel, state.cpus)
     files.save(state)
     try:
         with Qmp(files.qmp) as qmp:
             _plug_all(qmp, files, state, running=False)
-        _enter(files, state, snapshot.BOOT_TIMEOUT_S)
+        _enter(files, state, BOOT_TIMEOUT_S)
     except QmpError as error:
-        raise fail("lab.qemu", f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED) from error
+        raise fail(LAB_QEMU, f"the lab's machine failed: {error}", exit=Exit.BUILD_FAILED) from error
     return state
 
 
 def down(name: str) -> bool:
-    """Take a lab away: machine, connections, sockets, disks. False when there was nothing. Works on any ruins."""
+    """Remove a lab: machine, connections, sockets, disks. Return False if there was none. Works on incomplete labs too."""
     files = LabFiles(name)
     # A lab that is being brought up is ended first: its `up` then fails, cleans and lets go of the lock.
     there = files.exists()
@@ -155,13 +167,13 @@ def take_down(files: LabFiles) -> None:
     """Leave nothing of a lab. The caller holds its lock."""
     ssh.close_master(files.ssh_config, files.ssh_master)
     if not files.kill():
-        raise fail("lab.stuck", f"the machine of lab {files.name} (pids {files.pids()}) cannot be killed",
+        raise fail(LAB_STUCK, f"the machine of lab {files.name} (pids {files.pids()}) cannot be killed",
                    exit=Exit.LEFT_BEHIND, remedy="wait for this machine's own disks, then raidtui lab down")  # fmt: skip
     files.remove()
 
 
 def status(name: str) -> LabStatus | None:
-    """What there is of a lab; None where there is nothing."""
+    """Return the state of a lab; None if there is no such lab."""
     files = LabFiles(name)
     if not files.exists():
         return None
@@ -184,7 +196,7 @@ def _plug_all(qmp: Qmp, files: LabFiles, state: LabState, *, running: bool) -> N
     by_serial = {disk.serial: disk for disk in state.disks}
     if running:
         qmp.command("cont")
-    vm.plug(qmp, files.folder, [by_serial[serial] for serial in state.plugged])
+    qemu.plug(qmp, files.folder, [by_serial[serial] for serial in state.plugged])
     if not running:
         qmp.command("cont")
 
@@ -193,15 +205,15 @@ def _enter(files: LabFiles, state: LabState, timeout_s: float) -> None:
     """Wait for the guest, send the code, set what a saved machine cannot know, wait for its disks."""
     ssh.write_config(files.ssh_config, state.port, Path(state.image), files.ssh_master)
     if not ssh.wait_for_server(state.port, timeout_s):
-        raise fail("lab.boot", f"lab {state.name} did not answer within {timeout_s:.0f} s", exit=Exit.BUILD_FAILED,
+        raise fail(LAB_BOOT, f"lab {state.name} did not answer within {timeout_s:.0f} s", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab up again")  # fmt: skip
     ssh.open_master(files.ssh_config, timeout_s=120)
-    _, tar = code.pack(code.local_files())
+    _, tar = ssh.pack_code(ssh.local_files())
     machine_id = hashlib.sha256(f"{state.name}\0{state.created}".encode()).hexdigest()[:32]
     script = f"""\
 date -u -s @{time.time():.3f} >/dev/null
 echo {machine_id} >/etc/machine-id
-{code.receive_script()}
+{ssh.receive_script()}
 tries=0
 while [ "$(ls /sys/block | grep -cE '^(nvme|sd)')" -lt {len(state.plugged)} ]; do
     tries=$((tries + 1)); [ $tries -lt 600 ] || exit 9; sleep 0.1

@@ -1,38 +1,52 @@
-"""The virtual machine's shape: QEMU's command line, and the devices that are plugged in over QMP."""
+"""Run QEMU: its command line, its machine protocol (QMP), saved machines, and disks plugged in and out."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
 import os
+import shlex
+import socket
+import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Literal
+
+import msgspec
 
 from raidtui.base import proc
 from raidtui.base.files import read_text
 from raidtui.lab.disks import MAX_NVME, LabDisk
-from raidtui.model.problem import fail
+from raidtui.lab.state import DEFAULT_CPUS, LAB_TOOL_MISSING, LabFiles
+from raidtui.model.problem import Exit, Refusal, fail
+
+LAB_QEMU: Final = Refusal(
+    "lab.qemu",
+    "QEMU failed",
+    "QEMU did not start, refused a command or ended; the message quotes it.",
+    "Run `raidtui lab up` again. If QEMU does not start at all, check /dev/kvm and the free memory.",
+)
 
 MEMORY_MIB: Final = 2048
-DEFAULT_CPUS: Final = 2
 KERNEL_LINE: Final = (
     "root=/dev/vda rw console=ttyS0 quiet loglevel=4 net.ifnames=0 mitigations=off nokaslr audit=0 "
     "systemd.show_status=0 rd.udev.log_level=3 tsc=reliable random.trust_cpu=1 cryptomgr.notests raid=noautodetect"
 )
 _PORTS_PER_SLOT: Final = 8
 _QUEUES: Final = 2
-"""Of a disk."""
+"""I/O queues of a disk."""
 
 
 def binary() -> str:
     path = proc.find_tool("qemu-system-x86_64")
     if path is None:
-        raise fail("lab.tool-missing", "QEMU is not installed", remedy="apt-get install qemu-system-x86 qemu-utils")
+        raise fail(LAB_TOOL_MISSING, "QEMU is not installed", remedy="apt-get install qemu-system-x86 qemu-utils")
     return path
 
 
 def kvm_possible() -> bool:
-    """Whether this machine has what KVM needs. That guests really run under it is seen at the first boot only."""
+    """Return True if this machine offers KVM. Only the first boot shows if guests really run under it."""
     if not any(flag in (read_text("/proc/cpuinfo") or "").split() for flag in ("vmx", "svm")):
         return False
     try:
@@ -43,7 +57,7 @@ def kvm_possible() -> bool:
 
 
 def cpus_of_each(labs: int) -> int:
-    """Of so many side by side. Emulated CPUs that are more than there are real ones wait for each other."""
+    """Return the CPUs of each of several labs. More emulated CPUs than real ones would wait for each other."""
     return max(1, min(DEFAULT_CPUS, (os.cpu_count() or 1) // labs))
 
 
@@ -131,3 +145,190 @@ def device(disk: LabDisk) -> dict[str, Any]:
 def _quoted(path: Path) -> str:
     """QEMU's option lists take a comma doubled."""
     return str(path).replace(",", ",,")
+
+
+class QmpError(Exception):
+    """QEMU refused a command, or does not answer."""
+
+
+class Qmp:
+    """One connection. QEMU serves one at a time, so keep it short. Use as a context manager."""
+
+    def __init__(self, path: Path, timeout_s: float = 30.0) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        self._buffer = bytearray()
+        self.events: list[dict[str, Any]] = []
+        deadline = time.monotonic() + timeout_s
+        try:
+            _connect(self._socket, path, deadline)
+            self._receive(deadline)
+            self.command("qmp_capabilities", timeout_s=timeout_s)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def __enter__(self) -> Qmp:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def command(self, name: str, /, timeout_s: float = 30.0, **arguments: Any) -> Any:
+        """Send a command and return its result. Raises QmpError if QEMU refuses or does not answer in time."""
+        message: dict[str, Any] = {"execute": name}
+        if arguments:
+            message["arguments"] = arguments
+        try:
+            self._socket.sendall(msgspec.json.encode(message) + b"\n")
+        except OSError as error:
+            raise QmpError(f"{name}: QEMU is gone ({error.strerror})") from error
+        deadline = time.monotonic() + timeout_s
+        while True:
+            answer = self._receive(deadline)
+            if "return" in answer:
+                return answer["return"]
+            if "error" in answer:
+                raise QmpError(f"{name}: {answer['error'].get('desc', answer['error'])}")
+            self.events.append(answer)
+
+    def wait_event(self, name: str, timeout_s: float, **data: Any) -> dict[str, Any]:
+        """The next event (or one that came meanwhile) of that name whose data holds these values."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            for event in self.events:
+                if event.get("event") == name and data.items() <= event.get("data", {}).items():
+                    self.events.remove(event)
+                    return event
+            self.events.append(self._receive(deadline))
+
+    def _receive(self, deadline: float) -> dict[str, Any]:
+        while b"\n" not in self._buffer:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise QmpError("QEMU does not answer")
+            self._socket.settimeout(left_s)
+            try:
+                chunk = self._socket.recv(65536)
+            except TimeoutError as error:
+                raise QmpError("QEMU does not answer") from error
+            except OSError as error:
+                raise QmpError(f"QEMU is gone ({error.strerror})") from error
+            if not chunk:
+                raise QmpError("QEMU is gone")
+            self._buffer += chunk
+        line, _, rest = self._buffer.partition(b"\n")
+        self._buffer = bytearray(rest)
+        answer: dict[str, Any] = msgspec.json.decode(line)
+        return answer
+
+
+def _connect(sock: socket.socket, path: Path, deadline: float) -> None:
+    while True:
+        sock.settimeout(max(0.1, deadline - time.monotonic()))
+        try:
+            return sock.connect(str(path))
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise QmpError(f"QEMU does not answer on {path} ({error})") from error
+            time.sleep(0.05)
+
+
+Fails = Literal["", "read", "write"]
+
+_PORT_TRIES = 5
+_LOAD_TIMEOUT_S = 120.0
+_UNPLUG_TIMEOUT_S = 30.0
+
+
+def make_overlay(path: Path, backing: Path) -> None:
+    """A new root disk whose unwritten parts are those of `backing`."""
+    tool = proc.find_tool("qemu-img")
+    if tool is None:
+        raise fail(LAB_TOOL_MISSING, "qemu-img is not installed", remedy="apt-get install qemu-utils")
+    path.unlink(missing_ok=True)
+    argv = [tool, "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", str(backing), str(path)]
+    proc.run(argv, timeout_s=60)
+
+
+def start(files: LabFiles, image: Path, accel: str, cpus: int, *, incoming: bool = False) -> int:
+    """Start QEMU, paused. Returns the loopback port of the guest's sshd. With `incoming` it waits for `load`."""
+    files.qmp.unlink(missing_ok=True)
+    files.pid_file.unlink(missing_ok=True)
+    for attempt in range(1, _PORT_TRIES + 1):
+        port = _free_port()
+        argv = [
+            *machine_argv(accel, cpus),
+            *own_argv(files.overlay, port, files.qmp, files.pid_file, files.serial_log),
+            *boot_argv(image / "vmlinuz", image / "initrd"),
+            "-S",
+            *(["-incoming", "defer"] if incoming else []),
+        ]  # fmt: skip
+        try:
+            proc.run(argv, timeout_s=60, cwd="/")
+        except proc.ToolError as error:
+            # Somebody else may take the port between our look and QEMU's start.
+            if "host forwarding" in error.reason and attempt < _PORT_TRIES:
+                continue
+            raise fail(LAB_QEMU, f"QEMU does not start: {error.reason}", exit=Exit.BUILD_FAILED) from error
+        return port
+    raise AssertionError("unreachable")
+
+
+def load(qmp: Qmp, state_file: Path) -> None:
+    """Load a saved machine into one that was started with `incoming`. It stays paused."""
+    qmp.command("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
+    qmp.command("migrate-incoming", uri=f"exec:exec cat {shlex.quote(str(state_file))}")
+    _await_migration(qmp, "the saved machine cannot be loaded")
+
+
+def save(qmp: Qmp, state_file: Path) -> None:
+    """Pause the machine and write its memory and devices to `state_file`."""
+    qmp.command("stop")
+    qmp.command("migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}])
+    unlimited: dict[str, Any] = {"max-bandwidth": 1 << 36}
+    qmp.command("migrate-set-parameters", **unlimited)
+    qmp.command("migrate", uri=f"exec:exec cat > {shlex.quote(str(state_file))}")
+    _await_migration(qmp, "the machine cannot be saved")
+
+
+def _await_migration(qmp: Qmp, trouble: str) -> None:
+    """Wait until QEMU has saved or loaded the machine. Raises QmpError with the text `trouble` if that failed."""
+    while True:
+        status = qmp.wait_event("MIGRATION", _LOAD_TIMEOUT_S)["data"]["status"]
+        if status == "completed":
+            return
+        if status == "failed":
+            raise QmpError(trouble)
+
+
+def plug(qmp: Qmp, folder: Path, disks: Sequence[LabDisk], fails: Fails = "") -> None:
+    """Put disks into the machine, in this order."""
+    for disk in disks:
+        qmp.command("blockdev-add", **block_node(disk, folder, fails))
+        try:
+            qmp.command("device_add", **device(disk))
+        except QmpError:
+            _drop_node(qmp, disk)
+            raise
+
+
+def unplug(qmp: Qmp, disk: LabDisk) -> None:
+    """Pull a disk out and wait until the guest has let go of it."""
+    qmp.command("device_del", id=disk.node)
+    qmp.wait_event("DEVICE_DELETED", _UNPLUG_TIMEOUT_S, device=disk.node)
+    _drop_node(qmp, disk)
+
+
+def _drop_node(qmp: Qmp, disk: LabDisk) -> None:
+    arguments: dict[str, Any] = {"node-name": disk.node}
+    qmp.command("blockdev-del", **arguments)
+
+
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port

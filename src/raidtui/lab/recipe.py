@@ -1,4 +1,4 @@
-"""What is in the lab's image. Everything that shapes it is here or under `guest/`, and is hashed into the cache's key."""
+"""Contents of the lab image: packages, sizes, and the files under `guest/`. All of it is hashed into the cache key."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PACKAGES: Final = (
 )  # fmt: skip
 
 MODULE_PACKAGES: Final = ("linux-headers-amd64", "zfs-dkms")
-"""Of the throw-away root in which the ZFS modules are built."""
+"""Packages of the temporary root in which the ZFS modules are compiled."""
 
 WHEELS: Final = ("blivet==3.14.2",)
 """Pure Python, not in Debian."""
@@ -59,5 +59,5 @@ def recipe_hash() -> str:
 
 
 def guest_files() -> list[Path]:
-    """Every file that goes into the guest or shapes it, in a stable order."""
+    """Return the files of the guest folder, in a stable order."""
     return sorted(p for p in GUEST_FOLDER.rglob("*") if p.is_file() and "__pycache__" not in p.parts)

@@ -1,15 +1,34 @@
-"""Reaching the guest: an ssh configuration of its own, with one shared connection that makes further ones cheap."""
+"""Reach the guest over ssh and keep its copy of raidtui the same as the one running here."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import io
 import socket
+import tarfile
 import time
 from pathlib import Path
+from typing import Final
 
+import raidtui
 from raidtui.base import proc
 from raidtui.base.files import write_atomic
-from raidtui.model.problem import Exit, fail
+from raidtui.lab.state import DEFAULT_NAME, LAB_TOOL_MISSING, LabFiles, LabState
+from raidtui.model.problem import Exit, Refusal, fail
+
+LAB_DOWN: Final = Refusal(
+    "lab.down",
+    "The lab is not up",
+    "No lab of this name is running.",
+    "`raidtui lab up` starts it; `raidtui lab status` lists the labs.",
+)
+LAB_SSH: Final = Refusal(
+    "lab.ssh",
+    "The lab refuses the ssh connection",
+    "The machine runs, but its ssh server does not accept the key of the lab.",
+    "Run `raidtui lab down`, then `raidtui lab up`.",
+)
 
 HOST = "lab"
 
@@ -56,7 +75,7 @@ def argv(config: Path, *, multiplexed: bool = True, tty: bool = False) -> list[s
     """The argv prefix that runs a command in the guest. Without `multiplexed` it is a session of its own."""
     ssh = proc.find_tool("ssh")
     if ssh is None:
-        raise fail("lab.tool-missing", "ssh is not installed", remedy="apt-get install openssh-client")
+        raise fail(LAB_TOOL_MISSING, "ssh is not installed", remedy="apt-get install openssh-client")
     own = [] if multiplexed else ["-o", "ControlMaster=no", "-o", "ControlPath=none"]
     return [ssh, "-F", str(config), *own, *(["-t"] if tty else []), HOST]
 
@@ -82,7 +101,7 @@ def open_master(config: Path, timeout_s: float) -> None:
     code = child.wait(timeout_s)
     if code != 0:
         child.end()
-        raise fail("lab.ssh", "the lab's machine runs, but does not let us in", exit=Exit.BUILD_FAILED,
+        raise fail(LAB_SSH, "the lab's machine runs, but refused the ssh connection", exit=Exit.BUILD_FAILED,
                    remedy="raidtui lab down, then raidtui lab up")  # fmt: skip
 
 
@@ -92,3 +111,90 @@ def close_master(config: Path, master: Path) -> None:
         with contextlib.suppress(proc.ToolError):
             proc.run([*argv(config)[:-1], "-O", "exit", HOST], timeout_s=5, check=False)
     master.unlink(missing_ok=True)
+
+
+GUEST_FOLDER: Final = "/opt/raidtui"
+_SKIPPED: Final = ("__pycache__",)
+
+
+def local_files() -> list[tuple[str, Path]]:
+    """Return the files to send, as (name under `/opt/raidtui`, file here), in a stable order."""
+    package = Path(raidtui.__file__).resolve().parent
+    found = [(f"raidtui/{path.relative_to(package)}", path) for path in _files(package)]
+    # In a checkout what is shipped lies at the top of the repository, in an installed package inside of it.
+    top = package.parents[1]
+    if (top / "pyproject.toml").exists():
+        for kind in ("scenarios", "themes"):
+            found += [(f"raidtui/shipped/{kind}/{path.relative_to(top / kind)}", path) for path in _files(top / kind)]
+    return sorted(found)
+
+
+def pack_code(files: list[tuple[str, Path]]) -> tuple[str, bytes]:
+    """Content hash and a tar of the files, which holds that hash as `.hash`."""
+    digest = hashlib.sha256()
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, path in files:
+            data = path.read_bytes()
+            digest.update(f"{name}\0{len(data)}\0".encode())
+            digest.update(data)
+            _add(tar, name, data, int(path.stat().st_mtime))
+        _add(tar, ".hash", digest.hexdigest().encode(), 0)
+    return digest.hexdigest(), buffer.getvalue()
+
+
+def receive_script() -> str:
+    """Shell command for the guest that replaces the code by the tar on its standard input, in one step."""
+    return (
+        f"set -e; rm -rf {GUEST_FOLDER}.new; mkdir -p {GUEST_FOLDER}.new; tar -xf - -C {GUEST_FOLDER}.new --no-same-owner; "
+        f"rm -rf {GUEST_FOLDER}.old; if [ -e {GUEST_FOLDER} ]; then mv {GUEST_FOLDER} {GUEST_FOLDER}.old; fi; "
+        f"mv {GUEST_FOLDER}.new {GUEST_FOLDER}; rm -rf {GUEST_FOLDER}.old; sync_files -f /opt"
+    )
+
+
+def sync_files(ssh_argv: list[str]) -> bool:
+    """Make the guest's raidtui the one that runs here. True when something had to be sent."""
+    wanted, tar = pack_code(local_files())
+    there = proc.run([*ssh_argv, f"cat {GUEST_FOLDER}/.hash"], timeout_s=60, check=False)
+    if there.text.strip() == wanted:
+        return False
+    proc.run([*ssh_argv, receive_script()], timeout_s=120, input_bytes=tar)
+    return True
+
+
+def _files(folder: Path) -> list[Path]:
+    return [p for p in sorted(folder.rglob("*")) if p.is_file() and not set(_SKIPPED) & set(p.parts)]
+
+
+def _add(tar: tarfile.TarFile, name: str, data: bytes, mtime: int) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mtime, entry.mode = len(data), mtime, 0o644
+    tar.addfile(entry, io.BytesIO(data))
+
+
+def running_lab(name: str) -> tuple[LabFiles, LabState]:
+    """A lab that is up, or a ProblemError that says how to get one."""
+    files = LabFiles(name)
+    state = files.load()
+    if state is None or not state.ready or not files.pids():
+        up_line = "raidtui lab up" + ("" if name == DEFAULT_NAME else f" {name}")
+        raise fail(LAB_DOWN, f"lab {name} is not up", remedy=up_line)
+    return files, state
+
+
+def lab_argv(name: str = DEFAULT_NAME, *, multiplexed: bool = False, tty: bool = False) -> list[str]:
+    """Return the argv prefix that runs a command in a running lab."""
+    files, _ = running_lab(name)
+    return argv(files.ssh_config, multiplexed=multiplexed, tty=tty)
+
+
+def engine_argv(name: str = DEFAULT_NAME) -> list[str]:
+    """The argv prefix for the client, once the guest's raidtui is the one that runs here."""
+    argv = lab_argv(name, multiplexed=True)
+    sync_files(argv)
+    return argv
+
+
+def sync_code(name: str = DEFAULT_NAME) -> bool:
+    """Make the guest's raidtui the one that runs here. True when something had to be sent."""
+    return sync_files(lab_argv(name, multiplexed=True))

@@ -1,4 +1,4 @@
-"""What a lab leaves on this machine while it exists: one folder, one QEMU, two sockets. And how to find them again."""
+"""Traces of a lab on this machine: its folder, its QEMU process and its sockets."""
 
 from __future__ import annotations
 
@@ -19,15 +19,34 @@ import msgspec
 from raidtui.base.files import private_folder, read_text, write_atomic
 from raidtui.base.paths import run_folder, state_folder
 from raidtui.lab.disks import LabDisk
-from raidtui.lab.qemu import DEFAULT_CPUS
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
+
+LAB_BUSY: Final = Refusal(
+    "lab.busy",
+    "Another command works on the lab",
+    "Only one command at a time may change a lab or build its image.",
+    "Wait until the other command has ended, or end it.",
+)
+LAB_NAME: Final = Refusal(
+    "lab.name",
+    "Not a valid name for a lab",
+    "A name has up to 32 of the characters a-z, 0-9 and -, and starts with a letter or digit.",
+    "Choose another name.",
+)
+LAB_TOOL_MISSING: Final = Refusal(
+    "lab.tool-missing",
+    "A program that the lab needs is missing",
+    "QEMU, ssh or a program that builds the image is not installed on this machine.",
+    "Install the package that the message names; as root, `raidtui lab up` installs what it needs.",
+)
 
 DEFAULT_NAME: Final = "default"
+DEFAULT_CPUS: Final = 2
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 
 
 class LabState(msgspec.Struct):
-    """What is remembered of a lab (`lab.json`)."""
+    """Saved description of a lab (`lab.json`)."""
 
     name: str
     image: str
@@ -35,22 +54,22 @@ class LabState(msgspec.Struct):
     accel: str
     """`kvm` or `tcg`."""
     port: int
-    """Of the guest's sshd, on this machine's loopback."""
+    """Port of the guest's sshd on this machine's loopback."""
     disks: list[LabDisk]
-    """Every disk that was ever given to it and not taken away for good."""
+    """Disks of the lab, plugged in or not."""
     plugged: list[str]
-    """Serials of those that are in the machine now, in the order in which they were plugged."""
+    """Serials of the disks that are plugged in, in the order of plugging."""
     created: float
     ready: bool = False
     cpus: int = DEFAULT_CPUS
 
 
 class LabFiles:
-    """Where one lab's things are. The sockets lie apart, because their paths must stay short."""
+    """Paths of a lab. The sockets are in another folder because their paths must be short."""
 
     def __init__(self, name: str) -> None:
         if not _NAME.fullmatch(name):
-            raise fail("lab.name", f"{name!r} cannot be a lab's name", remedy="use up to 32 of a-z, 0-9 and -")
+            raise fail(LAB_NAME, f"{name!r} cannot be a lab's name", remedy="use up to 32 of a-z, 0-9 and -")
         self.name = name
         self.folder = labs_folder() / name
         self.meta = self.folder / "lab.json"
@@ -126,7 +145,7 @@ def labs_folder() -> Path:
 
 
 def lab_names() -> list[str]:
-    """Every lab of which anything is left."""
+    """Return the names of all labs, including incomplete ones."""
     return sorted(path.name for path in labs_folder().iterdir() if path.is_dir() and _NAME.fullmatch(path.name))
 
 
@@ -138,7 +157,7 @@ def take_lock(fd: int, timeout_s: float, why: str) -> None:
             return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise fail("lab.busy", why, remedy="wait for it, or end it", exit=Exit.REFUSED) from None
+                raise fail(LAB_BUSY, why, remedy="wait for it, or end it", exit=Exit.REFUSED) from None
             time.sleep(0.2)
 
 

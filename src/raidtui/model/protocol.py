@@ -113,6 +113,8 @@ class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     run: str = ""
     without: tuple[str, ...] = ()
     """Ids of disks that are given up: gone for good, or somebody else's by now. Only of one run that is named."""
+    progress: bool = False
+    """True to receive `RecoverProgress` events before the answer."""
 
 
 class RunInfo(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -147,6 +149,15 @@ class Recovered(msgspec.Struct, frozen=True):
     """Answer to `recover`: per run what was done; empty when there was nothing to recover."""
 
     runs: Annotated[tuple[RecoveredRun, ...], msgspec.Meta(max_length=10_000)]
+
+
+class RecoverProgress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Current action of a recovery, sent about once a second while it changes."""
+
+    run: str
+    text: str
+    fraction: float | None = None
+    """Completed part of the action, 0 to 1; None where it is unknown."""
 
 
 class RecoveredRun(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -87,3 +87,42 @@ WORKLOAD_TARGET: Final = Refusal(
     "layout of a scenario is measured with every workload unless the policy limits it.",
     "Put a filesystem on top, or limit the workload to layouts in the policy: `only`.",
 )
+NOTE: Final = Refusal(
+    "note",
+    "A note",
+    "The run recorded something worth knowing that is no failure.",
+    "The message contains everything that is known; nothing has to be done.",
+)
+RUN_INTERRUPTED: Final = Refusal(
+    "run-interrupted",
+    "The run was interrupted",
+    "The process that executed the run was killed, or the server went down. Objects that the run created may still be "
+    "on its disks.",
+    "`raidtui recover RUN` takes them down and makes the disks blank.",
+)
+SHORTHAND: Final = Refusal(
+    "shorthand",
+    "The workload shorthand is not valid",
+    "A shorthand starts with jobs and queue depth (T8Q32), followed by the block size and the access pattern. A "
+    "read/write mix (70/30), a share of random offsets (80%), fsync, fdatasync, sync, dsync and a run time (60s) may "
+    "follow.",
+    "Write it like 'T8Q32 4k randread'.",
+)
+UNREADABLE: Final = Refusal(
+    "unreadable",
+    "The file cannot be read",
+    "The file does not exist or its permissions do not allow it to be read.",
+    "Check the path and the permissions.",
+)
+ERASE_TOO_FEW: Final = Refusal(
+    "erase-too-few",
+    "Consent is incomplete",
+    "--erase must name every disk that the plan erases. Nothing was touched.",
+    "Use the command line that `raidtui plan` prints.",
+)
+ERASE_TOO_MANY: Final = Refusal(
+    "erase-too-many",
+    "Consent names another disk",
+    "--erase names a disk that the plan does not erase, or a name that fits several of its disks. Nothing was touched.",
+    "Use the command line that `raidtui plan` prints.",
+)

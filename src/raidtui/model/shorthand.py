@@ -9,6 +9,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from raidtui.model.problem import ProblemError, fail
+from raidtui.model.refusals import SHORTHAND
 
 EXAMPLE: Final = "T8Q32 4k randread"
 _DEPTHS: Final = re.compile(r"T(\d{1,3})Q(\d{1,4})", re.IGNORECASE)
@@ -74,4 +75,4 @@ _ORDER: Final = ["rw", "rwmixread", "bs", "percentage_random", "ioengine", "dire
 
 
 def _wrong(text: str, why: str) -> ProblemError:
-    return fail("shorthand", f"{text[:80]!r}: {why}", remedy=f"For example: {EXAMPLE!r}, or 'T8Q16 8k randrw 70/30 60s'.")
+    return fail(SHORTHAND, f"{text[:80]!r}: {why}", remedy=f"For example: {EXAMPLE!r}, or 'T8Q16 8k randrw 70/30 60s'.")

@@ -242,7 +242,7 @@ class RaidtuiApp(App[int]):
             self.run_worker(self._look_at_disks(), group="look")
 
     async def _look_at_disks(self) -> None:
-        from raidtui.front.words import sentence
+        from raidtui.front.problems import sentence
         from raidtui.model.problem import ProblemError
         from raidtui.model.protocol import DiskList
 
@@ -276,7 +276,7 @@ class RaidtuiApp(App[int]):
         if self._ask is None or self.link_state.up:
             self.link.retry()
             return
-        from raidtui.front.words import sentence
+        from raidtui.front.problems import sentence
         from raidtui.model.problem import ProblemError
 
         try:
@@ -289,9 +289,9 @@ class RaidtuiApp(App[int]):
 
     def action_leave(self) -> None:
         """End, once what was composed and not saved has been asked about."""
-        from raidtui.tui.compose.files import may_lose
+        from raidtui.tui.compose.files import confirm_unsaved
 
-        may_lose(self, "Quit", lambda: self.exit(0))
+        confirm_unsaved(self, "Quit", lambda: self.exit(0))
 
     def say(self, message: Message) -> None:
         """Post from any thread; once the application is going, nobody listens any more."""

@@ -1,4 +1,4 @@
-"""The scenario that is being composed: plain JSON data, changed only as a whole, so that every change can be undone."""
+"""Draft of a scenario: plain JSON data that is replaced as a whole, so that every change can be undone."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from raidtui.model.scenario_words import ROLE_PATTERN, SCHEMA
 
 MAX_UNDO: Final = 200
 USUAL_ROLES: Final = ("data", "journal", "spare", "cache", "log", "special")
-"""Offered as names, in this order."""
+"""Suggested role names, in this order."""
 
 
 class Draft(NamedTuple):
-    """A scenario in the making, and the disks chosen for its roles. Never changed in place."""
+    """An unfinished scenario, and the disks chosen for its roles. Never changed in place."""
 
     document: Mapping[str, Any]
-    """As a scenario file has it (`raidtui.scenario/1`), perhaps unfinished."""
+    """Content of a scenario file (`raidtui.scenario/1`), perhaps unfinished."""
     bind: Mapping[str, tuple[str, ...]] = {}
     """Role → ids of its disks, in order."""
 
@@ -27,7 +27,7 @@ EMPTY: Final = Draft({"schema": SCHEMA, "name": "my-layouts", "roles": {}, "layo
 
 
 def with_role(draft: Draft, name: str, disks: Sequence[str]) -> Draft:
-    """These disks belong to the role `name`, after those that it has; they leave every other role."""
+    """Add disks to the end of the role `name` and remove them from every other role."""
     left = without_disks(draft, [disk for disk in disks if disk not in draft.bind.get(name, ())])
     chosen = tuple(dict.fromkeys((*left.bind.get(name, ()), *disks)))
     if not chosen:
@@ -38,7 +38,7 @@ def with_role(draft: Draft, name: str, disks: Sequence[str]) -> Draft:
 
 
 def without_disks(draft: Draft, disks: Collection[str]) -> Draft:
-    """These disks belong to no role. A role left with none stays where a layout stands on it."""
+    """Remove disks from their roles. A role without disks stays only if a layout uses it."""
     roles, bind = _roles(draft), dict(draft.bind)
     for name, chosen in draft.bind.items():
         kept = tuple(disk for disk in chosen if disk not in disks)
@@ -55,7 +55,7 @@ def without_disks(draft: Draft, disks: Collection[str]) -> Draft:
 
 
 def without_role(draft: Draft, name: str) -> Draft:
-    """There is no such role, and its disks belong to none. What layouts say of it stays."""
+    """Remove a role and its choice of disks. Layouts keep mentioning it."""
     roles, bind = _roles(draft), dict(draft.bind)
     if name not in roles and name not in bind:
         return draft
@@ -65,30 +65,29 @@ def without_role(draft: Draft, name: str) -> Draft:
 
 
 def roles_of(draft: Draft) -> dict[str, str]:
-    """Disk → its role, by the id that the draft has."""
+    """Return the role of each disk, by the disk's id in the draft."""
     return {disk: role for role, disks in draft.bind.items() for disk in disks}
 
 
 def role_names(draft: Draft) -> tuple[str, ...]:
-    """All roles of the draft, in its order."""
     return tuple(dict.fromkeys((*_roles(draft), *draft.bind)))
 
 
 def next_role(draft: Draft) -> str:
-    """The role that disks are most likely meant for: the first in want of disks, else the first usual name not taken."""
+    """Return the most likely role of selected disks: the first without disks, else the first unused suggested name."""
     wanting = [name for name in role_names(draft) if not draft.bind.get(name)]
     return next((name for name in (*wanting, *USUAL_ROLES) if not draft.bind.get(name)), USUAL_ROLES[0])
 
 
 def wrong_role_name(name: str) -> str:
-    """What is wrong with it as a role's name; empty where nothing is."""
+    """Return why the name is not allowed for a role; empty if it is."""
     if re.match(ROLE_PATTERN, f"@{name}"):
         return ""
     return "a role's name has up to 31 small letters, digits, - and _, and begins with a letter"
 
 
 def mentioned_roles(draft: Draft) -> frozenset[str]:
-    """Every role that a layout mentions."""
+    """Return every role that layouts mention."""
     return frozenset(word[1:] for word in _words(draft.document.get("layouts")) if re.match(ROLE_PATTERN, word))
 
 
@@ -104,7 +103,6 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def _roles(draft: Draft) -> dict[str, Any]:
-    """The document's roles, as far as they are any: a document may be unfinished."""
     return dict(_given(draft.document.get("roles")))
 
 
@@ -113,19 +111,19 @@ def _given(value: Any) -> Mapping[str, Any]:
 
 
 def _same(one: Draft, other: Draft) -> bool:
-    """Whether two drafts are the same, the order of their entries included."""
+    """Return True if two drafts are equal, including the order of their entries."""
     return one == other and json.dumps(one.document) == json.dumps(other.document)
 
 
 class History:
-    """The draft now, what it was before, and what was undone."""
+    """The current draft with undo and redo."""
 
     def __init__(self, draft: Draft = EMPTY) -> None:
         self._past: list[tuple[str, Draft]] = []
         self._future: list[tuple[str, Draft]] = []
         self.draft = draft
         self.saved = draft
-        """As it last was in a file."""
+        """Draft as last saved to a file or read from one."""
 
     @property
     def unsaved(self) -> bool:
@@ -140,7 +138,7 @@ class History:
         return bool(self._future)
 
     def change(self, draft: Draft, what: str) -> bool:
-        """Take the next draft; `what` names the change, as in `undo: add raid5`. False when nothing changed."""
+        """Record the next draft; `what` names the change, as in `undo: add raid5`. Return False if nothing changed."""
         if _same(draft, self.draft):
             return False
         self._past = [*self._past[-MAX_UNDO + 1 :], (what, self.draft)]
@@ -149,7 +147,7 @@ class History:
         return True
 
     def undo(self) -> str | None:
-        """Go back one change and say which; None when there is none."""
+        """Undo one change and return its name; None if there is none."""
         if not self._past:
             return None
         what, before = self._past.pop()

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raidtui.client.places import Place, place
-from raidtui.front.waiting import WaitingTalk
+from raidtui.front.follow import WaitingTalk
 from raidtui.model.problem import Exit, fail
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from raidtui.base.text import clean
-from raidtui.front.inputs import shipped_folder
+from raidtui.front.files import shipped_folder
 
 DEFAULT = "raidtui-dark"
 FEW_COLOURS = "ansi-16"

@@ -1,4 +1,4 @@
-"""The panes of the screen Compose and what connects them: cursor, draft, engine, preview."""
+"""Panes of the screen Compose, and how cursor, draft, engine and preview update them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from raidtui.model.disk import Disk, lasting
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList
 from raidtui.tui.compose import edit
-from raidtui.tui.compose.document import Path, at, common, path_of
+from raidtui.tui.compose.document import Path, at, path_of, shared_steps
 from raidtui.tui.compose.drawing import short
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
@@ -25,20 +25,21 @@ from raidtui.tui.compose.form import Form, FormRow, form
 from raidtui.tui.compose.lists import FormList, LineList, outline_line
 from raidtui.tui.compose.outline import Line, outline
 from raidtui.tui.compose.preview import Previewer, PreviewPane, Shown
-from raidtui.tui.draft import EMPTY, Draft
+from raidtui.tui.draft import Draft
 from raidtui.tui.freshness import Seen
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.glyphs import glyphs
 
-PANES = ("outline", "form", "preview")
+PANES = {"outline": "#outline-pane", "form": "#form-pane", "preview": "#preview"}
+"""Selector of each pane; the list or text in a pane has the pane's name as its id."""
 _EMPTY = """\
-There is nothing in this scenario yet.
+This scenario is empty.
 
   1  to Disks: select some, press r for a role
   l  a layout over them, such as raid5
   w  a workload to measure it with
 
-or begin from what there is:
+or start from an existing one:
 
   n  a shipped scenario, or a result
   o  a file\
@@ -58,7 +59,7 @@ cursor or below it; **d** makes a copy to change; **x** takes away; **u** undoes
 
 
 class Composer(ModeScreen):
-    """State and panes. What can be done with them is in the subclass."""
+    """State and panes of the screen Compose; the subclass has the actions."""
 
     MODE = "compose"
     DEFAULT_CSS = """
@@ -80,17 +81,17 @@ class Composer(ModeScreen):
         self.kinds: Kinds | None = None
         self.preview: Preview | None = None
         self.lost: tuple[Problem, ...] = ()
-        """Why there is no newer preview."""
+        """Problems that prevented a newer preview."""
         self.pending: Draft | None = None
-        """The draft as it would be with what is being typed."""
+        """Draft with the text being typed; None if nothing is typed."""
         self.here: Path = ()
-        """Of the outline's line under the cursor."""
+        """Path of the outline's line under the cursor."""
         self.pane = "outline"
         self._lines: list[Line] = []
         self._previewer: Previewer | None = None
         self._keys: tuple[object, ...] = ()
         self._asked_of: tuple[Disk, ...] = ()
-        """The disks as they were when the last preview was wanted because of them."""
+        """Disks of the last preview request that a change of disks caused."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="compose-panes"):
@@ -99,7 +100,7 @@ class Composer(ModeScreen):
                 yield Static(_EMPTY, id="first", markup=False)
             with Vertical(id="form-pane", classes="pane"):
                 yield FormList(id="form")
-                yield Editor(self._wrong_name)
+                yield Editor(self._name_error)
             yield PreviewPane(id="preview")
 
     def on_mount(self) -> None:
@@ -115,26 +116,21 @@ class Composer(ModeScreen):
 
     @property
     def seen(self) -> Seen | None:
-        """The age of the disks that can be chosen."""
         return self.raidtui.disks_seen
 
     @property
     def working(self) -> Draft:
-        """The draft, with what is being typed."""
         return self.pending or self.raidtui.draft
 
     @property
     def disks(self) -> Mapping[str, Disk] | None:
-        """Those that are there, by id; None where that is not known yet."""
+        """Present disks by id; None if they are unknown yet."""
         found = self.raidtui.disks
         return None if found is None else {disk.id: disk for disk in found.disks}
 
     @property
     def line(self) -> Line | None:
-        """The line of the outline under the cursor."""
         return next((line for line in self._lines if line.path == self.here), None)
-
-    # What the engine says.
 
     def _ask_kinds(self) -> None:
         if self.raidtui.link_state.up:
@@ -160,10 +156,8 @@ class Composer(ModeScreen):
         self.lost = problems
         self.show_all()
 
-    # What is shown.
-
     def _disks_changed(self, found: DiskList) -> None:
-        """Preview again when a disk or its use changed, not when it got warmer."""
+        """Preview again if a disk or its use changed, not if only its temperature did."""
         if (disks := lasting(found.disks)) != self._asked_of:
             self._asked_of = disks
             self._draft_changed()
@@ -173,8 +167,8 @@ class Composer(ModeScreen):
         self._want_preview()
 
     def show_all(self) -> None:
-        """Draw what there is. Only what changed is drawn anew."""
-        # An answer may come when the screen has no panes yet, or not all of them any more.
+        """Update all panes; only changed parts are redrawn."""
+        # An answer may arrive before the panes exist or while they are removed.
         if len(self.query("#outline, #form, #stack")) < 3:
             return
         self._show_outline()
@@ -183,7 +177,6 @@ class Composer(ModeScreen):
         self._refresh_keys()
 
     def _refresh_keys(self) -> None:
-        """The keys at the foot are made anew only where what can be done has changed."""
         history, line = self.raidtui.history, self.line
         wrong = bool(self.preview and self.preview.problems)
         now = (line.what if line else "", history.can_undo, history.can_redo, wrong)
@@ -197,7 +190,7 @@ class Composer(ModeScreen):
         width, signs = max(20, listed.line_width or 76), glyphs()
         paths = [line.path for line in self._lines]
         if self.here not in paths:
-            self.here = max(paths, key=lambda path: (common(path, self.here), -len(path)))
+            self.here = max(paths, key=lambda path: (shared_steps(path, self.here), -len(path)))
         with listed.prevent(OptionList.OptionHighlighted):
             listed.show(paths, [outline_line(line, width, signs) for line in self._lines])
             listed.go(self.here)
@@ -232,17 +225,17 @@ class Composer(ModeScreen):
         return form(self.working.document, line.form if line else (), self.kinds, self.preview)
 
     def _layout_words(self) -> str:
-        """The layout under the cursor in a few words, where its preview is on another pane."""
+        """Return the figures of the layout under the cursor, if its preview is on a hidden pane."""
         if not self.has_class("-narrow") or self.preview is None or self.here[:1] != ("layouts",) or len(self.here) < 2:
             return ""
         view = next((view for view in self.preview.layouts if view.name == self.here[1]), None)
         return short(view, glyphs()) if view else ""
 
     def _where_words(self, pane: str, more: str = "") -> Content | None:
-        """Which of the panes this is, where only one is shown."""
+        """Return the pane's number and key hint, if only one pane is shown."""
         if not self.has_class("-narrow"):
             return None
-        return Content(f"{more + ' · ' if more else ''}{PANES.index(pane) + 1} of 3 · tab: next")
+        return Content(f"{more + ' · ' if more else ''}{list(PANES).index(pane) + 1} of 3 · tab: next")
 
     def _role_notes(self) -> dict[str, str]:
         found = at(self.working.document, ("roles",), {})
@@ -255,31 +248,29 @@ class Composer(ModeScreen):
             )
         return notes
 
-    # The cursor.
-
     def go(self, path: Path) -> None:
         """Put the outline's cursor on `path`, or on the nearest line above it."""
         self.here = path
         self.show_all()
 
     def show_pane(self, name: str) -> None:
-        """Where there is room for one pane only: this one."""
+        """Show this pane if there is room for one only."""
         self.pane = name
-        for pane, widget in (("outline", "#outline-pane"), ("form", "#form-pane"), ("preview", "#preview")):
+        for pane, widget in PANES.items():
             self.query_one(widget).set_class(pane == name, "-here")
 
     def focus_pane(self, name: str) -> None:
         self.show_pane(name)
-        self.query_one({"outline": "#outline", "form": "#form", "preview": "#preview"}[name]).focus()
+        self.query_one(f"#{name}").focus()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         widget: Widget = event.widget
-        for name, pane in (("outline", "#outline-pane"), ("form", "#form-pane"), ("preview", "#preview")):
+        for name, pane in PANES.items():
             if self.query_one(pane) in widget.ancestors_with_self and name != self.pane:
                 self.show_pane(name)
 
-    @on(LineList.Widened)
-    def _widened(self, message: LineList.Widened) -> None:
+    @on(LineList.WidthChanged)
+    def _widened(self, message: LineList.WidthChanged) -> None:
         message.stop()
         self.show_all()
 
@@ -308,28 +299,22 @@ class Composer(ModeScreen):
         self.go_to_problem(message.problem)
 
     def go_to_problem(self, problem: Problem) -> None:
-        """To the option that a problem is about, or as near as can be."""
+        """Move the cursor to the option of a problem, or to the nearest line."""
         place = path_of(self.working.document, problem.place)
         fitting = [line.path for line in self._lines if place[: len(line.path)] == line.path]
         self.go(max(fitting, key=len, default=()))
         self.query_one("#form", FormList).go_to(place)
         self.focus_pane("form" if self.form.rows else "outline")
 
-    # Changes.
-
     def take(self, change: Change) -> None:
-        """Make a change the draft, and go where it was made."""
+        """Apply a change to the draft, and move the cursor to it."""
         self.pending = None
         self.here = change.path
         self.raidtui.change_draft(change.draft, change.what)
         self.show_all()
 
-    def _wrong_name(self, row: FormRow, name: str) -> str:
-        try:
-            edit.check_name(self.raidtui.draft, (*row.path[:1], name))
-        except ValueError as error:
-            return clean(error, 200)
-        return ""
+    def _name_error(self, row: FormRow, name: str) -> str:
+        return clean(edit.name_error(self.raidtui.draft, (*row.path[:1], name)), 200)
 
     @on(Editor.Typed)
     def _typed(self, message: Editor.Typed) -> None:
@@ -373,8 +358,3 @@ class Composer(ModeScreen):
     @on(PreviewPane.Left)
     def _left(self) -> None:
         self.focus_pane("outline")
-
-
-def is_empty(draft: Draft) -> bool:
-    """Whether there is nothing in it that could be lost."""
-    return all(not draft.document.get(key) for key in ("roles", "layouts", "workloads")) or draft == EMPTY

@@ -17,11 +17,11 @@ class _Missing(Enum):
 
 
 MISSING: Final = _Missing.MISSING
-"""Stands where nothing is given; None is a value."""
+"""Marks an omitted value; None is a value."""
 
 
 def at(document: Any, path: Path, otherwise: Any = MISSING) -> Any:
-    """What is at `path`, or `otherwise` where there is no such place."""
+    """Return the value at `path`, or `otherwise` if the path does not exist."""
     found = document
     for step in path:
         if not has(found, step):
@@ -31,14 +31,14 @@ def at(document: Any, path: Path, otherwise: Any = MISSING) -> Any:
 
 
 def has(holder: Any, step: str | int) -> bool:
-    """Whether an object has this key, or a list this index."""
+    """Return True if the object has this key, or the list this index."""
     if isinstance(holder, Mapping):
         return step in holder
     return isinstance(holder, list) and isinstance(step, int) and 0 <= step < len(holder)
 
 
 def put(document: Any, path: Path, value: Any) -> Any:
-    """A copy with `value` at `path`; objects that are missing on the way are made. MISSING takes the place away."""
+    """Return a copy with `value` at `path`. Missing parent objects are created; MISSING removes the path."""
     if value is MISSING:
         return drop(document, path)
     if not path:
@@ -56,7 +56,7 @@ def put(document: Any, path: Path, value: Any) -> Any:
 
 
 def drop(document: Any, path: Path) -> Any:
-    """A copy without what is at `path`; the same where nothing is there."""
+    """Return a copy without `path`; the same document if the path does not exist."""
     if not path or at(document, path) is MISSING:
         return document
     holder = at(document, path[:-1])
@@ -68,7 +68,7 @@ def drop(document: Any, path: Path) -> Any:
 
 
 def rekey(document: Any, path: Path, new: str) -> Any:
-    """A copy in which the last key of `path` is `new`, in the same order. Raises ValueError where it is taken."""
+    """Return a copy with the last key of `path` renamed to `new`, in the same order. Raises ValueError if `new` exists."""
     holder = at(document, path[:-1])
     old = path[-1]
     if not isinstance(holder, Mapping) or old not in holder or new == old:
@@ -79,7 +79,7 @@ def rekey(document: Any, path: Path, new: str) -> Any:
 
 
 def shift(document: Any, path: Path, by: int) -> Any:
-    """A copy in which the entry at `path` stands `by` places further among its like; the same at either end."""
+    """Return a copy with the entry at `path` moved by `by` places within its section, at most to either end."""
     holder = at(document, path[:-1])
     if not isinstance(holder, Mapping) or path[-1] not in holder:
         return document
@@ -91,15 +91,15 @@ def shift(document: Any, path: Path, by: int) -> Any:
 
 
 def place_of(path: Path) -> str:
-    """As problems name it: `$.layouts.raid5.md.on[0]`."""
+    """Return the path as problems write it: `$.layouts.raid5.md.on[0]`."""
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
 
 
 def path_of(document: Any, place: str) -> Path:
-    """The path that a place names, as far as the document has it; names may have dots, the longest that fits is taken.
+    """Return the path of a problem's place, as far as the document has it. Keys may contain dots: the longest match counts.
 
-    A last key that the document lacks is kept: it may be the name of a field that is left out. What is wrong with the
-    disks chosen for a role (`--bind data`) is at the role.
+    A last key that the document lacks is kept: it may name an omitted field. Problems with the disks chosen for a role
+    (`--bind data`) belong to the role.
     """
     if place.startswith("--bind "):
         return ("roles", place.removeprefix("--bind "))
@@ -118,7 +118,7 @@ def path_of(document: Any, place: str) -> Path:
 
 
 def _next(here: Any, rest: str) -> tuple[str | int | None, str]:
-    """The first step of `rest` that `here` has, and what follows it; (None, rest) where it has none."""
+    """Return the first step of `rest` that exists in `here`, and the remainder; (None, rest) if there is none."""
     if isinstance(here, Mapping) and rest[0] == ".":
         fitting = [key for key in here if isinstance(key, str) and _begins(rest[1:], key)]
         if fitting:
@@ -135,8 +135,8 @@ def _begins(rest: str, key: str) -> bool:
     return rest.startswith(key) and rest[len(key) : len(key) + 1] in ("", ".", "[")
 
 
-def common(one: Path, other: Sequence[str | int]) -> int:
-    """How many steps two paths share from the top."""
+def shared_steps(one: Path, other: Sequence[str | int]) -> int:
+    """Return the number of leading steps that two paths share."""
     count = 0
     for a, b in zip(one, other, strict=False):
         if a != b:
@@ -154,7 +154,7 @@ class Layer(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What stands in a layer's input: a layer, or text such as a role."""
+    """One source in a layer's input: a layer, or text such as a role."""
 
     path: Path
     layer: Layer | None
@@ -162,7 +162,7 @@ class Source(NamedTuple):
 
 
 def layer_at(value: Any, path: Path) -> Layer | None:
-    """`value`, which is at `path`, as a layer; None where it is none."""
+    """Return the `value` at `path` as a layer; None if it is not one."""
     if isinstance(value, Mapping) and len(value) == 1:
         ((kind, options),) = value.items()
         if isinstance(kind, str) and isinstance(options, Mapping):
@@ -171,7 +171,7 @@ def layer_at(value: Any, path: Path) -> Layer | None:
 
 
 def kind_of(kinds: Kinds | None, name: str, *, workload: bool = False) -> Kind | None:
-    """The definition of a kind, or None where the engine does not know it (or has not said yet)."""
+    """Return the definition of a kind; None if it is unknown or the engine has not answered yet."""
     known = () if kinds is None else (kinds.workloads if workload else kinds.layers)
     return next((kind for kind in known if kind.kind == name), None)
 
@@ -181,7 +181,7 @@ def device_fields(kind: Kind) -> tuple[Field, ...]:
 
 
 def group_fields(kind: Kind) -> tuple[Field, ...]:
-    """Options that are lists of objects with device fields of their own: the vdevs of a pool."""
+    """Return the options that are lists of objects with device fields, such as the vdevs of a pool."""
     return tuple(
         field
         for field in kind.fields
@@ -190,7 +190,7 @@ def group_fields(kind: Kind) -> tuple[Field, ...]:
 
 
 def main_input(kinds: Kinds | None, layer: Layer) -> Path:
-    """Where the input is that a layer stands on first, given or not."""
+    """Return the path of a layer's first input, given or not."""
     given = next((path for path, _ in inputs(kinds, layer)), None)
     if given is not None:
         return given
@@ -201,7 +201,7 @@ def main_input(kinds: Kinds | None, layer: Layer) -> Path:
 
 
 def inputs(kinds: Kinds | None, layer: Layer) -> Iterator[tuple[Path, list[Source]]]:
-    """Every input that is given, by its path, with what stands in it, in the order of the layer's fields."""
+    """Yield the path and the sources of every given input, in the order of the layer's fields."""
     known = kind_of(kinds, layer.kind)
     for field in known.fields if known else ():
         value = layer.options.get(field.name, MISSING)
@@ -232,14 +232,5 @@ def sources(value: Any, path: Path) -> Iterator[Source]:
 
 
 def _looking_like_inputs(options: Mapping[str, Any]) -> list[str]:
-    """Where the engine has not said what the inputs are: what mentions a role or holds a layer."""
+    """Return the options that mention a role or hold a layer, for kinds that the engine has not described."""
     return [name for name, value in options.items() if any(s.layer or s.text.startswith("@") for s in sources(value, ()))]
-
-
-def walk(kinds: Kinds | None, layer: Layer) -> Iterator[Layer]:
-    """This layer and all below it, the topmost first."""
-    yield layer
-    for _, below in inputs(kinds, layer):
-        for source in below:
-            if source.layer is not None:
-                yield from walk(kinds, source.layer)

@@ -21,25 +21,25 @@ from raidtui.tui.widgets.glyphs import Glyphs
 WIDEST: Final = 96
 _GAP: Final = 2
 _LEAST: Final = 18
-"""A box narrower than this says nothing."""
+"""Least width of a readable box."""
 _MOST_ROWS: Final = 24
-"""Of disks in one box; what is more is counted."""
+"""Most lines of disks in one box; further disks are counted."""
 
 
 _UNBOUND: Final[Mapping[str, tuple[str, ...]]] = {}
 
 
 class Pen(NamedTuple):
-    """What boxes are drawn with."""
+    """Characters that boxes are drawn with."""
 
     top: str
     bottom: str
     side: str
     line: str
     down: str
-    """In a box's lower border, where a line to the box below begins."""
+    """Start of a connecting line, in a box's lower border."""
     up: str
-    """In a box's upper border, where that line ends."""
+    """End of a connecting line, in a box's upper border."""
     branch: str
     last: str
     bad: str
@@ -47,11 +47,11 @@ class Pen(NamedTuple):
     ellipsis: str
 
 
-class World(NamedTuple):
-    """What every part of a drawing needs."""
+class Scene(NamedTuple):
+    """Values that every part of a drawing needs."""
 
     disks: Mapping[str, Disk] | None
-    """By id; None where it is not known which are there."""
+    """Present disks by id; None if they are unknown."""
     bind: Mapping[str, tuple[str, ...]]
     pen: Pen
 
@@ -67,17 +67,17 @@ def drawing(
     signs: Glyphs,
     bind: Mapping[str, tuple[str, ...]] = _UNBOUND,
 ) -> list[Content]:
-    """The lines of the drawing, each `width` cells at most. Nothing where the layout could not be read.
+    """Return the lines of the drawing, each at most `width` cells; none if the layout could not be read.
 
-    `disks` are those that are there now: one that was chosen and is not among them is drawn as missing. `bind` are those
-    that were chosen: the engine names none for a role of which one is missing.
+    `disks` are the present disks; a chosen disk that is not among them is drawn as missing. `bind` has the chosen disks:
+    the engine names none for a role with a missing disk.
     """
     if view.stack is None:
         return []
-    world = World(disks, bind, _UNICODE if signs.unicode else _ASCII)
+    scene = Scene(disks, bind, _UNICODE if signs.unicode else _ASCII)
     width = max(_LEAST, min(width, WIDEST))
-    stack = _box_of(world, view.stack, width, width // 2)
-    return [_target(world.pen, view, width), *stack]
+    stack = _box_of(scene, view.stack, width, width // 2)
+    return [_target(scene.pen, view, width), *stack]
 
 
 def _target(pen: Pen, view: LayoutView, width: int) -> Content:
@@ -92,25 +92,25 @@ def _target(pen: Pen, view: LayoutView, width: int) -> Content:
     return fill(Content.assemble(head, (before + pen.down + after, DIM), (size, "bold")), width)
 
 
-def _box_of(world: World, part: LayerView | RoleView, width: int, joint: int | None) -> list[Content]:
-    """One part and all below it. `joint` is where the line from above meets its upper border."""
+def _box_of(scene: Scene, part: LayerView | RoleView, width: int, joint: int | None) -> list[Content]:
+    """Draw one part and all parts below it. `joint` is the column where the line from above meets its upper border."""
     if isinstance(part, RoleView):
-        return _role(world, part, width, joint)
+        return _role(scene, part, width, joint)
     below = [(name, source) for name, sources in part.inputs.items() for source in sources]
-    wants = [_wanted(world, source) for _, source in below]
+    wants = [_wanted(scene, source) for _, source in below]
     if len(below) > 1 and sum(wants) + _GAP * (len(below) - 1) <= width:
-        return _side_by_side(world, part, below, wants, width, joint)
+        return _side_by_side(scene, part, below, wants, width, joint)
     if len(below) > 1:
-        return _one_by_one(world, part, below, width, joint)
+        return _one_by_one(scene, part, below, width, joint)
     joints = [width // 2] * len(below)
-    box = _layer(world, part, width, joint, joints)
+    box = _layer(scene, part, width, joint, joints)
     for name, source in below:
-        box += [_rope(world.pen, [(joints[0], name)], width), *_box_of(world, source, width, joints[0])]
+        box += [_connectors(scene.pen, [(joints[0], name)], width), *_box_of(scene, source, width, joints[0])]
     return box
 
 
 def _side_by_side(
-    world: World,
+    scene: Scene,
     part: LayerView,
     below: list[tuple[str, LayerView | RoleView]],
     wants: list[int],
@@ -123,36 +123,35 @@ def _side_by_side(
     starts = [sum(widths[:number]) + _GAP * number for number in range(len(below))]
     joints = [start + each // 2 for start, each in zip(starts, widths, strict=True)]
     names = [name for name, _ in below]
-    blocks = [_box_of(world, source, each, each // 2) for (_, source), each in zip(below, widths, strict=True)]
-    rope = _rope(world.pen, list(zip(joints, names, strict=True)), width)
-    return [*_layer(world, part, width, joint, joints), rope, *beside(blocks, widths, _GAP)]
+    blocks = [_box_of(scene, source, each, each // 2) for (_, source), each in zip(below, widths, strict=True)]
+    rope = _connectors(scene.pen, list(zip(joints, names, strict=True)), width)
+    return [*_layer(scene, part, width, joint, joints), rope, *beside(blocks, widths, _GAP)]
 
 
 def _one_by_one(
-    world: World, part: LayerView, below: list[tuple[str, LayerView | RoleView]], width: int, joint: int | None
+    scene: Scene, part: LayerView, below: list[tuple[str, LayerView | RoleView]], width: int, joint: int | None
 ) -> list[Content]:
-    """Where they do not fit beside each other: one below the other, on a line at the left."""
-    pen = world.pen
-    lines = _layer(world, part, width, joint, [2])
+    """Draw inputs one below the other, on a line at the left, if they do not fit side by side."""
+    pen = scene.pen
+    lines = _layer(scene, part, width, joint, [2])
     for number, (name, source) in enumerate(below, 1):
         last = number == len(below)
         lines.append(fill(Content.assemble("  ", (pen.last if last else pen.branch, DIM), f" {clean(name, 30)}"), width))
         margin = Content.assemble("  ", (" " if last else pen.side, DIM), " ")
-        lines += [margin + line for line in _box_of(world, source, max(_LEAST, width - 4), None)]
+        lines += [margin + line for line in _box_of(scene, source, max(_LEAST, width - 4), None)]
     return lines
 
 
-def _wanted(world: World, part: LayerView | RoleView) -> int:
-    """How wide a part has to be to say what it has to."""
+def _wanted(scene: Scene, part: LayerView | RoleView) -> int:
     if isinstance(part, RoleView):
-        return max(_LEAST, len(part.role) + 14, *(cell_len(clean(disk, 60)) + 16 for disk in _ids(world, part)), 26)
-    inner = [[_wanted(world, source) for source in sources] for sources in part.inputs.values()]
+        return max(_LEAST, len(part.role) + 14, *(cell_len(clean(disk, 60)) + 16 for disk in _ids(scene, part)), 26)
+    inner = [[_wanted(scene, source) for source in sources] for sources in part.inputs.values()]
     beside_each_other = sum(map(sum, inner)) + _GAP * (sum(map(len, inner)) - 1)
     return max(_LEAST, cell_len(part.words) + 15, beside_each_other)
 
 
-def _layer(world: World, part: LayerView, width: int, joint: int | None, joints: list[int]) -> list[Content]:
-    pen = world.pen
+def _layer(scene: Scene, part: LayerView, width: int, joint: int | None, joints: list[int]) -> list[Content]:
+    pen = scene.pen
     size = Content.styled(size_text(part.size_bytes), "bold") if part.size_bytes is not None else Content("")
     lines = [ends(Content(clean(part.words, 200)), size, width - 4, pen.ellipsis)]
     if part.stripe_bytes is not None:
@@ -164,29 +163,28 @@ def _layer(world: World, part: LayerView, width: int, joint: int | None, joints:
     return _framed(pen, Content.styled(clean(part.kind, 30), ACCENT), Content(""), lines, width, joint, joints)
 
 
-def _role(world: World, part: RoleView, width: int, joint: int | None) -> list[Content]:
-    pen = world.pen
+def _role(scene: Scene, part: RoleView, width: int, joint: int | None) -> list[Content]:
+    pen = scene.pen
     title = Content.styled(cut(f"@{clean(part.role, 31)}", width - 6, pen.ellipsis), "bold " + ACCENT)
-    ids = _ids(world, part)
+    ids = _ids(scene, part)
     if not ids:
         lines = [Content.styled(cut(f"{pen.free} {plural(part.count, 'disk')}, not chosen", width - 4, pen.ellipsis), DIM)]
         return _framed(pen, title, Content(""), lines, width, joint, [])
     count = Content.styled(f"{len(ids)}", DIM)
-    return _framed(pen, title, count, _disks(world, ids, width - 4), width, joint, [])
+    return _framed(pen, title, count, _disks(scene, ids, width - 4), width, joint, [])
 
 
-def _ids(world: World, part: RoleView) -> tuple[str, ...]:
-    return part.disks or world.bind.get(part.role, ())
+def _ids(scene: Scene, part: RoleView) -> tuple[str, ...]:
+    return part.disks or scene.bind.get(part.role, ())
 
 
-def _disks(world: World, ids: tuple[str, ...], width: int) -> list[Content]:
-    """One line per disk; in columns where there are many and there is room."""
+def _disks(scene: Scene, ids: tuple[str, ...], width: int) -> list[Content]:
     widest = max(cell_len(clean(disk, 60)) for disk in ids) + 12
     columns = min(4, (width + 3) // (widest + 3)) if len(ids) > 6 else 1
     each = (width - 3 * (columns - 1)) // columns if columns > 1 else width
     rows = -(-len(ids) // max(1, columns))
     shown = min(rows, _MOST_ROWS)
-    cells = [[_disk(world, disk, each) for disk in ids[row::rows]] for row in range(shown)]
+    cells = [[_disk(scene, disk, each) for disk in ids[row::rows]] for row in range(shown)]
     lines = [Content("   ").join(row) for row in cells]
     if rows > shown:
         hidden = sum(len(ids[row::rows]) for row in range(shown, rows))
@@ -194,10 +192,10 @@ def _disks(world: World, ids: tuple[str, ...], width: int) -> list[Content]:
     return lines
 
 
-def _disk(world: World, disk_id: str, width: int) -> Content:
-    pen = world.pen
-    disk = world.disks.get(disk_id) if world.disks is not None else None
-    gone = world.disks is not None and disk is None
+def _disk(scene: Scene, disk_id: str, width: int) -> Content:
+    pen = scene.pen
+    disk = scene.disks.get(disk_id) if scene.disks is not None else None
+    gone = scene.disks is not None and disk is None
     if disk is not None and disk.reasons:
         right = Content.styled(f"{pen.bad} not free", BAD)
     elif gone:
@@ -211,7 +209,6 @@ def _disk(world: World, disk_id: str, width: int) -> Content:
 def _framed(
     pen: Pen, title: Content, corner: Content, lines: list[Content], width: int, joint: int | None, joints: list[int]
 ) -> list[Content]:
-    """Lines in a box, with its title in the upper border and places where lines go up and down."""
     upper = _border(pen, pen.top, width, {} if joint is None else {joint: pen.up}, title, corner)
     lower = _border(pen, pen.bottom, width, dict.fromkeys(joints, pen.down), Content(""), Content(""))
     side = Content.styled(pen.side, DIM)
@@ -231,8 +228,8 @@ def _border(pen: Pen, corners: str, width: int, joints: Mapping[int, str], title
     return fill(Content.assemble(head, (between, DIM), tail), width)
 
 
-def _rope(pen: Pen, joints: list[tuple[int, str]], width: int) -> Content:
-    """The line between two boxes, with the name of the input beside each of its strands."""
+def _connectors(pen: Pen, joints: list[tuple[int, str]], width: int) -> Content:
+    """Return the line between two boxes, with the input's name beside each connector."""
     line = Content("")
     for where, name in joints:
         line = line.pad_right(max(0, where - line.cell_length))
@@ -244,7 +241,7 @@ _LABEL = 15
 
 
 def figures(view: LayoutView, width: int, signs: Glyphs) -> list[Content]:
-    """Capacity, what may fail, what writes cost, the stripe and the ceiling: one line each, wrapped where it is long."""
+    """Return capacity, tolerated failures, write penalty, stripe and ceiling: one wrapped line each."""
     lines: list[Content] = []
     none = Content.styled(signs.absent, DIM)
     lines += _fact("usable", _usable(view) or none, width)
@@ -257,7 +254,7 @@ def figures(view: LayoutView, width: int, signs: Glyphs) -> list[Content]:
 
 
 def short(view: LayoutView, signs: Glyphs) -> str:
-    """A layout in a few words, for a border: `5.2 TiB · 1 may fail · 4× writes`."""
+    """Return a layout's figures for a border: `5.2 TiB · 1 may fail · 4× writes`."""
     parts = []
     if view.size_bytes is not None:
         parts.append(size_text(view.size_bytes))
@@ -280,12 +277,12 @@ def warning_lines(warnings: Sequence[str], width: int) -> list[Content]:
 
 
 def load_lines(view: WorkloadView, width: int) -> list[Content]:
-    """One workload: what it is and how long it takes."""
+    """Return a workload's description and duration."""
     return [*_fact("load", Content(clean(view.words)), width), *_fact("takes", Content(duration_text(view.seconds)), width)]
 
 
 def overview(preview: Preview, width: int, signs: Glyphs) -> list[Content]:
-    """All layouts below each other, and what the whole run takes."""
+    """Return all layouts in a table, and the cost of the whole run."""
     lines = []
     if preview.layouts:
         lines += _table(preview.layouts, width, signs)
@@ -303,7 +300,6 @@ def overview(preview: Preview, width: int, signs: Glyphs) -> list[Content]:
 
 
 def command_lines(commands: Sequence[Argv], width: int) -> list[Content]:
-    """Commands as a shell would take them, wrapped at blanks with a backslash."""
     lines: list[Content] = []
     for argv in commands:
         lines += [Content(line) for line in _wrapped([clean(shlex.quote(word), 300) for word in argv], width)]
@@ -311,7 +307,7 @@ def command_lines(commands: Sequence[Argv], width: int) -> list[Content]:
 
 
 def commands_text(commands: Sequence[Argv]) -> str:
-    """The same for the clipboard: one command a line."""
+    """Return commands for the clipboard, one per line."""
     return "".join(f"{shlex.join(argv)}\n" for argv in commands)
 
 
@@ -353,19 +349,17 @@ def _fact(label: str, value: Content, width: int) -> list[Content]:
 
 
 def _hanging(label: Content, value: Content, width: int) -> list[Content]:
-    """`value` beside its label, its further lines below its first."""
     first, *more = value.wrap(max(10, width - label.cell_length)) or [Content("")]
     return [label + first, *(Content(" " * label.cell_length) + line for line in more)]
 
 
 _COLUMNS = (("usable", 9), ("may fail", 9), ("of raw", 7), ("writes", 7))
-"""Titles and widths, a blank before each, the first to be shown first."""
+"""Titles and widths without the blank before each, the most important first."""
 _MARK_WIDTH = 5
-"""`  ✗ 9`, how many problems or warnings a layout has."""
+"""Width of a layout's count of problems or warnings: `  ✗ 9`."""
 
 
 def _table(views: Sequence[LayoutView], width: int, signs: Glyphs) -> list[Content]:
-    """A line for each layout, with the columns that there is room for."""
     marked = any(view.problems or view.warnings for view in views)
     left = width - (_MARK_WIDTH if marked else 0)
     names = min(28, max(8, *(cell_len(clean(view.name)) for view in views)))
@@ -408,7 +402,3 @@ def _wrapped(words: list[str], width: int) -> Iterator[str]:
         else:
             line = f"{line} {word}" if line else word
     yield line
-
-
-__all__ = ["command_lines", "commands_text", "ends", "figures", "heading", "load_lines", "overview", "short",
-           "warning_lines"]  # fmt: skip

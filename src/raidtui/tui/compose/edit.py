@@ -1,4 +1,4 @@
-"""What can be done to a draft: pure functions, each of which answers the next draft and says what it did."""
+"""Edits of a draft: pure functions that return the next draft and the name of the change."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from raidtui.tui.compose.document import MISSING, Layer, Path, at, drop, layer_a
 from raidtui.tui.draft import Draft, without_disks, without_role, wrong_role_name
 
 BELOW: Final = object()
-"""In what is chosen for a new layer: here goes what it stands on."""
+"""Placeholder in a new layer's options for the layer's input."""
 _USUAL_COUNT: Final = {"data": 4}
 _LEFT_OUT: Final[Mapping[str, Any]] = {}
 
 
 class Change(NamedTuple):
-    """The next draft, what was done in words ("add raid5"), and where it was done."""
+    """The next draft, the name of the change ("add raid5"), and its path."""
 
     draft: Draft
     what: str
@@ -27,7 +27,7 @@ class Change(NamedTuple):
 
 
 def add_role(draft: Draft, name: str) -> Change:
-    """A role without disks: the usual number for its name. Raises ValueError where the name is taken or cannot be one."""
+    """Add a role without disks, of the usual count for its name. Raises ValueError if the name is taken or invalid."""
     count = _USUAL_COUNT.get(name, 1)
     check_name(draft, ("roles", name))
     path: Path = ("roles", name)
@@ -35,7 +35,7 @@ def add_role(draft: Draft, name: str) -> Change:
 
 
 def add_layout(draft: Draft, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT, word: str = "") -> Change:
-    """A layout of one layer, named by `word` (`raid5`), over the role that it is likely meant for."""
+    """Add a layout of one layer, named `word` (`raid5`), over the most likely role."""
     name = free_name(draft, "layouts", word or _word(kind, given))
     role = likely_role(draft)
     options = first_options(kind, given, f"@{role}" if role else MISSING)
@@ -54,7 +54,7 @@ def add_workload(draft: Draft, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT)
 
 
 def put_on_top(draft: Draft, path: Path, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
-    """A layer on the one whose options are at `path`."""
+    """Put a layer on top of the layer whose options are at `path`."""
     below = {str(path[-1]): at(draft.document, path, {})}
     made = {kind.kind: first_options(kind, given, below)}
     done = _changed(draft, path[:-1], made, f"put {_word(kind, given)} on {path[-1]}")
@@ -62,7 +62,7 @@ def put_on_top(draft: Draft, path: Path, kind: Kind, given: Mapping[str, Any] = 
 
 
 def put_below(draft: Draft, into: Path, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
-    """A layer in the input at `into`; it stands on what was in that input."""
+    """Put a layer into the input at `into`; the previous sources become its input."""
     role = likely_role(draft)
     below = at(draft.document, into, f"@{role}" if role else MISSING)
     made = {kind.kind: first_options(kind, given, below)}
@@ -71,7 +71,7 @@ def put_below(draft: Draft, into: Path, kind: Kind, given: Mapping[str, Any] = _
 
 
 def remove(draft: Draft, path: Path) -> Change:
-    """Take away an entry of a section, an input, or one of several sources of an input."""
+    """Remove an entry of a section, an input, or one of several sources of an input."""
     if path[0] == "roles":
         return Change(without_role(draft, str(path[1])), f"remove role {path[1]}", path[:1])
     document = drop(draft.document, path)
@@ -81,7 +81,7 @@ def remove(draft: Draft, path: Path) -> Change:
 
 
 def remove_layer(draft: Draft, kinds: Kinds | None, path: Path) -> Change:
-    """Take away one layer; what it stands on takes its place. A layout's only layer goes with its layout."""
+    """Remove one layer; its input takes its place. A layout's only layer is removed with its layout."""
     layer = Layer(str(path[-1]), path, at(draft.document, path, {}))
     below = at(draft.document, main_input(kinds, layer))
     holder = path[:-1]
@@ -91,7 +91,7 @@ def remove_layer(draft: Draft, kinds: Kinds | None, path: Path) -> Change:
 
 
 def rename(draft: Draft, path: Path, new: str) -> Change:
-    """Give an entry of a section another name; a role's uses and disks follow. Raises ValueError as `check_name`."""
+    """Rename an entry of a section; a role's uses and disks follow. Raises ValueError like `check_name`."""
     section, old = str(path[0]), str(path[1])
     if new != old:
         check_name(draft, (section, new))
@@ -103,7 +103,7 @@ def rename(draft: Draft, path: Path, new: str) -> Change:
 
 
 def duplicate(draft: Draft, path: Path) -> Change:
-    """A copy of an entry right after it, under a name of its own. A role's copy has no disks."""
+    """Copy an entry, right after it and under a new name. A role's copy has no disks."""
     section, name = str(path[0]), str(path[1])
     new = free_name(draft, section, name)
     entries: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def duplicate(draft: Draft, path: Path) -> Change:
 
 
 def move(draft: Draft, path: Path, by: int) -> Change:
-    """An entry of a section further up or down."""
+    """Move an entry of a section up or down."""
     document = shift(draft.document, path[:2], by)
     return Change(draft._replace(document=document), f"move {path[1]} {'up' if by < 0 else 'down'}", path)
 
@@ -133,18 +133,23 @@ def take_disk_out(draft: Draft, role: str, disk: str) -> Change:
 
 
 def check_name(draft: Draft, path: Path) -> None:
-    """Raises ValueError saying why an entry cannot be called so."""
+    """Raise ValueError with `name_error`."""
+    if error := name_error(draft, path):
+        raise ValueError(error)
+
+
+def name_error(draft: Draft, path: Path) -> str:
+    """Return why an entry cannot have this name; empty if it can."""
     section, name = str(path[0]), str(path[1])
     if section == "roles" and (wrong := wrong_role_name(name)):
-        raise ValueError(wrong)
+        return wrong
     if not re.match(NAME_PATTERN, name):
-        raise ValueError("a name has up to 63 small letters, digits and . _ + -, and begins with a letter or digit")
-    if name in at(draft.document, (section,), {}):
-        raise ValueError(f"there is already a {name!r}")
+        return "a name has up to 63 small letters, digits and . _ + -, and begins with a letter or digit"
+    return f"there is already a {name!r}" if name in at(draft.document, (section,), {}) else ""
 
 
 def free_name(draft: Draft, section: str, wish: str) -> str:
-    """`wish`, or `wish-2` and so on where it is taken."""
+    """Return `wish`, or `wish-2` and so on if it is taken."""
     taken = at(draft.document, (section,), {})
     base = re.sub(r"[^a-z0-9_-]+" if section == "roles" else r"[^a-z0-9._+-]+", "-", wish.lower()).strip("-._+") or "new"
     if section == "roles" and not base[0].isalpha():
@@ -159,16 +164,16 @@ def free_name(draft: Draft, section: str, wish: str) -> str:
 
 
 def likely_role(draft: Draft) -> str | None:
-    """The role that a new layer is meant for: `data`, else the one with the most disks."""
+    """Return the most likely role of a new layer: `data`, else the role with the most disks."""
     roles = at(draft.document, ("roles",), {})
     counts = {name: count if isinstance(count := at(role, ("count",), 0), int) else 0 for name, role in roles.items()}
     return "data" if "data" in counts else max(counts, key=lambda name: counts[name], default=None)
 
 
 def first_options(kind: Kind, given: Mapping[str, Any], below: Any = MISSING) -> dict[str, Any]:
-    """What a new layer or workload begins with: what was chosen, what it stands on, and the least that it must have.
+    """Return the options of a new layer or workload: the chosen ones, its input, and required ones.
 
-    `BELOW` in what was chosen stands for what it stands on.
+    `BELOW` in the chosen options is replaced by the input.
     """
     chosen = {name: _with_below(value, below) for name, value in given.items()}
     if chosen != dict(given):
@@ -207,7 +212,6 @@ def _with_below(value: Any, below: Any) -> Any:
 
 
 def _word(kind: Kind, given: Mapping[str, Any]) -> str:
-    """What a new layer is called: by what was chosen for it, else by its kind."""
     return next((value for value in given.values() if isinstance(value, str)), kind.kind)
 
 

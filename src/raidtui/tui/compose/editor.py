@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 
 from raidtui.base.text import clean
 from raidtui.tui.compose.document import MISSING, layer_at
-from raidtui.tui.compose.form import FormRow, as_text, parse, takes
+from raidtui.tui.compose.form import FormRow, as_text, input_hint, parse
 from raidtui.tui.compose.lists import BAD, LineList, about_lines, choice_lines, same
 from raidtui.tui.widgets.glyphs import glyphs
 
@@ -24,9 +24,9 @@ NOTHING: Final = "nothing"
 
 
 def entries(value: Any, roles: Mapping[str, str]) -> tuple[list[tuple[str, Any]], list[str], dict[str, str]]:
-    """What can be chosen, each with its source; what of it is taken; and a note for some.
+    """Return the choices of an input with their sources, the chosen names, and notes by name.
 
-    `roles` are those that there are, with what is said of each.
+    `roles` maps each existing role to its note.
     """
     taken = _several(value)
     found: list[tuple[str, Any]] = [(f"@{role}", f"@{role}") for role in roles]
@@ -36,23 +36,18 @@ def entries(value: Any, roles: Mapping[str, str]) -> tuple[list[tuple[str, Any]]
         if layer is not None:
             name = f"{clean(layer.kind, 30)} {number + 1}" if len(taken) > 1 else clean(layer.kind, 30)
             found.append((name, source))
-            notes[name] = "a layer of its own"
+            notes[name] = "a layer"
         elif all(source != known for _, known in found):
             found.append((clean(source, 60), source))
-            notes[clean(source, 60)] = "there is no such role"
+            notes[clean(source, 60)] = "this role does not exist"
     found += [(NEW_LAYER, None), (NOTHING, MISSING)]
-    notes[NEW_LAYER] = "put a new layer in here, on what is there now"
+    notes[NEW_LAYER] = "insert a new layer above the current sources"
     chosen = [name for name, source in found if source in taken] or [NOTHING]
     return found, chosen, notes
 
 
-def alone(value: Any, source: Any) -> Any:
-    """The input with `source` and nothing else."""
-    return MISSING if source is MISSING else source
-
-
 def toggled(value: Any, source: Any) -> Any:
-    """The input with `source` added, or without it where it was there."""
+    """Return the input with `source` added, or removed if it was present."""
     if source is MISSING:
         return MISSING
     taken = _several(value)
@@ -70,7 +65,7 @@ LEFT_OUT: Final = "left out"
 
 
 class Editor(Vertical):
-    """One option at a time. Text is judged as it is typed; choices and devices are lists."""
+    """Editor of one option. Text is checked while it is typed; choices and devices are lists."""
 
     HELP = """\
 ## An option
@@ -106,7 +101,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
     ]
 
     class Typed(Message):
-        """A value that would be taken as it stands, while it is being typed."""
+        """A valid value is being typed."""
 
         def __init__(self, row: FormRow, value: Any) -> None:
             self.row, self.value = row, value
@@ -120,7 +115,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
             super().__init__(row, value)
 
     class Abandoned(Message):
-        """The option stays as it was."""
+        """The option keeps its value."""
 
     class LayerWanted(Message):
         """A new layer is to go into this input."""
@@ -137,7 +132,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
             super().__init__()
 
     def __init__(self, check_name: Callable[[FormRow, str], str]) -> None:
-        """`check_name` says what is wrong with a new name for a row's entry; nothing, where it is empty."""
+        """`check_name` returns the error of a new name for a row's entry; empty if it is valid."""
         super().__init__()
         self.row: FormRow | None = None
         self._check_name = check_name
@@ -155,16 +150,16 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
 
     @property
     def typing(self) -> bool:
-        """Whether a text is being typed that was not taken yet."""
+        """True if the input has text that was not applied yet."""
         line = self.query_one("#typed", Input)
         return line.has_focus and self.row is not None and line.value != self._text(self.row)
 
     def show(self, row: FormRow | None, roles: Mapping[str, str]) -> None:
-        """Show an option. `roles` are those that there are, with a note each. What is being typed is not disturbed."""
+        """Show an option; text being typed is kept. `roles` maps each existing role to its note."""
         same = row is not None and self.row is not None and row.path == self.row.path and row.renames == self.row.renames
         typing = same and self.typing
         if self.typing and not same:
-            self._take_text()
+            self.take_text()
         self._roles = roles
         if not typing:
             self.row = row
@@ -181,7 +176,6 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
             self._show_text(row)
 
     def begin(self) -> None:
-        """Start changing the option that is shown."""
         if self.row is None or self.row.heading or self.row.refused:
             return
         if self._is_list(self.row):
@@ -191,24 +185,20 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
             return
         self.query_one("#typed", Input).focus()
 
-    def settle(self) -> None:
-        """Take what is being typed, if it can be taken."""
-        self._take_text()
-
     def action_abandon(self) -> None:
         if self.row is not None:
             self._show_text(self.row)
         self.post_message(self.Abandoned())
 
     def action_step(self, by: int) -> None:
-        if self._take_text():
+        if self.take_text():
             self.post_message(self.Stepped(by))
 
     def action_toggle_device(self) -> None:
         self._choose(whole=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Up, down and space have a meaning of their own in a text and in a list."""
+        """Up and down belong to the list, space to the text input."""
         in_list = self.query_one("#choices").has_focus
         if action == "toggle_device":
             return in_list
@@ -229,7 +219,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if self._take_text():
+        if self.take_text():
             self.post_message(self.Stepped(0))
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -237,8 +227,8 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         self._show_title()
-        if event.widget is self.query_one("#typed") and not self._take_text() and self.row is not None:
-            self.notify(f"{clean(self.row.field.name)} is as it was", timeout=3, markup=False)
+        if event.widget is self.query_one("#typed") and not self.take_text() and self.row is not None:
+            self.notify(f"{clean(self.row.field.name)} was not changed", timeout=3, markup=False)
             self._show_text(self.row)
             self.post_message(self.Abandoned())
 
@@ -261,8 +251,8 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         keys = " enter: only this · space: add or take out · esc: leave" if adds else " enter: take it · esc: as it was"
         self.border_title = Content.assemble(f" {name} ", (f"{keys} ", "not bold dim"))
 
-    def _take_text(self) -> bool:
-        """Take what was typed, where it differs. False where it cannot be taken."""
+    def take_text(self) -> bool:
+        """Apply changed text. Return False if it is invalid."""
         row, text = self.row, self.query_one("#typed", Input).value
         if row is None or self._is_list(row) or text == self._text(row):
             return True
@@ -283,22 +273,22 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         elif word == NEW_LAYER:
             self.post_message(self.LayerWanted(row))
         elif whole:
-            self.post_message(self.Taken(row, alone(row.value, value)))
+            self.post_message(self.Taken(row, value))
         else:
             self.post_message(self.Taken(row, toggled(row.value, value), stay=True))
 
     def _judge(self, row: FormRow, text: str) -> tuple[Any, str]:
-        """The value of a text, and what is wrong with it."""
+        """Return the value of a text, and its error."""
         if row.renames:
             return text.strip(), self._check_name(row, text.strip()) if text.strip() != row.value else ""
         try:
             value = parse(row.field, text)
         except ValueError as error:
             return MISSING, clean(error, 200)
-        return value, "it has to be given" if value is MISSING and row.field.required else ""
+        return value, "a value is required" if value is MISSING and row.field.required else ""
 
     def _about(self, row: FormRow) -> Content:
-        return about_lines(row, "" if self._is_list(row) or row.heading or row.renames else takes(row.field))
+        return about_lines(row, "" if self._is_list(row) or row.heading or row.renames else input_hint(row.field))
 
     def _text(self, row: FormRow) -> str:
         return as_text(row.field, row.value)
@@ -333,7 +323,6 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
 
 
 def _plain_choices(row: FormRow) -> tuple[list[tuple[str, Any]], list[str]]:
-    """The choices of an option, each with its value, and which of them is taken."""
     found: list[tuple[str, Any]] = [] if row.field.required else [(LEFT_OUT, MISSING)]
     if row.field.type == "switch":
         found += [("yes", True), ("no", False)]

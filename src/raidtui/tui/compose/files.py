@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raidtui.base.files import write_atomic
 from raidtui.base.text import clean
-from raidtui.front.inputs import document, shipped
-from raidtui.front.results_files import results_folder
-from raidtui.front.words import sentence
+from raidtui.front.files import document, results_folder, shipped
+from raidtui.front.problems import sentence
+from raidtui.model import refusals
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
 from raidtui.model.problem import ProblemError, fail
+from raidtui.model.refusals import FILE
 from raidtui.model.result import RESULT_SCHEMA
 from raidtui.model.scenario_words import SCHEMA
-from raidtui.tui.compose import files
 from raidtui.tui.compose.pick import Entry, Pick
 from raidtui.tui.draft import EMPTY, Draft
 from raidtui.tui.widgets.dialog import AskText
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Beginning(NamedTuple):
-    """Something to begin a scenario from. `name` is empty for an empty one, else what `read` takes."""
+    """One source of a new scenario. `name` is the argument of `read`: empty for an empty scenario, else a file."""
 
     words: str
     note: str
@@ -35,7 +35,7 @@ class Beginning(NamedTuple):
 
 
 def beginnings() -> Iterator[Beginning]:
-    """An empty scenario, those that are shipped, and the results that were kept, the newest first."""
+    """Yield an empty scenario, the shipped scenarios, and saved results, the newest first."""
     yield Beginning("empty", "no roles, no layouts, no workloads")
     for name, path in shipped():
         yield Beginning(name, f"shipped · {_title(path)}", str(path))
@@ -49,7 +49,7 @@ def beginnings() -> Iterator[Beginning]:
 
 
 def read(name: str) -> Draft:
-    """The draft that a scenario or result file holds. Raises ProblemError. May take seconds for a large result."""
+    """Return the draft in a scenario or result file. Raises ProblemError. Takes seconds for a large result."""
     if not name:
         return EMPTY
     data = document(name).encode()
@@ -58,12 +58,12 @@ def read(name: str) -> Draft:
     if found.get("schema") == RESULT_SCHEMA:
         found = _mapping(found.get("scenario"))
     elif len(data) > MAX_SCENARIO_BYTES:
-        raise fail("file", "it is too large for a scenario", place=name)
+        raise fail(FILE, "the file is too large for a scenario", place=name)
     return Draft(_sound(found, name))
 
 
 def text_of(document: Mapping[str, Any]) -> str:
-    """A scenario as its file has it: one line for each role, layout and workload."""
+    """Return the scenario as file text: one line for each role, layout and workload."""
     parts = []
     for key, value in document.items():
         if key in ("roles", "layouts", "workloads") and isinstance(value, Mapping) and value:
@@ -75,30 +75,29 @@ def text_of(document: Mapping[str, Any]) -> str:
 
 
 def write(path: str, document: Mapping[str, Any]) -> None:
-    """Raises ProblemError where it cannot be written. Whether a file may be replaced has been asked before."""
+    """Write the scenario file, replacing an existing one. Raises ProblemError if it cannot be written."""
     try:
         write_atomic(Path(path).expanduser(), text_of(document).encode(), 0o644)
     except OSError as error:
-        raise fail("file", f"it cannot be written: {error.strerror or error}", place=path) from None
+        raise fail(FILE, f"the file cannot be written: {error.strerror or error}", place=path) from None
 
 
 def wrong_target(text: str) -> str:
-    """Why a scenario cannot be saved there; empty where it can."""
+    """Return why a scenario cannot be saved there; empty if it can."""
     path = Path(text).expanduser()
     if path.is_dir():
-        return "that is a folder"
+        return "this is a folder"
     if not path.parent.is_dir():
         return f"there is no folder {path.parent}"
     return ""
 
 
 def _sound(found: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A scenario document with all its sections. Raises ProblemError for what is none."""
     if found.get("schema") != SCHEMA:
-        raise fail("schema", f"it is no scenario: its schema is not {SCHEMA!r}", place=name)
+        raise fail(refusals.SCHEMA, f"the file is not a scenario: its schema is not {SCHEMA!r}", place=name)
     for section in ("roles", "layouts", "workloads", "policy"):
         if not isinstance(found.get(section, {}), Mapping):
-            raise fail("schema", f"its {section} are not an object", place=name)
+            raise fail(refusals.SCHEMA, f"{section!r} is not an object", place=name)
     return {**found, **{section: found.get(section, {}) for section in ("roles", "layouts", "workloads", "policy")}}
 
 
@@ -106,7 +105,7 @@ def _title(path: Path) -> str:
     try:
         return str(_mapping(json.loads(path.read_text())).get("title", ""))
     except (OSError, ValueError):
-        return "it cannot be read"
+        return "unreadable"
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -121,7 +120,7 @@ Then = Callable[[], object]
 
 
 def save(app: RaidtuiApp, then: Then = lambda: None) -> None:
-    """Ask for a name and write the draft's scenario there; `then` is called when it was written."""
+    """Ask for a file name and write the draft's scenario; `then` is called after a successful write."""
     suggested = clean(app.draft.document.get("name") or "scenario", 60)
 
     def named(path: str | None) -> None:
@@ -134,14 +133,14 @@ def save(app: RaidtuiApp, then: Then = lambda: None) -> None:
         else:
             _write(app, path, then)
 
-    where = f"File name. The folder is {clean(Path.cwd(), 300)} where none is given."
+    where = f"File name. Without a folder it is saved in {clean(Path.cwd(), 300)}."
     app.push_screen(
-        AskText("Save the scenario", where, value=f"{suggested}.json", check=files.wrong_target, yes="Save"), named
+        AskText("Save the scenario", where, value=f"{suggested}.json", check=wrong_target, yes="Save"), named
     )
 
 
-def may_lose(app: RaidtuiApp, what: str, then: Then) -> None:
-    """Call `then` once the draft may be replaced: asks first where it has changes that are in no file."""
+def confirm_unsaved(app: RaidtuiApp, what: str, then: Then) -> None:
+    """Call `then` once the draft may be replaced; ask first if it has unsaved changes."""
     if not app.history.unsaved:
         then()
         return
@@ -152,14 +151,14 @@ def may_lose(app: RaidtuiApp, what: str, then: Then) -> None:
         elif taken == 1:
             then()
 
-    entries = [Entry("save it first"), Entry("do not save it", "what was composed is lost"), Entry("stay")]
-    app.push_screen(Pick(what, entries, asked="The scenario has changes that are in no file."), answered)
+    entries = [Entry("save it first"), Entry("discard it", "the changes are lost"), Entry("cancel")]
+    app.push_screen(Pick(what, entries, asked="The scenario has unsaved changes."), answered)
 
 
 def _write(app: RaidtuiApp, path: str, then: Then) -> None:
     draft = app.draft
     try:
-        files.write(path, draft.document)
+        write(path, draft.document)
     except ProblemError as error:
         app.notify(sentence(error.problems[0]), severity="error", timeout=12, markup=False)
         return

@@ -20,13 +20,8 @@ from raidtui.tui.compose.outline import views
 _UNITS = {"size": Size, "extent": Extent, "duration": Duration}
 
 
-def as_json_line(field: Field) -> bool:
-    """True for what has no better form than a line of JSON."""
-    return field.many or field.type in ("list", "object", "devices")
-
-
 def as_text(field: Field, value: Any) -> str:
-    """How a value stands in an input; nothing where it is left out."""
+    """Return a value as input text; empty if it is omitted."""
     if value is MISSING:
         return ""
     if field.many or field.type in ("list", "object"):
@@ -37,7 +32,7 @@ def as_text(field: Field, value: Any) -> str:
 
 
 def parse(field: Field, text: str) -> Any:
-    """The value that a text means, MISSING where it is empty. Raises ValueError in words for the one who types."""
+    """Return the value of an input text, MISSING if it is empty. Raises ValueError with a message for the user."""
     text = text.strip()
     if not text:
         return MISSING
@@ -60,8 +55,8 @@ def parse(field: Field, text: str) -> Any:
     return text
 
 
-def takes(field: Field) -> str:
-    """What may be typed, short: `size, such as 64KiB or 1MiB`."""
+def input_hint(field: Field) -> str:
+    """Return a short hint of allowed input: `a size, such as 64KiB or 1MiB`."""
     parts = []
     if field.type in ("integer", "number"):
         kind = "a whole number" if field.type == "integer" else "a number"
@@ -128,12 +123,12 @@ class FormRow(NamedTuple):
 
     field: Field
     path: Path
-    """Where its value is in the document."""
+    """Path of its value in the document."""
     value: Any
-    """As given; MISSING where it is left out."""
+    """Given value; MISSING if omitted."""
     setting: Setting | None = None
     depth: int = 0
-    """Of objects in objects."""
+    """Nesting depth of objects."""
     heading: bool = False
     """An object whose fields follow: nothing to edit itself."""
     renames: bool = False
@@ -142,19 +137,19 @@ class FormRow(NamedTuple):
 
     @property
     def refused(self) -> str:
-        """Why it cannot be given here; empty where it can be, or where it was given all the same."""
+        """Reason why the option is not allowed here; empty if it is allowed or given anyway."""
         return self.setting.refused if self.setting and self.value is MISSING else ""
 
     @property
     def shown(self) -> str:
-        """Its value, or what is taken where it is left out."""
+        """Given value, or the value used if it is omitted."""
         if self.value is not MISSING:
             return clean(as_text(self.field, self.value), 400)
         return clean(self.fallback, 400)
 
     @property
     def fallback(self) -> str:
-        """What is taken where it is left out; empty where nothing is."""
+        """Value used if the option is omitted; empty if there is none."""
         if self.setting is not None and self.setting.value and self.setting.given is None:
             words = {"true": "yes", "false": "no"} if self.field.type == "switch" else {}
             return words.get(self.setting.value, self.setting.value)
@@ -170,7 +165,7 @@ class Form(NamedTuple):
 
 
 def form(document: Mapping[str, Any], path: Path, kinds: Kinds | None, preview: Preview | None) -> Form:
-    """The form of what is at `path`: an entry of a section, the options of a layer, the policy, or the scenario."""
+    """Return the form for `path`: an entry of a section, the options of a layer, the policy, or the scenario."""
     made = _form(document, path, kinds, preview)
     return made._replace(rows=tuple(_marked(made.rows, document, preview)))
 
@@ -182,7 +177,7 @@ def _form(document: Mapping[str, Any], path: Path, kinds: Kinds | None, preview:
     if len(path) == 1 and section != "policy":
         return Form(str(section).capitalize(), _SECTION_HELP.get(str(section), ""), ())
     if kinds is None:
-        return Form(clean(path[-1]), "The engine has not said yet what can be set here.", ())
+        return Form(clean(path[-1]), "Waiting for the engine's list of options.", ())
     if section == "policy":
         return Form("Policy", kinds.policy.help, tuple(_rows(kinds.policy.fields, document, path, {})))
     if section == "roles":
@@ -195,7 +190,7 @@ def _stack_form(document: Mapping[str, Any], path: Path, kinds: Kinds, preview: 
     holder = layer_at(at(document, path[:-1], None), path[:-1])
     kind = kind_of(kinds, str(path[-1]), workload=is_load) if holder else None
     if kind is None or len(path) < 3:
-        return Form(clean(path[-1]), "This engine does not know what this is.", (_name_row(path[:2]),))
+        return Form(clean(path[-1]), "The engine does not know this kind.", (_name_row(path[:2]),))
     settings = {s.field: s for s in _settings(path, preview)}
     if len(path) > 3:
         return Form(kind.title, kind.help, tuple(_rows(kind.fields, document, path, settings)))
@@ -214,7 +209,6 @@ def _settings(path: Path, preview: Preview | None) -> tuple[Setting, ...]:
 def _entry(
     document: Mapping[str, Any], path: Path, title: str, help: str, fields: tuple[Field, ...], settings: dict[str, Setting]
 ) -> Form:
-    """The form of an entry of a section: its name comes first."""
     rows = (_name_row(path[:2]), *_rows(fields, document, path, settings))
     return Form(f"{clean(path[1], 63)} · {title}", help, rows)
 
@@ -240,7 +234,6 @@ def _rows(
 
 
 def _members(field: Field, document: Mapping[str, Any], path: Path, value: Any, depth: int) -> Iterator[FormRow]:
-    """The options of each of several objects, below a heading each."""
     for key in range(len(value)) if isinstance(value, list) else list(value):
         if isinstance(value[key], Mapping):
             title = f"{field.name}[{key}]" if isinstance(key, int) else str(key)
@@ -255,7 +248,7 @@ def _marked(rows: tuple[FormRow, ...], document: Mapping[str, Any], preview: Pre
         found = [clean(p.message) for place, p in places if place == row.path and not row.heading and not row.renames]
         missing = row.field.required and row.value is MISSING and not row.heading
         refused = clean(row.setting.refused) if row.setting and row.value is not MISSING else ""
-        wrong = found[0] if found else refused or ("it has to be given" if missing and not row.refused else "")
+        wrong = found[0] if found else refused or ("a value is required" if missing and not row.refused else "")
         yield row._replace(wrong=wrong)
 
 

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from raidtui.base.text import clean, plural
+from raidtui.base.text import clean
 from raidtui.tui.compose.document import MISSING, Path
 from raidtui.tui.compose.form import Form, FormRow
 from raidtui.tui.compose.outline import Line
@@ -28,19 +28,19 @@ OFF = "dim italic"
 
 
 def same(one: Content | None, other: Content) -> bool:
-    """Whether two texts look the same: `==` compares the words alone."""
+    """Return True if text and styles are equal; `==` compares the text only."""
     return one is not None and one.plain == other.plain and one.spans == other.spans
 
 
 def cut(text: str, width: int, ellipsis: str) -> str:
-    """`text` in at most `width` cells, its end cut off where it is longer."""
+    """Cut the end of `text` to at most `width` cells."""
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - len(ellipsis))).rstrip() + ellipsis if width >= len(ellipsis) else ""
 
 
 def cut_front(text: str, width: int, ellipsis: str) -> str:
-    """As `cut`, but keeps the end: where serials differ."""
+    """Cut the start of `text` to at most `width` cells: serials differ at their end."""
     while text and cell_len(text) > width - len(ellipsis) and cell_len(text) + len(ellipsis) > width:
         text, ellipsis = text[1:], ellipsis
         if cell_len(text) + len(ellipsis) <= width:
@@ -49,12 +49,12 @@ def cut_front(text: str, width: int, ellipsis: str) -> str:
 
 
 def fill(line: Content, width: int) -> Content:
-    """`line` in exactly `width` cells."""
+    """Cut or pad `line` to exactly `width` cells."""
     return line.truncate(width).pad_right(max(0, width - min(width, line.cell_length)))
 
 
 def ends(left: Content, right: Content, width: int, ellipsis: str = "…") -> Content:
-    """`left` and `right` at the ends of a line of `width` cells; `left` is cut where both are too long."""
+    """Align `left` and `right` in a line of `width` cells; `left` is cut if both are too long."""
     room = width - right.cell_length - (1 if right.cell_length else 0)
     if left.cell_length > room:
         left = left.truncate(max(0, room - len(ellipsis))) + Content(ellipsis)
@@ -62,7 +62,7 @@ def ends(left: Content, right: Content, width: int, ellipsis: str = "…") -> Co
 
 
 def beside(blocks: list[list[Content]], widths: list[int], gap: int) -> list[Content]:
-    """Blocks next to each other, `gap` cells between them; shorter ones end in blanks."""
+    """Join blocks side by side, `gap` cells apart; shorter blocks are padded with blanks."""
     height = max(map(len, blocks), default=0)
     space = Content(" " * gap)
     return [
@@ -75,12 +75,12 @@ def beside(blocks: list[list[Content]], widths: list[int], gap: int) -> list[Con
 
 
 def words(value: object, style: str = "", limit: int = 400) -> Content:
-    """A foreign string as harmless text, never as markup."""
+    """Return a foreign string as harmless text, never as markup."""
     return Content.styled(clean(value, limit), style) if style else Content(clean(value, limit))
 
 
 class LineList(OptionList):
-    """Shows lines and keeps its cursor on what it stood on, by key, when they change."""
+    """List of single lines that keeps its cursor on the same key when the lines change."""
 
     DEFAULT_CSS = """
     LineList {
@@ -90,8 +90,8 @@ class LineList(OptionList):
     }
     """
 
-    class Widened(Message):
-        """Its lines have another width now."""
+    class WidthChanged(Message):
+        """The width of the lines changed."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, markup=False, compact=True)
@@ -101,21 +101,21 @@ class LineList(OptionList):
 
     @property
     def line_width(self) -> int:
-        """Cells that a line has; 0 while the list is not shown."""
+        """Width of a line in cells; 0 while the list is hidden."""
         return self.scrollable_content_region.width
 
     def on_resize(self) -> None:
         if self.line_width != self._width:
             self._width = self.line_width
-            self.post_message(self.Widened())
+            self.post_message(self.WidthChanged())
 
     @property
     def key(self) -> Any:
-        """Key of the line under the cursor; None where there is none."""
+        """Key of the line under the cursor; None for an empty list."""
         return self.keys[self.highlighted] if self.highlighted is not None and self.highlighted < len(self.keys) else None
 
     def show(self, keys: Sequence[Hashable], lines: Sequence[Content], off: Sequence[bool] = ()) -> None:
-        """Show these lines; `off` are those on which the cursor cannot stand."""
+        """Show these lines. The cursor skips lines whose `off` is True."""
         shown = list(zip(lines, off or [False] * len(lines), strict=True))
         if list(keys) == self.keys and [o for _, o in shown] == [o for _, o in self._shown]:
             for index, (now, before) in enumerate(zip(shown, self._shown, strict=True)):
@@ -127,11 +127,11 @@ class LineList(OptionList):
         self.keys, self._shown = list(keys), shown
         with self.prevent(OptionList.OptionHighlighted):
             self.clear_options()
-            self.add_options([Option(line, disabled=is_off) for line, is_off in shown])
+            self.add_options([Option(line, disabled=disabled) for line, disabled in shown])
         self.go(here if here in self.keys else None, index)
 
     def go(self, key: Hashable | None, otherwise: int = 0) -> None:
-        """Put the cursor on a key, or on a line by number where there is no such key."""
+        """Put the cursor on a key, or on line number `otherwise` if the key does not exist."""
         if self.keys:
             self.highlighted = self.keys.index(key) if key in self.keys else min(otherwise, len(self.keys) - 1)
 
@@ -140,7 +140,7 @@ _BRANCHES = str.maketrans({"│": "|", "├": "+", "└": "+"})
 
 
 def outline_line(line: Line, width: int, signs: Glyphs) -> Content:
-    """One line of the outline in `width` cells: branch, name, and a note or what is wrong."""
+    """Return one outline line of `width` cells: branch, name, and a note or an error."""
     bad = "✗" if signs.unicode else "!"
     branch = line.branch if signs.unicode else line.branch.translate(_BRANCHES)
     if line.what in ("section", "policy"):
@@ -160,7 +160,7 @@ def outline_line(line: Line, width: int, signs: Glyphs) -> Content:
 
 
 def form_line(row: FormRow, names: int, width: int, signs: Glyphs) -> Content:
-    """One option: a mark, its name in `names` cells, its value, and why it is so."""
+    """Return one form line: error mark, option name in `names` cells, value, and the value's reason."""
     mark = Content.styled("✗" if signs.unicode else "!", BAD) if row.wrong else Content(" ")
     name = cut("  " * row.depth + clean(row.field.name, 60), names, signs.ellipsis).ljust(names)
     if row.heading:
@@ -182,17 +182,17 @@ def form_line(row: FormRow, names: int, width: int, signs: Glyphs) -> Content:
 
 
 def names_width(rows: Sequence[FormRow], width: int) -> int:
-    """How wide the column of names is: as the longest, but never more than two fifths."""
+    """Return the width of the name column: the longest name, at most two fifths of `width`."""
     return min(max([4, *(cell_len(row.field.name) + 2 * row.depth for row in rows)]), max(8, width * 2 // 5))
 
 
 def about_lines(row: FormRow, kind: str) -> Content:
-    """What is said of an option below a form: its help, what is taken where it is left out, and why not."""
+    """Return the description below a form: an option's errors, help and default."""
     parts = []
     if row.wrong:
         parts.append(Content.styled(f"! {row.wrong}", BAD))
     if row.refused:
-        parts.append(Content.styled(f"It cannot be given here: {clean(row.refused)}", BAD))
+        parts.append(Content.styled(f"Not allowed here: {clean(row.refused)}", BAD))
     if row.field.help:
         parts.append(Content(clean(row.field.help, 600)))
     fallback = clean(row.fallback, 200)
@@ -207,7 +207,7 @@ def about_lines(row: FormRow, kind: str) -> Content:
 def choice_lines(
     choices: Sequence[str], chosen: Sequence[str], refused: Mapping[str, str], notes: Mapping[str, str], signs: Glyphs
 ) -> list[Content]:
-    """One line per choice: whether it is taken, and why it cannot be."""
+    """Return one line per choice, with a mark for the chosen and a reason for the refused."""
     on, free = ("●", "○") if signs.unicode else ("*", "o")
     widest = max([0, *(cell_len(clean(choice, 60)) for choice in choices)])
     lines = []
@@ -226,10 +226,6 @@ def problem_line(place: str, message: str, signs: Glyphs) -> Content:
                             (clean(message, 300), BAD))  # fmt: skip
 
 
-def counted(count: int, noun: str) -> str:
-    return plural(count, noun)
-
-
 def _why(row: FormRow) -> str:
     if row.setting is not None and row.setting.why:
         return clean(row.setting.why)
@@ -245,7 +241,7 @@ def _cut(text: Content, width: int, signs: Glyphs) -> Content:
 
 
 class FormList(LineList):
-    """A cursor over options. Enter changes the one under it; choices are also changed by left and right."""
+    """List of a form's options. Enter changes the option under the cursor; left and right change choices."""
 
     HELP = """\
 ## The form
@@ -264,17 +260,17 @@ What Linux would refuse here is greyed, with the reason.
     ]
 
     class Begun(Message):
-        """The option under the cursor is to be changed."""
+        """The user began to change the option under the cursor."""
 
     class Set(Message):
-        """An option gets another value."""
+        """The user gave an option another value."""
 
         def __init__(self, row: FormRow, value: Any) -> None:
             self.row, self.value = row, value
             super().__init__()
 
     class Left(Message):
-        """Back to the outline."""
+        """The user returns to the outline."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -282,7 +278,6 @@ What Linux would refuse here is greyed, with the reason.
 
     @property
     def row(self) -> FormRow | None:
-        """The option under the cursor."""
         number = self.highlighted
         return self._rows[number] if number is not None and number < len(self._rows) else None
 
@@ -307,7 +302,7 @@ What Linux would refuse here is greyed, with the reason.
             self.highlighted = min(max((self.highlighted or 0) + by, 0), len(self._rows) - 1)
 
     def action_turn(self, by: int) -> None:
-        """The next choice that is not refused; with space, what is not a choice is changed by typing."""
+        """Take the next allowed choice; open the editor for options that are no choices."""
         row = self.row
         if row is None or row.heading or row.refused:
             return

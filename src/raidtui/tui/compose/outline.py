@@ -20,18 +20,18 @@ class Line(NamedTuple):
 
     what: What
     path: Path
-    """Where it is; a disk's is `("bind", role, id)`."""
+    """Path in the document; `("bind", role, id)` for a disk."""
     form: Path
-    """Whose form is shown for it: an entry of a section, or the options of a layer."""
+    """Path of the form shown for it: an entry of a section, or the options of a layer."""
     branch: str
-    """Drawn before it, in `│ ├ └` and spaces."""
+    """Tree branch before the line, of `│ ├ └` and spaces."""
     words: str
     note: str = ""
     wrong: str = ""
-    """What is wrong with it, where something is."""
+    """Error of the line; empty if there is none."""
 
 
-class _World(NamedTuple):
+class _Context(NamedTuple):
     draft: Draft
     kinds: Kinds | None
     views: Mapping[str, LayerView]
@@ -39,17 +39,17 @@ class _World(NamedTuple):
 
 
 def outline(draft: Draft, kinds: Kinds | None, preview: Preview | None, disks: Mapping[str, Disk] | None) -> list[Line]:
-    """Every line, from the top. `disks` are those that are there, by id; None where that is not known yet."""
-    world = _World(draft, kinds, views(preview), disks)
+    """Return every line, from the top. `disks` are the present disks by id; None if they are unknown yet."""
+    context = _Context(draft, kinds, views(preview), disks)
     document = draft.document
     roles, layouts, workloads = (_entries(document, name) for name in ("roles", "layouts", "workloads"))
     lines = [Line("scenario", (), (), "", clean(document.get("name", ""), 63), clean(document.get("title", "")))]
     lines.append(Line("section", ("roles",), ("roles",), "", "Roles", "" if roles else "r: add one"))
-    lines += (line for name in roles for line in _role(world, name))
+    lines += (line for name in roles for line in _role(context, name))
     lines.append(Line("section", ("layouts",), ("layouts",), "", "Layouts", "" if layouts else "l: add one"))
-    lines += (line for name in layouts for line in _layout(world, name))
+    lines += (line for name in layouts for line in _layout(context, name))
     lines.append(Line("section", ("workloads",), ("workloads",), "", "Workloads", "" if workloads else "w: add one"))
-    lines += (_workload(world, name, preview) for name in workloads)
+    lines += (_workload(context, name, preview) for name in workloads)
     lines.append(Line("policy", ("policy",), ("policy",), "", "Policy", _policy_words(document)))
     return _marked(lines, document, preview)
 
@@ -59,10 +59,10 @@ def _entries(document: Mapping[str, Any], section: str) -> list[str]:
     return list(found) if isinstance(found, Mapping) else []
 
 
-def _role(world: _World, name: str) -> Iterator[Line]:
+def _role(context: _Context, name: str) -> Iterator[Line]:
     path: Path = ("roles", name)
-    chosen = world.draft.bind.get(name, ())
-    count = at(world.draft.document, (*path, "count"), None)
+    chosen = context.draft.bind.get(name, ())
+    count = at(context.draft.document, (*path, "count"), None)
     words = plural(count, "disk") if isinstance(count, int) else "? disks"
     if not chosen:
         yield Line("role", path, path, "  ", clean(name), f"{words}, not chosen")
@@ -71,54 +71,54 @@ def _role(world: _World, name: str) -> Iterator[Line]:
     yield Line("role", path, path, "  ", clean(name), words + short)
     for number, disk_id in enumerate(chosen, 1):
         branch = "  └ " if number == len(chosen) else "  ├ "
-        disk = None if world.disks is None else world.disks.get(disk_id)
+        disk = None if context.disks is None else context.disks.get(disk_id)
         note = f"{size_text(disk.size_bytes)}  {clean(disk.model, 40)}" if disk else ""
-        wrong = "" if disk or world.disks is None else "missing"
+        wrong = "" if disk or context.disks is None else "missing"
         if disk and disk.reasons:
             wrong = f"not free: {clean(disk.reasons[0].message)}"
         yield Line("disk", ("bind", name, disk_id), path, branch, clean(disk_id), note, wrong)
 
 
-def _layout(world: _World, name: str) -> Iterator[Line]:
+def _layout(context: _Context, name: str) -> Iterator[Line]:
     path: Path = ("layouts", name)
-    layer = layer_at(at(world.draft.document, path, None), path)
+    layer = layer_at(at(context.draft.document, path, None), path)
     if layer is None:
         yield Line("layout", path, path, "  ", clean(name), "", "not a layer")
         return
-    yield Line("layout", path, layer.path, "  ", clean(name), _layer_words(world, layer))
-    yield from _below(world, layer, "  ")
+    yield Line("layout", path, layer.path, "  ", clean(name), _layer_words(context, layer))
+    yield from _below(context, layer, "  ")
 
 
-def _below(world: _World, layer: Layer, indent: str) -> Iterator[Line]:
-    standing = [(str(path[-1]), source) for path, sources in inputs(world.kinds, layer) for source in sources]
+def _below(context: _Context, layer: Layer, indent: str) -> Iterator[Line]:
+    standing = [(str(path[-1]), source) for path, sources in inputs(context.kinds, layer) for source in sources]
     for number, (name, source) in enumerate(standing, 1):
         last = number == len(standing)
-        yield _source(world, layer, name, source, indent + ("└ " if last else "├ "))
+        yield _source(context, layer, name, source, indent + ("└ " if last else "├ "))
         if source.layer is not None:
-            yield from _below(world, source.layer, indent + ("  " if last else "│ "))
+            yield from _below(context, source.layer, indent + ("  " if last else "│ "))
 
 
-def _source(world: _World, above: Layer, name: str, source: Source, branch: str) -> Line:
+def _source(context: _Context, above: Layer, name: str, source: Source, branch: str) -> Line:
     if source.layer is not None:
         layer = source.layer
-        return Line("layer", layer.path, layer.path, branch, f"{name}: {clean(layer.kind)}", _layer_words(world, layer))
+        return Line("layer", layer.path, layer.path, branch, f"{name}: {clean(layer.kind)}", _layer_words(context, layer))
     role = source.text.removeprefix("@")
-    known = source.text.startswith("@") and role in _entries(world.draft.document, "roles")
+    known = source.text.startswith("@") and role in _entries(context.draft.document, "roles")
     return Line("input", source.path, above.path, branch, f"{name}: {clean(source.text, 40)}", "",
-                "" if known else "no such role")  # fmt: skip
+                "" if known else "role does not exist")  # fmt: skip
 
 
-def _layer_words(world: _World, layer: Layer) -> str:
-    view = world.views.get(place_of(layer.path))
+def _layer_words(context: _Context, layer: Layer) -> str:
+    view = context.views.get(place_of(layer.path))
     if view is not None and view.words:
         return clean(view.words, 80)
     said = [str(value) for value in layer.options.values() if isinstance(value, str) and not value.startswith("@")]
     return clean(" ".join([layer.kind, *said[:1]]), 80)
 
 
-def _workload(world: _World, name: str, preview: Preview | None) -> Line:
+def _workload(context: _Context, name: str, preview: Preview | None) -> Line:
     path: Path = ("workloads", name)
-    load = layer_at(at(world.draft.document, path, None), path)
+    load = layer_at(at(context.draft.document, path, None), path)
     seen = next((view for view in preview.workloads if view.name == name), None) if preview else None
     note = clean(seen.words, 80) if seen else clean(load.kind) if load else ""
     return Line("workload", path, load.path if load else path, "  ", clean(name), note, "" if load else "not a workload")
@@ -127,7 +127,7 @@ def _workload(world: _World, name: str, preview: Preview | None) -> Line:
 def _policy_words(document: Mapping[str, Any]) -> str:
     policy = document.get("policy")
     if not isinstance(policy, Mapping) or not policy:
-        return "as it is by default"
+        return "default"
     return clean(", ".join(f"{key} {_short(value)}" for key, value in policy.items()), 80)
 
 
@@ -136,7 +136,7 @@ def _short(value: Any) -> str:
 
 
 def views(preview: Preview | None) -> dict[str, LayerView]:
-    """Every layer that the engine could read, by its place."""
+    """Return every layer that the engine could read, by its place."""
     found: dict[str, LayerView] = {}
 
     def take(view: LayerView) -> None:
@@ -153,20 +153,18 @@ def views(preview: Preview | None) -> dict[str, LayerView]:
 
 
 def _marked(lines: list[Line], document: Mapping[str, Any], preview: Preview | None) -> list[Line]:
-    """What the engine finds wrong is said at the deepest line that its place is in."""
+    """Attach each problem of the preview to the deepest line that contains its place."""
     for problem in preview.problems if preview else ():
         place = path_of(document, problem.place)
-        fitting = [(len(line.path), number) for number, line in enumerate(lines) if _within(place, line)]
+        fitting = [
+            (len(line.path), number)
+            for number, line in enumerate(lines)
+            if line.what != "disk" and place[: len(line.path)] == line.path
+        ]
         if fitting and place:
             number = max(fitting, key=lambda found: (found[0], -found[1]))[1]
-            if not lines[number].wrong and not _says_what_to_do(lines[number]):
-                lines[number] = lines[number]._replace(wrong=clean(problem.message, 200))
+            line = lines[number]
+            hint = line.what == "section" and line.note  # an empty section already shows what to do
+            if not line.wrong and not hint:
+                lines[number] = line._replace(wrong=clean(problem.message, 200))
     return lines
-
-
-def _says_what_to_do(line: Line) -> bool:
-    return line.what == "section" and bool(line.note)
-
-
-def _within(place: Path, line: Line) -> bool:
-    return line.what != "disk" and place[: len(line.path)] == line.path

@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
 
 class Pick(Dialog[int]):
-    """Answers the number of the entry that was taken, or None."""
+    """Dialog that answers the number of the chosen entry, or None."""
 
     HELP = """\
 ## A list to choose from
@@ -70,7 +70,7 @@ Type a part of what you look for; **up** and **down** go through what is left, *
         self._narrow(self.query_one("#search", Input).value)
         self.query_one("#search" if self._searching else "#entries").focus()
 
-    @on(LineList.Widened)
+    @on(LineList.WidthChanged)
     def _widened(self) -> None:
         self._narrow(self.query_one("#search", Input).value)
 
@@ -83,7 +83,7 @@ Type a part of what you look for; **up** and **down** go through what is left, *
             self.dismiss(key)
 
     def on_key(self, event: events.Key) -> None:
-        """What was typed before the dialog was there goes to its search."""
+        """Send keys typed before the dialog opened to its search."""
         search = self.query_one("#search", Input)
         if self._searching and event.is_printable and event.character and not search.has_focus:
             event.stop()
@@ -111,7 +111,7 @@ Type a part of what you look for; **up** and **down** go through what is left, *
         self.agree()
 
     def _narrow(self, text: str) -> None:
-        """Show the entries that have every word of `text`, those that begin with it first."""
+        """Show the entries that contain every word of `text`, those that begin with it first."""
         wanted = text.lower().split()
         fresh, self._narrowed = text != self._narrowed, text
         kept = [
@@ -138,7 +138,7 @@ def _line(entry: Entry, widest: int, room: int) -> Content:
 
 
 class KindOffer(NamedTuple):
-    """A kind, with what is chosen of it at once."""
+    """A kind to add, with the options that the choice implies."""
 
     kind: Kind
     given: Mapping[str, Any]
@@ -146,12 +146,12 @@ class KindOffer(NamedTuple):
 
 
 def layer_offers(kinds: Kinds, fits: Callable[[Kind], bool] = lambda kind: True) -> list[KindOffer]:
-    """Every layer that fits; one that has to have a choice (`level`) once for each (`raid5`)."""
+    """Return every fitting layer; a layer with a required choice (`level`) once for each value (`raid5`)."""
     return [offer for kind in kinds.layers if fits(kind) for offer in _offers(kind)]
 
 
 def load_offers(kinds: Kinds) -> list[Preset | KindOffer]:
-    """The presets in the field's words, then every kind of workload to be filled in freely."""
+    """Return the workload presets, then every workload kind without preset values."""
     return [*kinds.presets, *(offer for kind in kinds.workloads for offer in _offers(kind))]
 
 
@@ -162,12 +162,12 @@ def load_entry(offer: Preset | KindOffer) -> Entry:
 
 
 def takes_layer(kind: Kind) -> bool:
-    """Whether it stands on something."""
+    """Return True if the kind has device inputs."""
     return bool(device_fields(kind) or group_fields(kind))
 
 
 def offers_block(kind: Kind) -> bool:
-    """Whether a layer above it has something to stand on."""
+    """Return True if the kind offers a block device to a layer above it."""
     return kind.offers == "block"
 
 

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
 
-from raidtui.front.words import sentence
+from raidtui.front.problems import sentence
 from raidtui.model.convert import plain
 from raidtui.model.describe import LayoutView, Preview, PreviewRequest, WorkloadView
 from raidtui.model.disk import Disk
@@ -37,11 +37,11 @@ from raidtui.tui.draft import Draft
 from raidtui.tui.widgets.glyphs import glyphs
 
 PAUSE_S: Final = 0.15
-"""How long a draft has to stay as it is before it is asked about."""
+"""Delay in seconds after a draft's last change before the engine is asked."""
 
 
 class Asker(Protocol):
-    """What `Link` is to the previewer."""
+    """The part of `Link` that the previewer uses."""
 
     async def call(self, method: str, params: Any = None, type_: Any = Any) -> Any: ...
 
@@ -51,7 +51,7 @@ def request_of(draft: Draft) -> PreviewRequest:
 
 
 class Previewer:
-    """`want` a draft; what comes of the last one wanted goes to `on_answer`, or why nothing does to `on_problem`."""
+    """Previews of the latest wanted draft: the preview goes to `on_answer`, problems go to `on_problem`."""
 
     def __init__(
         self, link: Asker, on_answer: Callable[[Preview], None], on_problem: Callable[[tuple[Problem, ...]], None]
@@ -61,17 +61,17 @@ class Previewer:
         self._on_problem = on_problem
         self._wanted: Draft | None = None
         self._count = 0
-        """Of everything wanted so far: tells a stale answer."""
+        """Number of wanted drafts so far; detects stale answers."""
         self.working = False
 
     def want(self, draft: Draft) -> bool:
-        """Ask about this draft soon. True where `work` has to be started for it."""
+        """Request a preview of this draft. Return True if `work` has to be started for it."""
         self._wanted = draft
         self._count += 1
         return not self.working
 
     async def work(self) -> None:
-        """Ask until nothing is wanted that was not asked."""
+        """Ask the engine until every wanted draft was asked."""
         self.working = True
         try:
             while self._wanted is not None:
@@ -97,27 +97,27 @@ class Previewer:
 
 
 class Shown(NamedTuple):
-    """What the pane has to show."""
+    """State that the pane shows."""
 
     preview: Preview | None
     path: Path
-    """Of what is under the cursor: decides which layout or workload it is about."""
+    """Path under the outline's cursor; selects the layout or workload."""
     disks: Mapping[str, Disk] | None
     document: Mapping[str, Any]
     bind: Mapping[str, tuple[str, ...]]
     lost: tuple[Problem, ...] = ()
-    """Why there is no newer preview."""
+    """Problems that prevented a newer preview."""
     empty: bool = False
-    """There is nothing to show yet."""
+    """True if the scenario has no entries yet."""
 
 
 class PreviewPane(VerticalScroll):
-    """Follows the cursor of the outline: a layout, a workload, or the whole scenario."""
+    """Preview of the layout or workload under the outline's cursor, or of the whole scenario."""
 
     HELP = """\
-## What it comes to
+## Preview
 
-The stack as it would be built, from its target down to the disks, and what arithmetic tells of it before anything is built.
+The layout as it would be built, from its target down to the disks, and its figures, computed before anything is built.
 **Enter** goes to the list of problems, and on a problem to the option that it is about; **e** goes there from anywhere.
 **c** copies the commands to the clipboard.
 """
@@ -135,14 +135,14 @@ The stack as it would be built, from its target down to the disks, and what arit
     ]
 
     class Asked(Message):
-        """A problem was chosen: go to its place."""
+        """The user chose a problem: go to its place."""
 
         def __init__(self, problem: Problem) -> None:
             self.problem = problem
             super().__init__()
 
     class Left(Message):
-        """Back to the outline."""
+        """The user returns to the outline."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, classes="pane")
@@ -150,7 +150,7 @@ The stack as it would be built, from its target down to the disks, and what arit
         self._shown = Shown(None, (), None, {}, {})
         self._problems: list[Problem] = []
         self._drawn: dict[str, Content] = {}
-        """What stands in each part: only what differs is drawn anew."""
+        """Current content of each part; only changed parts are redrawn."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="said", markup=False)
@@ -168,18 +168,17 @@ The stack as it would be built, from its target down to the disks, and what arit
 
     @property
     def commands(self) -> tuple[Argv, ...]:
-        """Of what is shown: those that build a layout, or the one that is a workload."""
+        """Build commands of the shown layout, or the command of the shown workload."""
         layout, load = self._about()
         return layout.build if layout else (load.command,) if load and load.command else ()
 
     def draw(self) -> None:
-        """Draw everything anew for the width that there is."""
         shown, width, signs = self._shown, max(20, self.scrollable_content_region.width), glyphs()
         layout, load = self._about()
         self.border_title = Content(f"Preview · {layout.name if layout else load.name if load else 'all layouts'}")
         said = [Content.styled(sentence(problem), BAD) for problem in shown.lost]
         if shown.empty:
-            said.append(Content.styled("There is nothing to draw yet.", DIM))
+            said.append(Content.styled("Nothing to draw yet.", DIM))
         elif shown.preview is None and not shown.lost:
             said.append(Content.styled("asking the engine …", DIM))
         self._put("#said", said)
@@ -195,7 +194,6 @@ The stack as it would be built, from its target down to the disks, and what arit
         self._put("#after", [Content(""), *after] if after else [])
 
     def action_problems(self) -> None:
-        """From the drawing to the list of problems."""
         if self._problems:
             self.query_one("#problems").focus()
 
@@ -207,7 +205,7 @@ The stack as it would be built, from its target down to the disks, and what arit
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Those that are listed, in their order."""
+        """Listed problems, in order."""
         return tuple(self._problems)
 
     def action_copy(self) -> None:

@@ -1,1 +1,1 @@
-"""What the screen `Disks` shows of each disk: words, columns, order, filter. Pure, but for the table itself."""
+"""Parts of the screen Disks: entries, table and details."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
 
 from raidtui.base.text import clean
 from raidtui.model.disk import Disk, Link, Reason, names_of
@@ -15,7 +18,7 @@ _GENERATIONS = {2.5: "1.0", 5.0: "2.0", 8.0: "3.0", 16.0: "4.0", 32.0: "5.0", 64
 """PCIe generation by its speed in GT/s."""
 
 WORN_PERCENT = 90.0
-"""From here on, wear is flagged."""
+"""Wear from which a disk is flagged, in percent."""
 
 
 class Signs(NamedTuple):
@@ -37,12 +40,12 @@ ASCII = Signs("+", "x", "!", "!", "->", "-", "C", "-")
 
 
 class Facts(NamedTuple):
-    """One disk, known or gone, in harmless words."""
+    """Facts of one present or missing disk, as text cleaned for display."""
 
     id: str
-    """As the engine and the draft have it: not harmless."""
+    """Id used by the engine and the draft; not cleaned for display."""
     disk: Disk | None
-    """None when only its id is known."""
+    """None if only the id is known."""
     gone: bool
     serial: str
     model: str
@@ -50,8 +53,8 @@ class Facts(NamedTuple):
     kind: str
     name: str
     used: str
-    hay: str
-    """All that a filter looks into, in small letters."""
+    search_text: str
+    """Text that filters search, in lower case."""
 
     @property
     def free(self) -> bool:
@@ -59,12 +62,12 @@ class Facts(NamedTuple):
 
     @property
     def system(self) -> bool:
-        """Whether nothing could free it."""
+        """True if the running system uses it, so that it cannot be freed."""
         return self.disk is not None and any(reason.system for reason in self.disk.reasons)
 
 
 def facts_of(disk: Disk) -> Facts:
-    """Of a disk that is there."""
+    """Return the facts of a present disk."""
     kind, size = kind_words(disk), size_text(disk.size_bytes)
     used = used_by(disk)
     reasons = " ".join(clean(reason.message) for reason in disk.reasons)
@@ -74,15 +77,15 @@ def facts_of(disk: Disk) -> Facts:
 
 
 def gone_facts(id_: str, last: Facts | None) -> Facts:
-    """Of a disk that was chosen and is not there; `last` is what it was, where it was seen."""
+    """Return the facts of a chosen disk that is missing; `last` are its facts when it was last seen."""
     words = f"gone: {clean(id_)}"
     if last is None:
         return Facts(id_, None, True, clean(id_), "", "", "", "", words, words.casefold())
-    return last._replace(gone=True, name="", used=words, hay=f"{last.hay} {words.casefold()}")
+    return last._replace(gone=True, name="", used=words, search_text=f"{last.search_text} {words.casefold()}")
 
 
 def kind_words(disk: Disk) -> str:
-    """`nvme`, `sas/hdd`, `virtio/ssd`: how it is attached, and whether it rotates where that is known."""
+    """Return transport and, if known, medium: `nvme`, `sas/hdd`, `virtio/ssd`."""
     if disk.transport == "nvme":
         return "nvme"
     medium = "" if disk.rotational is None else "hdd" if disk.rotational else "ssd"
@@ -90,12 +93,12 @@ def kind_words(disk: Disk) -> str:
 
 
 def reasons_of(disk: Disk) -> tuple[Reason, ...]:
-    """Every reason why it is not free. A run that holds it stands first: what the run built there is not to be undone."""
+    """Return the reasons why a disk is not free. A holding run comes first: what it built must not be undone by hand."""
     return tuple(sorted(disk.reasons, key=lambda reason: reason.code != "held"))
 
 
 def used_by(disk: Disk, room: int | None = None) -> str:
-    """The first reason why it is not free, and how many more there are: that always fits into `room` cells."""
+    """Return the first reason why a disk is not free and the count of further ones, in `room` cells."""
     if not disk.reasons:
         return ""
     first, more = clean(reasons_of(disk)[0].message), len(disk.reasons) - 1
@@ -106,14 +109,14 @@ def used_by(disk: Disk, room: int | None = None) -> str:
 
 
 def link_words(link: Link | None, signs: Signs) -> str:
-    """`4.0 x4`, with a sign where it is below its maximum."""
+    """Return `4.0 x4`, with a sign if it is below its maximum."""
     if link is None or link.speed_gts is None or link.width is None:
         return signs.none
     return f"{_speed(link.speed_gts)} x{link.width}{' ' + signs.below if link.below_maximum else ''}"
 
 
 def best_link_words(link: Link) -> str:
-    """What both ends could: `4.0 x4`."""
+    """Return the best link that both ends support: `4.0 x4`."""
     speed = "?" if link.max_speed_gts is None else _speed(link.max_speed_gts)
     return f"{speed} x{'?' if link.max_width is None else link.max_width}"
 
@@ -129,7 +132,7 @@ def temperature_words(disk: Disk | None, signs: Signs) -> str:
 
 
 def wear_words(disk: Disk | None, signs: Signs) -> str:
-    """`3 %`, with a sign where little is left."""
+    """Return `3 %`, with a sign if the rated endurance is nearly used up."""
     if disk is None or disk.wear_percent is None:
         return signs.none
     return f"{disk.wear_percent:.0f} %{' ' + signs.gone if disk.wear_percent >= WORN_PERCENT else ''}"
@@ -155,14 +158,14 @@ class Entry(NamedTuple):
         return self.facts.id
 
 
-class Shelf:
-    """Makes entries of what the engine says. Remembers disks that were there, so that one that is gone can be told of."""
+class DiskEntries:
+    """Entries made from the engine's disks. Remembers former disks, so that a missing one can be described."""
 
     def __init__(self) -> None:
         self._facts: dict[str, Facts] = {}
 
     def entries(self, disks: Sequence[Disk], draft: Draft) -> list[Entry]:
-        """Every disk in the engine's order, then those of the draft that are gone."""
+        """Return every disk in the engine's order, then the missing disks of the draft."""
         facts = [self._known(disk) for disk in disks]
         bound = roles_of(draft)
         there = ids_by_name(disks) if bound else {}
@@ -178,7 +181,7 @@ class Shelf:
 
 
 def ids_by_name(disks: Sequence[Disk]) -> dict[str, str]:
-    """The id of every disk, by each word that names this disk and no other."""
+    """Return disk ids by every name that identifies exactly one disk."""
     ids: dict[str, str] = {}
     twice: set[str] = set()
     for disk in disks:
@@ -190,15 +193,15 @@ def ids_by_name(disks: Sequence[Disk]) -> dict[str, str]:
 
 
 def fitting(entries: Sequence[Entry], wanted: str) -> list[Entry]:
-    """Those that hold every word of `wanted`, in any case."""
+    """Return the entries that contain every word of `wanted`, ignoring case."""
     words = wanted.casefold().split()
     if not words:
         return list(entries)
-    return [e for e in entries if all(word in e.facts.hay or word in e.role or word == _state(e) for word in words)]
+    return [e for e in entries if all(word in e.facts.search_text or word in e.role or word == _state(e) for word in words)]
 
 
 def ordered(entries: Sequence[Entry], by: str | None, descending: bool = False) -> list[Entry]:
-    """Sorted by a column, the absent last either way; None leaves them as they are."""
+    """Return entries sorted by a column, absent values last; None keeps the order."""
     if by is None:
         return list(entries)
     keyed = [(order_of(entry, by), entry) for entry in entries]
@@ -207,7 +210,7 @@ def ordered(entries: Sequence[Entry], by: str | None, descending: bool = False) 
 
 
 def order_of(entry: Entry, by: str) -> Any:
-    """What an entry is sorted by in the column `by`; None where there is nothing."""
+    """Return the sort key of an entry in the column `by`; None if it has no value."""
     facts, disk = entry.facts, entry.facts.disk
     words: Mapping[str, str] = {"model": facts.model, "serial": facts.serial, "kind": facts.kind, "name": facts.name,
                                 "role": entry.role, "used": facts.used}  # fmt: skip
@@ -223,8 +226,8 @@ def order_of(entry: Entry, by: str) -> Any:
     return {"size": disk.size_bytes, "temperature": disk.temperature_c, "wear": disk.wear_percent}[by]
 
 
-def alike(entries: Sequence[Entry], to: Entry) -> frozenset[str]:
-    """Free disks of the same model and size, itself included if it is free."""
+def same_model(entries: Sequence[Entry], to: Entry) -> frozenset[str]:
+    """Return the ids of free disks of the same model and size, including itself if it is free."""
     if to.facts.disk is None:
         return frozenset()
     model, size = to.facts.disk.model, to.facts.disk.size_bytes
@@ -241,7 +244,26 @@ def _state(entry: Entry) -> str:
 
 
 def _natural(text: str) -> list[tuple[int, str]]:
-    """`nvme10n1` after `nvme9n1`."""
+    """Return a sort key that puts `nvme10n1` after `nvme9n1`."""
     return [
         (int(part), "") if part.isdigit() and part.isascii() else (0, part.casefold()) for part in re.split(r"(\d+)", text)
     ]
+
+
+def fact_grid(rows: Iterable[tuple[str, str]], label_width: int = 11) -> Table:
+    """Return a table of labels and wrapped values."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=label_width, style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, value in rows:
+        grid.add_row(Text(label), Text(value))
+    return grid
+
+
+def hanging(sign: Text | str, words: Text) -> Table:
+    """Return text wrapped beside a sign."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(sign) if isinstance(sign, str) else sign, words)
+    return grid

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 
 from raidtui.base.text import clean, clean_lines
-from raidtui.front.looks import look_line
+from raidtui.front.phrases import look_line
 from raidtui.model.disk import Disk
 from raidtui.tui.disks.entries import (
     ASCII,
@@ -21,6 +20,8 @@ from raidtui.tui.disks.entries import (
     Entry,
     Signs,
     best_link_words,
+    fact_grid,
+    hanging,
     link_words,
     reasons_of,
     state_words,
@@ -35,12 +36,12 @@ from raidtui.tui.widgets.table_view import MARK_WIDTH
 
 
 class Field(NamedTuple):
-    """A column that there may be room for."""
+    """A possible column of the table."""
 
     key: str
     title: str
     least: int
-    """Narrowest width in cells at which it is worth its room."""
+    """Narrowest useful width in cells."""
     most: int
     help: str
     words: Callable[[Entry, Signs], str | Text]
@@ -66,11 +67,11 @@ def _wear(entry: Entry, signs: Signs) -> str | Text:
 
 
 FIELDS = (
-    Field("state", "state", 8, 8, "Whether raidtui may use it", _state),
-    Field("model", "model", 12, 30, "As the disk calls itself", lambda e, s: e.facts.model or s.none),
-    Field("serial", "serial", 8, 24, "What names it everywhere: its serial, or its WWN", lambda e, s: e.facts.serial),
+    Field("state", "state", 8, 8, "State: free, used, system or gone", _state),
+    Field("model", "model", 12, 30, "Model name that the disk reports", lambda e, s: e.facts.model or s.none),
+    Field("serial", "serial", 8, 24, "Identity of the disk: its serial, or its WWN", lambda e, s: e.facts.serial),
     Field("size", "size", 8, 8, "In binary units", lambda e, s: e.facts.size or s.none, right=True),
-    Field("kind", "kind", 6, 10, "How it is attached, and its medium", lambda e, s: e.facts.kind or s.none),
+    Field("kind", "kind", 6, 10, "Transport and medium", lambda e, s: e.facts.kind or s.none),
     Field("name", "now", 7, 10, "The kernel's name at this moment", lambda e, s: e.facts.name or s.none),
     Field("link", "PCIe", 8, 10, "PCIe generation and lanes; a sign where it could do more", _link),
     Field("temperature", "temp", 5, 5, "Temperature", lambda e, s: temperature_words(e.facts.disk, s), right=True),
@@ -79,11 +80,11 @@ FIELDS = (
     Field("used", "used by", 16, 16, "Why it is not free", lambda e, s: e.facts.used),
 )  # fmt: skip
 _IMPORTANCE = ("state", "serial", "size", "model", "role", "used", "kind", "link", "name", "temperature", "wear")
-"""Which columns are there first as the room grows."""
+"""Columns by importance: the first are shown first."""
 
 
 def fit_columns(entries: Sequence[Entry], width: int, signs: Signs) -> tuple[Column, ...]:
-    """The columns for a table of so many cells; what width is left goes to the serial first, and to the model last."""
+    """Return the columns that fit; spare width goes to the serial first, to the model last."""
     wanted = {field.key: _wanted(field, entries, signs) for field in FIELDS}
     left = width - MARK_WIDTH - GAP
     widths: dict[str, int] = {}
@@ -107,7 +108,7 @@ def fit_columns(entries: Sequence[Entry], width: int, signs: Signs) -> tuple[Col
 
 
 def _least(key: str, wanted: int) -> int:
-    """What names a disk is cut last."""
+    """Return the least width of a column; the serial keeps more."""
     least = _field(key).least
     if key == "used":
         return least
@@ -119,7 +120,7 @@ def _field(key: str) -> Field:
 
 
 def _wanted(field: Field, entries: Sequence[Entry], signs: Signs) -> int:
-    """The width at which nothing is cut, as far as the field allows."""
+    """Return the width at which no value is cut, within the field's limits."""
     if field.least == field.most:
         return field.most
     longest = max((len(field.words(entry, signs)) for entry in entries), default=0)
@@ -127,7 +128,7 @@ def _wanted(field: Field, entries: Sequence[Entry], signs: Signs) -> int:
 
 
 class DiskRows:
-    """Entries under the columns that there is room for."""
+    """Table rows of the entries, for the columns that fit."""
 
     def __init__(self, entries: Sequence[Entry], columns: Sequence[Column], signs: Signs, used_room: int) -> None:
         self.keys = [entry.id for entry in entries]
@@ -147,27 +148,30 @@ class DiskRows:
         return "alert" if facts.gone else "" if facts.free else "dim"
 
     def _serial(self, entry: Entry) -> str:
-        """The end of a serial tells disks of one batch apart, and is what consent asks for: it is never cut off."""
+        """Return the serial, cut at its start: the end tells disks of a batch apart and is typed for consent."""
         serial, room = entry.facts.serial, self._serial_room
         return serial if len(serial) <= room else glyphs().ellipsis + serial[len(serial) - room + 1 :]
 
     def _used(self, entry: Entry) -> str:
-        """How many more reasons there are is never what is cut off."""
+        """Return the use of a disk; the count of further reasons is never cut."""
         facts = entry.facts
         return facts.used if facts.gone or facts.disk is None else used_by(facts.disk, self._used_room)
 
 
 class DiskTable(LiveTable):
-    """Disks with a cursor; free ones can be selected."""
+    """Table of disks; free ones can be selected.
+
+    A LiveTable, not a DataTable: the list changes while it is shown, and only changed lines are sent.
+    """
 
     HELP = """\
 ## Disks
 
 A disk is free when every check says so; only free disks can be selected. **space** selects the disk under the cursor,
 **shift** and up or down a range, **a** all free disks of the same model and size. **r** gives the selected disks to a role
-of the draft, **x** takes them out of theirs. **enter** tells all that is known of the disk, and what would free it.
+of the draft, **x** takes them out of theirs. **enter** shows all facts about the disk, and how to free it.
 
-The list follows the server by itself, and the head says how old it is; **ctrl+r** has every disk looked at now.
+The list is updated continuously, and the head shows its age; **ctrl+r** looks at every disk now.
 
 `/` filters by what you type: serial, model, kind, size, name, role, state, and what uses the disk.
 `<`, `>` and a click on a title sort.
@@ -177,7 +181,7 @@ The list follows the server by itself, and the head says how old it is; **ctrl+r
         Binding(
             "space", "select", "Select", id="table.select", tooltip="Select the disk, or no longer; says why it cannot be"
         ),
-        Binding("enter", "choose", "Details", id="table.open", tooltip="All that is known of the disk under the cursor"),
+        Binding("enter", "choose", "Details", id="table.open", tooltip="Details of the disk under the cursor"),
     ]
 
     def __init__(self, selectable: Callable[[str], bool], *, id: str, empty: str) -> None:
@@ -186,7 +190,6 @@ The list follows the server by itself, and the head says how old it is; **ctrl+r
         self._entries: Sequence[Entry] = ()
 
     def present(self, entries: Sequence[Entry]) -> None:
-        """Show these, in this order."""
         self._entries = entries
         columns = fit_columns(entries, self.size.width, self.signs)
         if columns != self.columns:
@@ -196,15 +199,11 @@ The list follows the server by itself, and the head says how old it is; **ctrl+r
         self.show(DiskRows(entries, columns, self.signs, used_room))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Other columns fit now."""
         self.present(self._entries)
 
 
-_LABEL_WIDTH = 11
-
-
 def detail(entry: Entry | None, signs: Signs) -> RenderableType:
-    """For the pane beside the table."""
+    """Return the content of the details pane."""
     if entry is None:
         return Text("No disk is under the cursor.", style="dim")
     facts, disk = entry.facts, entry.facts.disk
@@ -217,23 +216,14 @@ def detail(entry: Entry | None, signs: Signs) -> RenderableType:
     ]
     parts.append(Text())
     if disk is None:
-        parts.append(_facts([("serial", facts.serial)]))
+        parts.append(fact_grid([("serial", facts.serial)]))
     else:
-        parts.append(_facts([*_identity(disk, signs), *_attachment(disk, signs), *_condition(disk, signs)]))
+        parts.append(fact_grid([*_identity(disk, signs), *_attachment(disk, signs), *_condition(disk, signs)]))
     return Group(*parts)
 
 
 def _role(entry: Entry) -> str:
     return f", in role {entry.role}" if entry.role else ""
-
-
-def _facts(rows: list[tuple[str, str]]) -> Table:
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=_LABEL_WIDTH, style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for label, value in rows:
-        grid.add_row(Text(label), Text(value))
-    return grid
 
 
 def _identity(disk: Disk, signs: Signs) -> Iterator[tuple[str, str]]:
@@ -248,7 +238,7 @@ def _identity(disk: Disk, signs: Signs) -> Iterator[tuple[str, str]]:
 
 
 def _size(disk: Disk) -> str:
-    """`1.92 TB (1,920,383,410,176 bytes)`: as it is printed on the disk, and exactly."""
+    """Return the size as printed on the disk and in bytes: `1.92 TB (1,920,383,410,176 bytes)`."""
     value, unit = float(disk.size_bytes), "B"
     for larger in ("kB", "MB", "GB", "TB", "PB"):
         if value < 1000:
@@ -276,12 +266,12 @@ def _condition(disk: Disk, signs: Signs) -> Iterator[tuple[str, str]]:
 
 
 def _standing(entry: Entry, signs: Signs) -> Iterator[RenderableType]:
-    """Why it is not free and what would free it; what can be done with it where it is."""
+    """Yield why the disk is not free and how to free it, or the keys for a free disk."""
     facts = entry.facts
     if facts.gone:
         yield Text(f"gone: {facts.serial}", style="bold")
         yield Text(
-            f"It was chosen for role {entry.role} and is not there. It counts again when it is back; x takes it out."
+            f"The disk belongs to role {entry.role} but is missing. It is used again once it is back; x takes it out."
         )
     elif facts.free:
         yield Text("Free: nothing was found on it and nothing uses it.", style="bold")
@@ -291,19 +281,7 @@ def _standing(entry: Entry, signs: Signs) -> Iterator[RenderableType]:
     elif facts.disk is not None:
         yield Text("Not free:", style="bold")
         for reason in reasons_of(facts.disk):
-            yield _hanging(signs.used, Text(f"{clean(reason.message)} [{clean(reason.code)}]"))
-            remedy = (
-                "nothing frees it: the running system stands on it"
-                if reason.system and not reason.remedy
-                else reason.remedy
-            )
-            if remedy:
-                yield _hanging(f"  {signs.remedy}", Text(clean_lines(remedy), style="dim"))
-
-
-def _hanging(sign: str, words: Text) -> Table:
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_row(Text(sign), words)
-    return grid
+            yield hanging(signs.used, Text(f"{clean(reason.message)} [{clean(reason.code)}]"))
+            unfreeable = "it cannot be freed: the running system uses it" if reason.system else ""
+            if remedy := reason.remedy or unfreeable:
+                yield hanging(f"  {signs.remedy}", Text(clean_lines(remedy), style="dim"))

@@ -1,1 +1,1 @@
-"""What the screen `Plan` shows: steps, costs, disks to be erased, and the dialog of consent."""
+"""Parts of the screen Plan: overview, steps, and the dialogs for options and consent."""

@@ -13,14 +13,14 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Button, Input, OptionList, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.front.looks import looks_line
-from raidtui.front.typed_consent import Line, consented, lines_to_type, matches
+from raidtui.front.consent import Line, consented, lines_to_type, matches
+from raidtui.front.phrases import looks_line
 from raidtui.model.disk import Fingerprint
 from raidtui.model.plan import Options, Plan
 from raidtui.model.protocol import DiskList
 from raidtui.model.units import size_text
 from raidtui.tui.disks.entries import Signs
-from raidtui.tui.plan.overview import disturbed
+from raidtui.tui.plan.overview import changed_disk
 from raidtui.tui.widgets.dialog import Dialog
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class _Choice(NamedTuple):
 
 
 class CheckList(OptionList):
-    """Lines with a box each, that says by its sign and not by its colour alone whether it is ticked."""
+    """List of lines with a tick box each; ticks are signs, not only colours."""
 
     DEFAULT_CSS = """
     CheckList { height: auto; max-height: 14; border: none; padding: 0; background: $surface; }
@@ -65,7 +65,7 @@ class CheckList(OptionList):
 
 
 class ChoiceDialog(Dialog[Options]):
-    """Asks for options. Answers them, or None when it was left. At least one layout and one workload stay chosen."""
+    """Dialog for plan options, with at least one layout and workload. Answers None when it was left."""
 
     HELP = """\
 ## What to measure
@@ -114,7 +114,7 @@ _NAME_LIMIT = 26
 
 
 class ConsentLine(Horizontal):
-    """What one line is for, where it is typed, and a tick once it is right."""
+    """One line to type: its disks, its input, and a tick once it is right."""
 
     DEFAULT_CSS = """
     ConsentLine { height: 1; }
@@ -139,15 +139,15 @@ class ConsentLine(Horizontal):
         return self.query_one(Input).value
 
     @property
-    def right(self) -> bool:
+    def correct(self) -> bool:
         return matches(self.line, self.typed)
 
     def judge(self) -> None:
-        self.query_one(".tick", Static).update(Text(self._signs.free if self.right else ""))
+        self.query_one(".tick", Static).update(Text(self._signs.free if self.correct else ""))
 
 
 class ConsentDialog(Dialog[tuple[str, ...]]):
-    """Asks for consent to a plan. Answers the ids of the disks to erase, or None: nothing is to be touched."""
+    """Dialog for consent to a plan. Answers the ids of the disks to erase, or None if nothing may be touched."""
 
     HELP = """\
 ## Consent
@@ -194,8 +194,8 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
             self._disks_changed(app.disks)
 
     def _disks_changed(self, disks: DiskList) -> None:
-        """What was planned with is not there any more: this consent would be to something else."""
-        if self.is_current and (why := disturbed(self._plan, disks)):
+        """Close the dialog if a disk changed: the consent would be to another plan."""
+        if self.is_current and (why := changed_disk(self._plan, disks)):
             self.app.notify(f"nothing was started: {why}", severity="warning", timeout=15, markup=False)
             self.dismiss(None)
 
@@ -207,10 +207,10 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
-        """On to the next line that is not right yet, if this one is; at the end it is consent."""
+        """Go to the next wrong line; agree if all lines are right."""
         event.stop()
         line = event.input.parent
-        if isinstance(line, ConsentLine) and line.right and (waiting := self._waiting()):
+        if isinstance(line, ConsentLine) and line.correct and (waiting := self._waiting()):
             waiting[0].query_one(Input).focus()
         else:
             self.agree()
@@ -236,7 +236,7 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
             inputs[max(0, min(len(inputs) - 1, at + way))].focus()
 
     def _waiting(self) -> list[ConsentLine]:
-        return [line for line in self.query(ConsentLine) if not line.right]
+        return [line for line in self.query(ConsentLine) if not line.correct]
 
     def _judge(self) -> None:
         for line in self.query(ConsentLine):
@@ -261,7 +261,7 @@ def _asked(plan: Plan, lines: tuple[Line, ...]) -> Text:
 
 
 def _what(line: Line, role: str, width: int) -> Text:
-    """The disk and its name in `width` cells, or the disks and their code."""
+    """Return the disk with its name in `width` cells, or the disks and their code."""
     disk = line.disks[0]
     text = Text(no_wrap=True, overflow="ellipsis")
     if not line.name:
@@ -275,7 +275,7 @@ def _what(line: Line, role: str, width: int) -> Text:
 
 
 def _shown(line: Line) -> str:
-    """As much of the name's end as there is room for, and never less than what is to be typed."""
+    """Return the end of the name that fits, at least the part to type."""
     name = line.name
     return name if len(name) <= _NAME_LIMIT else "…" + name[-max(_NAME_LIMIT - 1, len(line.expected)) :]
 

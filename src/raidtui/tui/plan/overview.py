@@ -9,43 +9,42 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from raidtui.base.text import clean, plural
 from raidtui.front.consent import erased_disks
-from raidtui.front.looks import looks_line
-from raidtui.front.words import sentence
+from raidtui.front.phrases import looks_line
+from raidtui.front.problems import sentence
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text, size_text
-from raidtui.tui.disks.entries import Signs
+from raidtui.tui.disks.entries import Signs, fact_grid, hanging
 from raidtui.tui.draft import Draft, role_names
 
 
-class Way(NamedTuple):
-    """Where something is put right: a key, and what is there."""
+class Remedy(NamedTuple):
+    """A key that leads to a remedy, and the name of its target."""
 
     key: str
     words: str
 
 
-COMPOSE = Way("2", "Compose")
-DISKS = Way("1", "Disks")
-RUN = Way("4", "Run")
-AGAIN = Way("ctrl+r", "reconnect")
+COMPOSE = Remedy("2", "Compose")
+DISKS = Remedy("1", "Disks")
+RUN = Remedy("4", "Run")
+AGAIN = Remedy("ctrl+r", "reconnect")
 
 
 def names_in(draft: Draft, part: str) -> tuple[str, ...]:
-    """Names of the draft's `roles`, `layouts` or `workloads`."""
+    """Return the names of the draft's `roles`, `layouts` or `workloads`."""
     given = draft.document.get(part)
     return tuple(given) if isinstance(given, Mapping) else ()
 
 
 def request_of(draft: Draft, options: Options) -> PlanRequest:
-    """The draft as it is. Names that are no longer in it are left out of the options, disks of roles that it lacks, too."""
+    """Return the plan request for the draft, without options and disks whose names the draft no longer has."""
     bind = {role: ids for role, ids in draft.bind.items() if ids and role in names_in(draft, "roles")}
     kept = Options(
         quick=options.quick,
@@ -55,25 +54,25 @@ def request_of(draft: Draft, options: Options) -> PlanRequest:
     return PlanRequest(json.dumps(draft.document, indent=2, ensure_ascii=False), bind, kept)
 
 
-def missing(draft: Draft) -> tuple[tuple[str, Way], ...]:
-    """What a plan cannot be without, and where it is made; empty when the engine can be asked."""
+def missing(draft: Draft) -> tuple[tuple[str, Remedy], ...]:
+    """Return the parts that a plan needs and the draft lacks, with the screen for each."""
     lacks = []
     if not role_names(draft):
         lacks.append(("no disks have a role: select some and give them to one", DISKS))
     if not names_in(draft, "layouts"):
-        lacks.append(("there is no layout: say what is to be built over the disks", COMPOSE))
+        lacks.append(("there is no layout: add one over the disks", COMPOSE))
     if not names_in(draft, "workloads"):
-        lacks.append(("there is no workload: say what is to be measured", COMPOSE))
+        lacks.append(("there is no workload: add one to measure the layouts with", COMPOSE))
     return tuple(lacks)
 
 
-def standing(disks: DiskList | None) -> frozenset[tuple[object, ...]]:
-    """All that a plan depends on of the disks that are there: temperatures and the like are not."""
+def disk_facts(disks: DiskList | None) -> frozenset[tuple[object, ...]]:
+    """Return the properties of the disks that a plan depends on; temperature is not one."""
     return frozenset((d.id, d.wwid, d.size_bytes, d.diskseq, d.free) for d in (disks.disks if disks else ()))
 
 
-def way_out(problem: Problem) -> Way:
-    """The screen where this is put right."""
+def remedy_of(problem: Problem) -> Remedy:
+    """Return the screen where a problem can be solved."""
     if problem.code in ("engine-lost", "engine-answer", "engine-start", "unreachable"):
         return AGAIN
     if problem.code == "not-free.held":
@@ -84,8 +83,8 @@ def way_out(problem: Problem) -> Way:
     return COMPOSE
 
 
-def disturbed(plan: Plan, disks: DiskList | None) -> str:
-    """Why the disks to be erased are not those that were planned with; empty while they are."""
+def changed_disk(plan: Plan, disks: DiskList | None) -> str:
+    """Return which disk to be erased changed since the plan was made; empty if none did."""
     there = {disk.id: disk for disk in (disks.disks if disks else ())}
     for planned in erased_disks(plan):
         if why := _changed(planned, there.get(planned.id)):
@@ -103,8 +102,8 @@ def _changed(planned: Fingerprint, disk: Disk | None) -> str:
     return f"is not free any more: {clean(disk.reasons[0].message)}" if disk.reasons else ""
 
 
-def found_on(disk: Disk | None) -> str:
-    """What was found on a disk, as far as the engine told."""
+def findings(disk: Disk | None) -> str:
+    """Return what the engine found on a disk."""
     if disk is None:
         return "unknown: gone"
     if not disk.reasons:
@@ -112,47 +111,39 @@ def found_on(disk: Disk | None) -> str:
     return "; ".join(clean(reason.message) for reason in disk.reasons)
 
 
-_LABEL_WIDTH = 9
-
-
-def nothing_yet(lacks: Sequence[tuple[str, Way]]) -> RenderableType:
-    """For a draft that is not complete enough to ask the engine about it."""
+def lacks_list(lacks: Sequence[tuple[str, Remedy]]) -> RenderableType:
+    """Show what the draft lacks before it can be planned."""
     lines: list[RenderableType] = [Text("Nothing to plan yet", style="bold"), Text()]
-    lines += [_hanging(Text(f" {way.key} ", style="bold reverse"), Text(f"{way.words}: {what}")) for what, way in lacks]
+    lines += [hanging(Text(f" {way.key} ", style="bold reverse"), Text(f"{way.words}: {what}")) for what, way in lacks]
     return Group(*lines)
 
 
-def planning(words: str) -> RenderableType:
-    """While the engine is busy with it."""
-    return Text(words, style="dim")
-
-
-def unsure(signs: Signs) -> RenderableType:
-    """Above a plan whose disks were not seen for too long."""
-    words = "The engine has not looked at the disks for too long: nothing can be started before it has. p plans again."
-    return Group(_hanging(Text(signs.gone, style="bold"), Text(words, style="bold")), Text())
+def outdated_disks(signs: Signs) -> RenderableType:
+    """Show that the list of disks is out of date."""
+    words = "The list of disks is out of date: nothing can be started before the next look at them. p plans again."
+    return Group(hanging(Text(signs.gone, style="bold"), Text(words, style="bold")), Text())
 
 
 def refused(problems: Sequence[Problem], signs: Signs, heading: str = "The engine made no plan") -> RenderableType:
-    """Problems whole, each with the key to where it is put right. A run that holds disks is first: it explains the rest."""
+    """Show all problems, each with the key to its remedy. A run that holds disks is first: it explains the rest."""
     parts: list[RenderableType] = [Text(heading, style="bold"), Text()]
     for problem in sorted(problems, key=lambda problem: problem.code != "not-free.held"):
-        way = way_out(problem)
+        way = remedy_of(problem)
         first, *more = sentence(problem).splitlines()
-        parts.append(_hanging(Text(signs.used, style="bold"), Text(first)))
-        parts += [_hanging(Text(" " * (len(line) - len(line.lstrip()))), Text(line.lstrip())) for line in more]
-        parts.append(_hanging(Text(" "), Text.assemble((f" {way.key} ", "bold reverse"), f" {way.words}")))
+        parts.append(hanging(Text(signs.used, style="bold"), Text(first)))
+        parts += [hanging(Text(" " * (len(line) - len(line.lstrip()))), Text(line.lstrip())) for line in more]
+        parts.append(hanging(Text(" "), Text.assemble((f" {way.key} ", "bold reverse"), f" {way.words}")))
         parts.append(Text())
     return Group(*parts)
 
 
 def overview(plan: Plan, disks: Sequence[Disk], command: str, signs: Signs) -> RenderableType:
-    """All of a plan but its steps."""
+    """Show all of a plan but its steps."""
     name, title = clean(plan.scenario.get("name", ""), 70), clean(plan.scenario.get("title", ""), 200)
     return Group(
         Text.assemble((name, "bold"), f": {title}" if title else ""),
         Text(),
-        _facts([*_costs(plan, signs), ("Endurance", _endurance(plan, disks)), ("Measured", _chosen(plan.options))]),
+        fact_grid([*_costs(plan, signs), ("Endurance", _endurance(plan, disks)), ("Measured", _chosen(plan.options))], 9),
         *_warnings(plan.warnings, signs),
         Text(),
         *_erased(plan, disks),
@@ -180,14 +171,14 @@ def _costs(plan: Plan, signs: Signs) -> Iterator[tuple[str, str]]:
 
 
 def _endurance(plan: Plan, disks: Sequence[Disk]) -> str:
-    """No disk says how many bytes it is rated for, so that the share cannot be known; what is used up is known of some."""
+    """Return the used endurance. The share of this plan is unknown: disks do not report the bytes they are rated for."""
     planned = set(plan.erases)
     worn = [disk.wear_percent for disk in disks if disk.id in planned and disk.wear_percent is not None]
     if not worn:
-        return "share unknown: the disks do not tell what they are rated for"
+        return "share unknown: the disks report no rated endurance"
     low, high = min(worn), max(worn)
     used = f"{high:.0f} %" if round(low) == round(high) else f"{low:.0f} to {high:.0f} %"
-    return f"share unknown: the disks tell no rating; used up so far: {used}"
+    return f"share unknown: the disks report no rated endurance; used so far: {used}"
 
 
 def _chosen(options: Options) -> str:
@@ -204,7 +195,7 @@ def _warnings(warnings: Iterable[str], signs: Signs) -> Iterator[RenderableType]
     for index, warning in enumerate(warnings):
         if index == 0:
             yield Text()
-        yield _hanging(Text(signs.gone, style="bold"), Text(clean(warning, 1000)))
+        yield hanging(Text(signs.gone, style="bold"), Text(clean(warning, 1000)))
 
 
 def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:
@@ -217,7 +208,7 @@ def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:
     here = {disk.id: disk for disk in disks}
     rows = [
         (clean(roles.get(disk.id, ""), 31), clean(disk.id, 40), clean(disk.model, 60), size_text(disk.size_bytes),
-         found_on(here.get(disk.id)))
+         findings(here.get(disk.id)))
         for disk in erased_disks(plan)
     ]  # fmt: skip
     yield DiskLines([("role", "serial", "model", "size", "found on it"), *rows])
@@ -226,7 +217,7 @@ def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:
 
 
 class DiskLines:
-    """One line a disk, the first one a heading. Where they are too long, the model gives way first, then what was found."""
+    """One line per disk below a heading. In narrow panes the model is cut first, then the findings."""
 
     def __init__(self, rows: Sequence[tuple[str, ...]]) -> None:
         self._rows = rows
@@ -246,20 +237,3 @@ class DiskLines:
                 line.append_text(Text(pad) + cell if column == 3 else cell + Text(pad)).append(" ")
             line.rstrip()
             yield line
-
-
-def _facts(rows: Iterable[tuple[str, str]]) -> Table:
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=_LABEL_WIDTH, style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for label, value in rows:
-        grid.add_row(Text(label), Text(value))
-    return grid
-
-
-def _hanging(sign: Text, words: Text) -> Table:
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_row(sign, words)
-    return grid

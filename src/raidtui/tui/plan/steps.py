@@ -1,4 +1,4 @@
-"""The steps of a plan in their order: by block and phase, each opened to its exact commands."""
+"""Steps of a plan, grouped by block and phase, with their exact commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from raidtui.model.plan import Plan, Step
 from raidtui.model.units import duration_text
 
 _OPEN_UP_TO = 60
-"""Plans of up to so many steps are shown with their groups open."""
+"""Most steps of a plan whose groups are shown open."""
 _LINE_LIMIT = 65536
 
 
@@ -27,7 +27,7 @@ class Group(NamedTuple):
     title: str
     """`raid5#1: build`"""
     steps: tuple[tuple[int, Step], ...]
-    """Each with its number in the plan, from 1."""
+    """Steps with their number in the plan, from 1."""
 
     first: frozenset[str] = frozenset()
     """Ids of steps that erase a disk which no step before did."""
@@ -38,7 +38,7 @@ class Group(NamedTuple):
 
 
 def groups(plan: Plan) -> Iterator[Group]:
-    """All steps, in order."""
+    """Yield all steps in order, grouped by block and phase."""
     first, erased = set(), set[str]()
     for step in plan.steps:
         if not erased.issuperset(step.erases):
@@ -50,7 +50,7 @@ def groups(plan: Plan) -> Iterator[Group]:
 
 
 def commands_text(plan: Plan) -> str:
-    """Every command of the plan in order, as a shell would take it, with the steps as comments."""
+    """Return every command of the plan in shell syntax, with the steps as comments."""
     lines = [f"# plan {plan.digest[:12]} of {clean(plan.scenario.get('name', ''))}"]
     for group in groups(plan):
         lines += ["", f"# {group.title}"]
@@ -61,12 +61,12 @@ def commands_text(plan: Plan) -> str:
 
 
 def command_line(argv: tuple[str, ...]) -> str:
-    """One command, whole, on one line."""
+    """Return one command on one line."""
     return clean(shlex.join(argv), _LINE_LIMIT)
 
 
 class StepTree(Tree[Group | Step | None]):
-    """Groups, steps, commands. A step's commands are made when it is opened."""
+    """Tree of groups, steps and commands. A step's commands are added when it is opened."""
 
     HELP = """\
 ## Steps

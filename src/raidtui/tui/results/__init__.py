@@ -1,1 +1,1 @@
-"""What the screen Results is made of: the library of runs and files, one result, several side by side."""
+"""Parts of the screen Results: library of runs and files, one result, comparison of results."""

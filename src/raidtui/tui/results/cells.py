@@ -21,7 +21,7 @@ from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
 
 CELL_COLUMNS = (
-    Column("mark", "", 1, help="Whether the cell is valid; ⚠: valid, with something to be known beside it"),
+    Column("mark", "", 1, help="✓: valid; ⚠: valid with a note; ✗: invalid"),
     Column("layout", "Layout", 10, help="Layout, and the disk where it is measured disk by disk", flexible=True),
     Column("workload", "Workload", 10, flexible=True),
     Column("round", "Rnd", 3, "right", "Round"),
@@ -33,8 +33,8 @@ CELL_COLUMNS = (
 )
 
 DEVICE_COLUMNS = (
-    Column("name", "Device", 8, help="The kernel's name at that time"),
-    Column("role", "Role", 7, help="What it was in the layout"),
+    Column("name", "Device", 8, help="Kernel name at the time of the run"),
+    Column("role", "Role", 7, help="Role in the layout"),
     Column("disk", "Disk", 8, help="The disk's id", flexible=True),
     Column("read", "Read MB", 8, "right", "Read during the cell"),
     Column("written", "Write MB", 8, "right", "Written during the cell"),
@@ -46,14 +46,14 @@ DEVICE_COLUMNS = (
 
 
 class CellRows:
-    """Every cell of a result, by its id."""
+    """Table rows of a result's cells, by cell id."""
 
     def __init__(self, result: Result | None) -> None:
         self._cells = {cell.id: cell for cell in result.cells} if result else {}
         self.keys = list(self._cells)
 
     def cells(self, key: str) -> Sequence[str | Text]:
-        """An invalid cell's number is no result: it is not shown as one."""
+        """Return the cells of one row; invalid cells show no numbers."""
         cell = self._cells[key]
         unit = unit_of([cell])
         moved = directions(cell.summary)
@@ -73,14 +73,13 @@ class CellRows:
 
 
 class DeviceRows:
-    """The devices of a cell: the target first, then what is below it."""
+    """Table rows of a cell's devices: the target first, then its members."""
 
     def __init__(self, cell: Cell | None) -> None:
         self._devices = cell.devices if cell else {}
         self.keys = sorted(self._devices, key=lambda name: (self._devices[name].role != "target", name))
 
     def cells(self, key: str) -> Sequence[str | Text]:
-        """One device."""
         use = self._devices[key]
         return [
             key, use.role, use.disk or glyphs().absent, mb_s_text(use.read_bytes), mb_s_text(use.written_bytes),
@@ -102,28 +101,28 @@ _DIRECTIONS = ("read", "write", "trim")
 
 
 def iops_series(cell: Cell) -> list[Series]:
-    """Operations per second, a line for each direction."""
+    """Return operations per second, a line for each direction."""
     return _by_direction(cell, lambda found: found.iops)
 
 
 def throughput_series(cell: Cell) -> list[Series]:
-    """MB/s, a line for each direction."""
+    """Return MB/s, a line for each direction."""
     return _by_direction(cell, lambda found: found.bytes_per_s / 1e6)
 
 
 def latency_series(cell: Cell) -> list[Series]:
-    """Mean, p99 and, where it is known, longest completion latency in ms, of the slowest direction."""
+    """Return mean, p99 and, if known, longest completion latency in ms, of the slowest direction."""
     found = []
     for name, field in (("mean", "mean_us"), ("p99", "p99_us"), ("max", "max_us")):
         points = [(sample.at_s, _slowest(sample, field)) for sample in cell.samples]
-        # The longest latency of an interval is known only where it was the longest so far: a few dots are no line.
+        # The longest latency of an interval is known only where it was the longest so far: a few points make no line.
         if 2 * sum(value is not None for _, value in points) > len(points):
             found.append(Series(name, points))
     return found
 
 
 def device_series(cell: Cell, name: str) -> list[Series]:
-    """MB/s read and written by one device."""
+    """Return MB/s read and written by one device."""
     use = cell.devices.get(name)
     found = []
     for words, key in (("read", "read_bytes_per_s"), ("write", "written_bytes_per_s")):
@@ -149,7 +148,7 @@ def _slowest(sample: Sample, field: str) -> float | None:
 
 
 def account_words(result: Result) -> dict[str, str]:
-    """By cell; nothing for bare disks and cells that are not valid."""
+    """Return the account of each valid cell by id, except for bare disks."""
     one, cells = extract(result), {cell.id: cell for cell in result.cells}
     names = ({name: name for name in one.layouts}, {name: name for name in one.workloads})
     return {

@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
-from raidtui.base.text import clean
 from raidtui.model.result import Result
 from raidtui.results.compare import compare_many
 from raidtui.results.comparison import Comparison
@@ -43,17 +42,17 @@ _MOST_BAR = 16
 
 
 class View(NamedTuple):
-    """How a comparison is looked at."""
+    """Orientation and order of a comparison."""
 
     turned: bool = False
-    """Workloads are rows."""
+    """True if workloads are rows."""
     sort: str = ""
-    """Column that rows are sorted by; empty: as they were given."""
+    """Column that rows are sorted by; empty keeps the order of measuring."""
     descending: bool = True
 
 
 class Grid:
-    """Rows for a table `width` cells wide, and its `columns`."""
+    """Rows and columns of the comparison, for a table `width` cells wide."""
 
     def __init__(self, comparison: Comparison, view: View, width: int) -> None:
         self._comparison = comparison
@@ -68,18 +67,16 @@ class Grid:
         self._bar = 0
         self.columns = self._columns(width)
         self.width = sum(column.width + 1 for column in self.columns) + 1
-        """Cells that all columns together need."""
+        """Width of all columns together, in cells."""
         self.keys = self._sorted(view)
 
     def cells(self, key: str) -> Sequence[str | Text]:
-        """The row's name and its cells."""
         row = int(key)
         name = self._row_names[row]
         label = Text(name, "bold") if not self._turned and name == self._comparison.baseline else name
         return [label, *(self._cell(row, column) for column in range(len(self._column_names)))]
 
     def at(self, key: str, column: int) -> tuple[int, int]:
-        """Indexes of layout and workload of a cell."""
         return (column, int(key)) if self._turned else (int(key), column)
 
     def _columns(self, width: int) -> tuple[Column, ...]:
@@ -91,7 +88,7 @@ class Grid:
                  for i in range(len(names))]  # fmt: skip
         needed = [max(wide, min(len(name) + 1, _MOST_TITLE)) for wide, name in zip(plain, names, strict=True)]
         spare = width - first - 2 - sum(n + 1 for n in needed)
-        # The bar has a width of its own, so that lengths can be compared down a column.
+        # Bars have a fixed width, so that lengths can be compared down a column.
         self._bar = max(0, min(_MOST_BAR, spare // max(1, len(names)) - 1))
         if self._bar < 4:
             self._bar = 0
@@ -100,7 +97,6 @@ class Grid:
         return (Column("label", title, first, help=title), *columns)
 
     def _words(self, row: int, column: int) -> str:
-        """The cell without its bar."""
         layout, load = self.at(str(row), column)
         one = self._comparison.rows[layout]
         entry, state = one.entries[load], state_of(one, load)
@@ -138,7 +134,7 @@ class Grid:
 
 
 class CompareTable(LiveTable):
-    """Layouts × workloads."""
+    """Layouts × workloads. A LiveTable, not a DataTable: it cuts flexible columns to the width and sends fewer bytes."""
 
     HELP = """\
 ## Layouts × workloads
@@ -181,13 +177,12 @@ class CompareView(Vertical):
         return self.query_one(CompareTable)
 
     def show(self, results: Sequence[Result]) -> None:
-        """Compare these."""
         self._results = tuple(results)
         self._view = View(turned=self._view.turned)
         self._take(compare_many(self._results))
 
     def set_baseline(self) -> str:
-        """The layout under the cursor; where layouts are columns, the next one. Answers its name."""
+        """Make the layout under the cursor, or the next one if layouts are columns, the baseline. Return its name."""
         key, comparison = self.table.cursor_key, self.comparison
         if comparison is None or key is None:
             return ""
@@ -201,7 +196,6 @@ class CompareView(Vertical):
         return label
 
     def turn(self) -> None:
-        """Rows become columns."""
         self._view = View(turned=not self._view.turned)
         self._draw()
 
@@ -229,7 +223,7 @@ class CompareView(Vertical):
         self._tell(table.cursor_key)
 
     def _tell(self, key: str | None) -> None:
-        """Below the table: what shares refer to, what is wrong in this row, and where the numbers are from."""
+        """Show the baseline, the notes on this row and the sources below the table."""
         comparison = self.comparison
         if comparison is None:
             return
@@ -254,7 +248,6 @@ class CompareView(Vertical):
         self.query_one("#compare-about > Static", Static).update(sheet.content())
 
     def _cells_of(self, comparison: Comparison, key: str | None) -> list[tuple[int, int]]:
-        """Layout and workload of every cell in the row `key`."""
         if key is None:
             return []
         row = int(key)
@@ -274,8 +267,3 @@ class CompareView(Vertical):
         again = wanted and wanted == self._view.sort
         self._view = self._view._replace(sort=wanted, descending=not self._view.descending if again else True)
         self._draw()
-
-
-def baseline_words(label: str) -> str:
-    """What is said when another baseline was chosen."""
-    return f"% of {clean(label, 60)}"

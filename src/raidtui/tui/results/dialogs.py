@@ -15,8 +15,7 @@ from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from raidtui.base.text import clean
-from raidtui.front.inputs import read_bytes
-from raidtui.front.results_files import check_output
+from raidtui.front.files import check_output, read_bytes
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
 from raidtui.results.formats import FORMATS
@@ -28,18 +27,19 @@ _KEPT: Final = 12
 
 
 class Opener:
-    """Reads results on demand."""
+    """Reader of results that keeps the latest ones."""
 
     def __init__(self, fetch: Callable[[str], Awaitable[bytes]]) -> None:
-        """`fetch` asks the server for a run's result."""
+        """`fetch` requests a run's result from the server."""
         self._fetch = fetch
         self._kept: dict[Entry, Result] = {}
 
     async def result(self, entry: Entry) -> Result:
-        """The result of an entry. Raises ProblemError: what is wrong with the file, or with the run."""
+        """Return the result of an entry. Raises ProblemError if the file or run cannot be read."""
         if (known := self._kept.pop(entry, None)) is None:
             if entry.path is not None:
-                known = await asyncio.to_thread(_of_file, str(entry.path))
+                path = str(entry.path)
+                known = await asyncio.to_thread(lambda: read_result(read_bytes(path), path))
             else:
                 raw = await self._fetch(entry.run)
                 known = await asyncio.to_thread(read_result, raw, entry.run)
@@ -49,19 +49,15 @@ class Opener:
         return known
 
 
-def _of_file(path: str) -> Result:
-    return read_result(read_bytes(path), path)
-
-
 class Target(NamedTuple):
-    """A format by its name, and a new file."""
+    """An export: the name of the format, and the path of the new file."""
 
     format: str
     path: str
 
 
 def output_problem(path: str) -> str:
-    """Why nothing can be written there; empty where it can."""
+    """Return why the file cannot be written; empty if it can."""
     try:
         check_output(str(Path(path).expanduser()) if path else None)
     except ProblemError as error:
@@ -70,7 +66,7 @@ def output_problem(path: str) -> str:
 
 
 class ExportDialog(Dialog[Target]):
-    """Format and file name. The name's ending follows the format."""
+    """Dialog for format and file name. The name's suffix follows the format."""
 
     HELP = """\
 ## Export
@@ -110,7 +106,7 @@ Up and down choose the format, tab goes to the file's name, enter writes it. A f
             self.dismiss(Target(self._format, self._file.value.strip()))
 
     def action_agree(self) -> None:
-        """Enter writes, wherever the focus is but on the other button."""
+        """Write the file on enter, unless the other button has the focus."""
         if isinstance(self.focused, Button) and self.focused.id == "no":
             self.action_leave()
         else:
@@ -143,7 +139,7 @@ Up and down choose the format, tab goes to the file's name, enter writes it. A f
 
 
 class ConfirmDelete(Dialog[bool]):
-    """Whether a result file is to be deleted. The answer is no unless yes was chosen."""
+    """Dialog that confirms the deletion of a result file; the default is to keep it."""
 
     HELP = """\
 ## Delete a result file
@@ -159,7 +155,7 @@ Only the file goes; a run that the server keeps stays there. Escape leaves it.
     def questions(self) -> ComposeResult:
         yield Static(Text(self._words), classes="asked")
         yield Static(Text(clean(self._path, 400)), classes="asked")
-        yield Static(Text("It cannot be brought back."))
+        yield Static(Text("This cannot be undone."))
 
     def on_mount(self) -> None:
         self.query_one("#no", Button).focus()
@@ -169,12 +165,12 @@ Only the file goes; a run that the server keeps stays there. Escape leaves it.
 
 
 def file_check(known: Callable[[Path], bool]) -> Callable[[str], str]:
-    """What is wrong with the path of a file that is to be opened; nothing where it can be."""
+    """Return a check of the path of a file to open; the check returns an error or nothing."""
 
     def check(text: str) -> str:
         path = Path(text).expanduser()
         if known(path.absolute()):
-            return "it is in the list already"
-        return "" if path.is_file() else "there is no such file"
+            return "the file is in the list already"
+        return "" if path.is_file() else "the file does not exist"
 
     return check

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,8 +13,8 @@ import msgspec
 from rich.text import Text
 
 from raidtui.base.text import clean
+from raidtui.front.files import results_folder
 from raidtui.front.library import growing
-from raidtui.front.results_files import results_folder
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.problem import Exit
 from raidtui.model.protocol import RunInfo
@@ -24,7 +24,7 @@ from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
 
 BATCH = 100
-"""Files that are read before they are shown."""
+"""Number of files in a batch."""
 
 
 class _Scenario(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class _Cell(msgspec.Struct, frozen=True):
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What the list shows of a result file; all else in it is skipped while it is read."""
+    """Fields of a result file that the list shows; other fields are skipped while reading."""
 
     schema: str
     run: str
@@ -56,7 +56,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Entry(NamedTuple):
-    """One line of the library: a file, a run, or a run with the file that was kept of it."""
+    """One line of the library: a file, a run, or a run with its result file."""
 
     key: str
     run: str = ""
@@ -66,23 +66,23 @@ class Entry(NamedTuple):
     host: str = ""
     started: str = ""
     cells: int = 0
-    """Measured so far."""
+    """Number of cells measured so far."""
     planned: int | None = None
-    """Known of a run that its server lists."""
+    """Number of planned cells; None for a file."""
     valid: int | None = None
-    """Known of a file."""
+    """Number of valid cells; None for a run without a file."""
     exit: int | None = None
     rehearsal: bool = False
     complete: bool = False
     state: str = ""
     problem: str = ""
-    """Why the file cannot be read."""
+    """Reason why the file cannot be read."""
     on_server: bool = False
-    """The server has this run's records."""
+    """True if the server has this run's records."""
 
     @property
     def words(self) -> str:
-        """All that a search looks through, in lower case."""
+        """Text that searches look through, in lower case."""
         name = self.path.name if self.path else ""
         kind = "rehearsal" if self.rehearsal else ""
         return " ".join((self.scenario, self.title, self.host, self.started, self.run, self.state, name, kind)).casefold()
@@ -104,14 +104,14 @@ STATE_LOOKS = {
 
 
 def state_word(exit_code: int | None) -> str:
-    """How a run ended, in one or two words."""
+    """Return how a run ended, in one or two words."""
     if exit_code is None:
         return "not ended"
     return _BY_EXIT.get(Exit(exit_code), "ended") if exit_code in set(Exit) else "ended"
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Whatever is called a result file in the folder."""
+    """Return the JSON files in the folder."""
     try:
         with os.scandir(folder) as found:
             return [folder / entry.name for entry in found if entry.name.endswith(".json")]
@@ -119,17 +119,17 @@ def files_in(folder: Path) -> list[Path]:
         return []
 
 
-class Shelf:
-    """The results folder as the index knows it, and heads of other files, each read once while it stays as it is."""
+class FileEntries:
+    """Files of the results folder, from the index, and other files; each is read again only after a change."""
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[tuple[int, int], Entry]] = {}
 
     def all(self, given: Iterable[Path] = ()) -> Iterator[list[Entry]]:
-        """Files that were named, and those of the results folder, in batches: first what need not be read.
+        """Yield named files and those of the results folder in batches, indexed files first.
 
-        What an index passes over (a pipe, a name that is no text) is there too, and says why it cannot be opened. Raises
-        OSError where the folder cannot be used.
+        Files that the index skips (a pipe, a name that is not text) are included with their problem. Raises OSError if the
+        folder cannot be used.
         """
         yield from self.read([path.absolute() for path in given])
         seen: set[Path] = set()
@@ -139,7 +139,7 @@ class Shelf:
         yield from self.read([path for path in files_in(results_folder()) if path not in seen])
 
     def read(self, paths: Sequence[Path]) -> Iterator[list[Entry]]:
-        """Entries in batches, so that the first ones are seen before the last ones are read."""
+        """Yield entries in batches, so that the first are shown before the last are read."""
         batch: list[Entry] = []
         for path in paths:
             batch.append(self._entry(path))
@@ -164,17 +164,17 @@ class Shelf:
 
 def _read(path: Path, info: os.stat_result) -> bytes:
     if not stat.S_ISREG(info.st_mode):
-        raise ValueError("it is not a file")
+        raise ValueError("not a regular file")
     if info.st_size > MAX_RESULT_BYTES:
-        raise ValueError(f"it has more than {MAX_RESULT_BYTES >> 20} MiB")
+        raise ValueError(f"the file is larger than {MAX_RESULT_BYTES >> 20} MiB")
     return path.read_bytes()
 
 
 def entry_of(path: Path, data: bytes) -> Entry:
-    """The entry of a result file. Raises ValueError for what is none."""
+    """Return the entry of a result file. Raises ValueError for other files."""
     head = _DECODER.decode(data)
     if head.schema != RESULT_SCHEMA:
-        raise ValueError(f"it is of schema {clean(head.schema, 60)}, not {RESULT_SCHEMA}")
+        raise ValueError(f"the schema is {clean(head.schema, 60)}, not {RESULT_SCHEMA}")
     return Entry(
         str(path), head.run, path, clean(head.scenario.name, 80), clean(head.scenario.title, 200),
         clean(head.machine.host, 60), clean(head.started, 30), len(head.cells), None, sum(c.valid for c in head.cells),
@@ -186,7 +186,7 @@ _DECODER = msgspec.json.Decoder(Head)
 
 
 def entry_of_known(known: Known) -> Entry:
-    """The entry of a file that the index knows."""
+    """Return the entry of an indexed file."""
     if known.problem:
         return unreadable(known.path, known.problem)
     return Entry(
@@ -196,22 +196,19 @@ def entry_of_known(known: Known) -> Entry:
 
 
 def unreadable(path: Path, reason: object) -> Entry:
-    """A file that says why it is not shown."""
-    reason = getattr(reason, "strerror", None) or reason
+    """Return the entry of a file that cannot be read."""
+    if isinstance(reason, OSError) and reason.strerror:
+        reason = reason.strerror
     try:
-        started = _stamp(path.stat().st_mtime)
+        started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(path.stat().st_mtime))
     except OSError:
         started = ""
     return Entry(str(path), path=path, scenario=clean(path.name, 80), started=started, state="unreadable",
                  problem=clean(reason, 300))  # fmt: skip
 
 
-def _stamp(unix_s: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_s))
-
-
 def entry_of_run(info: RunInfo, host: str) -> Entry:
-    """A run that the server lists."""
+    """Return the entry of a run on the server."""
     state = state_word(info.exit) if info.state == "finished" else clean(info.state, 20)
     return Entry(
         f"run:{info.run}", info.run, None, clean(info.scenario, 80), "", clean(host, 60), clean(info.started, 30),
@@ -219,8 +216,8 @@ def entry_of_run(info: RunInfo, host: str) -> Entry:
     )  # fmt: skip
 
 
-def together(files: Iterable[Entry], runs: Iterable[Entry]) -> list[Entry]:
-    """All of them, the newest first. A run whose file is there is one entry: the file, with what the server knows of it."""
+def merge_runs(files: Iterable[Entry], runs: Iterable[Entry]) -> list[Entry]:
+    """Return files and runs, the newest first. A run and its file become one entry."""
     by_run = {entry.run: entry for entry in runs}
     found: list[Entry] = []
     kept: set[str] = set()
@@ -238,48 +235,15 @@ def together(files: Iterable[Entry], runs: Iterable[Entry]) -> list[Entry]:
 
 
 def matching(entries: Iterable[Entry], words: str) -> list[Entry]:
-    """Entries in which every one of the words is found."""
+    """Return the entries that contain every word."""
     wanted = words.casefold().split()
     return [entry for entry in entries if all(word in entry.words for word in wanted)] if wanted else list(entries)
 
 
-SCENARIO = Column("scenario", "Scenario", 14, help="Name of the scenario", flexible=True)
-TITLE = Column("title", "Title", 20, help="What the scenario says of itself", flexible=True)
-STARTED = Column("started", "Started (UTC)", 16, help="When the run began")
-HOST = Column("host", "Server", 14, help="Where it ran")
-CELLS = Column("cells", "Cells", 7, "right", "Measured of planned; for a file, valid of measured")
-EXIT = Column("exit", "Exit", 4, "right", "Exit code of the run")
-STATE = Column("state", "State", 11, help="How it ended, or that it goes on")
-MARK = Column("mark", "", 9, help="A rehearsal, or not complete: not good for comparing")
-
-
-def columns_for(width: int) -> tuple[Column, ...]:
-    """Those that fit."""
-    if width >= 112:
-        return (SCENARIO, TITLE, STARTED, HOST, CELLS, EXIT, STATE, MARK)
-    if width >= 92:
-        return (SCENARIO, STARTED, HOST, CELLS, EXIT, STATE, MARK)
-    if width >= 66:
-        return (SCENARIO, STARTED, CELLS, STATE, MARK)
-    return (SCENARIO, STARTED, STATE)
-
-
-class LibraryRows:
-    """Entries for a table whose columns are `columns`."""
-
-    def __init__(self, entries: Sequence[Entry], columns: Sequence[Column]) -> None:
-        self._entries = {entry.key: entry for entry in entries}
-        self._columns = columns
-        self.keys = list(self._entries)
-
-    def cells(self, key: str) -> Sequence[str | Text]:
-        """One row."""
-        entry = self._entries[key]
-        return [_CELLS[column.key](entry) for column in self._columns]
-
-    def state(self, key: str) -> str:
-        """The look of a whole row: broken ones are dim, the words say the rest."""
-        return "dim" if self._entries[key].problem else ""
+class _Field(NamedTuple):
+    column: Column
+    cell: Callable[[Entry], str | Text]
+    sort_key: Callable[[Entry], str | int]
 
 
 def _cells(entry: Entry) -> str:
@@ -295,25 +259,50 @@ def _mark(entry: Entry) -> str | Text:
     return Text("partial", "warn") if ended and not entry.complete else ""
 
 
-_CELLS = {
-    "scenario": lambda entry: entry.scenario or glyphs().absent,
-    "title": lambda entry: entry.title or entry.problem,
-    "started": lambda entry: entry.started[:16].replace("T", " "),
-    "host": lambda entry: entry.host or glyphs().absent,
-    "cells": _cells,
-    "exit": lambda entry: glyphs().absent if entry.exit is None else str(entry.exit),
-    "state": lambda entry: Text(entry.state, STATE_LOOKS.get(entry.state, "")),
-    "mark": _mark,
-}
+_FIELDS = {field.column.key: field for field in (
+    _Field(Column("scenario", "Scenario", 14, help="Name of the scenario", flexible=True),
+           lambda entry: entry.scenario or glyphs().absent, lambda entry: entry.scenario),
+    _Field(Column("title", "Title", 20, help="Title of the scenario", flexible=True),
+           lambda entry: entry.title or entry.problem, lambda entry: entry.title),
+    _Field(Column("started", "Started (UTC)", 16, help="When the run began"),
+           lambda entry: entry.started[:16].replace("T", " "), lambda entry: entry.started),
+    _Field(Column("host", "Server", 14, help="Server of the run"),
+           lambda entry: entry.host or glyphs().absent, lambda entry: entry.host),
+    _Field(Column("cells", "Cells", 7, "right", "Measured of planned; for a file, valid of measured"),
+           _cells, lambda entry: entry.planned or entry.cells),
+    _Field(Column("exit", "Exit", 4, "right", "Exit code of the run"),
+           lambda entry: glyphs().absent if entry.exit is None else str(entry.exit),
+           lambda entry: -1 if entry.exit is None else entry.exit),
+    _Field(Column("state", "State", 11, help="How the run ended, or that it is running"),
+           lambda entry: Text(entry.state, STATE_LOOKS.get(entry.state, "")), lambda entry: entry.state),
+    _Field(Column("mark", "", 9, help="rehearsal or partial: not suitable for comparing"),
+           _mark, lambda entry: entry.rehearsal),
+)}  # fmt: skip
+SORTS = {key: field.sort_key for key, field in _FIELDS.items()}
+"""Sort key by column."""
 
-SORTS = {
-    "scenario": lambda entry: entry.scenario,
-    "title": lambda entry: entry.title,
-    "started": lambda entry: entry.started,
-    "host": lambda entry: entry.host,
-    "cells": lambda entry: entry.planned or entry.cells,
-    "exit": lambda entry: -1 if entry.exit is None else entry.exit,
-    "state": lambda entry: entry.state,
-    "mark": lambda entry: entry.rehearsal,
-}
-"""What a column is sorted by."""
+
+def columns_for(width: int) -> tuple[Column, ...]:
+    hidden: tuple[str, ...] = ("title", "host", "cells", "exit", "mark")
+    for least, left_out in ((112, ()), (92, ("title",)), (66, ("title", "host", "exit"))):
+        if width >= least:
+            hidden = left_out
+            break
+    return tuple(field.column for key, field in _FIELDS.items() if key not in hidden)
+
+
+class LibraryRows:
+    """Table rows of the entries, for these columns."""
+
+    def __init__(self, entries: Sequence[Entry], columns: Sequence[Column]) -> None:
+        self._entries = {entry.key: entry for entry in entries}
+        self._columns = columns
+        self.keys = list(self._entries)
+
+    def cells(self, key: str) -> Sequence[str | Text]:
+        entry = self._entries[key]
+        return [_FIELDS[column.key].cell(entry) for column in self._columns]
+
+    def state(self, key: str) -> str:
+        """Return the style of a row: unreadable files are dim."""
+        return "dim" if self._entries[key].problem else ""

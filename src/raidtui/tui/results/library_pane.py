@@ -16,12 +16,21 @@ from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
 from raidtui.base.text import clean
-from raidtui.front.results_files import results_folder
-from raidtui.front.words import sentence
+from raidtui.front.files import results_folder
+from raidtui.front.problems import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import DiskList, RunList
 from raidtui.tui.freshness import Seen
-from raidtui.tui.results.library import SORTS, Entry, LibraryRows, Shelf, columns_for, entry_of_run, matching, together
+from raidtui.tui.results.library import (
+    SORTS,
+    Entry,
+    FileEntries,
+    LibraryRows,
+    columns_for,
+    entry_of_run,
+    matching,
+    merge_runs,
+)
 from raidtui.tui.widgets.live_table import LiveTable
 
 if TYPE_CHECKING:
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class LibraryTable(LiveTable):
-    """Runs and results, the newest first."""
+    """Runs and results, the newest first. A LiveTable, not a DataTable: it sends only changed lines while it fills."""
 
     HELP = """\
 ## Runs and results
@@ -49,12 +58,10 @@ screen Run, **n** makes its scenario a new draft on the screen Compose. A click 
         self._entries: Sequence[Entry] = ()
 
     def present(self, entries: Sequence[Entry]) -> None:
-        """Other entries."""
         self._entries = entries
         self.show(LibraryRows(entries, self.columns))
 
     def on_resize(self, event: events.Resize) -> None:
-        """As many columns as fit."""
         columns = columns_for(self.size.width)  # an event may be older than the size
         if columns != self.columns:
             self.columns = columns
@@ -67,7 +74,7 @@ _NEWEST = ("started", True)
 
 
 class FilesRead(Message):
-    """Some more files are known; `last` comes with all of them."""
+    """More files were read; the `last` message has all of them."""
 
     bubble = False
 
@@ -90,29 +97,29 @@ class LibraryPane(Vertical):
     """
 
     class Changed(Message):
-        """Other entries, or other marks."""
+        """Entries or marks changed."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, classes="pane")
         self.entries: dict[str, Entry] = {}
-        """All that is listed, by key, found by the search or not."""
+        """All entries by key, including those that the search hides."""
         self.folder: Path | None = None
-        """The results folder, once it was read."""
-        self._shelf = Shelf()
+        """The results folder; None until it was read."""
+        self._file_entries = FileEntries()
         self._files: dict[str, Entry] = {}
         self._runs: list[Entry] = []
         self._marked: dict[str, None] = {}
-        """Keys in the order in which they were marked, those that the search hides included."""
+        """Marked keys in the order of marking, including those that the search hides."""
         self._sort = _NEWEST
         self._loading = True
         self._runs_known = False
-        self._told = ""
+        self._problem = ""
         self._saved = ""
-        """Where the result of the run on the screen Run was saved."""
+        """Path of the saved result of the run on the screen Run."""
         self.runs_seen: Seen | None = None
-        """When the server last listed its runs."""
+        """Time of the server's last list of runs."""
         self._at_work: frozenset[str] = frozenset()
-        """Runs that hold disks, by the list of disks."""
+        """Runs that hold disks, taken from the list of disks."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="results-search"):
@@ -141,46 +148,40 @@ class LibraryPane(Vertical):
 
     @property
     def here(self) -> Entry | None:
-        """Under the cursor."""
         key = self.table.cursor_key
         return None if key is None else self.entries.get(key)
 
     @property
     def marked(self) -> list[Entry]:
-        """In the order in which they were marked."""
+        """Marked entries, in the order of marking."""
         return [self.entries[key] for key in self._marked]
 
-    # Reading.
-
     def reload(self) -> None:
-        """Read the list anew, in the background."""
         self._read_files()
         self._read_runs()
 
     def _disks_changed(self, disks: DiskList) -> None:
-        """A run began or ended: disks are held by it, or no longer."""
+        """Reload if a run began or ended, seen by the disks that it holds."""
         if (at_work := _holding(disks)) != self._at_work:
             self._at_work = at_work
             self._reload_in_view()
 
     def _run_changed(self, desk: RunDesk) -> None:
-        """Its result was saved as a file."""
         if desk.saved != self._saved:
             self._saved = desk.saved
             self._reload_in_view()
 
     def _reload_in_view(self) -> None:
-        """Another screen's list is read when that is shown."""
+        """Reload if this screen is shown; it reloads whenever it is shown."""
         if self.screen.is_current:
             self.reload()
 
     @work(thread=True, exclusive=True, group="files")
     def _read_files(self) -> None:
-        """Find the files, and tell of them in batches."""
         worker, found, problem = get_current_worker(), [], ""
         try:
             self.folder = results_folder()
-            for batch in self._shelf.all(self._app.result_files):
+            for batch in self._file_entries.all(self._app.result_files):
                 found += batch
                 if worker.is_cancelled:
                     return
@@ -193,14 +194,14 @@ class LibraryPane(Vertical):
         if message.last:
             self._files = {}
         self._files.update((entry.key, entry) for entry in message.entries)
-        self._told = message.problem
+        self._problem = message.problem
         self._show()
         if message.last and self._loading:
             self._loading = False
             self._show()
 
     def _read_runs(self) -> None:
-        # Only when somebody looks: listing runs makes the server read every journal.
+        # Only while this screen is shown: listing runs makes the server read every journal.
         if self._app.link_state.up:
             self._ask_runs()
 
@@ -220,16 +221,16 @@ class LibraryPane(Vertical):
         self._runs_known = True
 
     def newer(self, opened: Entry) -> Entry | None:
-        """The entry of the same run where there is more of it by now: cells, its end, a file; else None."""
+        """Return the run's newer entry if it has more cells, has ended, or has a file by now; else None."""
         same = (entry for entry in self.entries.values() if opened.run and entry.run == opened.run)
         now = next(same, opened) if opened.key not in self.entries else self.entries[opened.key]
         return None if (now.key, now.cells, now.state) == (opened.key, opened.cells, opened.state) else now
 
     def add(self, path: Path) -> Entry:
-        """One more file, and the cursor on it."""
+        """Add a file and put the cursor on it."""
         if path not in self._app.result_files:
             self._app.result_files.append(path)
-        entry = next(self._shelf.read([path]))[0]
+        entry = next(self._file_entries.read([path]))[0]
         self._files[entry.key] = entry
         self.clear_search()
         self._show()
@@ -237,15 +238,13 @@ class LibraryPane(Vertical):
         return entry
 
     def forget(self, entry: Entry) -> None:
-        """The file is gone."""
+        """Remove a deleted file from the list."""
         self._files.pop(entry.key, None)
         self._show()
 
-    # What is shown.
-
     def _show(self) -> None:
-        """The list anew: the table draws only what changed."""
-        entries = together(self._files.values(), self._runs)
+        """Update the list; the table redraws only changed lines."""
+        entries = merge_runs(self._files.values(), self._runs)
         self.entries = {entry.key: entry for entry in entries}
         self._marked = {key: None for key in self._marked if key in self.entries}
         shown = matching(entries, self.search.value)
@@ -257,7 +256,7 @@ class LibraryPane(Vertical):
             table.empty = empty
             table.redraw()
         table.sort_key, table.sort_descending = key, descending
-        # While the list is still filling, who has not moved stays at the newest.
+        # While the list is still filling, a cursor that was not moved stays at the newest.
         at_top = table.cursor_row in (None, 0) and (self._loading or not self._runs_known)
         table.present(shown)
         if at_top and table.row_keys:
@@ -270,24 +269,21 @@ class LibraryPane(Vertical):
     def _count(self, shown: int, there: int) -> None:
         count = f"{shown} of {there}" if shown < there else str(there)
         marked = f", {len(self._marked)} marked" if self._marked else ""
-        self.border_subtitle = Text(f"! {self._told}" if self._told else count + marked)
+        self.border_subtitle = Text(f"! {self._problem}" if self._problem else count + marked)
 
     def _empty_words(self, some: bool) -> str:
         if self._loading:
             return "reading …"
         if some:
-            return f"nothing is called {clean(self.search.value, 40)!r}\n\nescape clears the search"
+            return f"nothing matches {clean(self.search.value, 40)!r}\n\nescape clears the search"
         return _EMPTY
 
-    # Search, marks, order.
-
     def begin_search(self) -> None:
-        """To the line where it is typed."""
         self.query_one("#results-search").add_class("-open")
         self.search.focus()
 
     def clear_search(self) -> bool:
-        """All is listed again. Whether there was a search."""
+        """Clear the search. Return True if there was one."""
         was = bool(self.search.value) or self.search.has_focus
         self.search.value = ""
         self.query_one("#results-search").remove_class("-open")
@@ -296,7 +292,6 @@ class LibraryPane(Vertical):
         return was
 
     def clear_marks(self) -> None:
-        """Nothing is marked."""
         self._marked = {}
         self._show()
 
@@ -313,7 +308,7 @@ class LibraryPane(Vertical):
     @on(LiveTable.SelectionChanged)
     def _marks_changed(self, event: LiveTable.SelectionChanged) -> None:
         event.stop()
-        # Not the event's keys: while it waited, others may have been marked.
+        # The current keys, not those of the event: others may have been marked since.
         visible, chosen = self.table.row_keys, self.table.selected
         hidden = set(self._marked) - set(visible)
         kept = {key: None for key in self._marked if key in hidden or key in chosen}
@@ -331,6 +326,6 @@ class LibraryPane(Vertical):
 
 
 def _holding(disks: DiskList | None) -> frozenset[str]:
-    """Runs that hold disks, by the list of disks."""
+    """Runs that hold disks, taken from the list of disks."""
     every = (reason for disk in (disks.disks if disks else ()) for reason in disk.reasons)
     return frozenset(reason.message for reason in every if reason.code == "held")

@@ -10,8 +10,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from raidtui.base.text import clean, plural
-from raidtui.front.phrases import ranking_line
-from raidtui.front.standings import pairs, places
+from raidtui.front.phrases import pairs, places, ranking_line
 from raidtui.model.result import Built, Result
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.buildings import building_words, measured_on
@@ -36,29 +35,29 @@ _PLAIN = str.maketrans({"✓": "+", "✗": "x", "⚠": "!", "–": "-", "×": "x
 
 
 def signs(text: str) -> str:
-    """Marks that this terminal can draw."""
+    """Replace signs that this terminal cannot draw."""
     return text if glyphs().unicode else text.translate(_PLAIN)
 
 
 class Sheet:
-    """Lines so far. Nothing in it is markup."""
+    """Styled lines of text, never markup."""
 
     def __init__(self, width: int) -> None:
         self.width = max(20, width)
         self._lines: list[list[Piece]] = []
 
     def row(self, *pieces: Piece | str) -> None:
-        """One line, as it is: the caller has made it fit."""
+        """Add one line as it is; the caller made it fit."""
         self._lines.append([(piece, "") if isinstance(piece, str) else piece for piece in pieces])
 
     def head(self, words: str, more: str = "") -> None:
-        """A heading with a blank line above it."""
+        """Add a heading with a blank line above it."""
         if self._lines:
             self.row("")
         self.row((clean(words, self.width), "bold $text-primary"), (f"  {clean(more)}" if more else "", MUTED))
 
     def para(self, words: object, *, mark: str = "", indent: int = 0, style: str = "", limit: int = 4096) -> None:
-        """A paragraph; its further lines stay clear of the mark."""
+        """Add a wrapped paragraph, indented behind its mark."""
         hang = indent + (cell_len(mark) + 1 if mark else 0)
         wrapped = textwrap.wrap(clean(words, limit), max(10, self.width - hang)) or [""]
         for number, line in enumerate(wrapped):
@@ -66,14 +65,13 @@ class Sheet:
             self.row((left, style), (line, style))
 
     def fact(self, name: str, value: object, *, style: str = "", column: int = 14) -> None:
-        """A name and what it is; long values hang."""
+        """Add a name and its wrapped value."""
         wrapped = textwrap.wrap(clean(value, 2000), max(10, self.width - column)) or [glyphs().absent]
         for number, line in enumerate(wrapped):
             left = clean(name, column - 1) if number == 0 else ""
             self.row((left.ljust(column), MUTED), (line, style))
 
     def content(self) -> Content:
-        """All of it."""
         parts: list[Content] = []
         for line in self._lines:
             parts.append(Content.assemble(*((signs(text), style) for text, style in line if text)))
@@ -81,18 +79,18 @@ class Sheet:
 
 
 def cut(text: object, width: int, *, right: bool = False) -> str:
-    """Foreign text in exactly `width` cells."""
+    """Return foreign text in exactly `width` cells."""
     return fit(clean(text), width, "right" if right else "left", glyphs().ellipsis)[0]
 
 
 _LOOK = {VALID: GOOD, PARTLY: WARN, INVALID: BAD, NOT_BUILT: BAD}
 _LIMITER = 20
-"""Cells for the longest name of a limit."""
+"""Width of the longest name of a limit, in cells."""
 _NOT_SHOWN = ("initial_sync", "path", "size_bytes", "sync_seconds", "kernel_name")
 
 
 def summary(result: Result, width: int) -> Content:
-    """How it ended, and every layout under every workload: number, mark, share of the baseline, reasons."""
+    """Return how the run ended, and rate, mark and share of the baseline of every layout and workload."""
     sheet = Sheet(width)
     title = result.scenario.get("title", "")
     sheet.para(title or result.scenario.get("name", ""), style="bold")
@@ -119,7 +117,7 @@ def summary(result: Result, width: int) -> Content:
 
 
 def _rankings(sheet: Sheet, result: Result) -> None:
-    """What was asked of the campaign, and what is known: each layout with its place."""
+    """Add each ranking: its question, its answer, and the place of each layout."""
     for ranked in result.ranking:
         sheet.head("Ranking", ranked.metric)
         sheet.para(ranking_line(ranked), style="" if ranked.answered else WARN)
@@ -132,7 +130,6 @@ def _rankings(sheet: Sheet, result: Result) -> None:
 
 
 def _where(sheet: Sheet, comparison: Comparison) -> None:
-    """A line for each layout under each workload: share of the bare disks' ceiling, and what limited it."""
     lines = where_lines(comparison)
     if not lines:
         return
@@ -151,7 +148,6 @@ def _where(sheet: Sheet, comparison: Comparison) -> None:
 
 
 def _matrix(sheet: Sheet, comparison: Comparison) -> None:
-    """A block for each workload, a line for each layout."""
     if not comparison.workloads:
         sheet.head("Cells")
         sheet.para("Nothing was measured.", style=MUTED)
@@ -189,7 +185,7 @@ def _entry_line(
 
 
 def built(result: Result, width: int) -> Content:
-    """Each layout in each round: what was asked, and what was read back."""
+    """Return each layout of each round: its requested options, and those read back."""
     sheet = Sheet(width)
     if not result.layouts:
         sheet.para("Nothing was built.", style=MUTED)
@@ -222,7 +218,7 @@ def _built(sheet: Sheet, one: Built) -> None:
 
 
 def _flat(value: Any) -> str:
-    """What a person compares with what was asked; the whole of it is in the file."""
+    """Return the readable part of nested facts; the file has all of them."""
     if not isinstance(value, dict):
         return clean(value)
     found = []
@@ -235,7 +231,7 @@ def _flat(value: Any) -> str:
 
 
 def machine(result: Result, width: int) -> Content:
-    """The server and its disks as they were."""
+    """Return the server and its disks at the time of the run."""
     sheet, here = Sheet(width), result.machine
     sheet.head("Server")
     sheet.fact("Name", here.host)
@@ -271,7 +267,7 @@ def _disk(sheet: Sheet, id_: str, model: str, size_bytes: int, disk: Any) -> Non
 
 
 def commands(result: Result, width: int) -> Content:
-    """Everything that was executed, in order."""
+    """Return every executed command, in order."""
     sheet = Sheet(width)
     for one in result.layouts:
         sheet.head(building_words(one), "build and teardown")
@@ -287,7 +283,7 @@ def commands(result: Result, width: int) -> Content:
 
 
 def commands_text(result: Result) -> str:
-    """As `commands`, to be copied: one command a line."""
+    """Return every executed command for the clipboard, one per line."""
     built_by = [shlex.join(argv) for one in result.layouts for argv in one.commands]
     return "\n".join([*built_by, *(shlex.join(cell.command) for cell in result.cells if cell.command)])
 

@@ -35,13 +35,13 @@ PAGES = {
     "commands": "Commands",
 }
 OF_A_CELL = ("charts", "devices")
-"""Pages that show one cell."""
+"""Pages about one cell."""
 
 Making = Callable[[Result, int], Content]
 
 
 class Page(VerticalScroll):
-    """Text made anew for every width."""
+    """Page of text, made again for every width."""
 
     HELP = """\
 ## A page of a result
@@ -63,7 +63,7 @@ Up, down, page up and page down scroll. `[` and `]` go to the other pages, **esc
         yield Static()
 
     def show(self, result: Result | None) -> None:
-        """Another result; at its top."""
+        """Show another result, scrolled to the top."""
         self._result, self._for_width = result, 0
         self.scroll_home(animate=False)
         self._draw()
@@ -79,10 +79,10 @@ Up, down, page up and page down scroll. `[` and `]` go to the other pages, **esc
 
 
 class PageTab(Static):
-    """The name of a page. A click goes there."""
+    """Tab with the name of a page; a click opens the page."""
 
     class Picked(Message):
-        """The page was asked for."""
+        """The tab was clicked."""
 
         def __init__(self, page: str) -> None:
             super().__init__()
@@ -105,25 +105,24 @@ class PageTab(Static):
 
 
 class CellChart(Chart):
-    """Escape leaves the playhead first, and then the result."""
+    """Chart whose escape key leaves the playhead first, then the result."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Back", id="results.chart_back", tooltip="No playhead; without one, back to the list"),
     ]
 
     def action_leave(self) -> None:
-        """One step back."""
         if self.cursor_s is not None:
             self.action_live()
         else:
             self.post_message(self.Left())
 
     class Left(Message):
-        """The chart is to be left."""
+        """The user leaves the chart."""
 
 
 class ResultView(Vertical):
-    """Pages of one result. `show` gives it one; `page` says which page is seen."""
+    """Pages of one result. `show` sets the result, `page` the visible page."""
 
     DEFAULT_CSS = """
     ResultView > #page-bar { height: 1; margin: 0 0 1 0; }
@@ -142,7 +141,7 @@ class ResultView(Vertical):
         self.result: Result | None = None
         self._cell_id: str | None = None
         self._accounts: dict[str, str] = {}
-        """By cell: where the rest went."""
+        """Account of each cell, by cell id."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="page-bar"):
@@ -170,16 +169,14 @@ class ResultView(Vertical):
     def on_mount(self) -> None:
         self._mark_tab()
 
-    # What it shows.
-
     @property
     def page(self) -> str:
-        """The name of the page that is seen."""
+        """Name of the visible page."""
         return self.query_one(ContentSwitcher).current or "summary"
 
     @page.setter
     def page(self, name: str) -> None:
-        """The focus goes along, where it was on a page."""
+        """Show another page; a focus inside moves along."""
         focused = self.screen.focused
         inside = focused is not None and self in focused.ancestors
         self.query_one(ContentSwitcher).current = name
@@ -188,19 +185,17 @@ class ResultView(Vertical):
             self.take_focus()
 
     def step_page(self, way: int) -> None:
-        """The next page, or the one before."""
         names = list(PAGES)
         self.page = names[(names.index(self.page) + way) % len(names)]
 
     def take_focus(self) -> None:
-        """To what can be moved in on this page."""
         target: Widget = self.query_one(f"#{self.page}")
         if not target.can_focus:
             target = next(child for child in target.query("*") if child.can_focus)
         target.focus()
 
     def show(self, result: Result | None) -> None:
-        """Another result, or none."""
+        """Show another result, or none."""
         self.result = result
         name = clean(result.scenario.get("name", "")) if result else ""
         self.border_title = Text(name or "Result")
@@ -214,12 +209,12 @@ class ResultView(Vertical):
 
     @property
     def cell(self) -> Cell | None:
-        """The cell whose charts and devices are shown."""
+        """Cell whose charts and devices are shown."""
         cells = self.result.cells if self.result else ()
         return next((cell for cell in cells if cell.id == self._cell_id), None)
 
     def step_cell(self, way: int) -> None:
-        """The charts and devices of the next cell, or of the one before."""
+        """Show the charts and devices of the cell `way` places further."""
         ids = [cell.id for cell in self.result.cells] if self.result else []
         if self._cell_id in ids:
             self._show_cell(ids[(ids.index(self._cell_id) + way) % len(ids)])
@@ -262,8 +257,6 @@ class ResultView(Vertical):
     def _mark_tab(self) -> None:
         for tab in self.query(PageTab):
             tab.set_class(tab.id == f"tab-{self.page}", "-here")
-
-    # What is done in it.
 
     @on(PageTab.Picked)
     def _picked(self, event: PageTab.Picked) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from textual.signal import Signal
 
 from raidtui.base.text import clean, plural
-from raidtui.front.results_files import save
-from raidtui.front.words import sentence
+from raidtui.front.files import save
+from raidtui.front.problems import sentence
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.protocol import Recovered, RunInfo, RunList
 from raidtui.results.load import read_result

@@ -7,8 +7,8 @@ from typing import Literal
 
 from raidtui.base.text import clean
 from raidtui.front.phrases import ending_line, skipped_line, verdict_line
+from raidtui.front.problems import sentence
 from raidtui.front.progress import RunView
-from raidtui.front.words import sentence
 from raidtui.model.event import (
     CancelAsked,
     CellDone,

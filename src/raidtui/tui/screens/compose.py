@@ -1,4 +1,4 @@
-"""The screen Compose: what can be done with the scenario that is being composed."""
+"""The screen Compose: the actions on the draft."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 from textual.binding import Binding, BindingType
 
 from raidtui.base.text import clean
-from raidtui.front.words import sentence
+from raidtui.front.problems import sentence
 from raidtui.model.describe import Kind, Kinds, Preset
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.tui.compose import edit, files
@@ -18,7 +18,7 @@ from raidtui.tui.compose.composer import PANES, Composer
 from raidtui.tui.compose.document import Layer, Path, at, layer_at, main_input
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
-from raidtui.tui.compose.files import may_lose, save
+from raidtui.tui.compose.files import confirm_unsaved, save
 from raidtui.tui.compose.pick import (
     Entry,
     KindOffer,
@@ -30,7 +30,7 @@ from raidtui.tui.compose.pick import (
     takes_layer,
 )
 from raidtui.tui.compose.preview import PreviewPane
-from raidtui.tui.draft import USUAL_ROLES, Draft, role_names
+from raidtui.tui.draft import USUAL_ROLES, role_names
 from raidtui.tui.widgets.dialog import AskText, Dialog, Offer
 
 Answer = TypeVar("Answer")
@@ -69,10 +69,10 @@ class ComposeScreen(Composer):
     def __init__(self) -> None:
         super().__init__()
         self._problem: Problem | None = None
-        """The one that was gone to last."""
+        """Problem that was visited last."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Grey what cannot be done with the line under the cursor."""
+        """Grey actions that are not allowed for the line under the cursor."""
         what = self.line.what if self.line else "scenario"
         history = self.raidtui.history
         allowed = {
@@ -88,14 +88,12 @@ class ComposeScreen(Composer):
         }
         return True if allowed.get(action, True) else None
 
-    # Panes.
-
     def action_pane(self, by: int) -> None:
-        """Round the panes: scenario, form, preview."""
-        self.focus_pane(PANES[(PANES.index(self.pane) + by) % len(PANES)])
+        panes = list(PANES)
+        self.focus_pane(panes[(panes.index(self.pane) + by) % len(panes)])
 
     def action_problem(self) -> None:
-        """To the place of a problem; pressed again, to the next one's."""
+        """Go to the place of a problem; pressed again, to the next problem."""
         problems = self.query_one(PreviewPane).problems
         if problems:
             last = problems.index(self._problem) if self._problem in problems else -1
@@ -111,14 +109,12 @@ class ComposeScreen(Composer):
     def action_copy(self) -> None:
         self.query_one(PreviewPane).action_copy()
 
-    # Adding.
-
     def action_add_role(self) -> None:
         draft = self.raidtui.draft
         usual = next((name for name in USUAL_ROLES if name not in role_names(draft)), "data")
         name = edit.free_name(draft, "roles", usual)
-        asked = "What the disks are for. They are chosen on the screen Disks."
-        dialog = AskText("New role", asked, value=name, check=lambda text: _wrong_name(draft, ("roles", text)))
+        asked = "Name of the role. Its disks are chosen on the screen Disks."
+        dialog = AskText("New role", asked, value=name, check=lambda text: edit.name_error(draft, ("roles", text)))
         self._ask(dialog, lambda wanted: self._change(lambda: edit.add_role(self.raidtui.draft, wanted)))
 
     def action_add_layout(self) -> None:
@@ -153,14 +149,14 @@ class ComposeScreen(Composer):
         self._below(message.row.path)
 
     def _add_layer(self, title: str, fits: Callable[[Kind], bool], change: Callable[[KindOffer], Change]) -> None:
-        if (known := self._told()) is None:
+        if (known := self._known_kinds()) is None:
             return
         offers = layer_offers(known, fits)
         dialog = Pick(title, [offer.entry for offer in offers])
         self._ask(dialog, lambda taken: self._change(lambda: change(offers[taken])))
 
     def action_add_workload(self) -> None:
-        if (known := self._told()) is None:
+        if (known := self._known_kinds()) is None:
             return
         offers = load_offers(known)
         dialog = Pick("New workload", [load_entry(offer) for offer in offers])
@@ -173,8 +169,6 @@ class ComposeScreen(Composer):
         else:
             self._change(lambda: edit.add_workload(draft, offer.kind, offer.given))
 
-    # Changing what is there.
-
     def action_duplicate(self) -> None:
         self._change(lambda: edit.duplicate(self.raidtui.draft, self.here))
         self.focus_pane("form")
@@ -184,9 +178,9 @@ class ComposeScreen(Composer):
 
     def action_rename(self) -> None:
         path, draft, old = self.here, self.raidtui.draft, str(self.here[1])
-        asked = "Its new name. Where it is used, it is changed as well."
+        asked = "New name. References to it change as well."
         dialog = AskText(f"Rename {old}", asked, value=old,
-                         check=lambda text: "" if text == old else _wrong_name(draft, (path[0], text)))  # fmt: skip
+                         check=lambda text: "" if text == old else edit.name_error(draft, (path[0], text)))  # fmt: skip
         self._ask(dialog, lambda new: self._change(lambda: edit.rename(self.raidtui.draft, path, new)))
 
     def action_remove(self) -> None:
@@ -205,7 +199,7 @@ class ComposeScreen(Composer):
     def _remove_some(self, layout: Path, top: Path) -> None:
         draft = self.raidtui.draft
         ways = (lambda: edit.remove_layer(draft, self.kinds, top), lambda: edit.remove(draft, layout))
-        entries = [Entry(f"only {top[-1]}", "what it stands on becomes the layout"), Entry("the whole layout")]
+        entries = [Entry(f"only {top[-1]}", "its input becomes the layout"), Entry("the whole layout")]
         dialog = Pick(f"Remove from {layout[-1]}", entries, yes="Remove")
         self._ask(dialog, lambda taken: self._change(ways[taken]))
 
@@ -216,8 +210,6 @@ class ComposeScreen(Composer):
     def action_redo(self) -> None:
         self.pending = None
         self.raidtui.redo()
-
-    # Files.
 
     def action_new(self) -> None:
         found = list(files.beginnings())
@@ -233,14 +225,14 @@ class ComposeScreen(Composer):
         self.run_worker(self._load(name, what), group="load", exclusive=True)
 
     async def _load(self, name: str, what: str) -> None:
-        """Replace the draft by what a file holds, once what is not saved has been asked about."""
+        """Replace the draft by a file's scenario, after asking about unsaved changes."""
         try:
             draft = await asyncio.to_thread(files.read, name)
         except ProblemError as error:
             self.notify(sentence(error.problems[0]), severity="error", timeout=12, markup=False)
             return
         first = next(iter(draft.document.get("layouts", {})), None)
-        may_lose(
+        confirm_unsaved(
             self.raidtui, "Begin anew", lambda: self._replace(Change(draft, what, ("layouts", first) if first else ()))
         )
 
@@ -250,19 +242,18 @@ class ComposeScreen(Composer):
         self.show_all()
 
     def action_save(self) -> None:
-        self.query_one(Editor).settle()
+        self.query_one(Editor).take_text()
         save(self.raidtui)
 
-    # Helpers.
-
-    def _told(self) -> Kinds | None:
-        """What can be built and measured there; where the engine has not said it yet, that is what is said."""
+    def _known_kinds(self) -> Kinds | None:
+        """Return the kinds of layers and workloads; warn if the engine has not sent them yet."""
         if self.kinds is None:
-            self.notify("The server has not said yet what it can build: a moment, please.", severity="warning", timeout=4)
+            words = "Waiting for the server's list of layers and workloads; try again in a moment."
+            self.notify(words, severity="warning", timeout=4)
         return self.kinds
 
     def _ask(self, dialog: Dialog[Answer], then: Callable[[Answer], None]) -> None:
-        """Open a dialog at once, so that keys typed ahead go to it."""
+        """Open a dialog at once, so that it receives keys typed ahead."""
 
         def answered(given: Answer | None) -> None:
             if given is not None:
@@ -277,7 +268,6 @@ class ComposeScreen(Composer):
             self.notify(clean(error, 200), severity="warning", timeout=6, markup=False)
 
     def _layer_here(self) -> Path | None:
-        """Options of the layer under the cursor."""
         path = self.line.form if self.line else ()
         return path if len(path) > 2 and path[0] == "layouts" else None
 
@@ -287,11 +277,3 @@ class ComposeScreen(Composer):
     def _stands_on_layer(self, path: Path) -> bool:
         below = at(self.raidtui.draft.document, main_input(self.kinds, self._layer(path)), None)
         return layer_at(below, ()) is not None
-
-
-def _wrong_name(draft: Draft, path: Path) -> str:
-    try:
-        edit.check_name(draft, path)
-    except ValueError as error:
-        return str(error)
-    return ""

@@ -1,8 +1,8 @@
-"""The screen `Disks`: every disk of the server, why it is not free, and which role of the draft it belongs to."""
+"""The screen Disks: every disk of the server, why it is not free, and its role in the draft."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.tui.disks.entries import Entry, Shelf, alike, fitting, ids_by_name, ordered, reasons_of, used_by
+from raidtui.tui.disks.entries import DiskEntries, Entry, fitting, ids_by_name, ordered, reasons_of, same_model, used_by
 from raidtui.tui.disks.table import DiskTable, detail
 from raidtui.tui.draft import USUAL_ROLES, Draft, next_role, role_names, with_role, without_disks, wrong_role_name
 from raidtui.tui.freshness import Seen
@@ -24,7 +24,7 @@ _OFFERED = 6
 
 
 def ask_role(draft: Draft, entries: Sequence[Entry]) -> AskText:
-    """The dialog that asks which role these disks are for."""
+    """Return the dialog that asks for the role of the disks."""
     count = plural(len(entries), "disk")
     asked = [f"Which role {'is' if len(entries) == 1 else 'are'} {_names(entries)} for?"]
     if moving := [entry for entry in entries if entry.role]:
@@ -32,22 +32,6 @@ def ask_role(draft: Draft, entries: Sequence[Entry]) -> AskText:
     return AskText(
         f"Role of {count}", "\n".join(asked), value=next_role(draft), check=wrong_role_name, offers=_offers(draft)
     )
-
-
-def given(draft: Draft, role: str, entries: Sequence[Entry], ids: Mapping[str, str]) -> Draft:
-    """The draft in which these disks belong to `role`. `ids` has the id of every disk by its names."""
-    return with_role(_with_ids(draft, ids), role, [entry.id for entry in entries])
-
-
-def taken(draft: Draft, entries: Sequence[Entry], ids: Mapping[str, str]) -> Draft:
-    """The draft in which these disks belong to no role."""
-    return without_disks(_with_ids(draft, ids), {entry.id for entry in entries})
-
-
-def _with_ids(draft: Draft, ids: Mapping[str, str]) -> Draft:
-    """A draft from elsewhere may name disks by WWN: the same draft, naming those that are here by their ids."""
-    bind = {role: tuple(ids.get(name, name) for name in names) for role, names in draft.bind.items()}
-    return draft if bind == draft.bind else draft._replace(bind=bind)
 
 
 def _offers(draft: Draft) -> tuple[Offer, ...]:
@@ -71,17 +55,17 @@ def _names(entries: Sequence[Entry]) -> str:
 
 
 class Detail(VerticalScroll):
-    """All that is known of the disk under the cursor."""
+    """Details of the disk under the cursor."""
 
     HELP = """\
 ## One disk
 
-All that the server tells of this disk, every reason why it is not free, and what would free it. **tab** goes back.
+All facts about this disk, every reason why it is not free, and how to free it. **tab** goes back.
 """
 
 
 class DisksScreen(ModeScreen):
-    """A live table beside the details of one disk. Free disks are selected and given to roles of the draft."""
+    """Live table of disks and the details of one. Free disks can be selected and given to roles of the draft."""
 
     MODE = "disks"
     AUTO_FOCUS = "#disk-table"
@@ -114,14 +98,14 @@ class DisksScreen(ModeScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shelf = Shelf()
+        self._known_disks = DiskEntries()
         self._entries: dict[str, Entry] = {}
-        """All of them, by id, filtered out or not."""
+        """All entries by id, including filtered-out ones."""
         self._shown: list[Entry] = []
         self._sort: str | None = None
         self._descending = False
         self._picked: frozenset[str] = frozenset()
-        """Selected disks, those that the filter hides included."""
+        """Ids of selected disks, including filtered-out ones."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="disk-panes"):
@@ -143,7 +127,6 @@ class DisksScreen(ModeScreen):
 
     @property
     def seen(self) -> Seen | None:
-        """The age of the list."""
         return self.raidtui.disks_seen
 
     @property
@@ -156,16 +139,13 @@ class DisksScreen(ModeScreen):
 
     @property
     def _here(self) -> Entry | None:
-        """Under the cursor."""
         key = self._table.cursor_key
         return None if key is None else self._entries.get(key)
 
-    # What is shown.
-
     def _show(self) -> None:
-        """Everything anew: the table draws only what changed."""
+        """Update everything; the table redraws only changed lines."""
         found = self.raidtui.disks
-        entries = self._shelf.entries(found.disks if found else (), self.raidtui.draft)
+        entries = self._known_disks.entries(found.disks if found else (), self.raidtui.draft)
         self._entries = {entry.id: entry for entry in entries}
         self._picked = frozenset(key for key in self._picked if self._selectable(key))
         self._shown = ordered(fitting(entries, self._filter.value), self._sort, self._descending)
@@ -188,7 +168,6 @@ class DisksScreen(ModeScreen):
         return f"No disk fits the filter: {clean(self._filter.value, 40)}\nesc clears it"
 
     def _mark(self) -> None:
-        """The table's selection as it is kept here, and the title that counts it."""
         table = self._table
         visible = self._picked.intersection(entry.id for entry in self._shown)
         if table.selected != visible:
@@ -210,15 +189,11 @@ class DisksScreen(ModeScreen):
         dot = f" {self._table.signs.dot} "
         pane = self.query_one("#disk-list")
         pane.border_title = dot.join(parts)
-        pane.border_subtitle = dot.join(Text(words).markup for words in self._role_words())
-
-    def _role_words(self) -> list[str]:
-        return [f"{clean(role, 31)} {len(disks)}" for role, disks in self.raidtui.draft.bind.items()][:6]
+        roles = [f"{clean(role, 31)} {len(disks)}" for role, disks in self.raidtui.draft.bind.items()][:6]
+        pane.border_subtitle = dot.join(Text(words).markup for words in roles)
 
     def _show_detail(self) -> None:
         self.query_one("#disk-words", Static).update(detail(self._here, self._table.signs))
-
-    # Selecting.
 
     def _selectable(self, key: str) -> bool:
         entry = self._entries.get(key)
@@ -239,27 +214,25 @@ class DisksScreen(ModeScreen):
 
     def _say_why_not(self, entry: Entry) -> None:
         facts = entry.facts
-        words = [f"{facts.serial} cannot be selected: {facts.used or 'it is not there'}"]
+        words = [f"{facts.serial} cannot be selected: {facts.used or 'the disk is missing'}"]
         if facts.disk is not None and not facts.gone:
             remedies = [clean(reason.remedy) for reason in reasons_of(facts.disk) if reason.remedy]
             words = [f"{facts.serial} is not free: {used_by(facts.disk)}"]
-            words += ["Nothing frees it."] if facts.system else remedies[:1]
+            words += ["The running system uses it; it cannot be freed."] if facts.system else remedies[:1]
         self.notify("\n".join(words), severity="warning", markup=False, timeout=8)
 
     def action_all_alike(self) -> None:
-        """Select every shown free disk of the model and size of the one under the cursor."""
+        """Select every shown free disk of the same model and size as the one under the cursor."""
         if (here := self._here) is None:
             return
-        found = alike(self._shown, here)
+        found = same_model(self._shown, here)
         if not found:
             self.notify(f"no disk like {here.facts.serial} is free", severity="warning", markup=False)
         self._picked |= found
         self._mark()
 
-    # Roles.
-
     def _meant(self) -> list[Entry]:
-        """The selected disks in the order of the table, else the one under the cursor."""
+        """Return the selected disks in table order, else the one under the cursor."""
         if self._picked:
             order = {entry.id: index for index, entry in enumerate(self._shown)}
             return sorted((self._entries[key] for key in self._picked), key=lambda e: order.get(e.id, len(order)))
@@ -272,32 +245,29 @@ class DisksScreen(ModeScreen):
         if not meant[0].facts.free:
             self._say_why_not(meant[0])
             return
-        from raidtui.tui.screens.disks import ask_role
-
         self.app.push_screen(ask_role(self.raidtui.draft, meant), lambda role: self._give(role, meant))
 
     def _give(self, role: str | None, entries: list[Entry]) -> None:
-        """The draft's ids are those that the engine has now: disks that went meanwhile are left out."""
+        """Give disks to a role, except those that disappeared meanwhile."""
         still = [entry for entry in entries if self._selectable(entry.id)]
         if role and still:
-            from raidtui.tui.screens.disks import given
-
             self._picked = frozenset()
             self._mark()
-            self.raidtui.change_draft(given(self.raidtui.draft, role, still, self._bound_ids()),
+            self.raidtui.change_draft(with_role(self._draft_by_id(), role, [entry.id for entry in still]),
                                       f"{plural(len(still), 'disk')} for {role}")  # fmt: skip
 
     def action_take_out(self) -> None:
         entries = [entry for entry in self._meant() if entry.role]
         if entries:
-            from raidtui.tui.screens.disks import taken
-
             words = f"{plural(len(entries), 'disk')} without a role"
-            self.raidtui.change_draft(taken(self.raidtui.draft, entries, self._bound_ids()), words)
+            self.raidtui.change_draft(without_disks(self._draft_by_id(), {entry.id for entry in entries}), words)
 
-    def _bound_ids(self) -> dict[str, str]:
-        found = self.raidtui.disks
-        return ids_by_name(found.disks if found else ())
+    def _draft_by_id(self) -> Draft:
+        """Return the draft with disk names replaced by ids: a loaded draft may name disks by WWN."""
+        draft, found = self.raidtui.draft, self.raidtui.disks
+        ids = ids_by_name(found.disks if found else ())
+        bind = {role: tuple(ids.get(name, name) for name in names) for role, names in draft.bind.items()}
+        return draft if bind == draft.bind else draft._replace(bind=bind)
 
     def action_undo(self) -> None:
         self.raidtui.undo()
@@ -306,15 +276,13 @@ class DisksScreen(ModeScreen):
         self.raidtui.redo()
 
     def action_refresh(self) -> None:
-        """Look now, beside what the key does everywhere else: try the connection, hide that the server restarted."""
+        """Look at all disks now; like on other screens, also reconnect and hide the restart notice."""
         link = self.raidtui.link_state
         if link.restarted or not link.up:
             self.raidtui.action_reconnect()
         if link.up:
             self.raidtui.look_at_disks()
             self.show_age()
-
-    # Filter, order, panes.
 
     def action_filter(self) -> None:
         self.remove_class("-detail")
@@ -357,7 +325,7 @@ class DisksScreen(ModeScreen):
             self._table.focus()
 
     def action_back(self) -> None:
-        """One step: out of the details, then the filter, then the selection."""
+        """Leave the details, else clear the filter, else clear the selection."""
         if self.focused is self.query_one(Detail):
             self.action_other_pane()
         elif self.query_one("#disk-filter").has_class("-open"):
@@ -369,7 +337,7 @@ class DisksScreen(ModeScreen):
             self._mark()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Greyed is what has no disk to work on."""
+        """Grey actions that have no disk to work on."""
         if action in ("all_alike", "give_role"):
             return True if self._entries else None
         if action == "take_out":

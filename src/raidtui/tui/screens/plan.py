@@ -1,4 +1,4 @@
-"""The screen `Plan`: what will happen, what it costs, what it erases, and consent to it."""
+"""The screen Plan: steps, costs and erased disks of the plan, and consent to it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from rich.console import Group, RenderableType
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -14,7 +15,7 @@ from textual.widgets import Static
 
 from raidtui.base.text import clean, plural
 from raidtui.client.engine_client import EngineClient
-from raidtui.front import starting
+from raidtui.front import follow
 from raidtui.front.command_line import replay_line
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem, ProblemError
@@ -26,15 +27,14 @@ from raidtui.tui.draft import Draft
 from raidtui.tui.freshness import Seen
 from raidtui.tui.plan.dialogs import ChoiceDialog, ConsentDialog
 from raidtui.tui.plan.overview import (
+    disk_facts,
+    lacks_list,
     missing,
     names_in,
-    nothing_yet,
+    outdated_disks,
     overview,
-    planning,
     refused,
     request_of,
-    standing,
-    unsure,
 )
 from raidtui.tui.plan.steps import StepTree, commands_text
 from raidtui.tui.screens.base import ModeScreen
@@ -42,7 +42,7 @@ from raidtui.tui.widgets.glyphs import glyphs
 
 
 class Overview(VerticalScroll):
-    """Costs, disks, warnings: all of the plan but its steps."""
+    """Pane with costs, disks and warnings of the plan."""
 
     HELP = """\
 ## The plan
@@ -54,7 +54,7 @@ line that does the same with the saved file.
 
 
 class PlanScreen(ModeScreen):
-    """Asks the engine for the plan of the draft whenever it is shown and something changed."""
+    """The draft's plan, requested from the engine when draft, options or disks changed."""
 
     MODE = "plan"
     DEFAULT_CSS = """
@@ -83,14 +83,14 @@ class PlanScreen(ModeScreen):
         self._options = Options()
         self._plan: Plan | None = None
         self._request: PlanRequest | None = None
-        """What the plan, or the refusal to make one, is the answer to."""
-        self._disks = standing(None)
-        """The disks as they were when it was asked."""
+        """Request that the current plan or refusal answers."""
+        self._disks = disk_facts(None)
+        """Disk properties at the time of the request."""
         self._problems: tuple[Problem, ...] = ()
         self._not_started: tuple[Problem, ...] = ()
-        """Why the last start was refused."""
+        """Problems that prevented the last start."""
         self._busy = ""
-        """What is being waited for."""
+        """Work of the engine that is being waited for; empty if none."""
 
     def body(self) -> ComposeResult:
         with Horizontal(id="plan-panes"):
@@ -111,29 +111,26 @@ class PlanScreen(ModeScreen):
 
     @property
     def seen(self) -> Seen | None:
-        """The age of the disks that the plan is about."""
         return self.raidtui.disks_seen
 
     def staleness_changed(self) -> None:
-        """A plan on disks that nobody has seen for long cannot be consented to."""
+        """Update the pane: consent needs a recent list of disks."""
         self._show()
-
-    # Asking the engine.
 
     def _something_changed(self, _: DiskList | Draft) -> None:
         if self.is_current:
             self._ask_if_changed()
 
     def _ask_if_changed(self) -> None:
-        """Ask where the draft, the options or the disks are not those of the last answer."""
+        """Request a plan if the draft, the options or the disks changed since the last request."""
         request = request_of(self.raidtui.draft, self._options)
-        if request == self._request and self._disks == standing(self.raidtui.disks):
+        if request == self._request and self._disks == disk_facts(self.raidtui.disks):
             self._show()
         elif self._busy != _STARTING:
             self._ask(request)
 
     def _ask(self, request: PlanRequest) -> None:
-        self._request, self._disks = request, standing(self.raidtui.disks)
+        self._request, self._disks = request, disk_facts(self.raidtui.disks)
         self._problems = ()
         if missing(self.raidtui.draft):
             self._take(None)
@@ -159,8 +156,6 @@ class PlanScreen(ModeScreen):
         self.query_one(StepTree).present(plan)
         self._show()
 
-    # What is shown.
-
     def _show(self) -> None:
         self.set_class(self._plan is not None, "-planned")
         self.query_one("#plan-words", Static).update(self._words())
@@ -172,12 +167,12 @@ class PlanScreen(ModeScreen):
         signs = UNICODE if glyphs().unicode else ASCII
         above = [refused(self._not_started, signs, "Nothing was started")] if self._not_started else []
         if self.stale and self._plan is not None:
-            above.append(unsure(signs))
+            above.append(outdated_disks(signs))
         if self._problems:
             return Group(*above, refused(self._problems, signs))
         if self._plan is None or self._busy == _STARTING:
             lacks = missing(self.raidtui.draft)
-            return nothing_yet(lacks) if lacks and not self._busy else planning(self._busy or _PLANNING)
+            return lacks_list(lacks) if lacks and not self._busy else Text(self._busy or _PLANNING, style="dim")
         found = self.raidtui.disks
         shown = overview(self._plan, found.disks if found else (), self._line(self._plan), signs)
         return Group(*above, shown)
@@ -193,10 +188,8 @@ class PlanScreen(ModeScreen):
         name = clean(plan.scenario.get("name", "") or "scenario", 63)
         return replay_line(plan, f"{name}.json", plan.options, on=self.raidtui.on_words)
 
-    # Keys.
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Greyed is what needs a plan while there is none."""
+        """Grey actions that need a plan while there is none."""
         if action == "consent" and self.stale:
             return None
         if action in ("consent", "copy_commands", "copy_line", "other_pane"):
@@ -247,8 +240,6 @@ class PlanScreen(ModeScreen):
         self.remove_class("-steps")
         self.query_one(Overview).focus()
 
-    # Consent and start.
-
     def action_consent(self) -> None:
         plan, request = self._plan, self._request
         if plan is not None and request is not None:
@@ -263,7 +254,7 @@ class PlanScreen(ModeScreen):
         self.run_worker(self._started(request, plan, erase), group="plan", exclusive=True)
 
     async def _started(self, request: PlanRequest, plan: Plan, erase: tuple[str, ...]) -> None:
-        """The plan's digest and token go with it: the engine starts this plan or none."""
+        """Start the plan with its digest and token: the engine starts exactly this plan or none."""
         try:
             run = await asyncio.to_thread(_begin, self.raidtui.link.connect, request, plan, erase)
         except ProblemError as error:
@@ -280,6 +271,6 @@ _STARTING = "starting …"
 
 
 def _begin(connect: Callable[[], EngineClient], request: PlanRequest, plan: Plan, erase: tuple[str, ...]) -> str:
-    """Over a connection of its own: it must not end with another one's trouble. Raises ProblemError. Blocks."""
+    """Start the plan over a separate connection, independent of the main one. Raises ProblemError. Blocks."""
     with connect() as engine:
-        return starting.start(connect, engine, request, plan, erase)
+        return follow.start(connect, engine, request, plan, erase)

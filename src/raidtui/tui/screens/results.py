@@ -16,14 +16,14 @@ from textual.timer import Timer
 from textual.widgets import ContentSwitcher, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.front.exporting import export
-from raidtui.front.words import sentence
+from raidtui.front.files import export
+from raidtui.front.problems import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
 from raidtui.results.formats import FORMATS
 from raidtui.tui.draft import Draft
 from raidtui.tui.freshness import Seen
-from raidtui.tui.results.compare_view import CompareView, baseline_words
+from raidtui.tui.results.compare_view import CompareView
 from raidtui.tui.results.dialogs import ConfirmDelete, ExportDialog, Opener, Target, file_check
 from raidtui.tui.results.library import Entry
 from raidtui.tui.results.library_pane import LibraryPane
@@ -83,7 +83,7 @@ class ResultsScreen(ModeScreen):
         with Horizontal(id="results-panes"):
             yield LibraryPane(id="results-list")
             with ContentSwitcher(initial="results-message", id="results-right"):
-                yield Static("What the cursor rests on is shown here.", id="results-message", classes="pane")
+                yield Static("The entry under the cursor is shown here.", id="results-message", classes="pane")
                 yield ResultView(id="result-view")
                 yield CompareView(id="compare-view")
 
@@ -95,7 +95,7 @@ class ResultsScreen(ModeScreen):
 
     @property
     def seen(self) -> Seen | None:
-        """The age of the server's list of runs."""
+        """Age of the server's list of runs."""
         return self._list.runs_seen
 
     @property
@@ -116,12 +116,10 @@ class ResultsScreen(ModeScreen):
 
     @property
     def _here(self) -> Entry | None:
-        """What a key acts on: what is opened, where the focus is on it, else what is under the cursor."""
+        """Entry that keys act on: the opened one if it has the focus, else the one under the cursor."""
         if self.has_class("-opened") and self._opened is not None and not self.has_class("-comparing"):
             return self._opened
         return self._list.here
-
-    # The list.
 
     def action_reload(self) -> None:
         self._list.reload()
@@ -140,14 +138,14 @@ class ResultsScreen(ModeScreen):
         self._preview()
 
     def _preview(self) -> None:
-        """Beside the list, what the cursor rests on is opened after a moment."""
+        """Open the entry under the cursor after a short delay, in a wide terminal."""
         self._hold_preview()
         beside = not (self.has_class("-narrow") or self.has_class("-comparing") or self.has_class("-opened"))
         if beside and (key := self._list.table.cursor_key) is not None:
             self._waiting = self.set_timer(_PREVIEW_S, partial(self._open, key, focus=False))
 
     def _hold_preview(self) -> None:
-        """What was asked for with a key is never overtaken by what the cursor rests on."""
+        """Cancel the delayed preview, so that it does not replace an opened entry."""
         if self._waiting is not None:
             self._waiting.stop()
 
@@ -155,8 +153,6 @@ class ResultsScreen(ModeScreen):
     def _chosen(self, event: LiveTable.Chosen) -> None:
         self._hold_preview()
         self._open(event.key, focus=True)
-
-    # One result.
 
     def _open(self, key: str, focus: bool) -> None:
         entry = self._list.entries.get(key)
@@ -177,7 +173,7 @@ class ResultsScreen(ModeScreen):
             self._view.take_focus()
 
     async def _read(self, entries: list[Entry]) -> list[Result] | None:
-        """Their results; None when one could not be read, which is then said on the right."""
+        """Return the results; None if one could not be read, with its error shown at the right."""
         found = []
         for entry in entries:
             if entry.problem:
@@ -191,7 +187,6 @@ class ResultsScreen(ModeScreen):
         return found
 
     def _tell(self, words: str) -> None:
-        """What is wrong, in the place where the result would be."""
         self.query_one("#results-message", Static).update(Text(f"! {words}"))
         self._switch("results-message", opened=self.has_class("-narrow"))
 
@@ -221,7 +216,7 @@ class ResultsScreen(ModeScreen):
             self._to_list()
 
     def action_back(self) -> None:
-        """One step: out of the result, then out of the search, then without marks."""
+        """Leave the result, else clear the search, else clear the marks."""
         if self.has_class("-opened") or self.has_class("-comparing"):
             self._to_list()
         elif not self._list.clear_search() and self._list.marked:
@@ -242,8 +237,6 @@ class ResultsScreen(ModeScreen):
         self._to_list()
         self._list.begin_search()
 
-    # Several results.
-
     def action_compare(self) -> None:
         self._hold_preview()
         self._load_many()
@@ -260,7 +253,7 @@ class ResultsScreen(ModeScreen):
 
     def action_baseline(self) -> None:
         if label := self._compare.set_baseline():
-            self.notify(baseline_words(label), timeout=2, markup=False)
+            self.notify(f"% of {clean(label, 60)}", timeout=2, markup=False)
 
     def action_turn(self) -> None:
         self._compare.turn()
@@ -293,8 +286,6 @@ class ResultsScreen(ModeScreen):
             self._say(sentence(error.problems[0]))
         else:
             self.notify(f"written: {clean(Path(path).absolute(), 300)}", markup=False)
-
-    # What else is done with one.
 
     def action_timeline(self) -> None:
         entry = self._here
@@ -348,7 +339,7 @@ class ResultsScreen(ModeScreen):
             self.app.push_screen(ConfirmDelete(entry.path, words), partial(self._delete, entry))
 
     def _may_delete(self, entry: Entry) -> bool:
-        """Only plain files of the results folder itself."""
+        """Return True for JSON files directly in the results folder."""
         path, folder = entry.path, self._list.folder
         return path is not None and path.parent == folder and path.suffix == ".json"
 
@@ -358,7 +349,7 @@ class ResultsScreen(ModeScreen):
         try:
             entry.path.unlink()
         except OSError as error:
-            self._say(f"it was not deleted: {error.strerror or error}")
+            self._say(f"{clean(entry.path.name, 60)} was not deleted: {error.strerror or error}")
             return
         self._to_list()
         if self._opened is not None and self._opened.key == entry.key:
@@ -369,7 +360,7 @@ class ResultsScreen(ModeScreen):
         self._list.forget(entry)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What cannot be done now is grey; what does not belong to what is seen is not there."""
+        """Grey actions that are not possible now; hide those of other views."""
         if not self.is_mounted:
             return True
         comparing, opened = self.has_class("-comparing"), self.has_class("-opened") and not self.has_class("-comparing")

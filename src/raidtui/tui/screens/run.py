@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from raidtui.base.text import clean
-from raidtui.front.words import sentence
+from raidtui.front.problems import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import RunInfo
 from raidtui.tui.run.charts import RunCharts

@@ -10,7 +10,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from raidtui.base.text import clean_lines
-from raidtui.front.waiting import waiting_words
+from raidtui.front.follow import waiting_words
 from raidtui.tui.link import LinkState
 
 if TYPE_CHECKING:
