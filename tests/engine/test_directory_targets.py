@@ -8,7 +8,7 @@ import pytest
 from test_planning import SCENARIO, plan
 from test_preview import one, see
 
-from raidtui.engine.measuring import counted_how
+from raidtui.engine.run.measuring import counted_how
 from raidtui.engine.validity import marks
 from raidtui.engine.validity.evidence import Evidence
 from raidtui.load.catalog import engines

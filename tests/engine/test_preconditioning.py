@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import pytest
 from test_planning import SCENARIO, disk
 
-from raidtui.engine import conditioning
-from raidtui.engine.binding import bind
-from raidtui.engine.planner import make_plan, used_roles
-from raidtui.engine.preconditioning import words
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.planner import make_plan, used_roles
+from raidtui.engine.compose.preconditioning import words
+from raidtui.engine.compose.reading import read_document
+from raidtui.engine.run import conditioning
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.fio.regions import CONDITIONING_BLOCK_BYTES as BLOCK_BYTES
 from raidtui.load.fio.regions import conditioning_lengths

@@ -12,8 +12,8 @@ from typing import Final
 
 from raidtui.base.paths import state_folder
 from raidtui.base.proc import ToolError, find_tool, run
-from raidtui.engine.launch import has_systemd
 from raidtui.engine.machine import tool_version
+from raidtui.engine.run.launch import has_systemd
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import Check, Checkup
 from raidtui.model.units import size_text

@@ -70,7 +70,6 @@ def roles_of(draft: Draft) -> dict[str, str]:
 
 
 def role_names(draft: Draft) -> tuple[str, ...]:
-    """Return all roles of the draft, in its order."""
     return tuple(dict.fromkeys((*_roles(draft), *draft.bind)))
 
 
@@ -104,7 +103,6 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def _roles(draft: Draft) -> dict[str, Any]:
-    """Return the document's roles; empty if the unfinished document has none."""
     return dict(_given(draft.document.get("roles")))
 
 

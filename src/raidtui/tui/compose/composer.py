@@ -30,7 +30,8 @@ from raidtui.tui.freshness import Seen
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.glyphs import glyphs
 
-PANES = ("outline", "form", "preview")
+PANES = {"outline": "#outline-pane", "form": "#form-pane", "preview": "#preview"}
+"""Selector of each pane; the list or text in a pane has the pane's name as its id."""
 _EMPTY = """\
 This scenario is empty.
 
@@ -99,7 +100,7 @@ class Composer(ModeScreen):
                 yield Static(_EMPTY, id="first", markup=False)
             with Vertical(id="form-pane", classes="pane"):
                 yield FormList(id="form")
-                yield Editor(self._wrong_name)
+                yield Editor(self._name_error)
             yield PreviewPane(id="preview")
 
     def on_mount(self) -> None:
@@ -115,12 +116,10 @@ class Composer(ModeScreen):
 
     @property
     def seen(self) -> Seen | None:
-        """Age of the list of disks."""
         return self.raidtui.disks_seen
 
     @property
     def working(self) -> Draft:
-        """The draft, including the text being typed."""
         return self.pending or self.raidtui.draft
 
     @property
@@ -131,10 +130,7 @@ class Composer(ModeScreen):
 
     @property
     def line(self) -> Line | None:
-        """Outline line under the cursor."""
         return next((line for line in self._lines if line.path == self.here), None)
-
-    # Answers of the engine.
 
     def _ask_kinds(self) -> None:
         if self.raidtui.link_state.up:
@@ -160,8 +156,6 @@ class Composer(ModeScreen):
         self.lost = problems
         self.show_all()
 
-    # Display.
-
     def _disks_changed(self, found: DiskList) -> None:
         """Preview again if a disk or its use changed, not if only its temperature did."""
         if (disks := lasting(found.disks)) != self._asked_of:
@@ -183,7 +177,6 @@ class Composer(ModeScreen):
         self._refresh_keys()
 
     def _refresh_keys(self) -> None:
-        """Refresh the keys at the foot if the allowed actions changed."""
         history, line = self.raidtui.history, self.line
         wrong = bool(self.preview and self.preview.problems)
         now = (line.what if line else "", history.can_undo, history.can_redo, wrong)
@@ -242,7 +235,7 @@ class Composer(ModeScreen):
         """Return the pane's number and key hint, if only one pane is shown."""
         if not self.has_class("-narrow"):
             return None
-        return Content(f"{more + ' · ' if more else ''}{PANES.index(pane) + 1} of 3 · tab: next")
+        return Content(f"{more + ' · ' if more else ''}{list(PANES).index(pane) + 1} of 3 · tab: next")
 
     def _role_notes(self) -> dict[str, str]:
         found = at(self.working.document, ("roles",), {})
@@ -255,8 +248,6 @@ class Composer(ModeScreen):
             )
         return notes
 
-    # The cursor.
-
     def go(self, path: Path) -> None:
         """Put the outline's cursor on `path`, or on the nearest line above it."""
         self.here = path
@@ -265,16 +256,16 @@ class Composer(ModeScreen):
     def show_pane(self, name: str) -> None:
         """Show this pane if there is room for one only."""
         self.pane = name
-        for pane, widget in (("outline", "#outline-pane"), ("form", "#form-pane"), ("preview", "#preview")):
+        for pane, widget in PANES.items():
             self.query_one(widget).set_class(pane == name, "-here")
 
     def focus_pane(self, name: str) -> None:
         self.show_pane(name)
-        self.query_one({"outline": "#outline", "form": "#form", "preview": "#preview"}[name]).focus()
+        self.query_one(f"#{name}").focus()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         widget: Widget = event.widget
-        for name, pane in (("outline", "#outline-pane"), ("form", "#form-pane"), ("preview", "#preview")):
+        for name, pane in PANES.items():
             if self.query_one(pane) in widget.ancestors_with_self and name != self.pane:
                 self.show_pane(name)
 
@@ -315,8 +306,6 @@ class Composer(ModeScreen):
         self.query_one("#form", FormList).go_to(place)
         self.focus_pane("form" if self.form.rows else "outline")
 
-    # Changes.
-
     def take(self, change: Change) -> None:
         """Apply a change to the draft, and move the cursor to it."""
         self.pending = None
@@ -324,12 +313,8 @@ class Composer(ModeScreen):
         self.raidtui.change_draft(change.draft, change.what)
         self.show_all()
 
-    def _wrong_name(self, row: FormRow, name: str) -> str:
-        try:
-            edit.check_name(self.raidtui.draft, (*row.path[:1], name))
-        except ValueError as error:
-            return clean(error, 200)
-        return ""
+    def _name_error(self, row: FormRow, name: str) -> str:
+        return clean(edit.name_error(self.raidtui.draft, (*row.path[:1], name)), 200)
 
     @on(Editor.Typed)
     def _typed(self, message: Editor.Typed) -> None:

@@ -234,12 +234,3 @@ def sources(value: Any, path: Path) -> Iterator[Source]:
 def _looking_like_inputs(options: Mapping[str, Any]) -> list[str]:
     """Return the options that mention a role or hold a layer, for kinds that the engine has not described."""
     return [name for name, value in options.items() if any(s.layer or s.text.startswith("@") for s in sources(value, ()))]
-
-
-def walk(kinds: Kinds | None, layer: Layer) -> Iterator[Layer]:
-    """Yield this layer and all layers below it, the topmost first."""
-    yield layer
-    for _, below in inputs(kinds, layer):
-        for source in below:
-            if source.layer is not None:
-                yield from walk(kinds, source.layer)

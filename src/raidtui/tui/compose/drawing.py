@@ -143,7 +143,6 @@ def _one_by_one(
 
 
 def _wanted(scene: Scene, part: LayerView | RoleView) -> int:
-    """Return the width in cells that a part needs."""
     if isinstance(part, RoleView):
         return max(_LEAST, len(part.role) + 14, *(cell_len(clean(disk, 60)) + 16 for disk in _ids(scene, part)), 26)
     inner = [[_wanted(scene, source) for source in sources] for sources in part.inputs.values()]
@@ -180,7 +179,6 @@ def _ids(scene: Scene, part: RoleView) -> tuple[str, ...]:
 
 
 def _disks(scene: Scene, ids: tuple[str, ...], width: int) -> list[Content]:
-    """Return one line per disk; many disks in columns if there is room."""
     widest = max(cell_len(clean(disk, 60)) for disk in ids) + 12
     columns = min(4, (width + 3) // (widest + 3)) if len(ids) > 6 else 1
     each = (width - 3 * (columns - 1)) // columns if columns > 1 else width
@@ -211,7 +209,6 @@ def _disk(scene: Scene, disk_id: str, width: int) -> Content:
 def _framed(
     pen: Pen, title: Content, corner: Content, lines: list[Content], width: int, joint: int | None, joints: list[int]
 ) -> list[Content]:
-    """Draw lines in a box, with a title in the upper border and joints for connecting lines."""
     upper = _border(pen, pen.top, width, {} if joint is None else {joint: pen.up}, title, corner)
     lower = _border(pen, pen.bottom, width, dict.fromkeys(joints, pen.down), Content(""), Content(""))
     side = Content.styled(pen.side, DIM)
@@ -303,7 +300,6 @@ def overview(preview: Preview, width: int, signs: Glyphs) -> list[Content]:
 
 
 def command_lines(commands: Sequence[Argv], width: int) -> list[Content]:
-    """Return commands in shell syntax, wrapped at blanks with a backslash."""
     lines: list[Content] = []
     for argv in commands:
         lines += [Content(line) for line in _wrapped([clean(shlex.quote(word), 300) for word in argv], width)]
@@ -353,7 +349,6 @@ def _fact(label: str, value: Content, width: int) -> list[Content]:
 
 
 def _hanging(label: Content, value: Content, width: int) -> list[Content]:
-    """Return `value` beside its label, further lines aligned with the first."""
     first, *more = value.wrap(max(10, width - label.cell_length)) or [Content("")]
     return [label + first, *(Content(" " * label.cell_length) + line for line in more)]
 
@@ -365,7 +360,6 @@ _MARK_WIDTH = 5
 
 
 def _table(views: Sequence[LayoutView], width: int, signs: Glyphs) -> list[Content]:
-    """Return a line for each layout, with the columns that fit."""
     marked = any(view.problems or view.warnings for view in views)
     left = width - (_MARK_WIDTH if marked else 0)
     names = min(28, max(8, *(cell_len(clean(view.name)) for view in views)))

@@ -133,18 +133,23 @@ def take_disk_out(draft: Draft, role: str, disk: str) -> Change:
 
 
 def check_name(draft: Draft, path: Path) -> None:
-    """Raises ValueError saying why an entry cannot be called so."""
+    """Raise ValueError with `name_error`."""
+    if error := name_error(draft, path):
+        raise ValueError(error)
+
+
+def name_error(draft: Draft, path: Path) -> str:
+    """Return why an entry cannot have this name; empty if it can."""
     section, name = str(path[0]), str(path[1])
     if section == "roles" and (wrong := wrong_role_name(name)):
-        raise ValueError(wrong)
+        return wrong
     if not re.match(NAME_PATTERN, name):
-        raise ValueError("a name has up to 63 small letters, digits and . _ + -, and begins with a letter or digit")
-    if name in at(draft.document, (section,), {}):
-        raise ValueError(f"there is already a {name!r}")
+        return "a name has up to 63 small letters, digits and . _ + -, and begins with a letter or digit"
+    return f"there is already a {name!r}" if name in at(draft.document, (section,), {}) else ""
 
 
 def free_name(draft: Draft, section: str, wish: str) -> str:
-    """`wish`, or `wish-2` and so on where it is taken."""
+    """Return `wish`, or `wish-2` and so on if it is taken."""
     taken = at(draft.document, (section,), {})
     base = re.sub(r"[^a-z0-9_-]+" if section == "roles" else r"[^a-z0-9._+-]+", "-", wish.lower()).strip("-._+") or "new"
     if section == "roles" and not base[0].isalpha():
@@ -207,7 +212,6 @@ def _with_below(value: Any, below: Any) -> Any:
 
 
 def _word(kind: Kind, given: Mapping[str, Any]) -> str:
-    """Return the name of a new layer: the chosen option, else its kind."""
     return next((value for value in given.values() if isinstance(value, str)), kind.kind)
 
 

@@ -132,7 +132,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
             super().__init__()
 
     def __init__(self, check_name: Callable[[FormRow, str], str]) -> None:
-        """`check_name` says what is wrong with a new name for a row's entry; nothing, where it is empty."""
+        """`check_name` returns the error of a new name for a row's entry; empty if it is valid."""
         super().__init__()
         self.row: FormRow | None = None
         self._check_name = check_name
@@ -159,7 +159,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         same = row is not None and self.row is not None and row.path == self.row.path and row.renames == self.row.renames
         typing = same and self.typing
         if self.typing and not same:
-            self._take_text()
+            self.take_text()
         self._roles = roles
         if not typing:
             self.row = row
@@ -176,7 +176,6 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
             self._show_text(row)
 
     def begin(self) -> None:
-        """Move the focus to the input or list of the shown option."""
         if self.row is None or self.row.heading or self.row.refused:
             return
         if self._is_list(self.row):
@@ -186,17 +185,13 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
             return
         self.query_one("#typed", Input).focus()
 
-    def settle(self) -> None:
-        """Apply the typed text if it is valid."""
-        self._take_text()
-
     def action_abandon(self) -> None:
         if self.row is not None:
             self._show_text(self.row)
         self.post_message(self.Abandoned())
 
     def action_step(self, by: int) -> None:
-        if self._take_text():
+        if self.take_text():
             self.post_message(self.Stepped(by))
 
     def action_toggle_device(self) -> None:
@@ -224,7 +219,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if self._take_text():
+        if self.take_text():
             self.post_message(self.Stepped(0))
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -232,7 +227,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         self._show_title()
-        if event.widget is self.query_one("#typed") and not self._take_text() and self.row is not None:
+        if event.widget is self.query_one("#typed") and not self.take_text() and self.row is not None:
             self.notify(f"{clean(self.row.field.name)} was not changed", timeout=3, markup=False)
             self._show_text(self.row)
             self.post_message(self.Abandoned())
@@ -256,7 +251,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         keys = " enter: only this · space: add or take out · esc: leave" if adds else " enter: take it · esc: as it was"
         self.border_title = Content.assemble(f" {name} ", (f"{keys} ", "not bold dim"))
 
-    def _take_text(self) -> bool:
+    def take_text(self) -> bool:
         """Apply changed text. Return False if it is invalid."""
         row, text = self.row, self.query_one("#typed", Input).value
         if row is None or self._is_list(row) or text == self._text(row):
@@ -328,7 +323,6 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
 
 
 def _plain_choices(row: FormRow) -> tuple[list[tuple[str, Any]], list[str]]:
-    """Return the choices of an option with their values, and the chosen names."""
     found: list[tuple[str, Any]] = [] if row.field.required else [(LEFT_OUT, MISSING)]
     if row.field.type == "switch":
         found += [("yes", True), ("no", False)]

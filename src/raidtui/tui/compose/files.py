@@ -93,7 +93,6 @@ def wrong_target(text: str) -> str:
 
 
 def _sound(found: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the scenario document with all its sections. Raises ProblemError for other documents."""
     if found.get("schema") != SCHEMA:
         raise fail(refusals.SCHEMA, f"the file is not a scenario: its schema is not {SCHEMA!r}", place=name)
     for section in ("roles", "layouts", "workloads", "policy"):

@@ -165,7 +165,7 @@ class Form(NamedTuple):
 
 
 def form(document: Mapping[str, Any], path: Path, kinds: Kinds | None, preview: Preview | None) -> Form:
-    """The form of what is at `path`: an entry of a section, the options of a layer, the policy, or the scenario."""
+    """Return the form for `path`: an entry of a section, the options of a layer, the policy, or the scenario."""
     made = _form(document, path, kinds, preview)
     return made._replace(rows=tuple(_marked(made.rows, document, preview)))
 
@@ -209,7 +209,6 @@ def _settings(path: Path, preview: Preview | None) -> tuple[Setting, ...]:
 def _entry(
     document: Mapping[str, Any], path: Path, title: str, help: str, fields: tuple[Field, ...], settings: dict[str, Setting]
 ) -> Form:
-    """Return the form of a section's entry, its name first."""
     rows = (_name_row(path[:2]), *_rows(fields, document, path, settings))
     return Form(f"{clean(path[1], 63)} · {title}", help, rows)
 
@@ -235,7 +234,6 @@ def _rows(
 
 
 def _members(field: Field, document: Mapping[str, Any], path: Path, value: Any, depth: int) -> Iterator[FormRow]:
-    """Yield the options of each object in a list or mapping, below a heading each."""
     for key in range(len(value)) if isinstance(value, list) else list(value):
         if isinstance(value[key], Mapping):
             title = f"{field.name}[{key}]" if isinstance(key, int) else str(key)

@@ -278,7 +278,6 @@ What Linux would refuse here is greyed, with the reason.
 
     @property
     def row(self) -> FormRow | None:
-        """The option under the cursor."""
         number = self.highlighted
         return self._rows[number] if number is not None and number < len(self._rows) else None
 

@@ -156,17 +156,15 @@ def _marked(lines: list[Line], document: Mapping[str, Any], preview: Preview | N
     """Attach each problem of the preview to the deepest line that contains its place."""
     for problem in preview.problems if preview else ():
         place = path_of(document, problem.place)
-        fitting = [(len(line.path), number) for number, line in enumerate(lines) if _within(place, line)]
+        fitting = [
+            (len(line.path), number)
+            for number, line in enumerate(lines)
+            if line.what != "disk" and place[: len(line.path)] == line.path
+        ]
         if fitting and place:
             number = max(fitting, key=lambda found: (found[0], -found[1]))[1]
-            if not lines[number].wrong and not _says_what_to_do(lines[number]):
-                lines[number] = lines[number]._replace(wrong=clean(problem.message, 200))
+            line = lines[number]
+            hint = line.what == "section" and line.note  # an empty section already shows what to do
+            if not line.wrong and not hint:
+                lines[number] = line._replace(wrong=clean(problem.message, 200))
     return lines
-
-
-def _says_what_to_do(line: Line) -> bool:
-    return line.what == "section" and bool(line.note)
-
-
-def _within(place: Path, line: Line) -> bool:
-    return line.what != "disk" and place[: len(line.path)] == line.path

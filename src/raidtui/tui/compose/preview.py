@@ -173,7 +173,6 @@ The layout as it would be built, from its target down to the disks, and its figu
         return layout.build if layout else (load.command,) if load and load.command else ()
 
     def draw(self) -> None:
-        """Draw everything for the current width."""
         shown, width, signs = self._shown, max(20, self.scrollable_content_region.width), glyphs()
         layout, load = self._about()
         self.border_title = Content(f"Preview · {layout.name if layout else load.name if load else 'all layouts'}")
@@ -195,7 +194,6 @@ The layout as it would be built, from its target down to the disks, and its figu
         self._put("#after", [Content(""), *after] if after else [])
 
     def action_problems(self) -> None:
-        """Move the focus from the drawing to the list of problems."""
         if self._problems:
             self.query_one("#problems").focus()
 

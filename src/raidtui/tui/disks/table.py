@@ -159,7 +159,10 @@ class DiskRows:
 
 
 class DiskTable(LiveTable):
-    """Disks with a cursor; free ones can be selected."""
+    """Table of disks; free ones can be selected.
+
+    A LiveTable, not a DataTable: the list changes while it is shown, and only changed lines are sent.
+    """
 
     HELP = """\
 ## Disks
@@ -187,7 +190,6 @@ The list is updated continuously, and the head shows its age; **ctrl+r** looks a
         self._entries: Sequence[Entry] = ()
 
     def present(self, entries: Sequence[Entry]) -> None:
-        """Show entries, in this order."""
         self._entries = entries
         columns = fit_columns(entries, self.size.width, self.signs)
         if columns != self.columns:
@@ -197,7 +199,6 @@ The list is updated continuously, and the head shows its age; **ctrl+r** looks a
         self.show(DiskRows(entries, columns, self.signs, used_room))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Choose the columns that fit."""
         self.present(self._entries)
 
 

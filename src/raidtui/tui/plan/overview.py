@@ -118,11 +118,6 @@ def lacks_list(lacks: Sequence[tuple[str, Remedy]]) -> RenderableType:
     return Group(*lines)
 
 
-def planning(words: str) -> RenderableType:
-    """Show what the engine is working on."""
-    return Text(words, style="dim")
-
-
 def outdated_disks(signs: Signs) -> RenderableType:
     """Show that the list of disks is out of date."""
     words = "The list of disks is out of date: nothing can be started before the next look at them. p plans again."

@@ -80,7 +80,6 @@ class DeviceRows:
         self.keys = sorted(self._devices, key=lambda name: (self._devices[name].role != "target", name))
 
     def cells(self, key: str) -> Sequence[str | Text]:
-        """Return the cells of one device's row."""
         use = self._devices[key]
         return [
             key, use.role, use.disk or glyphs().absent, mb_s_text(use.read_bytes), mb_s_text(use.written_bytes),

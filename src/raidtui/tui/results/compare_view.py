@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
-from raidtui.base.text import clean
 from raidtui.model.result import Result
 from raidtui.results.compare import compare_many
 from raidtui.results.comparison import Comparison
@@ -72,14 +71,12 @@ class Grid:
         self.keys = self._sorted(view)
 
     def cells(self, key: str) -> Sequence[str | Text]:
-        """Return the row's name and cells."""
         row = int(key)
         name = self._row_names[row]
         label = Text(name, "bold") if not self._turned and name == self._comparison.baseline else name
         return [label, *(self._cell(row, column) for column in range(len(self._column_names)))]
 
     def at(self, key: str, column: int) -> tuple[int, int]:
-        """Return the indexes of layout and workload of a cell."""
         return (column, int(key)) if self._turned else (int(key), column)
 
     def _columns(self, width: int) -> tuple[Column, ...]:
@@ -100,7 +97,6 @@ class Grid:
         return (Column("label", title, first, help=title), *columns)
 
     def _words(self, row: int, column: int) -> str:
-        """Return a cell's text without its bar."""
         layout, load = self.at(str(row), column)
         one = self._comparison.rows[layout]
         entry, state = one.entries[load], state_of(one, load)
@@ -138,7 +134,7 @@ class Grid:
 
 
 class CompareTable(LiveTable):
-    """Layouts × workloads."""
+    """Layouts × workloads. A LiveTable, not a DataTable: it cuts flexible columns to the width and sends fewer bytes."""
 
     HELP = """\
 ## Layouts × workloads
@@ -181,7 +177,6 @@ class CompareView(Vertical):
         return self.query_one(CompareTable)
 
     def show(self, results: Sequence[Result]) -> None:
-        """Compare these results."""
         self._results = tuple(results)
         self._view = View(turned=self._view.turned)
         self._take(compare_many(self._results))
@@ -201,7 +196,6 @@ class CompareView(Vertical):
         return label
 
     def turn(self) -> None:
-        """Swap rows and columns."""
         self._view = View(turned=not self._view.turned)
         self._draw()
 
@@ -254,7 +248,6 @@ class CompareView(Vertical):
         self.query_one("#compare-about > Static", Static).update(sheet.content())
 
     def _cells_of(self, comparison: Comparison, key: str | None) -> list[tuple[int, int]]:
-        """Return layout and workload of every cell in the row `key`."""
         if key is None:
             return []
         row = int(key)
@@ -274,8 +267,3 @@ class CompareView(Vertical):
         again = wanted and wanted == self._view.sort
         self._view = self._view._replace(sort=wanted, descending=not self._view.descending if again else True)
         self._draw()
-
-
-def baseline_words(label: str) -> str:
-    """Return the message for a newly chosen baseline."""
-    return f"% of {clean(label, 60)}"

@@ -38,7 +38,8 @@ class Opener:
         """Return the result of an entry. Raises ProblemError if the file or run cannot be read."""
         if (known := self._kept.pop(entry, None)) is None:
             if entry.path is not None:
-                known = await asyncio.to_thread(_of_file, str(entry.path))
+                path = str(entry.path)
+                known = await asyncio.to_thread(lambda: read_result(read_bytes(path), path))
             else:
                 raw = await self._fetch(entry.run)
                 known = await asyncio.to_thread(read_result, raw, entry.run)
@@ -46,10 +47,6 @@ class Opener:
         while len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]
         return known
-
-
-def _of_file(path: str) -> Result:
-    return read_result(read_bytes(path), path)
 
 
 class Target(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -197,17 +197,14 @@ def entry_of_known(known: Known) -> Entry:
 
 def unreadable(path: Path, reason: object) -> Entry:
     """Return the entry of a file that cannot be read."""
-    reason = getattr(reason, "strerror", None) or reason
+    if isinstance(reason, OSError) and reason.strerror:
+        reason = reason.strerror
     try:
-        started = _stamp(path.stat().st_mtime)
+        started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(path.stat().st_mtime))
     except OSError:
         started = ""
     return Entry(str(path), path=path, scenario=clean(path.name, 80), started=started, state="unreadable",
                  problem=clean(reason, 300))  # fmt: skip
-
-
-def _stamp(unix_s: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_s))
 
 
 def entry_of_run(info: RunInfo, host: str) -> Entry:
@@ -243,43 +240,10 @@ def matching(entries: Iterable[Entry], words: str) -> list[Entry]:
     return [entry for entry in entries if all(word in entry.words for word in wanted)] if wanted else list(entries)
 
 
-SCENARIO = Column("scenario", "Scenario", 14, help="Name of the scenario", flexible=True)
-TITLE = Column("title", "Title", 20, help="Title of the scenario", flexible=True)
-STARTED = Column("started", "Started (UTC)", 16, help="When the run began")
-HOST = Column("host", "Server", 14, help="Server of the run")
-CELLS = Column("cells", "Cells", 7, "right", "Measured of planned; for a file, valid of measured")
-EXIT = Column("exit", "Exit", 4, "right", "Exit code of the run")
-STATE = Column("state", "State", 11, help="How the run ended, or that it is running")
-MARK = Column("mark", "", 9, help="rehearsal or partial: not suitable for comparing")
-
-
-def columns_for(width: int) -> tuple[Column, ...]:
-    """Return the columns that fit."""
-    if width >= 112:
-        return (SCENARIO, TITLE, STARTED, HOST, CELLS, EXIT, STATE, MARK)
-    if width >= 92:
-        return (SCENARIO, STARTED, HOST, CELLS, EXIT, STATE, MARK)
-    if width >= 66:
-        return (SCENARIO, STARTED, CELLS, STATE, MARK)
-    return (SCENARIO, STARTED, STATE)
-
-
-class LibraryRows:
-    """Table rows of the entries, for these columns."""
-
-    def __init__(self, entries: Sequence[Entry], columns: Sequence[Column]) -> None:
-        self._entries = {entry.key: entry for entry in entries}
-        self._columns = columns
-        self.keys = list(self._entries)
-
-    def cells(self, key: str) -> Sequence[str | Text]:
-        """Return the cells of one row."""
-        entry = self._entries[key]
-        return [_CELLS[column.key](entry) for column in self._columns]
-
-    def state(self, key: str) -> str:
-        """Return the style of a row: unreadable files are dim."""
-        return "dim" if self._entries[key].problem else ""
+class _Field(NamedTuple):
+    column: Column
+    cell: Callable[[Entry], str | Text]
+    sort_key: Callable[[Entry], str | int]
 
 
 def _cells(entry: Entry) -> str:
@@ -295,25 +259,50 @@ def _mark(entry: Entry) -> str | Text:
     return Text("partial", "warn") if ended and not entry.complete else ""
 
 
-_CELLS = {
-    "scenario": lambda entry: entry.scenario or glyphs().absent,
-    "title": lambda entry: entry.title or entry.problem,
-    "started": lambda entry: entry.started[:16].replace("T", " "),
-    "host": lambda entry: entry.host or glyphs().absent,
-    "cells": _cells,
-    "exit": lambda entry: glyphs().absent if entry.exit is None else str(entry.exit),
-    "state": lambda entry: Text(entry.state, STATE_LOOKS.get(entry.state, "")),
-    "mark": _mark,
-}
-
-SORTS = {
-    "scenario": lambda entry: entry.scenario,
-    "title": lambda entry: entry.title,
-    "started": lambda entry: entry.started,
-    "host": lambda entry: entry.host,
-    "cells": lambda entry: entry.planned or entry.cells,
-    "exit": lambda entry: -1 if entry.exit is None else entry.exit,
-    "state": lambda entry: entry.state,
-    "mark": lambda entry: entry.rehearsal,
-}
+_FIELDS = {field.column.key: field for field in (
+    _Field(Column("scenario", "Scenario", 14, help="Name of the scenario", flexible=True),
+           lambda entry: entry.scenario or glyphs().absent, lambda entry: entry.scenario),
+    _Field(Column("title", "Title", 20, help="Title of the scenario", flexible=True),
+           lambda entry: entry.title or entry.problem, lambda entry: entry.title),
+    _Field(Column("started", "Started (UTC)", 16, help="When the run began"),
+           lambda entry: entry.started[:16].replace("T", " "), lambda entry: entry.started),
+    _Field(Column("host", "Server", 14, help="Server of the run"),
+           lambda entry: entry.host or glyphs().absent, lambda entry: entry.host),
+    _Field(Column("cells", "Cells", 7, "right", "Measured of planned; for a file, valid of measured"),
+           _cells, lambda entry: entry.planned or entry.cells),
+    _Field(Column("exit", "Exit", 4, "right", "Exit code of the run"),
+           lambda entry: glyphs().absent if entry.exit is None else str(entry.exit),
+           lambda entry: -1 if entry.exit is None else entry.exit),
+    _Field(Column("state", "State", 11, help="How the run ended, or that it is running"),
+           lambda entry: Text(entry.state, STATE_LOOKS.get(entry.state, "")), lambda entry: entry.state),
+    _Field(Column("mark", "", 9, help="rehearsal or partial: not suitable for comparing"),
+           _mark, lambda entry: entry.rehearsal),
+)}  # fmt: skip
+SORTS = {key: field.sort_key for key, field in _FIELDS.items()}
 """Sort key by column."""
+
+
+def columns_for(width: int) -> tuple[Column, ...]:
+    hidden: tuple[str, ...] = ("title", "host", "cells", "exit", "mark")
+    for least, left_out in ((112, ()), (92, ("title",)), (66, ("title", "host", "exit"))):
+        if width >= least:
+            hidden = left_out
+            break
+    return tuple(field.column for key, field in _FIELDS.items() if key not in hidden)
+
+
+class LibraryRows:
+    """Table rows of the entries, for these columns."""
+
+    def __init__(self, entries: Sequence[Entry], columns: Sequence[Column]) -> None:
+        self._entries = {entry.key: entry for entry in entries}
+        self._columns = columns
+        self.keys = list(self._entries)
+
+    def cells(self, key: str) -> Sequence[str | Text]:
+        entry = self._entries[key]
+        return [_FIELDS[column.key].cell(entry) for column in self._columns]
+
+    def state(self, key: str) -> str:
+        """Return the style of a row: unreadable files are dim."""
+        return "dim" if self._entries[key].problem else ""

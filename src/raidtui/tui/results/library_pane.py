@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class LibraryTable(LiveTable):
-    """Runs and results, the newest first."""
+    """Runs and results, the newest first. A LiveTable, not a DataTable: it sends only changed lines while it fills."""
 
     HELP = """\
 ## Runs and results
@@ -58,12 +58,10 @@ screen Run, **n** makes its scenario a new draft on the screen Compose. A click 
         self._entries: Sequence[Entry] = ()
 
     def present(self, entries: Sequence[Entry]) -> None:
-        """Show entries."""
         self._entries = entries
         self.show(LibraryRows(entries, self.columns))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Choose the columns that fit."""
         columns = columns_for(self.size.width)  # an event may be older than the size
         if columns != self.columns:
             self.columns = columns
@@ -150,7 +148,6 @@ class LibraryPane(Vertical):
 
     @property
     def here(self) -> Entry | None:
-        """Entry under the cursor."""
         key = self.table.cursor_key
         return None if key is None else self.entries.get(key)
 
@@ -159,10 +156,7 @@ class LibraryPane(Vertical):
         """Marked entries, in the order of marking."""
         return [self.entries[key] for key in self._marked]
 
-    # Reading.
-
     def reload(self) -> None:
-        """Read the list again, in the background."""
         self._read_files()
         self._read_runs()
 
@@ -173,7 +167,6 @@ class LibraryPane(Vertical):
             self._reload_in_view()
 
     def _run_changed(self, desk: RunDesk) -> None:
-        """Reload if the run's result was saved."""
         if desk.saved != self._saved:
             self._saved = desk.saved
             self._reload_in_view()
@@ -185,7 +178,6 @@ class LibraryPane(Vertical):
 
     @work(thread=True, exclusive=True, group="files")
     def _read_files(self) -> None:
-        """Read the files and post them in batches."""
         worker, found, problem = get_current_worker(), [], ""
         try:
             self.folder = results_folder()
@@ -250,8 +242,6 @@ class LibraryPane(Vertical):
         self._files.pop(entry.key, None)
         self._show()
 
-    # Display.
-
     def _show(self) -> None:
         """Update the list; the table redraws only changed lines."""
         entries = merge_runs(self._files.values(), self._runs)
@@ -288,10 +278,7 @@ class LibraryPane(Vertical):
             return f"nothing matches {clean(self.search.value, 40)!r}\n\nescape clears the search"
         return _EMPTY
 
-    # Search, marks, order.
-
     def begin_search(self) -> None:
-        """Open the search line and focus it."""
         self.query_one("#results-search").add_class("-open")
         self.search.focus()
 
@@ -305,7 +292,6 @@ class LibraryPane(Vertical):
         return was
 
     def clear_marks(self) -> None:
-        """Clear all marks."""
         self._marked = {}
         self._show()
 

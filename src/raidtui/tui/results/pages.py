@@ -72,7 +72,6 @@ class Sheet:
             self.row((left.ljust(column), MUTED), (line, style))
 
     def content(self) -> Content:
-        """Return all lines."""
         parts: list[Content] = []
         for line in self._lines:
             parts.append(Content.assemble(*((signs(text), style) for text, style in line if text)))
@@ -131,7 +130,6 @@ def _rankings(sheet: Sheet, result: Result) -> None:
 
 
 def _where(sheet: Sheet, comparison: Comparison) -> None:
-    """Add a line per layout and workload: share of the bare disks' ceiling, and the limiter."""
     lines = where_lines(comparison)
     if not lines:
         return
@@ -150,7 +148,6 @@ def _where(sheet: Sheet, comparison: Comparison) -> None:
 
 
 def _matrix(sheet: Sheet, comparison: Comparison) -> None:
-    """Add a block for each workload, with a line for each layout."""
     if not comparison.workloads:
         sheet.head("Cells")
         sheet.para("Nothing was measured.", style=MUTED)

@@ -112,7 +112,6 @@ class CellChart(Chart):
     ]
 
     def action_leave(self) -> None:
-        """One step back."""
         if self.cursor_s is not None:
             self.action_live()
         else:
@@ -170,8 +169,6 @@ class ResultView(Vertical):
     def on_mount(self) -> None:
         self._mark_tab()
 
-    # Display.
-
     @property
     def page(self) -> str:
         """Name of the visible page."""
@@ -188,12 +185,10 @@ class ResultView(Vertical):
             self.take_focus()
 
     def step_page(self, way: int) -> None:
-        """Go `way` pages forward or back."""
         names = list(PAGES)
         self.page = names[(names.index(self.page) + way) % len(names)]
 
     def take_focus(self) -> None:
-        """Focus the first focusable widget of the page."""
         target: Widget = self.query_one(f"#{self.page}")
         if not target.can_focus:
             target = next(child for child in target.query("*") if child.can_focus)
@@ -262,8 +257,6 @@ class ResultView(Vertical):
     def _mark_tab(self) -> None:
         for tab in self.query(PageTab):
             tab.set_class(tab.id == f"tab-{self.page}", "-here")
-
-    # Events.
 
     @on(PageTab.Picked)
     def _picked(self, event: PageTab.Picked) -> None:

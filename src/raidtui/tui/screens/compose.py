@@ -30,7 +30,7 @@ from raidtui.tui.compose.pick import (
     takes_layer,
 )
 from raidtui.tui.compose.preview import PreviewPane
-from raidtui.tui.draft import USUAL_ROLES, Draft, role_names
+from raidtui.tui.draft import USUAL_ROLES, role_names
 from raidtui.tui.widgets.dialog import AskText, Dialog, Offer
 
 Answer = TypeVar("Answer")
@@ -88,11 +88,9 @@ class ComposeScreen(Composer):
         }
         return True if allowed.get(action, True) else None
 
-    # Panes.
-
     def action_pane(self, by: int) -> None:
-        """Move the focus to the next pane: scenario, form, preview."""
-        self.focus_pane(PANES[(PANES.index(self.pane) + by) % len(PANES)])
+        panes = list(PANES)
+        self.focus_pane(panes[(panes.index(self.pane) + by) % len(panes)])
 
     def action_problem(self) -> None:
         """Go to the place of a problem; pressed again, to the next problem."""
@@ -111,14 +109,12 @@ class ComposeScreen(Composer):
     def action_copy(self) -> None:
         self.query_one(PreviewPane).action_copy()
 
-    # Adding.
-
     def action_add_role(self) -> None:
         draft = self.raidtui.draft
         usual = next((name for name in USUAL_ROLES if name not in role_names(draft)), "data")
         name = edit.free_name(draft, "roles", usual)
         asked = "Name of the role. Its disks are chosen on the screen Disks."
-        dialog = AskText("New role", asked, value=name, check=lambda text: _name_error(draft, ("roles", text)))
+        dialog = AskText("New role", asked, value=name, check=lambda text: edit.name_error(draft, ("roles", text)))
         self._ask(dialog, lambda wanted: self._change(lambda: edit.add_role(self.raidtui.draft, wanted)))
 
     def action_add_layout(self) -> None:
@@ -173,8 +169,6 @@ class ComposeScreen(Composer):
         else:
             self._change(lambda: edit.add_workload(draft, offer.kind, offer.given))
 
-    # Changing entries.
-
     def action_duplicate(self) -> None:
         self._change(lambda: edit.duplicate(self.raidtui.draft, self.here))
         self.focus_pane("form")
@@ -186,7 +180,7 @@ class ComposeScreen(Composer):
         path, draft, old = self.here, self.raidtui.draft, str(self.here[1])
         asked = "New name. References to it change as well."
         dialog = AskText(f"Rename {old}", asked, value=old,
-                         check=lambda text: "" if text == old else _name_error(draft, (path[0], text)))  # fmt: skip
+                         check=lambda text: "" if text == old else edit.name_error(draft, (path[0], text)))  # fmt: skip
         self._ask(dialog, lambda new: self._change(lambda: edit.rename(self.raidtui.draft, path, new)))
 
     def action_remove(self) -> None:
@@ -216,8 +210,6 @@ class ComposeScreen(Composer):
     def action_redo(self) -> None:
         self.pending = None
         self.raidtui.redo()
-
-    # Files.
 
     def action_new(self) -> None:
         found = list(files.beginnings())
@@ -250,10 +242,8 @@ class ComposeScreen(Composer):
         self.show_all()
 
     def action_save(self) -> None:
-        self.query_one(Editor).settle()
+        self.query_one(Editor).take_text()
         save(self.raidtui)
-
-    # Helpers.
 
     def _known_kinds(self) -> Kinds | None:
         """Return the kinds of layers and workloads; warn if the engine has not sent them yet."""
@@ -278,7 +268,6 @@ class ComposeScreen(Composer):
             self.notify(clean(error, 200), severity="warning", timeout=6, markup=False)
 
     def _layer_here(self) -> Path | None:
-        """Return the path of the options of the layer under the cursor."""
         path = self.line.form if self.line else ()
         return path if len(path) > 2 and path[0] == "layouts" else None
 
@@ -288,11 +277,3 @@ class ComposeScreen(Composer):
     def _stands_on_layer(self, path: Path) -> bool:
         below = at(self.raidtui.draft.document, main_input(self.kinds, self._layer(path)), None)
         return layer_at(below, ()) is not None
-
-
-def _name_error(draft: Draft, path: Path) -> str:
-    try:
-        edit.check_name(draft, path)
-    except ValueError as error:
-        return str(error)
-    return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -32,22 +32,6 @@ def ask_role(draft: Draft, entries: Sequence[Entry]) -> AskText:
     return AskText(
         f"Role of {count}", "\n".join(asked), value=next_role(draft), check=wrong_role_name, offers=_offers(draft)
     )
-
-
-def given(draft: Draft, role: str, entries: Sequence[Entry], ids: Mapping[str, str]) -> Draft:
-    """Return the draft with these disks in `role`. `ids` maps every name of a disk to its id."""
-    return with_role(_with_ids(draft, ids), role, [entry.id for entry in entries])
-
-
-def taken(draft: Draft, entries: Sequence[Entry], ids: Mapping[str, str]) -> Draft:
-    """Return the draft with these disks removed from their roles."""
-    return without_disks(_with_ids(draft, ids), {entry.id for entry in entries})
-
-
-def _with_ids(draft: Draft, ids: Mapping[str, str]) -> Draft:
-    """Return the draft with disk names replaced by ids: a loaded draft may name disks by WWN."""
-    bind = {role: tuple(ids.get(name, name) for name in names) for role, names in draft.bind.items()}
-    return draft if bind == draft.bind else draft._replace(bind=bind)
 
 
 def _offers(draft: Draft) -> tuple[Offer, ...]:
@@ -143,7 +127,6 @@ class DisksScreen(ModeScreen):
 
     @property
     def seen(self) -> Seen | None:
-        """Age of the list of disks."""
         return self.raidtui.disks_seen
 
     @property
@@ -156,11 +139,8 @@ class DisksScreen(ModeScreen):
 
     @property
     def _here(self) -> Entry | None:
-        """Entry under the cursor."""
         key = self._table.cursor_key
         return None if key is None else self._entries.get(key)
-
-    # Display.
 
     def _show(self) -> None:
         """Update everything; the table redraws only changed lines."""
@@ -188,7 +168,6 @@ class DisksScreen(ModeScreen):
         return f"No disk fits the filter: {clean(self._filter.value, 40)}\nesc clears it"
 
     def _mark(self) -> None:
-        """Set the table's selection, and the title with its count."""
         table = self._table
         visible = self._picked.intersection(entry.id for entry in self._shown)
         if table.selected != visible:
@@ -210,15 +189,11 @@ class DisksScreen(ModeScreen):
         dot = f" {self._table.signs.dot} "
         pane = self.query_one("#disk-list")
         pane.border_title = dot.join(parts)
-        pane.border_subtitle = dot.join(Text(words).markup for words in self._role_words())
-
-    def _role_words(self) -> list[str]:
-        return [f"{clean(role, 31)} {len(disks)}" for role, disks in self.raidtui.draft.bind.items()][:6]
+        roles = [f"{clean(role, 31)} {len(disks)}" for role, disks in self.raidtui.draft.bind.items()][:6]
+        pane.border_subtitle = dot.join(Text(words).markup for words in roles)
 
     def _show_detail(self) -> None:
         self.query_one("#disk-words", Static).update(detail(self._here, self._table.signs))
-
-    # Selecting.
 
     def _selectable(self, key: str) -> bool:
         entry = self._entries.get(key)
@@ -256,8 +231,6 @@ class DisksScreen(ModeScreen):
         self._picked |= found
         self._mark()
 
-    # Roles.
-
     def _meant(self) -> list[Entry]:
         """Return the selected disks in table order, else the one under the cursor."""
         if self._picked:
@@ -280,18 +253,21 @@ class DisksScreen(ModeScreen):
         if role and still:
             self._picked = frozenset()
             self._mark()
-            self.raidtui.change_draft(given(self.raidtui.draft, role, still, self._bound_ids()),
+            self.raidtui.change_draft(with_role(self._draft_by_id(), role, [entry.id for entry in still]),
                                       f"{plural(len(still), 'disk')} for {role}")  # fmt: skip
 
     def action_take_out(self) -> None:
         entries = [entry for entry in self._meant() if entry.role]
         if entries:
             words = f"{plural(len(entries), 'disk')} without a role"
-            self.raidtui.change_draft(taken(self.raidtui.draft, entries, self._bound_ids()), words)
+            self.raidtui.change_draft(without_disks(self._draft_by_id(), {entry.id for entry in entries}), words)
 
-    def _bound_ids(self) -> dict[str, str]:
-        found = self.raidtui.disks
-        return ids_by_name(found.disks if found else ())
+    def _draft_by_id(self) -> Draft:
+        """Return the draft with disk names replaced by ids: a loaded draft may name disks by WWN."""
+        draft, found = self.raidtui.draft, self.raidtui.disks
+        ids = ids_by_name(found.disks if found else ())
+        bind = {role: tuple(ids.get(name, name) for name in names) for role, names in draft.bind.items()}
+        return draft if bind == draft.bind else draft._replace(bind=bind)
 
     def action_undo(self) -> None:
         self.raidtui.undo()
@@ -307,8 +283,6 @@ class DisksScreen(ModeScreen):
         if link.up:
             self.raidtui.look_at_disks()
             self.show_age()
-
-    # Filter, order, panes.
 
     def action_filter(self) -> None:
         self.remove_class("-detail")

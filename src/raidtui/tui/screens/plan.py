@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from rich.console import Group, RenderableType
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -32,7 +33,6 @@ from raidtui.tui.plan.overview import (
     names_in,
     outdated_disks,
     overview,
-    planning,
     refused,
     request_of,
 )
@@ -111,14 +111,11 @@ class PlanScreen(ModeScreen):
 
     @property
     def seen(self) -> Seen | None:
-        """Age of the list of disks."""
         return self.raidtui.disks_seen
 
     def staleness_changed(self) -> None:
         """Update the pane: consent needs a recent list of disks."""
         self._show()
-
-    # Asking the engine.
 
     def _something_changed(self, _: DiskList | Draft) -> None:
         if self.is_current:
@@ -159,8 +156,6 @@ class PlanScreen(ModeScreen):
         self.query_one(StepTree).present(plan)
         self._show()
 
-    # Display.
-
     def _show(self) -> None:
         self.set_class(self._plan is not None, "-planned")
         self.query_one("#plan-words", Static).update(self._words())
@@ -177,7 +172,7 @@ class PlanScreen(ModeScreen):
             return Group(*above, refused(self._problems, signs))
         if self._plan is None or self._busy == _STARTING:
             lacks = missing(self.raidtui.draft)
-            return lacks_list(lacks) if lacks and not self._busy else planning(self._busy or _PLANNING)
+            return lacks_list(lacks) if lacks and not self._busy else Text(self._busy or _PLANNING, style="dim")
         found = self.raidtui.disks
         shown = overview(self._plan, found.disks if found else (), self._line(self._plan), signs)
         return Group(*above, shown)
@@ -192,8 +187,6 @@ class PlanScreen(ModeScreen):
     def _line(self, plan: Plan) -> str:
         name = clean(plan.scenario.get("name", "") or "scenario", 63)
         return replay_line(plan, f"{name}.json", plan.options, on=self.raidtui.on_words)
-
-    # Keys.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Grey actions that need a plan while there is none."""
@@ -246,8 +239,6 @@ class PlanScreen(ModeScreen):
     def action_to_overview(self) -> None:
         self.remove_class("-steps")
         self.query_one(Overview).focus()
-
-    # Consent and start.
 
     def action_consent(self) -> None:
         plan, request = self._plan, self._request

@@ -23,7 +23,7 @@ from raidtui.model.result import Result
 from raidtui.results.formats import FORMATS
 from raidtui.tui.draft import Draft
 from raidtui.tui.freshness import Seen
-from raidtui.tui.results.compare_view import CompareView, baseline_words
+from raidtui.tui.results.compare_view import CompareView
 from raidtui.tui.results.dialogs import ConfirmDelete, ExportDialog, Opener, Target, file_check
 from raidtui.tui.results.library import Entry
 from raidtui.tui.results.library_pane import LibraryPane
@@ -121,8 +121,6 @@ class ResultsScreen(ModeScreen):
             return self._opened
         return self._list.here
 
-    # The list.
-
     def action_reload(self) -> None:
         self._list.reload()
 
@@ -155,8 +153,6 @@ class ResultsScreen(ModeScreen):
     def _chosen(self, event: LiveTable.Chosen) -> None:
         self._hold_preview()
         self._open(event.key, focus=True)
-
-    # One result.
 
     def _open(self, key: str, focus: bool) -> None:
         entry = self._list.entries.get(key)
@@ -191,7 +187,6 @@ class ResultsScreen(ModeScreen):
         return found
 
     def _tell(self, words: str) -> None:
-        """Show an error in place of the result."""
         self.query_one("#results-message", Static).update(Text(f"! {words}"))
         self._switch("results-message", opened=self.has_class("-narrow"))
 
@@ -242,8 +237,6 @@ class ResultsScreen(ModeScreen):
         self._to_list()
         self._list.begin_search()
 
-    # Several results.
-
     def action_compare(self) -> None:
         self._hold_preview()
         self._load_many()
@@ -260,7 +253,7 @@ class ResultsScreen(ModeScreen):
 
     def action_baseline(self) -> None:
         if label := self._compare.set_baseline():
-            self.notify(baseline_words(label), timeout=2, markup=False)
+            self.notify(f"% of {clean(label, 60)}", timeout=2, markup=False)
 
     def action_turn(self) -> None:
         self._compare.turn()
@@ -293,8 +286,6 @@ class ResultsScreen(ModeScreen):
             self._say(sentence(error.problems[0]))
         else:
             self.notify(f"written: {clean(Path(path).absolute(), 300)}", markup=False)
-
-    # Other actions on a result.
 
     def action_timeline(self) -> None:
         entry = self._here

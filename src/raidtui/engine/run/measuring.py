@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from raidtui.engine import validity
-from raidtui.engine.journal import wall_clock
-from raidtui.engine.passes import Passes
-from raidtui.engine.target import open_target
+from raidtui.engine.run.journal import wall_clock
+from raidtui.engine.run.passes import Passes
+from raidtui.engine.run.target import open_target
 from raidtui.engine.validity.evidence import Counted, Evidence
 from raidtui.engine.validity.said import REMARK, TOOL
 from raidtui.load.catalog import engines

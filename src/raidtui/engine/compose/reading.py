@@ -17,8 +17,6 @@ from raidtui.model.problem import Problem, ProblemError, fail
 from raidtui.model.result import RESULT_SCHEMA, Result, without_cells
 from raidtui.model.scenario import Catalog, Load, Node, Role, RoleRef, Scenario, read_scenario
 from raidtui.model.statistics.ranking import FIRST_LOOK
-from raidtui.stack import gone
-from raidtui.stack.called import CALLED
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.tuning.plan import problems_of
 
@@ -36,8 +34,8 @@ def catalog() -> Catalog:
         layers={kind: layer.spec for kind, layer in layers.items()},
         inputs={kind: layer.inputs for kind, layer in layers.items()},
         workloads={kind: engine.spec for kind, engine in engines().items()},
-        gone=gone.kinds(),
-        called=CALLED,
+        gone={kind: why for layer in layers.values() for kind, why in layer.replaces().items()},
+        called={name: text for layer in layers.values() for name, text in layer.also_called.items()},
     )
 
 

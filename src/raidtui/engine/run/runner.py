@@ -12,16 +12,16 @@ from pathlib import Path
 
 from raidtui import __version__
 from raidtui.base.files import write_atomic
-from raidtui.engine import claims, measuring, runs
-from raidtui.engine.conditioning import precondition
-from raidtui.engine.family import Family, family_of
-from raidtui.engine.journal import Journal
 from raidtui.engine.machine import describe
-from raidtui.engine.tally import Tally
-from raidtui.engine.target import reserve
+from raidtui.engine.run import claims, measuring, runs
+from raidtui.engine.run.conditioning import precondition
+from raidtui.engine.run.family import Family, family_of
+from raidtui.engine.run.journal import Journal
+from raidtui.engine.run.tally import Tally
+from raidtui.engine.run.target import reserve
+from raidtui.engine.run.watchdog import Watchdog
 from raidtui.engine.validity.lost import LOST
 from raidtui.engine.validity.said import UNHEALTHY
-from raidtui.engine.watchdog import Watchdog
 from raidtui.gate.admit import LOOK_S, admit, readmit
 from raidtui.gate.locks import Lock
 from raidtui.gate.permit import Permit
@@ -52,7 +52,7 @@ from raidtui.stack import mounts
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
-from raidtui.stack.undoing import found_foreign_data
+from raidtui.stack.teardown import found_foreign_data
 from raidtui.watch.caches import Caches
 from raidtui.watch.sampler import Sampler
 from raidtui.watch.temperature import Thermometer

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from raidtui.engine.reading import kind_problems
+from raidtui.engine.compose.reading import kind_problems
 from raidtui.load.catalog import engines
 from raidtui.model.problem import Exit, Problem
 from raidtui.model.scenario import Load

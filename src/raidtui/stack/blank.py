@@ -1,4 +1,4 @@
-"""Actions that belong to no layer: making disks blank."""
+"""Overwriting disks with zeroes: the action `disks.blank`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DisksToBlank(msgspec.Struct, frozen=True):
 
 
 def blank(context: Context, args: DisksToBlank) -> Outcome:
-    """Write zeroes to whole disks, all at once, and prove it by reading back.
+    """Write zeroes to whole disks in parallel, and prove it by reading back.
 
     Facts: `blank`, the proof by disk id; `unwritten`, the disks left out. Disks that could not be made blank, or that
     carry foreign data, are among the problems.

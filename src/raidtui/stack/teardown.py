@@ -1,4 +1,4 @@
-"""What taking away has in common for every layer: what is awaited, for how long, and how what is below is opened."""
+"""Helpers for the teardown of layers: waiting, opening and holding the devices below."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from raidtui.base.attention import Watch, work_of
 from raidtui.base.silence import Silent
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.stack.context import Context
 
 _Device = TypeVar("_Device")
@@ -20,20 +20,26 @@ GONE_PATIENCE_S: Final = 60.0
 NODE_PATIENCE_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 2.0
 
+LEFT_BEHIND: Final = Refusal(
+    "left-behind",
+    "Something could not be removed",
+    "A superblock or a device of this run still exists.",
+    "When the cause is gone, `raidtui recover` removes the rest; it may be run any number of times.",
+)
+
 
 def found_foreign_data(problems: Iterable[Problem]) -> bool:
-    """Whether taking away stopped at what is somebody else's: then nothing below it may be made blank either."""
+    """Return True if a teardown stopped at foreign data; then nothing below may be made blank either."""
     return any(problem.code.endswith("-foreign") for problem in problems)
 
 
 def split_present(
     context: Context, wanted: Iterable[tuple[str, str | None, Callable[[str], _Device]]]
 ) -> tuple[list[_Device], list[str]]:
-    """The devices that are still there, and the references of those that are not.
+    """Return the devices that still exist, and the references of the missing ones.
 
-    Each is wanted by its reference, the path that it was planned to have, and what makes a device of a path. The planned
-    path is that of a layer below, which after a crash nobody else remembers; never of a disk. And what is found there is
-    only touched if it carries a UUID that the step gave.
+    `wanted`: reference, planned path, and a function from path to device. The planned path is used for layers, which after
+    a crash are not in `context.built`; never for disks. Callers touch such a device only if it has a UUID of the step.
     """
     present: list[_Device] = []
     missing: list[str] = []
@@ -49,11 +55,11 @@ def split_present(
     return present, missing
 
 
-def await_makers(makers: Callable[[], Sequence[int]], code: str, what: str, place: str) -> None:
-    """A crash of the runner may leave a command behind that is still creating: it has to end first.
+def await_makers(makers: Callable[[], Sequence[int]], code: Refusal | str, what: str, place: str) -> None:
+    """Wait for commands that a crashed runner left behind and that are still creating something.
 
-    `makers`: their process ids; `what` they do goes into the message. Raises ProblemError (`code`, exit 6) when nothing
-    moves any more.
+    `makers` returns their pids; `what` is their work, for the message. Raises ProblemError (`code`, exit 6) if they make
+    no progress.
     """
     watch = Watch(f"a command {what}", lambda: work_of(makers()))
     while found := makers():
@@ -66,24 +72,24 @@ def await_makers(makers: Callable[[], Sequence[int]], code: str, what: str, plac
 
 
 def until_gone(attempt: Callable[[], str], what: str, place: str) -> None:
-    """Try again until nothing is in the way: udev may see something just before it goes, and put it together again.
+    """Repeat the attempt until nothing is left, because udev may assemble something again just before it is removed.
 
-    `attempt` returns what is still there, or nothing. Raises ProblemError (`left-behind`, exit 6).
+    `attempt` returns what is left, or an empty text. Raises ProblemError (`left-behind`, exit 6).
     """
     until, pause_s = 0.0, 0.1
     while trouble := attempt():
         until = until or time.monotonic() + GONE_PATIENCE_S
         if time.monotonic() > until:
-            raise fail("left-behind", f"{what} cannot be taken away: {trouble}", place=place,
+            raise fail(LEFT_BEHIND, f"{what} cannot be removed: {trouble}", place=place,
                        remedy="Look at dmesg, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
 def may_erase(context: Context, ref: str) -> bool:
-    """Return True where a step's signatures_left may be erased: not beside what somebody else put on a disk of the run.
+    """Return True if superblocks may be erased from this device; False for a disk with foreign data.
 
-    That disk is held from then on. Raises ProblemError (`busy`, `disk-gone`, `disk-changed`) where it cannot be.
+    The disk is held from then on. Raises ProblemError (`busy`, `disk-gone`, `disk-changed`) if it cannot be held.
     """
     if not ref.startswith("disk:"):
         return True
@@ -93,24 +99,24 @@ def may_erase(context: Context, ref: str) -> bool:
 
 
 def lend(context: Context, ref: str) -> AbstractContextManager[None]:
-    """Let a tool have what a layer stands on; only disks are held."""
+    """Lend a device to a tool; only disks are held and have to be lent."""
     return context.lend([ref.removeprefix("disk:")] if ref.startswith("disk:") else [])
 
 
 def exclusive(context: Context, ref: str, fd: int) -> int:
-    """The descriptor that has what a layer stands on exclusively, where `fd` is from `open_for_writing`."""
+    """Return the descriptor that holds the device exclusively; `fd` is from `open_for_writing`."""
     return context.permit(ref.removeprefix("disk:")).exclusive(fd) if ref.startswith("disk:") else fd
 
 
 def open_for_writing(context: Context, ref: str, path: str) -> int:
-    """What a layer stands on, exclusively: a disk by its permit alone. Raises OSError (in use), ProblemError."""
+    """Open a device exclusively; a disk only by its permit. Raises OSError (in use), ProblemError."""
     if ref.startswith("disk:"):
         return context.permit(ref.removeprefix("disk:")).open_for_writing()
     return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
 
 
 def is_there(context: Context, ref: str, path: str) -> bool:
-    """Whether what a layer stands on is still there: a disk as long as it answers to its permit."""
+    """Return True if the device still exists; a disk has to be the one of its permit."""
     if not ref.startswith("disk:"):
         return Path(path).exists()
     permit = context.permits.get(ref.removeprefix("disk:"))
@@ -118,7 +124,7 @@ def is_there(context: Context, ref: str, path: str) -> bool:
 
 
 def await_links(folder: Path, used: Callable[[], object] = lambda: False) -> None:
-    """Until udev has taken a folder of names away, unless it is `used` again. Names that lead nowhere go without udev."""
+    """Wait until udev has removed a folder of links, unless it is `used` again; remove dangling links."""
     until = time.monotonic() + NODE_PATIENCE_S
     while folder.is_dir() and not used() and time.monotonic() < until:
         time.sleep(0.05)

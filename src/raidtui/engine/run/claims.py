@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from raidtui.engine import runs
+from raidtui.engine.run import runs
 from raidtui.gate import locks
 from raidtui.model.event import StepStarted
 from raidtui.model.plan import Step

@@ -15,7 +15,7 @@ import msgspec
 
 from raidtui.base.files import private_folder, write_atomic
 from raidtui.base.paths import state_folder
-from raidtui.engine.journal import JOURNAL_NAME, UNREADABLE, read_lasting
+from raidtui.engine.run.journal import JOURNAL_NAME, UNREADABLE, read_lasting
 from raidtui.gate.locks import locked
 from raidtui.inventory import boot_id
 from raidtui.model.convert import encode

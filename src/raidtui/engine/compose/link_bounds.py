@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raidtui.base.text import plural
-from raidtui.engine.stack_view import Piece
+from raidtui.engine.compose.stack_view import Piece
 from raidtui.model.describe import Ceiling
 from raidtui.model.links import link_bytes_per_s
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
-from raidtui.engine.measuring import Scene
-from raidtui.engine.preconditioning import by_size, words
-from raidtui.engine.target import open_target
+from raidtui.engine.compose.preconditioning import by_size, words
+from raidtui.engine.run.measuring import Scene
+from raidtui.engine.run.target import open_target
 from raidtui.load.engine import Target
 from raidtui.load.fio import ENGINE as FIO
 from raidtui.load.fio.regions import conditioning_lengths, conditioning_spec

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from raidtui.engine import runs
-from raidtui.engine.journal import read_lines
+from raidtui.engine.run import runs
+from raidtui.engine.run.journal import read_lines
 from raidtui.model.problem import Exit, fail
 
 _POLL_S: Final = 0.1

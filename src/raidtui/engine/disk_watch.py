@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from raidtui import inventory
-from raidtui.engine import recent, runs
-from raidtui.engine.recent import Look
+from raidtui.engine import known_disks as recent
+from raidtui.engine.known_disks import Look
+from raidtui.engine.run import runs
 from raidtui.inventory.pace import pause_s
 from raidtui.model.protocol import DiskList
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from raidtui.base.proc import CLEAN_ENV, DEVNULL, find_tool, run, spawn
-from raidtui.engine import runs
-from raidtui.engine.journal import read_lasting
+from raidtui.engine.run import runs
+from raidtui.engine.run.journal import read_lasting
 from raidtui.model.event import DisksAdmitted, RunFinished
 from raidtui.model.problem import Exit, ProblemError, fail
 

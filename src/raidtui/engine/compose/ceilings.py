@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from raidtui.engine.expecting import data_roles
-from raidtui.engine.reading import kind_problems
+from raidtui.engine.compose.reading import kind_problems
+from raidtui.engine.compose.write_amplification import data_roles
 from raidtui.load.catalog import engines
 from raidtui.model.convert import Operand
 from raidtui.model.problem import Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from raidtui.engine.reading import catalog
+from raidtui.engine.compose.reading import catalog
 from raidtui.model.convert import schema_of
 from raidtui.model.problem import fail
 from raidtui.model.result import Result

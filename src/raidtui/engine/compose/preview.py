@@ -8,14 +8,23 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from raidtui.engine import cautions
-from raidtui.engine.binding import bind_partly
-from raidtui.engine.ceiling import ceiling_of
-from raidtui.engine.memory import memory_for
-from raidtui.engine.planner import disk_part, make_plan, plan_layout
-from raidtui.engine.reading import Given, catalog, layout_problems, open_document, read_whole, reductions, silent, stacking
-from raidtui.engine.stack_view import Ground, Piece, stack_of
-from raidtui.engine.workload_view import workload_view
+from raidtui.engine.compose import cautions
+from raidtui.engine.compose.binding import bind_partly
+from raidtui.engine.compose.caching import memory_for
+from raidtui.engine.compose.link_bounds import ceiling_of
+from raidtui.engine.compose.planner import disk_part, make_plan, plan_layout
+from raidtui.engine.compose.reading import (
+    Given,
+    catalog,
+    layout_problems,
+    open_document,
+    read_whole,
+    reductions,
+    silent,
+    stacking,
+)
+from raidtui.engine.compose.stack_view import Ground, Piece, stack_of
+from raidtui.engine.compose.workload_view import workload_view
 from raidtui.load.catalog import engines
 from raidtui.load.engine import Pattern, rehearsal
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest

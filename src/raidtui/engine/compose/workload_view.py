@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from raidtui.engine.planner import FIRST_TARGET_FD
-from raidtui.engine.settings import workload_settings
+from raidtui.engine.compose.planner import FIRST_TARGET_FD
+from raidtui.engine.compose.settings import workload_settings
 from raidtui.load.catalog import engines
 from raidtui.load.engine import Engine, rehearsal
 from raidtui.model.convert import decode

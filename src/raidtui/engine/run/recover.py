@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from raidtui import inventory
 from raidtui.base.proc import ToolError, find_tool, run
-from raidtui.engine import claims, runs
-from raidtui.engine.journal import Journal
-from raidtui.engine.launch import has_systemd, unit_name
-from raidtui.engine.put_to_use import put_to_use
+from raidtui.engine.run import claims, runs
+from raidtui.engine.run.journal import Journal
+from raidtui.engine.run.launch import has_systemd, unit_name
+from raidtui.engine.run.leftovers import put_to_use
 from raidtui.gate.admit import admit_for_recovery
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
@@ -30,7 +30,7 @@ from raidtui.model.protocol import RecoveredDisk, RecoveredRun, RecoverProgress
 from raidtui.stack.action import BoundAction, signatures_left
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
-from raidtui.stack.undoing import found_foreign_data
+from raidtui.stack.teardown import found_foreign_data
 
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from raidtui.engine.reading import counts_of
+from raidtui.engine.compose.reading import counts_of
 from raidtui.load.engine import Pattern
 from raidtui.model.amplification import Amplification
 from raidtui.model.scenario import Node, Role, RoleRef

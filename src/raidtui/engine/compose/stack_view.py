@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from raidtui.engine.cautions import Inputs, Shaped
-from raidtui.engine.planner import disk_part
-from raidtui.engine.settings import layer_settings
+from raidtui.engine.compose.cautions import Inputs, Shaped
+from raidtui.engine.compose.planner import disk_part
+from raidtui.engine.compose.settings import layer_settings
 from raidtui.model.convert import decode
 from raidtui.model.describe import LayerView, RoleView
 from raidtui.model.disk import Disk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from raidtui.engine.ranking import Rankings
+from raidtui.engine.run.ranking import Rankings
 from raidtui.model.convert import decode, plain
 from raidtui.model.disk import Disk
 from raidtui.model.event import (

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from raidtui import inventory
-from raidtui.engine import runs
+from raidtui.engine.run import runs
 from raidtui.model.disk import Disk
 
 FRESH_S: Final = 5.0
