@@ -34,6 +34,7 @@ from raidtui.stack import mounts
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
+from raidtui.stack.fs import build as fs_build
 from raidtui.stack.layer import Draft, Planned
 
 ACTIONS = all_actions()
@@ -208,7 +209,7 @@ def covered(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     sh(f"umount {point}")
     elsewhere = f"{point}-elsewhere"
     sh(f"mkdir {elsewhere} && mount --bind {point} {elsewhere}")
-    with patience(build, "PATIENCE_S", 1.0):
+    with patience(fs_build, "PATIENCE_S", 1.0):
         second = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
     sh(f"umount {elsewhere} && rmdir {elsewhere}")
     return {"health": sick, "refused": refused, "theirs": theirs, "elsewhere": second, **bench.clean()}

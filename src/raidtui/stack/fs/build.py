@@ -99,7 +99,7 @@ def _wait_for_others(context: Context, fs: Filesystem) -> list[Argv]:
         if not users:
             return ran
         if time.monotonic() > until:
-            raise fail(mounts.MOUNT_BUSY, f"the filesystem cannot be removed: {'; '.join(dict.fromkeys(users))}", place=point,
+            raise fail(mounts.MOUNT_BUSY, f"the filesystem is in use: {'; '.join(dict.fromkeys(users))}", place=point,
                        remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(0.2)
 
