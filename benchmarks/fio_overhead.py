@@ -29,7 +29,7 @@ if Path("/opt/raidtui").is_dir():  # inside the lab
     sys.path.insert(0, "/opt/raidtui")
 
 from raidtui.base import proc
-from raidtui.engine.journal import Journal
+from raidtui.engine.run.journal import Journal
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.fio.engine import FioEngine
 from raidtui.load.fio.spec import FioSpec

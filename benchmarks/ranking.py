@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import fmean, geometric_mean, median, pstdev
 from typing import Any, Literal, NamedTuple
 
-from raidtui.engine.ranking import metric_of
+from raidtui.engine.run.ranking import metric_of
 from raidtui.model.statistics.ranking import FIRST_LOOK, Asked, Standing, standing
 from raidtui.results.load import read_result
 

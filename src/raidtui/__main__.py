@@ -25,7 +25,7 @@ def main() -> int:
 
         return serve()
     if words[:1] == ["runner"]:
-        from raidtui.engine.runner import run_folder
+        from raidtui.engine.run.runner import run_folder
 
         return run_folder(words[1])
     from raidtui.cli.main import main as command_line

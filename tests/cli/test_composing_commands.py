@@ -18,7 +18,7 @@ import pytest
 from raidtui.cli import scenarios
 from raidtui.cli.preview import preview_lines
 from raidtui.cli.screen import console
-from raidtui.engine.preview import preview
+from raidtui.engine.compose.preview import preview
 from raidtui.model.describe import Field, Kind, Kinds, Preset, Preview, PreviewRequest
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from pathlib import Path
 sys.path.insert(0, "/opt/raidtui")
 
 from raidtui import inventory
-from raidtui.engine import runs
-from raidtui.engine.journal import Journal
 from raidtui.engine.methods import _plan
-from raidtui.engine.recover import recover
-from raidtui.engine.runner import Runner
+from raidtui.engine.run import runs
+from raidtui.engine.run.journal import Journal
+from raidtui.engine.run.recover import recover
+from raidtui.engine.run.runner import Runner
 from raidtui.model.event import LIVE, CellStarted, StepStarted
 from raidtui.model.plan import Options
 from raidtui.model.protocol import PlanRequest
@@ -87,7 +87,7 @@ def child(work) -> int:
 
 
 def events(folder) -> list:
-    from raidtui.engine.journal import read_journal
+    from raidtui.engine.run.journal import read_journal
 
     return [record.event for record in read_journal(folder) if not isinstance(record.event, LIVE)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from raidtui.engine.reading import open_document, read_whole, reductions
+from raidtui.engine.compose.reading import open_document, read_whole, reductions
 from raidtui.engine.validity.evidence import Evidence
 from raidtui.load.catalog import engines
 from raidtui.model.result import Cell, Result

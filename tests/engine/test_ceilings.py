@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from test_planning import disk
 
-from raidtui.engine.binding import bind
-from raidtui.engine.planner import make_plan, used_roles
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.planner import make_plan, used_roles
+from raidtui.engine.compose.reading import read_document
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import ProblemError
 

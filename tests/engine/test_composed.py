@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from composed import BUILDS, REFUSED, roles, scenario
-from raidtui.engine.binding import bind
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.planner import make_plan
+from raidtui.engine.compose.reading import read_document
 from raidtui.engine.explain import explain
-from raidtui.engine.planner import make_plan
-from raidtui.engine.reading import read_document
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem, ProblemError

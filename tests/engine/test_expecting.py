@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.engine.expecting import data_roles, expected
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.reading import read_document
+from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.load.catalog import engines
 from raidtui.model.amplification import Amplification
 from raidtui.results.load import read_result

@@ -12,9 +12,10 @@ from typing import Any
 import hostile_client as hostile
 import pytest
 
-from raidtui.engine import methods, runs, serve
+from raidtui.engine import methods, serve
+from raidtui.engine.compose.reading import open_document
 from raidtui.engine.methods import Method, Nothing
-from raidtui.engine.reading import open_document
+from raidtui.engine.run import runs
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import without_cells
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from test_planning import SCENARIO, plan
 
-from raidtui.engine.ordering import blocks_of, shuffled
+from raidtui.engine.compose.ordering import blocks_of, shuffled
 from raidtui.model.plan import Options, block_name, block_parts
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from test_planning import SCENARIO, plan
 
-from raidtui.engine.passes import MOST_PASSES, QUICK_PASSES, Passes, tracking
+from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES, Passes, tracking
 from raidtui.engine.validity import steady as unsteady
 from raidtui.engine.validity.evidence import Evidence
 from raidtui.engine.validity.steady_state import find

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from raidtui.engine.binding import bind
-from raidtui.engine.planner import make_plan, refused, used_roles
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.planner import make_plan, refused, used_roles
+from raidtui.engine.compose.reading import read_document
 from raidtui.model.disk import Disk, Reason
 from raidtui.model.plan import Options
 from raidtui.model.problem import ProblemError

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_planning import GIB, SCENARIO, disk
 
-from raidtui.engine.binding import bind
-from raidtui.engine.planner import make_plan, used_roles
-from raidtui.engine.preview import preview
-from raidtui.engine.reading import read_document
-from raidtui.engine.settings import layer_settings, workload_settings
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.planner import make_plan, used_roles
+from raidtui.engine.compose.preview import preview
+from raidtui.engine.compose.reading import read_document
+from raidtui.engine.compose.settings import layer_settings, workload_settings
 from raidtui.model.convert import encode
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, Setting, WorkloadView
 from raidtui.model.disk import Disk, Link, Reason
@@ -166,7 +166,7 @@ def test_which_disks_may_fail_is_said_in_words() -> None:
     found = see()
     assert layout(found, "with-journal").may_fail == 1
     assert layout(found, "with-journal").may_fail_words == (
-        "any 1 of the 3 members; the journal: the array goes read-only, nothing is lost"
+        "any 1 of the 3 members; the journal: the array becomes read-only, no data is lost"
     )
     assert layout(found, "each").may_fail == 0
 
@@ -315,7 +315,7 @@ def test_what_is_left_out_says_what_it_comes_to_and_why() -> None:
 def test_what_linux_would_refuse_together_is_refused_with_the_reason() -> None:
     mirror = layer_settings("md", {"level": "raid1", "on": "@data"}, {"on": 2})
     assert setting(mirror, "chunk").refused == "raid1 does not stripe and has no chunk"
-    assert setting(mirror, "journal").refused == "raid1 takes no write journal"
+    assert setting(mirror, "journal").refused == "raid1 does not support a write journal"
     assert "raid6" in setting(mirror, "level").refused_choices
     assert "raid0" not in setting(mirror, "level").refused_choices
     assert setting(mirror, "spares").refused == ""

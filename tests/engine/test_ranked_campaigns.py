@@ -13,14 +13,14 @@ import msgspec
 import pytest
 from test_planning import SCENARIO, disk
 
-from raidtui.engine.binding import bind
-from raidtui.engine.family import Family
-from raidtui.engine.planner import make_plan, used_roles
-from raidtui.engine.ranking import Rankings, merit, metric_of
-from raidtui.engine.reading import read_document
-from raidtui.engine.runner import Runner
-from raidtui.engine.runs import fold
-from raidtui.engine.tally import Tally
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.planner import make_plan, used_roles
+from raidtui.engine.compose.reading import read_document
+from raidtui.engine.run.family import Family
+from raidtui.engine.run.ranking import Rankings, merit, metric_of
+from raidtui.engine.run.runner import Runner
+from raidtui.engine.run.runs import fold
+from raidtui.engine.run.tally import Tally
 from raidtui.front.phrases import ranking_line
 from raidtui.model.convert import encode
 from raidtui.model.event import AnyEvent, CellDone, Record, RunFinished, RunStarted, Skipped, StepFailed, StepStarted

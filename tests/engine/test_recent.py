@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from test_planning import disk
 
-from raidtui.engine import recent
+from raidtui.engine import known_disks as recent
 from raidtui.model.disk import Disk
 
 

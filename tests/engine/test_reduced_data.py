@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from raidtui.engine.planner import make_plan
-from raidtui.engine.preview import preview
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.planner import make_plan
+from raidtui.engine.compose.preview import preview
+from raidtui.engine.compose.reading import read_document
 from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Options, Plan

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from raidtui.engine.planner import make_plan
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.planner import make_plan
+from raidtui.engine.compose.reading import read_document
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Options, Plan
 from raidtui.model.scenario import Role, Scenario

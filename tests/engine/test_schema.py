@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from raidtui.engine.reading import read_document
-from raidtui.engine.schema import schema
+from raidtui.engine.compose.reading import read_document
+from raidtui.engine.compose.schema import schema
 from raidtui.model.problem import ProblemError
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.json"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raidtui.engine.tally import Tally
+from raidtui.engine.run.tally import Tally
 from raidtui.model.event import AnyEvent, Record, RunStarted, StepDone, StepStarted
 from raidtui.model.plan import Options, Plan, Step
 from raidtui.model.result import Machine

@@ -11,12 +11,12 @@ from typing import cast
 
 import pytest
 
-from raidtui.engine import target
+from raidtui.engine.run import target
 from raidtui.gate.permit import Permit
 
 SCRIPT = """
 import os
-from raidtui.engine import target
+from raidtui.engine.run import target
 target.reserve(2)
 many = [os.open(os.devnull, os.O_RDONLY) for _ in range(150)]
 assert not {100, 101} & set(many)

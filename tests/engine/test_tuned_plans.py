@@ -9,9 +9,9 @@ import pytest
 from test_planning import plan
 from test_preview import one
 
-from raidtui.engine import claims, runs
-from raidtui.engine.reading import read_document
-from raidtui.engine.tally import Tally
+from raidtui.engine.compose.reading import read_document
+from raidtui.engine.run import claims, runs
+from raidtui.engine.run.tally import Tally
 from raidtui.gate import locks
 from raidtui.model.event import Record, RunStarted, StepDone, StepStarted
 from raidtui.model.plan import Plan, Step

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from test_planning import disk
 
-from raidtui.engine import recent, watching
+from raidtui.engine import disk_watch as watching
+from raidtui.engine import known_disks as recent
 from raidtui.inventory import Change
 from raidtui.model.disk import Disk, Reason
 from raidtui.model.protocol import DiskList

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from raidtui.base.files import private_folder
-from raidtui.engine import claims, runs
-from raidtui.engine.journal import Journal
-from raidtui.engine.recover import recover
+from raidtui.engine.run import claims, runs
+from raidtui.engine.run.journal import Journal
+from raidtui.engine.run.recover import recover
 from raidtui.gate import locks
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import (

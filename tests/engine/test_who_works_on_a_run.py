@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from raidtui.engine import launch, runs
+from raidtui.engine.run import launch, runs
 from raidtui.model.problem import ProblemError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.reading import read_document
 from raidtui.front.command_line import names_of, with_workloads
 from raidtui.load.catalog import engines
 from raidtui.load.fio.spec import FioSpec

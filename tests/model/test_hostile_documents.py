@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.reading import read_document
 from raidtui.model.problem import Exit, ProblemError
 
 GOOD: dict[str, Any] = {

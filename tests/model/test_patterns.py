@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.reading import read_document
 from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
 from raidtui.model.problem import Problem, ProblemError

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from raidtui.engine.compose.reading import read_document
 from raidtui.engine.explain import explain
-from raidtui.engine.reading import read_document
 from raidtui.model.problem import ProblemError
 
 

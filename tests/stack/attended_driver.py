@@ -23,7 +23,7 @@ from lvm_driver import ACTIONS, Bench, problem_of, undone
 from raidtui.base.attention import Attention
 from raidtui.stack import context
 from raidtui.stack.action import Outcome
-from raidtui.stack.common import DisksToBlank
+from raidtui.stack.blank import DisksToBlank
 from raidtui.stack.layer import Draft
 from raidtui.stack.lvm import kernel
 

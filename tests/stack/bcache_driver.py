@@ -19,8 +19,8 @@ from typing import Any
 
 sys.path.insert(0, "/opt/raidtui")
 
-from raidtui.engine.planner import disk_part, plan_layout
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.planner import disk_part, plan_layout
+from raidtui.engine.compose.reading import read_document
 from raidtui.gate.admit import admit
 from raidtui.gate.blank import make_blank
 from raidtui.inventory import boot_id, scan

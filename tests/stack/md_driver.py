@@ -19,6 +19,9 @@ from typing import Any
 
 sys.path.insert(0, "/opt/raidtui")
 
+import msgspec
+from msgspec.structs import replace
+
 from raidtui.gate.admit import admit
 from raidtui.gate.blank import make_blank
 from raidtui.inventory import boot_id, scan
@@ -30,8 +33,8 @@ from raidtui.model.scenario import Policy
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Draft, Part, Planned
-from raidtui.stack.md import LAYER, kernel, superblock, sync, teardown
-from raidtui.stack.md.spec import MdSpec
+from raidtui.stack.md import LAYER, build, kernel, superblock, teardown
+from raidtui.stack.md.spec import MdArray, MdSpec
 
 ACTIONS = LAYER.actions
 
@@ -98,7 +101,7 @@ class Bench:
         """Run the build steps; facts by action."""
         facts: dict[str, Any] = {"commands": {}, "planned": {}}
         if planned.needs_zero:
-            for disk in planned.build[0].args["disks"]:
+            for disk in planned.build[0].args.disks:
                 self.context.zero_proof[disk] = make_blank(self.permits[disk])
         for draft in planned.build:
             outcome = self.run(draft)
@@ -134,8 +137,8 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen["health"] = action.health(bench.context, create.args)
     seen["members"] = dict(action.members(bench.context, create.args))
     seen["again"] = action.do(bench.context, create.args).result
-    seen["args"] = create.args
-    seen["actual_size"] = int(sh(f"blockdev --getsize64 {bench.context.path(create.args['ref'])}"))
+    seen["args"] = msgspec.to_builtins(create.args)
+    seen["actual_size"] = int(sh(f"blockdev --getsize64 {bench.context.path(create.args.ref)}"))
     outcome = bench.run(planned.teardown[0])
     seen["teardown"] = outcome.facts
     seen["commands"]["md.stop"] = outcome.commands
@@ -145,7 +148,7 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return seen
 
 
-def undone(bench: Bench, args: dict[str, Any]) -> dict[str, Any]:
+def undone(bench: Bench, args: MdArray) -> dict[str, Any]:
     """Undo as a recovering process would, knowing nothing but the step's arguments; twice."""
     bench.context = bench.fresh_context()
     create = ACTIONS["md.create"]
@@ -199,8 +202,8 @@ def broken(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     bench.build(planned)
     create = planned.build[0]
-    name = kernel.find(create.args["uuid"])[0]
-    paths = [bench.context.path(ref) for ref in create.args["members"]]
+    name = kernel.find(create.args.uuid)[0]
+    paths = [bench.context.path(ref) for ref in create.args.members]
     env = {"MD": f"/dev/{name}", "A": paths[0], "B": paths[1]}
     subprocess.run(case["then"], shell=True, check=True, capture_output=True, env={**os.environ, **env})
     health = ACTIONS["md.create"].health(bench.context, create.args)
@@ -221,17 +224,17 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     create = bench.plan(case).build[0]
     theirs = [permit.path() for permit in bench.permits.values()][-2:]
     bench.let_go()
-    sh(f"mdadm --create /dev/md/{create.args['name']} --run --level=1 --raid-devices=2 --metadata=1.2 --bitmap=none "
+    sh(f"mdadm --create /dev/md/{create.args.name} --run --level=1 --raid-devices=2 --metadata=1.2 --bitmap=none "
        f"--assume-clean --homehost=any {' '.join(theirs)}; udevadm settle")  # fmt: skip
     refused = problem_of(lambda: bench.run(create))
     running = undone(bench, create.args)["undo"]
-    sh(f"mdadm --stop /dev/md/{create.args['name']}")
+    sh(f"mdadm --stop /dev/md/{create.args.name}")
     before = [edges(path) for path in theirs]
     bench.context = bench.fresh_context()
-    bench.context.zero_proof |= {disk: {"method": "discard"} for disk in create.args["disks"]}
+    bench.context.zero_proof |= {disk: {"method": "discard"} for disk in create.args.disks}
     made = bench.run(create).result
     # A disk of the run that somebody else's array has taken over in the meantime is left alone, too.
-    result = undone(bench, {**create.args, "spares": [f"disk:{i}" for i in list(bench.permits)[-2:]]})
+    result = undone(bench, replace(create.args, spares=tuple(f"disk:{i}" for i in list(bench.permits)[-2:])))
     same = before == [edges(path) for path in theirs]
     for path in theirs:
         sh(f"mdadm --zero-superblock {path}")
@@ -254,9 +257,9 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     unproven = problem_of(lambda: bench.run(create))
     untouched = bench.leftovers()
     bench.build(planned)
-    wrong = {**verify.args, "level": "raid10", "metadata": "1.0", "size_bytes": 1 << 60}
+    wrong = replace(verify.args, level="raid10", metadata="1.0", size_bytes=1 << 60)
     mismatch = problem_of(lambda: ACTIONS["md.verify"].do(bench.context, wrong))
-    path = bench.context.path(create.args["ref"])
+    path = bench.context.path(create.args.ref)
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
     usual, teardown.BUSY_PATIENCE_S = teardown.BUSY_PATIENCE_S, 1.0
@@ -273,11 +276,11 @@ def cancelled(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     bench.context.report = lambda text, _: (bench.reports.append(text), bench.cancelled.set())[0]
     limit = Path("/proc/sys/dev/raid/speed_limit_max")
-    usual, fastest = limit.read_text(), sync._FASTEST_KIB_S
+    usual, fastest = limit.read_text(), build._FASTEST_KIB_S
     limit.write_text("1000")
-    sync._FASTEST_KIB_S = 1000
+    build._FASTEST_KIB_S = 1000
     stopped = problem_of(lambda: bench.build(planned))
-    sync._FASTEST_KIB_S = fastest
+    build._FASTEST_KIB_S = fastest
     limit.write_text(usual)
     bench.cancelled.clear()
     return {"stopped": stopped, "reports": bench.reports[-3:], **undone(bench, planned.build[0].args)}
@@ -294,7 +297,7 @@ def stacked(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     for plan in (*lower, upper):
         for draft in plan.build:
             bench.run(draft)
-    size = int(sh(f"blockdev --getsize64 {bench.context.path(upper.build[0].args['ref'])}"))
+    size = int(sh(f"blockdev --getsize64 {bench.context.path(upper.build[0].args.ref)}"))
     members = dict(ACTIONS["md.create"].members(bench.context, upper.build[0].args))
     health = ACTIONS["md.create"].health(bench.context, upper.build[0].args)
     bench.context = bench.fresh_context()
@@ -309,10 +312,10 @@ def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     create = planned.build[0]
     bench.build(planned)
     ready, pulled = Path("/run/md-ready"), Path("/run/md-pulled")
-    ready.write_text(create.args["disks"][0])
+    ready.write_text(create.args.disks[0])
     while not pulled.exists():
         time.sleep(0.1)
-    sh(f"dd if=/dev/zero of={bench.context.path(create.args['ref'])} bs=1M count=8 oflag=direct || true")
+    sh(f"dd if=/dev/zero of={bench.context.path(create.args.ref)} bs=1M count=8 oflag=direct || true")
     health = ACTIONS["md.create"].health(bench.context, create.args)
     result = undone(bench, create.args)
     pulled.unlink()

@@ -16,12 +16,13 @@ from raidtui.base.attention import Attention, Told, attending
 from raidtui.base.silence import Counters
 from raidtui.gate.permit import Permit
 from raidtui.model.problem import Exit, ProblemError
-from raidtui.stack import common, context, mounts, undoing
+from raidtui.stack import blank, context, mounts, teardown
 from raidtui.stack.bcache import tool as bcache_tool
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context, told_text
 from raidtui.stack.lvm import tool as lvm_tool
-from raidtui.stack.md import sync as md_sync
+from raidtui.stack.md import build as md_build
+from raidtui.stack.md.spec import MdArray
 from raidtui.stack.zfs import pool
 
 BURN = "import os\nwhile True: os.getpid()"
@@ -55,9 +56,7 @@ def test_a_cancel_ends_what_a_step_waits_for_and_not_what_undoes_it(run: Context
         assert mounts.tool(("sleep", "0.3"), cwd=run.folder) == ("sleep", "0.3")
 
 
-@pytest.mark.parametrize(
-    "tool", [lvm_tool.run, bcache_tool.run, pool.call, lambda argv: mounts.tool(argv, cwd=Path("/"))]
-)
+@pytest.mark.parametrize("tool", [lvm_tool.run, bcache_tool.run, pool.call, lambda argv: mounts.tool(argv, cwd=Path("/"))])
 def test_a_tool_that_does_nothing_is_stuck(run: Context, tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attention, "counters", lambda disks: {"sda": Counters(5, 2, 0, 0)})
     with run.attended(), pytest.raises(ProblemError) as stuck:
@@ -142,11 +141,11 @@ def test_a_disk_that_hangs_while_it_is_made_blank_holds_up_nobody(run: Context, 
 
         def hold(self, patience_s: float = 0.0) -> None: ...
 
-    monkeypatch.setattr(common, "make_blank", make_blank)
+    monkeypatch.setattr(blank, "make_blank", make_blank)
     monkeypatch.setattr(attention, "counters", lambda disks: {name: Counters(5, 1, 0, 0) for name in disks})
     run.permits["A"] = cast(Permit, Named())
     with run.attended():
-        outcome = common.blank(run, common.DisksToBlank(("disk:A",)))
+        outcome = blank.blank(run, blank.DisksToBlank(("disk:A",)))
     (problem,) = outcome.problems
     assert (problem.code, problem.place) == ("stuck", "/dev/sda")
     assert outcome.facts["blank"] == {}
@@ -161,13 +160,16 @@ def test_a_command_left_behind_is_waited_for_as_long_as_it_works(run: Context) -
     burning = proc.spawn((sys.executable, "-I", "-c", burn))
     sleeping = proc.spawn(("/bin/sleep", "60"))
     with attending(Attention(limit_s=0.5)):
-        undoing.await_makers(lambda: [burning.pid] if burning.poll() is None else [], "md-busy", "still creates", "x")
+        teardown.await_makers(lambda: [burning.pid] if burning.poll() is None else [], "md-busy", "still creates", "x")
         with pytest.raises(ProblemError) as busy:
-            undoing.await_makers(lambda: [sleeping.pid], "md-busy", "still creates", "x")
+            teardown.await_makers(lambda: [sleeping.pid], "md-busy", "still creates", "x")
     sleeping.end()
     (problem,) = busy.value.problems
     assert (problem.code, problem.exit) == ("md-busy", int(Exit.LEFT_BEHIND))
     assert "has done nothing for" in problem.message
+
+
+ARRAY = MdArray("x", "", "md:x", "raid1", (), (), None, (), {}, "1.2", None, None, "resync", "none", None, size_bytes=0)
 
 
 def test_a_sync_of_large_disks_stands_still_for_the_kernels_minutes_while_the_disks_work(
@@ -176,23 +178,23 @@ def test_a_sync_of_large_disks_stands_still_for_the_kernels_minutes_while_the_di
     """The kernel says only once in five minutes how far a sync is."""
     began, counted = time.monotonic(), [0]
 
-    def look(name: str) -> md_sync.Progress:
+    def look(name: str) -> md_build.Progress:
         finished = time.monotonic() - began > 1.5
-        return md_sync.Progress("idle" if finished else "resync", 8, 1 << 40, 0, not finished)
+        return md_build.Progress("idle" if finished else "resync", 8, 1 << 40, 0, not finished)
 
     def counters(disks: object) -> dict[str, Counters]:
         counted[0] += moves
         return {"sda": Counters(counted[0], 1, 0, 0)}
 
-    monkeypatch.setattr(md_sync, "look", look)
-    monkeypatch.setattr(md_sync, "the_array", lambda args: "md127")
+    monkeypatch.setattr(md_build, "read_progress", look)
+    monkeypatch.setattr(md_build, "the_array", lambda args: "md127")
     monkeypatch.setattr(attention, "counters", counters)
     moves = 1
     with run.attended():
-        assert md_sync.wait(run, {"name": "x"}).result == "done"
+        assert md_build.wait_for_sync(run, ARRAY).result == "done"
     moves, began = 0, time.monotonic() + 60.0
     with run.attended(), pytest.raises(ProblemError) as stalled:
-        md_sync.wait(run, {"name": "x"})
+        md_build.wait_for_sync(run, ARRAY)
     (problem,) = stalled.value.problems
     assert problem.code == "sync-stalled"
     assert "sda has 1 request in flight and completes none" in problem.message

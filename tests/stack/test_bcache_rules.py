@@ -12,14 +12,14 @@ from bcache_cases import ONE_EACH, PLACE, array, disk, parts, plan, spec_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.engine.describe import describe
+from raidtui.engine.compose.forms import describe
+from raidtui.engine.compose.reading import read_document
 from raidtui.engine.explain import explain
-from raidtui.engine.reading import read_document
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.bcache import LAYER
-from raidtui.stack.gone import has_module
+from raidtui.stack.bcache.rules import has_module
 from raidtui.stack.layer import Part
 from raidtui.stack.reasons import REASONS
 

@@ -11,10 +11,11 @@ import pytest
 
 from raidtui.model.disk import Disk
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
-from raidtui.stack import common, context
-from raidtui.stack.common import DisksToBlank, blank
+from raidtui.stack import blank as blanking
+from raidtui.stack import context
+from raidtui.stack.blank import DisksToBlank, blank
 from raidtui.stack.context import Context
-from raidtui.stack.undoing import may_erase
+from raidtui.stack.teardown import may_erase
 
 TAKEN = Problem("disk-taken", "a filesystem", "B", exit=3)
 
@@ -52,7 +53,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> tuple[Context, dict[str, Any], dic
         return {"method": "discard"}
 
     monkeypatch.setattr(context, "taken", look)
-    monkeypatch.setattr(common, "make_blank", make_blank)
+    monkeypatch.setattr(blanking, "make_blank", make_blank)
     return made, permits, looked, erased
 
 

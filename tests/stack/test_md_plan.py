@@ -71,7 +71,7 @@ def test_the_initial_sync_is_left_out_only_over_disks_that_can_be_proven_zero() 
     stacked = LAYER.plan(spec, {"on": below}, Names("t"), skip)
     assert not stacked.needs_zero
     assert [draft.action for draft in stacked.build] == ["md.create", "md.sync", "md.verify"]
-    assert stacked.build[0].args["disks"] == ["a0", "b0", "a1", "b1"]
+    assert stacked.build[0].args.disks == ("a0", "b0", "a1", "b1")
     assert not plan(spec_of(level="raid0"), {"on": 2}, policy=skip).needs_zero
 
 
@@ -79,7 +79,7 @@ def test_every_step_knows_the_uuid_before_there_is_an_array() -> None:
     planned = plan(spec_of(level="raid5"), {"on": 3})
     assert planned.build[0].creates == CREATED
     for draft in (*planned.build, *planned.teardown):
-        assert draft.args["uuid"] == CREATED.uuid
+        assert draft.args.uuid == CREATED.uuid
     assert LAYER.actions["md.create"].leaves(planned.build[0].args) == (("linux_raid_member", CREATED.uuid),)
     assert planned.teardown[0].commands == planned.build[0].undo
     assert planned.teardown[0].commands[0] == ("mdadm", "--stop", f"/dev/md/{CREATED.name}")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from raidtui.stack.blockdev import parse_command
 from raidtui.stack.md import kernel, superblock
-from raidtui.stack.md.command import mdadm_uuid
+from raidtui.stack.md.plan import mdadm_uuid
 from raidtui.stack.md.spec import PARITY_LAYOUTS, layout_number
 
 ARRAY = "b96d7fc6-3781-50d8-b00c-90903d9710da"

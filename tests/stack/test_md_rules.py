@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from md_cases import disks, plan, spec_of
 
 from raidtui.model.plan import Names
-from raidtui.model.problem import ProblemError
+from raidtui.model.problem import REFUSALS, ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.md import LAYER
-from raidtui.stack.reasons import REASONS
 
 REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("md-too-few", {"level": "raid0"}, {"on": 1}, "on"),
@@ -64,7 +63,7 @@ def test_what_linux_refuses_is_refused_at_reading(
     problems = LAYER.check(spec_of(**options), counts, "$.layouts.x.md")
     found = [p for p in problems if p.code == code and p.place == f"$.layouts.x.md.{where}"]
     assert found, problems
-    assert all(p.remedy and p.exit == 2 and p.code in REASONS for p in problems)
+    assert all(p.remedy and p.exit == 2 and p.code in REFUSALS for p in problems)
 
 
 ALLOWED: list[tuple[dict[str, Any], dict[str, int]]] = [
@@ -123,7 +122,7 @@ def test_any_array_is_either_refused_with_reasons_or_planned_whole(
     spec = spec_of(**options)
     problems = LAYER.check(spec, counts, "$.x")
     if problems:
-        assert all(p.code in REASONS and p.remedy and p.place.startswith("$.x.") for p in problems)
+        assert all(p.code in REFUSALS and p.remedy and p.place.startswith("$.x.") for p in problems)
         return
     parts = {name: disks(name, [sizes[i % len(sizes)] & ~511 for i in range(count)]) for name, count in counts.items()}
     try:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from raidtui.model.problem import ProblemError, fail
 from raidtui.stack.context import Context
 from raidtui.stack.tuning import apply, kernel
-from raidtui.stack.tuning.memory import recall
+from raidtui.stack.tuning.apply import recall
+from raidtui.stack.tuning.spec import SettingOfDevice, Settings
 
 UUID = "11111111-2222-3333-4444-555555555555"
 QUEUE = {"scheduler": "[none] mq-deadline", "nr_requests": "1023", "read_ahead_kb": "128", "write_cache": "write back"}
@@ -30,7 +30,6 @@ class Server:
         self.folder.mkdir()
         monkeypatch.setattr(kernel, "SYS_BLOCK", self.block)
         monkeypatch.setattr(apply, "boot_id", lambda: self.boot)
-        monkeypatch.setattr("raidtui.stack.tuning.memory.boot_id", lambda: self.boot)
         self.context = Context("20260101-000000-abcdefgh", self.folder, {}, lambda *_: None, threading.Event())
         self.context.built = {f"md:{name}": f"/dev/{name}" for name in ("sda", "sdb", "md127")}
 
@@ -43,18 +42,18 @@ class Server:
         return (self.block / file).read_text().strip()
 
     def remembers(self) -> dict[str, str]:
-        memory = recall(self.folder, {"uuid": UUID})
+        memory = recall(self.folder, Settings(UUID, ()))
         return {entry.what: entry.found for entry in memory.entries} if memory else {}
 
 
-def args(**values: str) -> dict[str, Any]:
+def args(**values: str) -> Settings:
     """`sda_read_ahead_kb="64"` and the like."""
     settings = []
     for name, value in values.items():
         device, _, file = name.partition("_")
         folder = "md" if file == "stripe_cache_size" else "queue"
-        settings.append({"ref": f"md:{device}", "file": f"{folder}/{file}", "value": value})
-    return {"uuid": UUID, "settings": settings}
+        settings.append(SettingOfDevice(f"md:{device}", f"{folder}/{file}", value))
+    return Settings(UUID, tuple(settings))
 
 
 @pytest.fixture
@@ -178,7 +177,7 @@ def test_a_device_that_hangs_is_waited_for_once(server: Server, monkeypatch: pyt
 
 
 def test_a_value_that_does_not_hold_while_it_is_measured_spoils_the_cell(server: Server) -> None:
-    asked, action = args(sda_scheduler="mq-deadline"), apply.ACTIONS["tune.set"]
+    asked, action = args(sda_scheduler="mq-deadline"), apply.actions(())["tune.set"]
     apply.set_all(server.context, asked)
     assert action.health(server.context, asked) == ()
     server.put("sda/queue/scheduler", "[none] mq-deadline")
@@ -236,7 +235,7 @@ def test_the_cpu_governor_is_set_and_put_back_on_every_cpu(
 ) -> None:
     pattern = f"{tmp_path}/cpufreq/policy*/scaling_governor"
     monkeypatch.setattr(apply, "GOVERNORS", pattern)
-    asked = {"uuid": UUID, "settings": [{"ref": "", "file": pattern, "value": "performance"}]}
+    asked = Settings(UUID, (SettingOfDevice("", pattern, "performance"),))
     with pytest.raises(ProblemError) as error:
         apply.set_all(server.context, asked)
     assert error.value.problems[0].code == "tuning-not-offered"

@@ -19,10 +19,10 @@ from typing import Any
 
 sys.path.insert(0, "/opt/raidtui")
 
-from raidtui.engine import claims, runs
 from raidtui.engine.methods import _plan
-from raidtui.engine.recover import recover
-from raidtui.engine.runner import Runner
+from raidtui.engine.run import claims, runs
+from raidtui.engine.run.recover import recover
+from raidtui.engine.run.runner import Runner
 from raidtui.gate import locks
 from raidtui.model.plan import Options
 from raidtui.model.problem import ProblemError

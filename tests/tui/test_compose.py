@@ -12,7 +12,7 @@ from made_compose import BOUND, DISKS, DOCUMENT, HOSTILE, IDS
 from msgspec import structs
 from pilot import LARGE, SMALL, drive, until
 
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.reading import read_document
 from raidtui.model.disk import Reason
 from raidtui.tui.draft import Draft
 
@@ -151,7 +151,8 @@ def test_refused_options_and_choices_show_their_reason_and_cannot_be_chosen(shop
         screen = await opened(pilot)
         await at_line(pilot, screen, "layouts", "raid10")
         assert any(
-            "journal" in line and "refused: raid10 takes no write journal" in line for line in lines(screen, "#form")
+            "journal" in line and "refused: raid10 does not support a write journal" in line
+            for line in lines(screen, "#form")
         )
         await at_option(pilot, screen, "journal")
         await pilot.press("enter")

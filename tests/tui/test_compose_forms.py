@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_compose import BOUND, DISKS, DOCUMENT, IDS, previewed
 
-from raidtui.engine.reading import read_document
+from raidtui.engine.compose.reading import read_document
 from raidtui.model.describe import Field, Kind
 from raidtui.tui.compose import edit, files
 from raidtui.tui.compose.document import MISSING

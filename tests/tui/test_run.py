@@ -13,7 +13,7 @@ from recorded import RUN, records
 from recorded import until as records_until
 from textual.widgets import OptionList, SelectionList
 
-from raidtui.engine.tally import Tally
+from raidtui.engine.run.tally import Tally
 from raidtui.model.convert import encode
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import CancelAsked, FrameTaken, Record, RecoverFinished, RunFinished

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import records, until
 
-from raidtui.engine.tally import Tally
+from raidtui.engine.run.tally import Tally
 from raidtui.model.event import (
     CellDone,
     CellStarted,

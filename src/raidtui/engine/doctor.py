@@ -12,8 +12,8 @@ from typing import Final
 
 from raidtui.base.paths import state_folder
 from raidtui.base.proc import ToolError, find_tool, run
-from raidtui.engine.launch import has_systemd
 from raidtui.engine.machine import tool_version
+from raidtui.engine.run.launch import has_systemd
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import Check, Checkup
 from raidtui.model.units import size_text
@@ -66,7 +66,7 @@ def _tool(
 
 def _libblockdev() -> Check:
     if importlib.util.find_spec("gi") is None:
-        return Check("libblockdev", False, "not found", "md arrays, LVM volumes",
+        return Check("libblockdev", False, "not found; needs Debian 13 or Ubuntu 24.04", "md arrays, LVM volumes",
                      f"apt install {blockdev.PACKAGES} libblockdev-mdraid3 libblockdev-lvm3")  # fmt: skip
     for plugin, needed_for in (("mdraid", "md arrays"), ("lvm", "LVM volumes")):
         try:

@@ -12,18 +12,19 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import msgspec
 
 from raidtui import inventory
-from raidtui.engine import launch, recent, runs
-from raidtui.engine.binding import bind
-from raidtui.engine.describe import describe
+from raidtui.engine import known_disks as recent
+from raidtui.engine.compose.binding import bind
+from raidtui.engine.compose.forms import describe
+from raidtui.engine.compose.planner import make_plan, refused, used_roles
+from raidtui.engine.compose.preview import preview
+from raidtui.engine.compose.reading import read_document
+from raidtui.engine.compose.schema import schema
+from raidtui.engine.disk_watch import disk_list, watch_disks
 from raidtui.engine.doctor import checkup
 from raidtui.engine.explain import explain
-from raidtui.engine.follow import follow
-from raidtui.engine.planner import make_plan, refused, used_roles
-from raidtui.engine.preview import preview
-from raidtui.engine.reading import read_document
-from raidtui.engine.recover import recover
-from raidtui.engine.schema import schema
-from raidtui.engine.watching import disk_list, watch_disks
+from raidtui.engine.run import launch, runs
+from raidtui.engine.run.follow import follow
+from raidtui.engine.run.recover import recover
 from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Plan

@@ -1,7 +1,7 @@
-"""libblockdev: started when first needed, with only the plugins that are needed, and every command it runs written down.
+"""libblockdev: loaded with only the needed plugins; the commands it runs are recorded.
 
-Its calls wait for the tools they run without limit, so each is made in a thread of its own, and given up with those tools
-when nothing moves any more.
+Its calls wait for tools without limit, so each call runs in a separate thread. If nothing progresses, the call is
+abandoned and its tools are ended.
 """
 
 from __future__ import annotations
@@ -17,15 +17,29 @@ from raidtui.base import attention, proc
 from raidtui.base.attention import Watch
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
+from raidtui.model.refusals import STUCK
 
 T = TypeVar("T")
 
-# Debian's libblockdev-lvm-dbus3 would put a plugin with other abilities in the place of this one.
+# Debian's libblockdev-lvm-dbus3 would replace this plugin by one with other features.
 _LIBRARIES: Final = {"lvm": "libbd_lvm.so.3"}
 PACKAGES: Final = "gir1.2-blockdev-3.0 python3-blockdev python3-bytesize python3-gi"
 _PLUGIN_PACKAGES: Final = {"mdraid": "libblockdev-mdraid3 mdadm", "lvm": "libblockdev-lvm3 lvm2"}
 _RUNNING: Final = re.compile(r"Running \[\d+\] (.*) \.\.\.", re.DOTALL)
+
+TOOL_FAILED: Final = Refusal(
+    "tool-failed",
+    "A tool failed",
+    "A storage tool returned an error; the message has its output.",
+    "The command is in the journal: run it by hand to see more.",
+)
+MISSING_LIBRARY: Final = Refusal(
+    "missing-library",
+    "A library is missing",
+    "raidtui builds md arrays and LVM volumes by libblockdev, from the system's own Python.",
+    "Install the packages that the message names; `raidtui doctor` shows everything that is missing.",
+)
 
 _lock = threading.Lock()
 _loaded: set[str] = set()
@@ -33,7 +47,7 @@ _ran = threading.local()
 
 
 class CallFailed(ProblemError):
-    """A call of libblockdev failed; `commands` is what it had run by then."""
+    """A call of libblockdev failed; `commands` are those that it had run."""
 
     def __init__(self, problem: Problem, commands: tuple[Argv, ...]) -> None:
         super().__init__(problem)
@@ -41,14 +55,14 @@ class CallFailed(ProblemError):
 
 
 class Called(NamedTuple):
-    """What a call returned, and what it ran."""
+    """Result of a call, and the commands it ran."""
 
     value: Any
     commands: tuple[Argv, ...]
 
 
 def load(plugin: str) -> Any:
-    """The module `gi.repository.BlockDev` with this plugin loaded. Raises ProblemError (`missing-library`)."""
+    """Return the module `gi.repository.BlockDev` with this plugin loaded. Raises ProblemError (`missing-library`)."""
     with _lock:
         try:
             import gi
@@ -56,9 +70,10 @@ def load(plugin: str) -> Any:
             gi.require_version("BlockDev", "3.0")
             from gi.repository import BlockDev
         except (ImportError, ValueError) as error:
-            raise _missing(f"libblockdev for Python cannot be loaded: {clean(error)}", PACKAGES) from error
+            text = f"libblockdev 3 cannot be loaded (it is in Debian 13 and Ubuntu 24.04, not in Debian 12): {clean(error)}"
+            raise _missing(text, PACKAGES) from error
         if plugin not in _loaded:
-            # libblockdev looks its tools up by PATH, and a caller's PATH is not to be trusted.
+            # libblockdev finds its tools by PATH, and the PATH of a caller cannot be trusted.
             os.environ["PATH"] = proc.CLEAN_ENV["PATH"]
             specs = [_spec(BlockDev, name) for name in sorted({plugin, *_loaded})]
             try:
@@ -73,7 +88,7 @@ def load(plugin: str) -> Any:
 
 
 def version() -> str | None:
-    """libblockdev's version by its library file, or None where it is not installed."""
+    """Return the version of libblockdev, or None if it is not installed."""
     try:
         import gi
 
@@ -85,10 +100,10 @@ def version() -> str | None:
 
 
 def call(plugin: str, function: str, *args: Any, **options: Any) -> Called:
-    """`BlockDev.function(*args, **options)`.
+    """Call `BlockDev.function(*args, **options)`.
 
-    Raises CallFailed with what the tool said (`tool-failed`), or when nothing moves any more (`stuck`); what the present
-    attention raises is passed on.
+    Raises CallFailed with the tool's message (`tool-failed`), or if nothing progresses (`stuck`); errors of the present
+    attention are passed on.
     """
     blockdev = load(plugin)
     ran: list[Argv] = []
@@ -102,7 +117,7 @@ def call(plugin: str, function: str, *args: Any, **options: Any) -> Called:
         value = bounded(work, what, tools=True)
     except _glib_error() as error:
         text = f"{what} failed: {clean(getattr(error, 'message', error))}"
-        raise CallFailed(Problem("tool-failed", text, exit=int(Exit.BUILD_FAILED)), tuple(ran)) from error
+        raise CallFailed(TOOL_FAILED.problem(text, exit=Exit.BUILD_FAILED), tuple(ran)) from error
     except ProblemError as error:
         if error.problems[0].code != "stuck":
             raise
@@ -113,18 +128,18 @@ def call(plugin: str, function: str, *args: Any, **options: Any) -> Called:
 def bounded(
     work: Callable[[], T], what: str, *, silence_s: float | None = None, to_the_end: bool = False, tools: bool = False
 ) -> T:
-    """`work()` in a thread of its own. Raises ProblemError (`stuck`) when nothing moves any more.
+    """Run `work()` in a separate thread and return its result. Raises ProblemError (`stuck`) if nothing progresses.
 
-    A disk that does not answer holds its thread in the kernel, where nothing can end it: it is left behind. So it is when
-    the present attention ends it, but for work that goes on changing something (`to_the_end`: it has to notice by itself,
-    or is short) and for `tools` that it started, which are ended.
+    A disk that does not answer blocks the thread in the kernel, where it cannot be ended, so the thread is abandoned. The
+    same holds if the present attention ends the call, except for work that changes something (`to_the_end`: it has to check
+    for the end, or be short). `tools`: end the tools that the work started.
     """
     outcome: list[tuple[bool, Any]] = []
 
     def run() -> None:
         try:
             outcome.append((True, work()))
-        except BaseException as error:  # handed to the caller's thread, whatever it is
+        except BaseException as error:  # raised again in the caller's thread
             outcome.append((False, error))
 
     thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), name=f"bounded {what}", daemon=True)
@@ -150,22 +165,22 @@ def bounded(
 
 
 def stuck(what: str, error: proc.ToolStuck) -> Problem:
-    """The problem of a command or a call into the kernel that was given up."""
+    """Return the problem of a command or kernel call that was abandoned."""
     place = f"/dev/{error.disk}" if error.disk else ""
-    return Problem("stuck", f"{what} {error.reason}", place, "Look at dmesg.", int(Exit.BUILD_FAILED))
+    return STUCK.problem(f"{what} {error.reason}", place=place, remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)
 
 
 def parse_command(message: str) -> Argv | None:
-    """The argv in one line of libblockdev's log, or None for other lines. It joins arguments by single spaces."""
+    """Return the argv of a line of libblockdev's log, which joins arguments by single spaces; None for other lines."""
     match = _RUNNING.fullmatch(message)
     return tuple(match.group(1).split(" ")) if match else None
 
 
 def _on_log(_level: int, message: str) -> None:
-    """Called in the thread that made the call."""
+    """Record a command; libblockdev calls this in the thread of the call."""
     argv = parse_command(message)
     commands = getattr(_ran, "commands", None)
-    # It asks every tool for its version once before it first uses it.
+    # libblockdev asks every tool for its version before the first use.
     if argv is not None and commands is not None and argv[1:] not in (("--version",), ("version",)):
         commands.append(argv)
 
@@ -185,4 +200,4 @@ def _glib_error() -> type[Exception]:
 
 
 def _missing(text: str, packages: str) -> ProblemError:
-    return fail("missing-library", text, remedy=f"apt install {packages}", exit=Exit.REFUSED)
+    return fail(MISSING_LIBRARY, text, remedy=f"apt install {packages}", exit=Exit.REFUSED)

@@ -10,7 +10,7 @@ from typing import Any
 
 from raidtui import stack
 from raidtui.model.problem import Exit, fail
-from raidtui.stack import common
+from raidtui.stack import blank
 from raidtui.stack.action import STEP_ARGUMENTS, Action, BoundAction
 from raidtui.stack.layer import Layer
 from raidtui.stack.tuning import apply as tuning
@@ -28,7 +28,8 @@ def all_layers() -> dict[str, Layer[Any]]:
 def all_actions() -> dict[str, Action[Any]]:
     """Return every action by the name that steps use."""
     of_layers = {name: action for layer in all_layers().values() for name, action in layer.actions.items()}
-    return {**common.ACTIONS, **tuning.ACTIONS, **of_layers}
+    modules = [layer.parameters for layer in all_layers().values() if layer.parameters is not None]
+    return {**blank.ACTIONS, **tuning.actions(modules), **of_layers}
 
 
 def bind(action: str, args: Mapping[str, Any]) -> BoundAction:

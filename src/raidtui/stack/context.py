@@ -1,4 +1,4 @@
-"""What an action may use: the permits of the run's disks, and what was built so far."""
+"""The context of a run's actions: the permits of its disks, and the devices built so far."""
 
 from __future__ import annotations
 
@@ -14,23 +14,37 @@ from raidtui.base.attention import Attention, Told, attending
 from raidtui.gate.look import taken
 from raidtui.gate.permit import Permit
 from raidtui.inventory import Signature
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
+from raidtui.model.refusals import CANCELLED
 from raidtui.model.units import duration_text, size_text
 from raidtui.stack.blockdev import bounded
 
 T = TypeVar("T")
 LOOKS_AT_ONCE: Final = 32
 
+NO_PERMIT: Final = Refusal(
+    "no-permit",
+    "Not a disk of this run",
+    "A step named a disk that the gate did not admit for this run. The disk was not touched.",
+    "This is a bug, or a journal of another run: please report it.",
+)
+NOT_BUILT: Final = Refusal(
+    "not-built",
+    "A layer below is missing",
+    "A step needs a layer that was not built, or is gone.",
+    "The problem of the step before has the reason; run it again.",
+)
+
 
 class Context:
-    """Handed to every action of one run.
+    """Context of every action of one run.
 
     `permits` is the only way to a disk. `built` maps references of layers (`md:NAME`) to their present device path; an
-    action that creates a device adds it, the one that takes it away removes it. `zero_proof` says of each disk how it was
-    proven to be zero, until something writes to it.
+    action that creates a device adds it, the one that removes it deletes it. `zero_proof` has the proof by disk, until
+    something writes to it.
 
-    Every disk of the run is held (`Permit.hold`) unless a layer has it: `lend` lets go of disks while a tool takes them,
-    `hold` takes those again that a layer gave back. `about_to_write` looks at what is on them first.
+    Every disk of the run is held (`Permit.hold`) unless a layer uses it: `lend` releases disks while a tool takes them,
+    `hold` takes those again that a layer gave back. `about_to_write` checks their content first.
     """
 
     def __init__(
@@ -42,7 +56,7 @@ class Context:
         cancelled: threading.Event,
         disks: Sequence[str] = (),
     ) -> None:
-        """`disks`: kernel names of the run's disks, where there are no permits for them."""
+        """Create a context. `disks`: kernel names of the run's disks if there are no permits for them."""
         self.run = run
         self.folder = folder
         self.permits = permits
@@ -52,33 +66,33 @@ class Context:
         self.built: dict[str, str] = {}
         self.zero_proof: dict[str, dict[str, Any]] = {}
         self.written: set[str] = set()
-        """Ids of the disks that may carry something of this run."""
+        """Ids of the disks that may hold data of this run."""
         self.ever_written: set[str] = set()
-        """Ids of the disks that it wrote to, blank again or not."""
+        """Ids of the disks that the run wrote to, blank again or not."""
         self.ours: Callable[[], Sequence[Signature]] = tuple
-        """Returns the signatures that the run's steps leave on disks."""
+        """Function that returns the signatures that the run's steps leave on disks."""
         self._lent: set[str] = set()
-        """Ids of the disks that a layer has."""
+        """Ids of the disks that a layer uses."""
         self._disks = tuple(disks) or tuple(permit.disk.name for permit in permits.values())
 
     def path(self, ref: str) -> str:
-        """The device path of `disk:ID` or of a built layer; verified, for a disk, to be the very disk that was admitted."""
+        """Return the device path of `disk:ID` or of a built layer; a disk is verified to be the one that was admitted."""
         kind, _, name = ref.partition(":")
         if kind == "disk":
             return self.permit(name).path()
         if ref not in self.built:
-            raise fail("not-built", f"{ref} was not built", place=ref, exit=Exit.BUILD_FAILED)
+            raise fail(NOT_BUILT, f"{ref} was not built", place=ref, exit=Exit.BUILD_FAILED)
         return self.built[ref]
 
     def permit(self, disk: str) -> Permit:
-        """The permit of the disk with this id. Raises ProblemError (`no-permit`) for a disk that is not part of the run."""
+        """Return the permit of a disk. Raises ProblemError (`no-permit`) if the disk is not part of the run."""
         if disk not in self.permits:
-            raise fail("no-permit", f"disk {disk} is not part of this run", place=disk, exit=Exit.REFUSED)
+            raise fail(NO_PERMIT, f"disk {disk} is not part of this run", place=disk, exit=Exit.REFUSED)
         return self.permits[disk]
 
     @contextmanager
     def lend(self, disks: Collection[str]) -> Iterator[None]:
-        """Let go of these disks while tools take them or work on them; those that are free afterwards are held again."""
+        """Release these disks while tools use them; disks that are free afterwards are held again."""
         lent = [disk for disk in disks if disk in self.permits]
         self._lent.update(lent)
         for disk in lent:
@@ -89,21 +103,21 @@ class Context:
             self.hold(lent)
 
     def hold(self, disks: Collection[str]) -> None:
-        """Hold those of these disks that nothing has: the others are a layer's, or gone."""
+        """Hold the free ones of these disks; the others are used by a layer, or gone."""
         for disk in disks:
             with suppress(ProblemError):
                 self.permit(disk).hold()
                 self._lent.discard(disk)
 
     def holds(self, ref: str) -> bool:
-        """Return True for a disk that the run holds itself: no layer has it, and nobody else."""
+        """Return True for a disk that the run holds: no layer and no other process uses it."""
         kind, _, name = ref.partition(":")
         return kind == "disk" and name in self.permits and self.permits[name].held
 
     def taken(self, disks: Collection[str]) -> dict[str, Problem]:
-        """Problems `disk-taken` by disk id, where somebody else put something on a disk; disks not held are a layer's.
+        """Return the problem `disk-taken` by id of each disk with foreign data; disks used by a layer are left out.
 
-        One that cannot be looked at has the problem that kept it from being so.
+        A disk that cannot be read has the problem of reading it.
         """
         held = [disk for disk in disks if self.holds(f"disk:{disk}")]
         if not held:
@@ -122,10 +136,10 @@ class Context:
             return error.problems[0]
 
     def about_to_write(self, disks: Sequence[str]) -> None:
-        """Say so before the first byte: these disks are no longer known to be zero, and are to be made blank again.
+        """Record before the first byte is written that these disks are no longer zero and have to be made blank again.
 
-        Raises ProblemError, so that none of them is written to: `disk-taken` where one carries what the run did not put
-        there, `busy` where something that is not a layer has it.
+        Raises ProblemError, so that none of them is written to: `disk-taken` if one has foreign data, `busy` if something
+        other than a layer uses it.
         """
         self.hold(disks)
         for disk in disks:
@@ -139,24 +153,24 @@ class Context:
             self.ever_written.add(disk)
 
     def stop_if_cancelled(self) -> None:
-        """Raise ProblemError (exit 130) when the operator asked to cancel."""
+        """Raise ProblemError (exit 130) if the operator cancelled the run."""
         if self.cancelled.is_set():
-            raise fail("cancelled", "the run was cancelled", exit=Exit.CANCELLED)
+            raise fail(CANCELLED, "the run was cancelled", exit=Exit.CANCELLED)
 
     def attend(self, work: Callable[[Context], T]) -> T:
-        """Return `work(self)`; meanwhile it is attended as described at `attended`."""
+        """Return `work(self)`, attended as described at `attended`."""
         with self.attended():
             return work(self)
 
     @contextmanager
     def attended(self) -> Iterator[None]:
-        """Inside, what waits is shown, ends by a cancel, and is given up when neither it nor a disk of the run moves."""
+        """Attend to commands inside: show their progress, end them on cancel, and give up if nothing progresses."""
         told = False
 
         def stop() -> None:
             nonlocal told
             if told:
-                return  # what follows takes away what the step had made
+                return  # the teardown that follows has to run to its end
             try:
                 self.stop_if_cancelled()
             except ProblemError:
@@ -164,7 +178,7 @@ class Context:
                 raise
 
         def tell(seen: Told) -> None:
-            with suppress(OSError):  # what cannot be written down for once is no reason to end a command
+            with suppress(OSError):  # a progress message that cannot be written is no reason to end a command
                 self.report(told_text(seen), None)
 
         with attending(Attention(self._disks, stop, tell)):
@@ -172,7 +186,7 @@ class Context:
 
 
 def told_text(seen: Told) -> str:
-    """`lvm lvcreate: 1 min 35 s, 3.2 GiB written`."""
+    """Return the progress of a command as text: `lvm lvcreate: 1 min 35 s, 3.2 GiB written`."""
     amounts = ((seen.written_bytes, "written"), (seen.discarded_bytes, "discarded"))
     parts = [f"{size_text(amount)} {what}" for amount, what in amounts if amount]
     return "; ".join(filter(None, [", ".join([f"{seen.what}: {duration_text(seen.seconds)}", *parts]), seen.hangs]))

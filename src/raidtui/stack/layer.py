@@ -6,8 +6,9 @@ options, refusals, sizes, and steps with the commands that will run. Its doing h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -20,6 +21,7 @@ from raidtui.model.problem import Problem
 from raidtui.model.scenario import Policy
 from raidtui.stack.action import Action
 from raidtui.stack.amplification import Share, Spread, Writes
+from raidtui.stack.context import Context
 
 Spec = TypeVar("Spec", bound=msgspec.Struct)
 Counts = Mapping[str, int]
@@ -148,6 +150,19 @@ class WritePath(NamedTuple):
         return self.large and self.writes == EVERY_WRITE
 
 
+class ModuleParameters(NamedTuple):
+    """Parameters of a kernel module that scenarios may set for the whole server (`stack/tuning`)."""
+
+    folder: Path
+    """`/sys/module/NAME/parameters`"""
+    claim: str
+    """Name of the claim; one run at a time holds it."""
+    make_ready: Callable[[Context], None]
+    """Load the module. Raises ProblemError if other users of the server would be affected."""
+    refuse: Callable[[Mapping[str, tuple[str | None, str]]], None]
+    """Raise ProblemError for values that cannot be restored: (requested, present) by file."""
+
+
 def _nothing(*_: Any) -> tuple[()]:
     return ()
 
@@ -194,7 +209,11 @@ class Layer(Generic[Spec]):
     memory_bytes: Callable[[Spec, Reading], int | None] = lambda *_: None
     """Return the memory in which the layer caches what such a workload reads again, apart from the page cache."""
     also_called: Mapping[str, str] = field(default_factory=dict)
-    """Other names that people use for it, with what a scenario has to say instead."""
+    """Other names of the layer, with the text to write in a scenario instead."""
+    replaces: Callable[[], Mapping[str, tuple[str, str]]] = dict
+    """Return the kinds of layers of older kernels that this layer replaces, with the reason and the remedy."""
+    parameters: ModuleParameters | None = None
+    """Kernel module whose parameters a scenario may set."""
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -220,3 +239,20 @@ def placed(problem: Problem, kind: str, place: str) -> Problem:
     """Return the problem with its place in the whole scenario; layers name places by their kind (`md.journal`)."""
     rest = problem.place.removeprefix(kind) if problem.place.startswith(kind) else ""
     return msgspec.structs.replace(problem, place=place + rest)
+
+
+def layers_below(raw: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield kind and options of every layer inside an operand as it was written (`Operand.raw`)."""
+    if isinstance(raw, list):
+        for one in raw:
+            yield from layers_below(one)
+    if isinstance(raw, dict):
+        for kind, options in raw.items():
+            if isinstance(options, dict):
+                yield kind, options
+            yield from layers_below(options)
+
+
+def stands_on(raw: Any, kind: str) -> bool:
+    """Return True if a layer of this kind is inside an operand as it was written."""
+    return any(found == kind for found, _ in layers_below(raw))

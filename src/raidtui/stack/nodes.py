@@ -1,4 +1,4 @@
-"""Block devices by their kernel names: their numbers, and who uses them, because a refusal has to say whom to ask."""
+"""Block devices by kernel name: their numbers and users."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _SYS_BLOCK: Final = Path("/sys/class/block")
 
 
 def users_of(node: str) -> list[str]:
-    """Who uses the block device of this kernel name, in words: mounts, devices above, processes."""
+    """Return the users of a block device as sentences: mounts, devices above, processes."""
     number = devno(node)
     users = [f"{mount.point} is mounted from it" for mount in read_own_mounts() if mount.devno == number]
     holders = _SYS_BLOCK / node / "holders"
-    users += [f"{path.name} stands on it" for path in (sorted(holders.iterdir()) if holders.is_dir() else ())]
+    users += [f"{path.name} is built on it" for path in (sorted(holders.iterdir()) if holders.is_dir() else ())]
     openers = read_openers().get(number, ()) if number is not None else ()
     return users + [f"pid {opener.pid} ({opener.command}) has it open" for opener in openers]
 
 
 def is_suspended(node: str) -> bool:
-    """Whether device-mapper holds back what is asked of it, or of anything below: who reads it waits, and keeps it open."""
+    """Return True if device-mapper has suspended the device or one below: a reader would wait and keep it open."""
     if read_text(_SYS_BLOCK / node / "dm/suspended") == "1":
         return True
     below = _SYS_BLOCK / node / "slaves"
@@ -33,6 +33,6 @@ def is_suspended(node: str) -> bool:
 
 
 def devno(node: str) -> int | None:
-    """The device number of a block device by its kernel name."""
+    """Return the device number of a block device."""
     text = read_text(_SYS_BLOCK / node / "dev") or ""
     return os.makedev(*map(int, text.split(":"))) if re.fullmatch(r"\d+:\d+", text) else None

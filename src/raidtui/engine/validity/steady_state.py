@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from raidtui.engine.passes import spread_words
+from raidtui.engine.run.passes import spread_words
 from raidtui.engine.validity.check import Check, Meaning
 from raidtui.engine.validity.evidence import Evidence
 from raidtui.model.mark import Mark

@@ -40,6 +40,7 @@ LAYER: Final = Layer(
     shape=plan.shape,
     amplifies=amplification.amplifies,
     write_path=describe.write_path,
+    replaces=rules.replaces,
     actions={
         "bcache.create": Action(
             args=dict[str, Any],

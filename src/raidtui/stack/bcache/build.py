@@ -31,7 +31,7 @@ from raidtui.stack.bcache.teardown import stop, teardown
 from raidtui.stack.bcache.verify import look, member_differences, mismatch
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
-from raidtui.stack.undoing import lend, open_for_writing
+from raidtui.stack.teardown import lend, open_for_writing
 
 NODE_TIMEOUT_S: Final = 30.0
 OPEN_PATIENCE_S: Final = 20.0

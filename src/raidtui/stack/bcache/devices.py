@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from raidtui.stack.context import Context
-from raidtui.stack.undoing import split_present
+from raidtui.stack.teardown import split_present
 
 
 class Device(NamedTuple):

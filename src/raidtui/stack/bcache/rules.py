@@ -5,12 +5,15 @@ Sources: make-bcache(8), bcache-tools' make-bcache.c, drivers/md/bcache/{super,s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
-from raidtui.model.problem import Exit, Problem
+from raidtui.base.files import read_text
+from raidtui.model.problem import Exit, Problem, Refusal
 from raidtui.stack.bcache.spec import DEFAULT_DATA_OFFSET_BYTES, KIB, MIB, SECTOR, BcacheSpec, bucket_bytes
-from raidtui.stack.below import stands_on
+from raidtui.stack.layer import stands_on
 
 SMALLEST_BUCKET: Final = 4 * KIB
 LARGEST_BUCKET: Final = 16 * MIB
@@ -19,6 +22,29 @@ LARGEST_BLOCK: Final = 4 * KIB
 LEAST_BUCKETS: Final = 513
 """A thousandth of them is kept free, and with fewer than these that would be none (cache_alloc)."""
 LARGEST_CUTOFF: Final = (1 << 32) - 1
+FLASHCACHE: Final = Refusal(
+    "flashcache",
+    "flashcache is obsolete",
+    "flashcache is a kernel module that was abandoned years ago; none exists for today's kernels. bcache, LVM's cache "
+    "(dm-cache) and, for writes alone, LVM's writecache replaced it; all are part of the kernel. A server that has the "
+    "module is refused as well, because raidtui could not be tested with it.",
+    'Use a "bcache" layer with mode writeback, or an lvm layer with "cache" or "writecache".',
+)
+
+
+def replaces() -> dict[str, tuple[str, str]]:
+    """Return flashcache with the reason why it cannot be built, and what to use instead."""
+    if has_module("flashcache"):
+        why = "this server has a module flashcache, but raidtui does not support it: no supported kernel has one"
+    else:
+        why = "no module flashcache exists for this kernel"
+    return {"flashcache": (why, FLASHCACHE.way_out)}
+
+
+def has_module(name: str, sys: Path = Path("/sys"), lib: Path = Path("/lib/modules")) -> bool:
+    """Return True if the running kernel has a module of this name: loaded, built in, or loadable."""
+    listed = read_text(lib / os.uname().release / "modules.dep") or ""
+    return (sys / "module" / name).is_dir() or f"/{name}.ko" in listed
 
 
 def check(spec: BcacheSpec, counts: Mapping[str, int], place: str) -> list[Problem]:

@@ -22,7 +22,7 @@ from raidtui.stack.bcache.command import node_path, own_path, set_path, wipe_arg
 from raidtui.stack.bcache.devices import Device, present_devices
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
-from raidtui.stack.undoing import (
+from raidtui.stack.teardown import (
     NODE_PATIENCE_S,
     await_makers,
     is_there,

@@ -10,8 +10,8 @@ from raidtui.stack.bcache import kernel
 from raidtui.stack.bcache.devices import Device, all_devices
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
-from raidtui.stack.md.verify import Difference
 from raidtui.stack.nodes import devno
+from raidtui.stack.read_back import Difference
 
 
 def look(args: dict[str, Any]) -> dict[str, Any]:

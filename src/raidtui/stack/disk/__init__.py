@@ -129,5 +129,6 @@ LAYER: Final = Layer(
     plan=plan,
     shape=shape,
     amplifies=amplifies,
+    also_called={"disks": "disk", "raw": "disk"},
     actions={"disk.ready": Action(args=Disks, do=_ready, health=_health, members=_members)},
 )

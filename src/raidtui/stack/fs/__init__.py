@@ -23,6 +23,8 @@ LAYER: Final = Layer(
     shape=plan.shape,
     reduces=plan.reduces,
     amplifies=amplification.amplifies,
+    also_called={"fs": "filesystem"}
+    | {kind: f'filesystem with "type": "{kind}"' for kind in ("btrfs", "ext4", "f2fs", "xfs")},
     actions={
         "fs.make": Action(
             args=dict[str, Any],

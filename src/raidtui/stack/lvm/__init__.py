@@ -25,6 +25,14 @@ LAYER: Final = Layer(
     cautions=describe.cautions,
     amplifies=amplification.amplifies,
     write_path=describe.write_path,
+    also_called={
+        "lv": "lvm",
+        "dm-cache": 'lvm with "cache"',
+        "lvmcache": 'lvm with "cache"',
+        "dm-writecache": 'lvm with "writecache"',
+        "vdo": 'lvm with "vdo"',
+        "thin": 'lvm with "thin"',
+    },
     actions={
         "lvm.group": Action(
             args=dict[str, Any],

@@ -10,7 +10,7 @@ from typing import Final
 
 from raidtui.model.problem import Exit, Problem
 from raidtui.model.units import Size
-from raidtui.stack.below import layers_below
+from raidtui.stack.layer import layers_below
 from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, CacheSpec, LvmSpec, ThinSpec, VdoSpec, WritecacheSpec
 from raidtui.stack.lvm.vdo import LARGEST_BYTES
 

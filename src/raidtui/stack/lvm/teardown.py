@@ -21,7 +21,7 @@ from raidtui.stack.lvm import kernel, label, tool
 from raidtui.stack.lvm.command import activate_argv, flat, limits, volume_path
 from raidtui.stack.lvm.devices import Device, present_devices
 from raidtui.stack.nodes import users_of
-from raidtui.stack.undoing import await_links, await_makers, is_there, may_erase, open_for_writing, until_gone
+from raidtui.stack.teardown import await_links, await_makers, is_there, may_erase, open_for_writing, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
 _NO_METADATA: Final = "[unknown]"

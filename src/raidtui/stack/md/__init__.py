@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.md import amplification, build, describe, health, plan, rules, sync, teardown, verify
-from raidtui.stack.md.spec import MdSpec
+from raidtui.stack.md import build, describe, plan, rules, teardown, verify
+from raidtui.stack.md.spec import MdArray, MdSpec
 
 LAYER: Final = Layer(
     kind="md",
@@ -21,19 +21,21 @@ LAYER: Final = Layer(
     tolerates_failures=describe.tolerates_failures,
     plan=plan.plan,
     shape=plan.shape,
-    amplifies=amplification.amplifies,
-    write_path=plan.write_path,
+    amplifies=describe.amplifies,
+    write_path=describe.write_path,
+    also_called={"mdadm": "md", "mdraid": "md", "raid": "md"}
+    | {level: f'md with "level": "{level}"' for level in ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10")},
     actions={
         "md.create": Action(
-            args=dict[str, Any],
+            args=MdArray,
             do=build.create,
             undo=teardown.teardown,
-            health=health.health,
-            members=health.members,
-            leaves=lambda args: (("linux_raid_member", args["uuid"]),),
+            health=verify.health,
+            members=verify.members,
+            leaves=lambda array: (("linux_raid_member", array.uuid),),
         ),
-        "md.sync": Action(args=dict[str, Any], do=sync.wait),
-        "md.verify": Action(args=dict[str, Any], do=verify.verify),
-        "md.stop": Action(args=dict[str, Any], do=teardown.teardown),
+        "md.sync": Action(args=MdArray, do=build.wait_for_sync),
+        "md.verify": Action(args=MdArray, do=verify.verify),
+        "md.stop": Action(args=MdArray, do=teardown.teardown),
     },
 )

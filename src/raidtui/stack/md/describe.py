@@ -1,4 +1,7 @@
-"""What the options of an md array come to, in words: what it is, what is taken where nothing is said, what may fail."""
+"""Descriptions of an md array: text, defaults, tolerated failures and write amplification.
+
+Sources: the kernel's Documentation/driver-api/md/raid5-cache.rst and raid5-ppl.rst, drivers/md/raid5.c, md(4).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,28 @@ from collections.abc import Mapping
 from typing import Final
 
 from raidtui.base.text import plural
+from raidtui.stack.amplification import (
+    PAGE_BYTES,
+    Share,
+    Spread,
+    Writes,
+    bounds,
+    parity_rows,
+    parity_share,
+    parity_words,
+    pieces,
+)
+from raidtui.stack.amplification import (
+    copies as copies_share,
+)
+from raidtui.stack.layer import EVERY_WRITE, WritePath
 from raidtui.stack.md.spec import DEFAULT_CHUNK_BYTES, PARITY, MdSpec, bitmap, chunk_bytes, consistency, copies, layout
 
 _MDADM: Final = "mdadm's default"
 
 
 def describe(spec: MdSpec, counts: Mapping[str, int]) -> str:
-    """`raid5 of 4, chunk 64KiB, consistency ppl`."""
+    """Return a short description: `raid5 of 4, chunk 64KiB, consistency ppl`."""
     found = [f"{spec.level} of {counts.get('on', 0)}"]
     if layout(spec) is not None and spec.layout is not None:
         found.append(spec.layout)
@@ -24,12 +42,12 @@ def describe(spec: MdSpec, counts: Mapping[str, int]) -> str:
 
 
 def defaults(spec: MdSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
-    """By optional field: what it comes to where it is left out, and why."""
+    """Return, for each optional field, its effective value and the reason."""
     chunk = f"{DEFAULT_CHUNK_BYTES >> 10}KiB"
     return {
         "chunk": ("none", "raid1 does not stripe") if spec.level == "raid1" else (chunk, _MDADM),
         "layout": ("none", f"{spec.level} has no layouts") if (name := layout(spec)) is None else (name, _MDADM),
-        "journal": ("none", "nothing is journaled unless a device is given for it"),
+        "journal": ("none", "a write journal needs a device"),
         "spares": ("none", "every disk of the role is a member"),
         "bitmap": _bitmap(spec),
         "bitmap_chunk": _bitmap_chunk(spec),
@@ -41,7 +59,7 @@ def defaults(spec: MdSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, st
 def _bitmap(spec: MdSpec) -> tuple[str, str]:
     policy = consistency(spec)
     if policy is None:
-        return "none", f"{spec.level} has nothing to resync"
+        return "none", f"{spec.level} never resyncs"
     if policy == "bitmap":
         return "internal", "it follows from consistency bitmap"
     return "none", f"it follows from consistency {policy}"
@@ -58,11 +76,11 @@ def _consistency(spec: MdSpec) -> tuple[str, str]:
         return "journal", "it follows from the journal"
     if spec.bitmap == "internal":
         return "bitmap", "it follows from the bitmap"
-    return "resync", "without journal and bitmap everything is resynced after a crash"
+    return "resync", "without journal and bitmap a crash is followed by a full resync"
 
 
 def tolerates_failures(spec: MdSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """By input: how many of its devices may fail without loss, whichever they are, and in words which and what then."""
+    """Return, by input, how many of its devices may fail without data loss, and a sentence about it."""
     members = counts.get("on", 0)
     count = may_fail(spec, members)
     if count == 0:
@@ -75,15 +93,15 @@ def tolerates_failures(spec: MdSpec, counts: Mapping[str, int]) -> dict[str, tup
             which = f"all of the {members} members but one"
         found = {"on": (count, which)}
     if "journal" in counts:
-        found["journal"] = (counts["journal"], "the journal: the array goes read-only, nothing is lost")
+        found["journal"] = (counts["journal"], "the journal: the array becomes read-only, no data is lost")
     if spares := counts.get("spares"):
         what = "the spare" if spares == 1 else f"all {plural(spares, 'spare')}"
-        found["spares"] = (spares, f"{what}: nothing takes the place of the next member that fails")
+        found["spares"] = (spares, f"{what}: the next failed member is not replaced")
     return found
 
 
 def may_fail(spec: MdSpec, members: int) -> int:
-    """How many members may fail, whichever they are."""
+    """Return how many members may fail without data loss, whichever these are."""
     if spec.level == "raid0":
         return 0
     if spec.level == "raid1":
@@ -91,3 +109,49 @@ def may_fail(spec: MdSpec, members: int) -> int:
     if spec.level == "raid10":
         return (copies(layout(spec) or "") or ("near", 2))[1] - 1
     return PARITY[spec.level]
+
+
+def amplifies(spec: MdSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
+    """Return the write amplification by input. Writes of superblocks and bitmap bits are few and not counted."""
+    members, chunk = counts.get("on", 0), chunk_bytes(spec) or DEFAULT_CHUNK_BYTES
+    if spec.level == "raid0":
+        return Spread({"on": copies_share(1, pieces(writes, chunk, members))}, "striped, 1")
+    if spec.level == "raid1":
+        return Spread({"on": copies_share(members, writes)}, f"{members} copies")
+    if spec.level == "raid10":
+        count = may_fail(spec, members) + 1
+        return Spread({"on": copies_share(count, pieces(writes, chunk, members // count))}, f"{count} copies")
+    return _with_parity(spec, members, chunk, writes)
+
+
+def _with_parity(spec: MdSpec, members: int, chunk: int, writes: Writes) -> Spread:
+    parity = PARITY[spec.level]
+    data = max(1, members - parity)
+    share = parity_share(writes, chunk, data, parity)
+    words = parity_words(share, data, parity)
+    if spec.journal is not None:
+        return Spread({"on": share, "journal": _journal(share, writes)}, f"{words}, and the same bytes to the journal")
+    if consistency(spec) == "ppl":
+        return Spread({"on": _with_log(share, writes, chunk, data)}, f"{words}, and the partial parity log")
+    return Spread({"on": share}, words)
+
+
+def _journal(share: Share, writes: Writes) -> Share:
+    """Return the share of the journal: data and parity, and one descriptor page for each write or for many in flight."""
+    low, high = bounds(share)
+    log = writes._replace(random=False, run_bytes=max(writes.run_bytes, writes.block_bytes))
+    return Share(low, high + PAGE_BYTES / writes.block_bytes, log, keeps=False)
+
+
+def _with_log(share: Share, writes: Writes, chunk: int, data: int) -> Share:
+    """Return the members' share with a partial parity log: for each row that is not written whole, its partial parity and
+    one header page, for each write or for many at once."""
+    low, high = bounds(share)
+    least, most = parity_rows(writes, chunk, data, 1)
+    header = PAGE_BYTES / writes.block_bytes
+    return share._replace(low=low + least.partial, high=high + most.partial + header)
+
+
+def write_path(spec: MdSpec) -> tuple[WritePath, ...]:
+    """Return the journal: in both its modes, data and parity go to it before the members (raid5-cache.c)."""
+    return (WritePath("journal", ("on",), EVERY_WRITE, large=True),) if spec.journal is not None else ()

@@ -1,6 +1,6 @@
-"""What the kernel says of md arrays: by sysfs (Documentation/admin-guide/md.rst), by `mdadm --detail`, by mdadm's own map.
+"""md arrays as reported by the kernel (sysfs, Documentation/admin-guide/md.rst), `mdadm --detail` and mdadm's map.
 
-An array is always found by its UUID: kernel names change hands, and names are not unique.
+Arrays are found by UUID: kernel names change, and names are not unique.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from raidtui.base import proc
 from raidtui.base.files import read_int, read_text
-from raidtui.stack.md.command import mdadm_uuid
+from raidtui.stack.md.plan import mdadm_uuid
 from raidtui.stack.md.spec import PARITY_LAYOUTS
 
 SYS_BLOCK: Final = Path("/sys/block")
@@ -24,12 +24,12 @@ _NO_UUID: Final = "00000000-0000-0000-0000-000000000000"
 
 
 class Member(NamedTuple):
-    """One device of an array as the array sees it."""
+    """A device of an array, by its state in the array."""
 
     name: str
     devno: int
     slot: str
-    """Its place in the array, `none` for a spare, `journal`."""
+    """Slot number in the array; `none` for a spare; `journal`."""
     states: frozenset[str]
     """`in_sync`, `spare`, `faulty`, `journal`, …"""
 
@@ -39,42 +39,42 @@ def folder(name: str) -> Path:
 
 
 def exists(name: str) -> bool:
-    """Whether such an array is there in any state but `clear` (an empty shell that the kernel is about to drop)."""
+    """Return True if the array exists in any state but `clear` (an empty shell that the kernel is about to drop)."""
     return read_text(folder(name) / "array_state") not in (None, "clear")
 
 
 def is_shell(name: str) -> bool:
-    """Whether there is such a device, but nothing in it: state `clear`, no members."""
+    """Return True for a device without an array: state `clear`, no members."""
     return read_text(folder(name) / "array_state") == "clear" and not any(folder(name).glob("dev-*"))
 
 
 def all_arrays() -> list[str]:
-    """Kernel names of every md array, running or not."""
+    """Return the kernel names of all md arrays, running or not."""
     return sorted(path.parent.name for path in SYS_BLOCK.glob("md*/md"))
 
 
 def array_uuid(name: str) -> str | None:
-    """The UUID of an array (with dashes), by the best source that knows it."""
+    """Return the UUID of an array (with dashes) from sysfs, `mdadm --detail` or mdadm's map."""
     by_kernel = read_text(folder(name) / "uuid")
     if by_kernel and by_kernel != _NO_UUID:
         return by_kernel.lower()
-    # An array that is not running has no UUID for the kernel, but its members have.
+    # The kernel reports no UUID of an array that is not running, but its members have it.
     by_members = detail(name).get("MD_UUID", "").replace(":", "")
     if re.fullmatch(r"[0-9a-f]{32}", by_members):
         return str(uuid.UUID(by_members))
-    # One that was never given a member is known to the mdadm that was making it.
+    # An array that never had members is only in the map of the mdadm that was creating it.
     return next((found for kernel_name, found in read_map() if kernel_name == name), None)
 
 
 def find(wanted: str) -> list[str]:
-    """Kernel names of all arrays with this UUID."""
+    """Return the kernel names of all arrays with this UUID."""
     return [name for name in all_arrays() if exists(name) and array_uuid(name) == wanted]
 
 
 def read_map(path: Path = MAP) -> Iterator[tuple[str, str]]:
-    """mdadm's own list of arrays: (kernel name, UUID). For arrays with version 1 metadata.
+    """Return (kernel name, UUID) of the arrays with version 1 metadata in mdadm's map.
 
-    Here mdadm writes the four numbers that it has read the UUID's bytes into, in the byte order of the machine.
+    The map has the UUID as four numbers in the byte order of the machine.
     """
     for line in (read_text(path) or "").splitlines():
         fields = line.split()
@@ -84,26 +84,26 @@ def read_map(path: Path = MAP) -> Iterator[tuple[str, str]]:
 
 
 def detail(name: str) -> dict[str, str]:
-    """`mdadm --detail --export`, or nothing where mdadm has nothing to say."""
+    """Return the output of `mdadm --detail --export`; empty if mdadm fails."""
     mdadm = proc.find_tool("mdadm")
     if mdadm is None:
         return {}
     try:
         ran = proc.run([mdadm, "--detail", "--export", f"/dev/{name}"], check=False)
     except proc.ToolError:
-        return {}  # an array of somebody else's that hangs must not keep ours from being found
+        return {}  # a foreign array that hangs must not prevent finding the array of the run
     return dict(line.split("=", 1) for line in ran.text.splitlines() if "=" in line)
 
 
 def member_numbers(name: str) -> set[int]:
-    """Device numbers of everything the array stands on."""
+    """Return the device numbers of all devices of the array."""
     links = (SYS_BLOCK / name / "slaves").glob("*/dev")
     numbers = (read_text(link) or "" for link in links)
     return {os.makedev(*map(int, text.split(":"))) for text in numbers if re.fullmatch(r"\d+:\d+", text)}
 
 
 def members(name: str) -> tuple[Member, ...]:
-    """The devices of an array, by name."""
+    """Return the devices of an array, sorted by name."""
     found = []
     for path in sorted(folder(name).glob("dev-*")):
         text = read_text(path / "block/dev") or ""
@@ -114,7 +114,7 @@ def members(name: str) -> tuple[Member, ...]:
 
 
 def read_back(name: str) -> dict[str, Any]:
-    """How the array really is, as JSON data: sizes in bytes; absent is None."""
+    """Return the properties of the array as JSON data: sizes in bytes; absent is None."""
     md = folder(name)
     level = read_text(md / "level")
     sectors = read_int(SYS_BLOCK / name / "size")
@@ -143,7 +143,7 @@ def read_back(name: str) -> dict[str, Any]:
 
 
 def layout_name(level: str, number: int | None) -> str | None:
-    """The layout in words (`far2`, `left-symmetric`); None for levels without one."""
+    """Return the layout by name (`far2`, `left-symmetric`); None for levels without layouts."""
     if number is None:
         return None
     if level == "raid10":
@@ -158,18 +158,18 @@ def layout_name(level: str, number: int | None) -> str | None:
 
 
 def makers(array: str) -> list[int]:
-    """Processes of mdadm that are still making an array of this UUID."""
+    """Return the pids of mdadm processes that are still creating the array with this UUID."""
     wanted = mdadm_uuid(array).encode()
     return [pid for pid, argv in _mdadms() if wanted in argv]
 
 
 def workers() -> list[int]:
-    """Processes of mdadm that may be making or assembling an array: all but the monitor."""
+    """Return the pids of mdadm processes that may be creating or assembling an array: all but the monitor."""
     return [pid for pid, argv in _mdadms() if not {b"--monitor", b"--follow", b"-F"} & set(argv)]
 
 
 def _mdadms() -> list[tuple[int, list[bytes]]]:
-    """Process id and arguments of every mdadm."""
+    """Return pid and arguments of every mdadm process."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -187,6 +187,6 @@ def _first_int(text: str | None) -> int | None:
 
 
 def _chosen(text: str | None) -> str | None:
-    """The word in brackets of a list of choices."""
+    """Return the word in brackets of a list of choices."""
     match = re.search(r"\[(.+?)\]", text or "")
     return match.group(1) if match else None

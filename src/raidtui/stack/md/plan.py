@@ -1,23 +1,26 @@
-"""md arrays: Linux software RAID (md(4)), built by mdadm through libblockdev."""
+"""Plans of md arrays: steps, sizes, and the commands that libblockdev will execute.
+
+libblockdev always adds `--run`, without which mdadm would ask questions on a terminal; the gate has checked before that
+the disks are free. No other module writes `--run`, and no command of raidtui has `--force`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.convert import Operand
-from raidtui.model.plan import Names
+from raidtui.model.plan import Argv, Names
 from raidtui.model.problem import fail
 from raidtui.model.scenario import Policy
-from raidtui.stack.layer import EVERY_WRITE, Draft, Part, Parts, Planned, PlannedTarget, Shape, WritePath
+from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shape
 from raidtui.stack.md import describe, rules, size
-from raidtui.stack.md.command import create_argv, node_path, stop_argv, zero_argv
-from raidtui.stack.md.spec import PARITY, MdSpec, bitmap, chunk_bytes, consistency, layout
+from raidtui.stack.md.spec import PARITY, MdArray, MdSpec, bitmap, chunk_bytes, consistency, layout, layout_option
 
 _SYNC_BYTES_S: Final = {True: 120e6, False: 500e6}
-"""What an initial sync does in a second, roughly, by rotational."""
+"""Estimated bytes per second of an initial sync, by rotational."""
 _METADATA_BYTES: Final = 4 << 20
-"""More than superblock, bitmap, bad-block list and partial parity log of one member."""
+"""Upper bound for superblock, bitmap, bad-block list and partial parity log of one member."""
 
 
 def inputs(spec: MdSpec) -> Mapping[str, Operand]:
@@ -25,13 +28,8 @@ def inputs(spec: MdSpec) -> Mapping[str, Operand]:
     return {name: operand for name, operand in given.items() if operand is not None}
 
 
-def write_path(spec: MdSpec) -> tuple[WritePath, ...]:
-    """In both modes of the journal: data and parity are in it before they go to the members (raid5-cache.c)."""
-    return (WritePath("journal", ("on",), EVERY_WRITE, large=True),) if spec.journal is not None else ()
-
-
 def shape(spec: MdSpec, parts: Parts) -> Shape:
-    """Raises ProblemError (`md-too-small`)."""
+    """Return the shape. Raises ProblemError (`md-too-small`)."""
     members = len(parts["on"])
     return Shape(
         _size(spec, parts),
@@ -44,14 +42,14 @@ def shape(spec: MdSpec, parts: Parts) -> Shape:
 
 
 def plan(spec: MdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
-    """Raises ProblemError (`md-too-small`, `md-bitmap`) where the disks' sizes do not allow it."""
+    """Return steps and target. Raises ProblemError (`md-too-small`, `md-bitmap`) if the disks are too small."""
     size_bytes = _size(spec, parts)
     _check_bitmap_chunk(spec, parts)
     created = names.new("md")
     ref, path = f"md:{created.name}", node_path(created.name)
     skip = _can_skip_sync(spec, parts, policy)
     everything = tuple(part for name in ("on", "spares", "journal") for part in parts.get(name, ()))
-    args = _arguments(spec, parts, created.name, created.uuid, size_bytes, skip)
+    array = _array(spec, parts, created.name, created.uuid, size_bytes, skip)
     paths = {name: [part.path for part in parts.get(name, ())] for name in ("on", "spares", "journal")}
     journal = paths["journal"][0] if paths["journal"] else None
     undo = (stop_argv(path), *(zero_argv(part.path) for part in everything))
@@ -59,8 +57,8 @@ def plan(spec: MdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
         Draft(
             "md.create",
             f"Create {describe.describe(spec, {'on': len(parts['on'])})}",
-            args,
-            (create_argv(args, paths["on"], paths["spares"], journal),),
+            array,
+            (create_argv(array, paths["on"], paths["spares"], journal),),
             undo,
             created,
             _METADATA_BYTES * len(everything),
@@ -69,8 +67,8 @@ def plan(spec: MdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     ]
     if spec.level != "raid0" and not skip:
         written, seconds = _sync_cost(spec, parts)
-        drafts.append(Draft("md.sync", "Wait for the initial sync", args, writes_bytes=written, seconds=seconds))
-    drafts.append(Draft("md.verify", "Read the array back", args, seconds=0.5))
+        drafts.append(Draft("md.sync", "Wait for the initial sync", array, writes_bytes=written, seconds=seconds))
+    drafts.append(Draft("md.verify", "Read the array back", array, seconds=0.5))
     offers = Part(
         ref,
         path,
@@ -82,36 +80,33 @@ def plan(spec: MdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
         stripe_bytes=rules.stripe_bytes(spec, len(parts["on"])),
         chunk_bytes=chunk_bytes(spec),
     )
-    teardown = Draft("md.stop", "Stop the array and take its superblocks off", args, undo, seconds=3.0,
+    teardown = Draft("md.stop", "Stop the array and erase its superblocks", array, undo, seconds=3.0,
                      writes_bytes=_METADATA_BYTES * len(everything))  # fmt: skip
     target = PlannedTarget((ref,), (path,), size_bytes)
     return Planned(tuple(drafts), (teardown,), (target,), offers, needs_zero=skip)
 
 
-def _arguments(
-    spec: MdSpec, parts: Parts, name: str, uuid: str, size_bytes: int, assume_clean: bool
-) -> dict[str, Any]:
-    """Arguments of every md action: the whole array, so that each can be run, and undone, from its own step alone."""
+def _array(spec: MdSpec, parts: Parts, name: str, uuid: str, size_bytes: int, assume_clean: bool) -> MdArray:
     everything = [part for group in parts.values() for part in group]
-    return {
-        "name": name,
-        "uuid": uuid,
-        "ref": f"md:{name}",
-        "level": spec.level,
-        "members": [part.ref for part in parts["on"]],
-        "spares": [part.ref for part in parts.get("spares", ())],
-        "journal": parts["journal"][0].ref if "journal" in parts else None,
-        "disks": list(dict.fromkeys(disk for part in everything for disk in part.disks)),
-        "paths": {part.ref: part.path for part in everything if not part.ref.startswith("disk:")},
-        "metadata": spec.metadata,
-        "chunk_bytes": chunk_bytes(spec),
-        "layout": layout(spec),
-        "consistency": consistency(spec),
-        "bitmap": bitmap(spec),
-        "bitmap_chunk_bytes": spec.bitmap_chunk.bytes if spec.bitmap_chunk is not None else None,
-        "size_bytes": size_bytes,
-        "assume_clean": assume_clean,
-    }
+    return MdArray(
+        name=name,
+        uuid=uuid,
+        ref=f"md:{name}",
+        level=spec.level,
+        members=tuple(part.ref for part in parts["on"]),
+        spares=tuple(part.ref for part in parts.get("spares", ())),
+        journal=parts["journal"][0].ref if "journal" in parts else None,
+        disks=tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
+        paths={part.ref: part.path for part in everything if not part.ref.startswith("disk:")},
+        metadata=spec.metadata,
+        chunk_bytes=chunk_bytes(spec),
+        layout=layout(spec),
+        consistency=consistency(spec),
+        bitmap=bitmap(spec),
+        bitmap_chunk_bytes=spec.bitmap_chunk.bytes if spec.bitmap_chunk is not None else None,
+        size_bytes=size_bytes,
+        assume_clean=assume_clean,
+    )
 
 
 def _size(spec: MdSpec, parts: Parts) -> int:
@@ -120,7 +115,7 @@ def _size(spec: MdSpec, parts: Parts) -> int:
 
 
 def _can_skip_sync(spec: MdSpec, parts: Parts, policy: Policy) -> bool:
-    """Only whole disks are ever proven zero; what another layer offers is not."""
+    """Return True if the initial sync may be skipped; only whole disks, not devices of layers, are proven zero."""
     disks_only = all(part.ref.startswith("disk:") for part in parts["on"])
     return policy.initial_sync == "skip-if-zeroed" and spec.level != "raid0" and disks_only
 
@@ -130,12 +125,12 @@ def _check_bitmap_chunk(spec: MdSpec, parts: Parts) -> None:
         return
     sectors = size.component_sectors(spec, [part.size_bytes for part in parts["on"]])
     if spec.bitmap_chunk.bytes < (least := size.bitmap_chunk_minimum(sectors)):
-        raise fail("md-bitmap", f"a bitmap chunk of {spec.bitmap_chunk.text} is too small for disks of this size",
+        raise fail(rules.BITMAP, f"a bitmap chunk of {spec.bitmap_chunk.text} is too small for disks of this size",
                    place="md.bitmap_chunk", remedy=f"At least {least >> 10}KiB.")  # fmt: skip
 
 
 def _write_penalty(spec: MdSpec, members: int) -> float:
-    """Data and parity; once more through a journal; a partial parity log adds one write."""
+    """Return the device writes for one small write; a journal doubles data and parity, a partial parity log adds one."""
     if spec.level == "raid0":
         return 1.0
     if spec.level in ("raid1", "raid10"):
@@ -145,9 +140,62 @@ def _write_penalty(spec: MdSpec, members: int) -> float:
 
 
 def _sync_cost(spec: MdSpec, parts: Parts) -> tuple[int, float]:
-    """Bytes written at most, and seconds roughly: members are read and written side by side."""
+    """Return the most bytes written, and the estimated seconds; members are read and written in parallel."""
     each = 512 * size.component_sectors(spec, [part.size_bytes for part in parts["on"]])
     members = len(parts["on"])
     redundant = {"raid1": members - 1, "raid10": members * (1 - 1 / (describe.may_fail(spec, members) + 1))}
     written = int(each * redundant.get(spec.level, PARITY.get(spec.level, 0)))
     return written, each / _SYNC_BYTES_S[any(part.rotational for part in parts["on"])]
+
+
+def mdadm_uuid(uuid: str) -> str:
+    """Return the UUID as mdadm writes it: `a:b:c:d`."""
+    digits = uuid.replace("-", "").replace(":", "")
+    return ":".join(digits[i : i + 8] for i in range(0, 32, 8))
+
+
+def node_path(name: str) -> str:
+    """Return the path that udev gives an array of this name."""
+    return f"/dev/md/{name}"
+
+
+def create_extra(array: MdArray, journal: str | None) -> dict[str, str]:
+    """Return the options of `--create` for which libblockdev has no parameters."""
+    extra = {}
+    if array.layout is not None:
+        extra["--layout"] = layout_option(array.layout)
+    if array.consistency is not None:
+        extra["--consistency-policy"] = array.consistency
+    if array.bitmap_chunk_bytes is not None:
+        extra["--bitmap-chunk"] = f"{array.bitmap_chunk_bytes // 1024}K"
+    if array.assume_clean:
+        extra["--assume-clean"] = ""
+    # With `any`, mdadm adds no host name to the array's name, so that udev's link has exactly this name.
+    extra["--homehost"] = "any"
+    extra["--uuid"] = mdadm_uuid(array.uuid)
+    if journal is not None:
+        extra["--write-journal"] = journal
+    return extra
+
+
+def create_argv(array: MdArray, members: list[str], spares: list[str], journal: str | None) -> Argv:
+    """Return the command that libblockdev executes for `md_create` (src/plugins/mdraid.c)."""
+    argv = ["mdadm", "--create", node_path(array.name), "--run", f"--level={array.level}"]
+    argv.append(f"--raid-devices={len(members)}")
+    if spares:
+        argv.append(f"--spare-devices={len(spares)}")
+    argv += [f"--metadata={array.metadata}", f"--bitmap={array.bitmap}"]
+    if array.chunk_bytes is not None:
+        argv.append(f"--chunk={array.chunk_bytes // 1024}")
+    argv += [*members, *spares]
+    for option, value in create_extra(array, journal).items():
+        argv += [option, value] if value else [option]
+    return tuple(argv)
+
+
+def stop_argv(path: str) -> Argv:
+    return ("mdadm", "--stop", path)
+
+
+def zero_argv(path: str) -> Argv:
+    return ("mdadm", "--zero-superblock", path)

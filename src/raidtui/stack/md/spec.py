@@ -1,23 +1,25 @@
-"""Options of an md array, and what they come to where the scenario leaves them out."""
+"""Options of an md array with their effective values, its tuning, and the arguments of its steps."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from raidtui.model.convert import Operand
+from raidtui.model.problem import Problem, Refusal
 from raidtui.model.units import Size
-from raidtui.stack.md.tuning import MdTuning
+from raidtui.stack.tuning.spec import TUNING_VALUE, Setting, Tuning
 
 Level = Literal["raid0", "raid1", "raid4", "raid5", "raid6", "raid10"]
 
 DEFAULT_CHUNK_BYTES: Final = 512 << 10
-"""As mdadm(8), --chunk."""
+"""Default of mdadm(8), --chunk."""
 PARITY: Final = {"raid4": 1, "raid5": 1, "raid6": 2}
-"""Disks' worth of parity by level."""
+"""Number of parity disks by level."""
 PARITY_LAYOUTS: Final = {
     "left-asymmetric": 0,
     "right-asymmetric": 1,
@@ -26,7 +28,7 @@ PARITY_LAYOUTS: Final = {
     "parity-first": 4,
     "parity-last": 5,
 }
-"""Numbers as sysfs gives them (drivers/md/raid5.h)."""
+"""Numbers of the layouts in sysfs (drivers/md/raid5.h)."""
 _COPIES_LAYOUT: Final = re.compile(r"(near|far|offset)([1-9][0-9]?)")
 LAYOUT_PATTERN: Final = rf"^({'|'.join(PARITY_LAYOUTS)}|(near|far|offset)[1-9][0-9]?)$"
 
@@ -34,11 +36,57 @@ _SHORT: Final = {
     "la": "left-asymmetric", "ra": "right-asymmetric", "ls": "left-symmetric", "rs": "right-symmetric",
     "left": "left-symmetric", "right": "right-symmetric",
 } | {f"{kind[0]}{count}": f"{kind}{count}" for kind in ("near", "far", "offset") for count in range(1, 100)}  # fmt: skip
-"""What mdadm(8) takes for layouts as well."""
+"""Short layout names that mdadm(8) accepts as well."""
 _LAYOUT: Final = Meta(
     pattern=LAYOUT_PATTERN, examples=["near2", "far2", "left-symmetric"], extra={"aliases": _SHORT},
     description=f"It is near, far or offset and a number of copies for raid10, and {', '.join(PARITY_LAYOUTS)} for others.",
 )  # fmt: skip
+_SPEED: Final = Meta(examples=["100MB", "1GiB"])
+
+TUNING_MD: Final = Refusal(
+    "tuning-md",
+    "The level has no such setting",
+    "Only raid4, raid5 and raid6 have a stripe cache and threads for it, and raid0 never resyncs.",
+    "Remove the setting, or choose another level.",
+)
+
+
+class MdTuning(Tuning, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Kernel settings of the array (Documentation/admin-guide/md.rst); restored after the run."""
+
+    stripe_cache_size: Annotated[int, Meta(ge=17, le=32768)] | None = None
+    """raid4, raid5, raid6: number of stripes in the cache, each with one page of memory per member; default 256."""
+    group_thread_cnt: Annotated[int, Meta(ge=0, le=8192)] | None = None
+    """raid4, raid5, raid6: threads per NUMA node that handle stripes; the kernel's default 0 means one thread in all."""
+    sync_speed_min: Annotated[Size, _SPEED] | None = None
+    """Bytes per second of a resync of this array even while its disks are busy."""
+    sync_speed_max: Annotated[Size, _SPEED] | None = None
+    """Most bytes per second of a resync of this array, the initial sync included."""
+
+    def early_settings(self) -> Iterator[Setting]:
+        for name, count in (("stripe_cache_size", self.stripe_cache_size), ("group_thread_cnt", self.group_thread_cnt)):
+            if count is not None:
+                yield Setting(f"md/{name}", str(count), f"{name} {count}")
+        for name, speed in (("sync_speed_max", self.sync_speed_max), ("sync_speed_min", self.sync_speed_min)):
+            if speed is not None:
+                yield Setting(f"md/{name}", str(speed.bytes >> 10), f"{name} {speed.text}")
+
+    def problems(self, spec: Any, place: str) -> Iterator[Problem]:
+        yield from super().problems(spec, place)
+        for name, count in (("stripe_cache_size", self.stripe_cache_size), ("group_thread_cnt", self.group_thread_cnt)):
+            if count is not None and spec.level not in PARITY:
+                text = f"{spec.level} has no stripe cache and no threads for it"
+                yield TUNING_MD.problem(text, place=f"{place}.{name}", remedy=f"Remove {name}.")
+        for name, speed in (("sync_speed_min", self.sync_speed_min), ("sync_speed_max", self.sync_speed_max)):
+            if speed is not None and spec.level == "raid0":
+                yield TUNING_MD.problem("raid0 never resyncs", place=f"{place}.{name}", remedy=f"Remove {name}.")
+            elif speed is not None and not 1 << 10 <= speed.bytes < 1 << 41:
+                text = f"a speed of {speed.text} per second is not between 1KiB and 2TiB"
+                yield TUNING_VALUE.problem(text, place=f"{place}.{name}", remedy='Such as "100MB".')
+        low, high = self.sync_speed_min, self.sync_speed_max
+        if low is not None and high is not None and low.bytes > high.bytes:
+            text = "sync_speed_min is larger than sync_speed_max"
+            yield TUNING_VALUE.problem(text, place=f"{place}.sync_speed_min", remedy="Lower it.")
 
 
 class MdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -49,29 +97,61 @@ class MdSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     on: Operand
     """The members, in order."""
     journal: Operand | None = None
-    """One device that takes the write journal (raid4, raid5, raid6): closes the write hole."""
+    """Write journal on one device (raid4, raid5, raid6); it closes the write hole."""
     spares: Operand | None = None
     """Hot spares."""
     chunk: Size | None = None
-    """How much of one member follows in a row, a power of two, or for raid0 any multiple of 4KiB; 512KiB where not given;
-    raid1 has none."""
+    """Contiguous bytes on one member: a power of two, for raid0 any multiple of 4KiB; default 512KiB; raid1 has none."""
     layout: Annotated[str, _LAYOUT] | None = None
     """raid10: near2 (the default), far2, offset2 or any other number of copies; raid5, raid6: left-symmetric (the default),
     right-symmetric, left-asymmetric, right-asymmetric, parity-first, parity-last."""
     bitmap: Literal["none", "internal"] | None = None
-    """Write-intent bitmap. Follows from `consistency` where not given."""
+    """Write-intent bitmap; the default follows from `consistency`."""
     bitmap_chunk: Annotated[Size, Meta(examples=["64MiB", "128MiB"])] | None = None
-    """Bytes of a member that one bit of the bitmap stands for; mdadm chooses where not given (at least 64MiB)."""
+    """Bytes of a member for each bit of the bitmap; mdadm's default is at least 64MiB."""
     consistency: Literal["resync", "bitmap", "journal", "ppl"] | None = None
-    """What happens after a crash; follows from `journal` and `bitmap` where not given, and is `resync` without them."""
+    """Consistency policy after a crash; the default follows from `journal` and `bitmap`: `resync` without them."""
     metadata: Literal["1.0", "1.1", "1.2"] = "1.2"
-    """1.0: at the end; 1.1: at the start; 1.2: 4 KiB from the start."""
+    """Place of the superblock: 1.0 at the end, 1.1 at the start, 1.2 4 KiB after the start."""
     tuning: MdTuning | None = None
-    """Kernel settings while the array stands."""
+    """Kernel settings of the array and its disks."""
+
+
+class MdArray(msgspec.Struct, frozen=True):
+    """Arguments of all md steps: the whole array."""
+
+    name: str
+    uuid: str
+    ref: str
+    """`md:NAME`"""
+    level: str
+    members: tuple[str, ...]
+    """References of the members, in order."""
+    spares: tuple[str, ...]
+    journal: str | None
+    disks: tuple[str, ...]
+    """Ids of all disks below."""
+    paths: dict[str, str]
+    """Planned device paths of members that are layers; after a crash nothing else knows them."""
+    metadata: str
+    chunk_bytes: int | None
+    layout: str | None
+    consistency: str | None
+    bitmap: str
+    bitmap_chunk_bytes: int | None
+    size_bytes: int
+    """Estimate from the sizes of the members (`size.array_bytes`)."""
+    assume_clean: bool = False
+
+    @property
+    def references(self) -> tuple[tuple[str, str], ...]:
+        """(reference, role) of every device, members first and in order. Roles: `member`, `spare`, `journal`."""
+        journal = ((self.journal, "journal"),) if self.journal is not None else ()
+        return (*((ref, "member") for ref in self.members), *((ref, "spare") for ref in self.spares), *journal)
 
 
 def consistency(spec: MdSpec) -> str | None:
-    """The consistency policy that the array gets; None for raid0, which has none."""
+    """Return the effective consistency policy; None for raid0, which has none."""
     if spec.level == "raid0":
         return None
     if spec.consistency is not None:
@@ -82,34 +162,34 @@ def consistency(spec: MdSpec) -> str | None:
 
 
 def bitmap(spec: MdSpec) -> str:
-    """`none` or `internal`."""
+    """Return the effective bitmap: `none` or `internal`."""
     if spec.bitmap is not None:
         return spec.bitmap
     return "internal" if consistency(spec) == "bitmap" else "none"
 
 
 def chunk_bytes(spec: MdSpec) -> int | None:
-    """None for raid1."""
+    """Return the effective chunk size; None for raid1."""
     if spec.level == "raid1":
         return None
     return spec.chunk.bytes if spec.chunk is not None else DEFAULT_CHUNK_BYTES
 
 
 def layout(spec: MdSpec) -> str | None:
-    """The layout by name; None for levels that have none."""
+    """Return the effective layout by name; None for levels without layouts."""
     if spec.level == "raid10":
         return spec.layout or "near2"
     return spec.layout or "left-symmetric" if spec.level in ("raid5", "raid6") else None
 
 
 def copies(name: str) -> tuple[str, int] | None:
-    """A raid10 layout by its kind and number of copies: `("far", 2)`; None for other layouts."""
+    """Return kind and number of copies of a raid10 layout: `("far", 2)`; None for other layouts."""
     match = _COPIES_LAYOUT.fullmatch(name)
     return (match.group(1), int(match.group(2))) if match else None
 
 
 def layout_number(name: str) -> int:
-    """How the kernel writes a layout: near copies + 256 × far copies, and 65536 for `offset`; or one of raid5's."""
+    """Return the kernel's number of a layout: near copies + 256 × far copies, + 65536 for `offset`; or one of raid5's."""
     kind = copies(name)
     if kind is None:
         return PARITY_LAYOUTS[name]
@@ -118,6 +198,6 @@ def layout_number(name: str) -> int:
 
 
 def layout_option(name: str) -> str:
-    """As mdadm writes it: `n2`, `f2`, `o2`, or the name."""
+    """Return the layout as mdadm writes it: `n2`, `f2`, `o2`, or the name."""
     kind = copies(name)
     return f"{kind[0][0]}{kind[1]}" if kind else name

@@ -1,7 +1,7 @@
-"""md superblocks as they stand on a device: read from the disk itself, past all caches, and never trusted to a tool's rc.
+"""md superblocks on devices: read past all caches, and erased.
 
-`mdadm --zero-superblock` ends with 0 also where it did nothing, so what counts is what can be read back. Sources: md_p.h,
-mdadm's super0.c and super1.c.
+`mdadm --zero-superblock` returns 0 even if it did nothing, so superblocks are read back. Sources: md_p.h, mdadm's
+super0.c and super1.c.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BLOCK: Final = 4096
 
 
 class Superblock(NamedTuple):
-    """One superblock that was found."""
+    """A superblock on a device."""
 
     metadata: str
     """`0.90`, `1.0`, `1.1` or `1.2`."""
@@ -29,7 +29,7 @@ class Superblock(NamedTuple):
 
 
 def places(size_bytes: int) -> Iterator[tuple[str, int]]:
-    """Where each version keeps its superblock on a device of this size: (version, byte offset)."""
+    """Yield (version, byte offset) of each place for a superblock on a device of this size."""
     yield "1.1", 0
     yield "1.2", 4096
     if size_bytes >= 64 << 10:
@@ -39,27 +39,27 @@ def places(size_bytes: int) -> Iterator[tuple[str, int]]:
 
 
 def parse(metadata: str, offset: int, block: bytes) -> Superblock | None:
-    """The superblock at the beginning of `block`, or None."""
+    """Return the superblock at the beginning of `block`, or None."""
     little, big = int.from_bytes(block[:4], "little"), int.from_bytes(block[:4], "big")
     if metadata != "0.90":
         major = int.from_bytes(block[4:8], "little")
         return Superblock(metadata, offset, str(uuid.UUID(bytes=block[16:32]))) if (little, major) == (MAGIC, 1) else None
     if MAGIC not in (little, big):
         return None
-    # Version 0.90 is written in the order of the machine that made it; its UUID is four numbers, the first one apart.
+    # Version 0.90 has the byte order of the machine that created it; its UUID is four numbers, the first one apart.
     order: Literal["little", "big"] = "little" if little == MAGIC else "big"
     words = [int.from_bytes(block[at : at + 4], order) for at in (20, 52, 56, 60)]
     return Superblock(metadata, offset, str(uuid.UUID(bytes=b"".join(word.to_bytes(4, "big") for word in words))))
 
 
 def read(path: str) -> tuple[Superblock, ...]:
-    """Every md superblock on a device. Raises OSError, or ProblemError (`stuck`) when the device does not answer."""
+    """Return every md superblock on a device. Raises OSError, or ProblemError (`stuck`) if the device does not answer."""
     return bounded(lambda: _read(path), f"reading {path}")
 
 
 def _read(path: str) -> tuple[Superblock, ...]:
     found = []
-    # The kernel writes superblocks past the page cache, so a cached read may show what was there before.
+    # The kernel writes superblocks past the page cache, so a cached read may return old data.
     fd = os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         with mmap.mmap(-1, BLOCK) as buffer:
@@ -74,6 +74,6 @@ def _read(path: str) -> tuple[Superblock, ...]:
 
 
 def erase(fd: int, superblock: Superblock) -> None:
-    """Write zeroes over one superblock. `fd`: the device, open for writing."""
+    """Overwrite a superblock with zeroes. `fd`: the device, open for writing."""
     os.pwrite(fd, bytes(BLOCK), superblock.offset)
     os.fsync(fd)

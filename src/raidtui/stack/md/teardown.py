@@ -1,7 +1,7 @@
-"""Taking an array away: found by its UUID, in whatever state it is, and proven gone from every device.
+"""Teardown of an array: found by its UUID in any state, and verified to be gone from every device.
 
-It may be run at any time and any number of times: after a creation that died half-way, with members kicked out or
-unplugged, with the array running, inactive, or stopped long ago. Nothing that carries another UUID is touched.
+It may be run at any time and any number of times: after a creation that was interrupted, with members failed or
+unplugged, with the array running, inactive, or stopped. Nothing with another UUID is touched.
 """
 
 from __future__ import annotations
@@ -10,32 +10,40 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.md import kernel, superblock
-from raidtui.stack.md.command import node_path
-from raidtui.stack.md.devices import Device, present_devices
+from raidtui.stack.md.plan import node_path
+from raidtui.stack.md.spec import MdArray
+from raidtui.stack.md.verify import Device, present_devices
 from raidtui.stack.nodes import users_of
-from raidtui.stack.undoing import await_makers, is_there, lend, may_erase, open_for_writing, until_gone
+from raidtui.stack.teardown import await_makers, is_there, lend, may_erase, open_for_writing, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
 NODE_PATIENCE_S: Final = 5.0
 _MARKS: Final = Path("/run/mdadm")
 
+BUSY: Final = Refusal(
+    "md-busy",
+    "The array is in use",
+    "The array cannot be stopped because something uses it. The message names the users.",
+    "End that use. When the cause is gone, `raidtui recover` removes the rest; it may be run any number of times.",
+)
 
-def teardown(context: Context, args: dict[str, Any]) -> Outcome:
-    """Stop the array and take its superblocks off its devices.
+
+def teardown(context: Context, array: MdArray) -> Outcome:
+    """Stop the array and erase its superblocks.
 
     Facts: `stopped` (kernel names), `erased` and `missing` (references). Raises ProblemError (exit 6): `md-busy`,
     `left-behind`, `stuck`.
     """
-    uuid: str = args["uuid"]
-    await_makers(lambda: kernel.makers(uuid), "md-busy", "is still creating the array", args["name"])
+    uuid = array.uuid
+    await_makers(lambda: kernel.makers(uuid), BUSY, "is still creating the array", array.name)
     _remove_dead_marks(uuid)
     commands: list[Argv] = []
     stopped: list[str] = []
@@ -44,25 +52,25 @@ def teardown(context: Context, args: dict[str, Any]) -> Outcome:
 
     def attempt() -> str:
         for name in kernel.find(uuid):
-            commands.extend(_stop(name, args))
+            commands.extend(_stop(name, array))
             stopped.append(name)
-        devices, missing[:] = present_devices(context, args)
+        devices, missing[:] = present_devices(context, array)
         trouble = _erase_all(context, uuid, devices, erased, commands)
-        return trouble or ("it keeps coming back" if kernel.find(uuid) else "")
+        return trouble or ("it is assembled again and again" if kernel.find(uuid) else "")
 
-    until_gone(attempt, "the array", args["name"])
+    until_gone(attempt, "the array", array.name)
     for name in dict.fromkeys(stopped):
         _drop_shell(name)
     if stopped:
-        _wait_for_link(Path(node_path(args["name"])))
-    context.built.pop(args["ref"], None)
+        _wait_for_link(Path(node_path(array.name)))
+    context.built.pop(array.ref, None)
     result = "undone" if stopped or erased else "nothing to do"
     return Outcome(result, {"stopped": stopped, "erased": erased, "missing": missing}, tuple(commands))
 
 
-def _stop(name: str, args: dict[str, Any]) -> tuple[Argv, ...]:
-    """Stop one array; being looked at by udev is waited for, being used is not."""
-    named = node_path(args["name"])
+def _stop(name: str, array: MdArray) -> tuple[Argv, ...]:
+    """Stop one array; wait if udev has it open, but not if it is in use."""
+    named = node_path(array.name)
     path = named if os.path.realpath(named) == f"/dev/{name}" else f"/dev/{name}"
     until = 0.0
     while True:
@@ -70,21 +78,21 @@ def _stop(name: str, args: dict[str, Any]) -> tuple[Argv, ...]:
             commands = blockdev.call("mdraid", "md_deactivate", path).commands
         except blockdev.CallFailed as error:
             until = until or time.monotonic() + BUSY_PATIENCE_S
-            if kernel.array_uuid(name) != args["uuid"]:
+            if kernel.array_uuid(name) != array.uuid:
                 return error.commands
             if error.problems[0].code == "stuck" or time.monotonic() > until:
                 users = "; ".join(users_of(name)) or error.problems[0].message
-                raise fail("md-busy", f"the array cannot be stopped: {users}", place=path,
+                raise fail(BUSY, f"the array cannot be stopped: {users}", place=path,
                            remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND) from error  # fmt: skip
             time.sleep(0.3)
             continue
-        _wait_until_gone(name, args["uuid"])
+        _wait_until_gone(name, array.uuid)
         _remove_mark(name)
         return commands
 
 
 def _wait_until_gone(name: str, uuid: str) -> None:
-    """Until the kernel has dropped the node as well, which takes as long as udev still looks at it."""
+    """Wait until the kernel has dropped the node as well, which takes until udev closes it."""
     until = time.monotonic() + NODE_PATIENCE_S
     while kernel.folder(name).is_dir() and time.monotonic() < until:
         if kernel.exists(name) and kernel.array_uuid(name) != uuid:
@@ -93,10 +101,10 @@ def _wait_until_gone(name: str, uuid: str) -> None:
 
 
 def _drop_shell(name: str) -> None:
-    """Have the kernel drop a node that was opened by name in the moment after its array was stopped.
+    """Stop an empty device that was opened by name right after its array was stopped.
 
-    Such an open makes the md driver create the device anew: without members, without content, and for good until somebody
-    stops it (drivers/md/md.c, create_on_open). One that a program holds open, because it is creating an array, stays.
+    Such an open makes the md driver create the device again, without members, until it is stopped
+    (drivers/md/md.c, create_on_open). A device that a program holds open, because it is creating an array, stays.
     """
     until = time.monotonic() + NODE_PATIENCE_S
     while kernel.is_shell(name) and time.monotonic() < until:
@@ -106,7 +114,7 @@ def _drop_shell(name: str) -> None:
 
 
 def _wait_for_link(link: Path) -> None:
-    """Until udev has taken the array's name away. One that it forgot, and that leads nowhere, goes without it."""
+    """Wait until udev has removed the link of the array; remove a dangling link that udev forgot."""
     until = time.monotonic() + NODE_PATIENCE_S
     while link.is_symlink() and not kernel.exists(link.resolve().name):
         _drop_shell(link.resolve().name)
@@ -118,9 +126,9 @@ def _wait_for_link(link: Path) -> None:
 
 
 def _remove_dead_marks(uuid: str) -> None:
-    """Marks of this array, and of any that never came to be: mdadm sets one before anything says which array it is for.
+    """Remove the `creating` marks of this array and of arrays that do not exist; a mark does not tell its array's UUID.
 
-    While any mdadm is at work, a mark without an array may be its own, and stays.
+    While any mdadm works, a mark without an array may belong to it, and stays.
     """
     ours = {name for name, found in kernel.read_map() if found == uuid}
     nobody_works = not kernel.workers()
@@ -131,14 +139,14 @@ def _remove_dead_marks(uuid: str) -> None:
 
 
 def _remove_mark(name: str) -> None:
-    """An mdadm that was killed while creating leaves a mark behind, for which udev would ignore the next array there."""
+    """Remove the mark of an mdadm that was killed while creating; udev would ignore the next array of this name."""
     if not kernel.exists(name):
         with suppress(OSError):
             (_MARKS / f"creating-{name}").unlink()
 
 
 def _erase_all(context: Context, uuid: str, devices: list[Device], erased: list[str], commands: list[Argv]) -> str:
-    """Take this UUID's superblocks off; what still has one afterwards, and why, or nothing."""
+    """Erase the superblocks with this UUID; return the devices that still have one, with the reason."""
     trouble = []
     for device in devices:
         try:
@@ -158,7 +166,7 @@ def _erase_all(context: Context, uuid: str, devices: list[Device], erased: list[
 
 
 def _erase(context: Context, device: Device, uuid: str, found: tuple[superblock.Superblock, ...]) -> tuple[Argv, ...]:
-    """By mdadm where every superblock on the device is ours; it would take others' off as well."""
+    """Erase by mdadm only if all superblocks of the device have this UUID, because mdadm erases them all."""
     commands: tuple[Argv, ...] = ()
     if all(one.uuid == uuid for one in found):
         try:

@@ -1,50 +1,80 @@
-"""Comparing what was asked with what the kernel made of it."""
+"""Checks of an array: its devices, read-back verification, and its health while it is measured."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.mark import Coded
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.md import kernel
-from raidtui.stack.md.devices import Device, all_devices
+from raidtui.stack.md.size import tolerance_bytes
+from raidtui.stack.md.spec import MdArray
+from raidtui.stack.read_back import Difference, mismatch
+from raidtui.stack.teardown import split_present
+
+NOT_THERE: Final = Refusal(
+    "md-not-there",
+    "The array does not exist",
+    "No array, or more than one, has the UUID that the plan chose.",
+    "Look at the kernel's messages (dmesg) for the devices that are named, then run it again.",
+)
+REMEDY: Final = "This version of the kernel or of mdadm built something else."
+_GOOD_STATES = frozenset({"clean", "active", "active-idle", "write-pending"})
 
 
-class Difference(NamedTuple):
-    """One thing that is not as asked."""
+class Device(NamedTuple):
+    """A device of an array that exists now."""
 
-    what: str
-    asked: Any
-    found: Any
+    ref: str
+    path: str
+    devno: int
+    role: str
+    """`member`, `journal` or `spare`."""
 
-    def __str__(self) -> str:
-        return f"{self.what}: asked {self.asked}, found {self.found}"
+
+def all_devices(context: Context, array: MdArray) -> list[Device]:
+    """Return all devices. Raises ProblemError if one is missing or was replaced."""
+    return [_device(ref, role, context.path(ref)) for ref, role in array.references]
 
 
-def differences(args: dict[str, Any], found: dict[str, Any]) -> list[Difference]:
-    """What is not as asked in `found` (from `kernel.read_back`), apart from the state of the members."""
+def present_devices(context: Context, array: MdArray) -> tuple[list[Device], list[str]]:
+    """Return the devices that still exist, and the references of the missing ones."""
+    wanted = ((ref, array.paths.get(ref), partial(_device, ref, role)) for ref, role in array.references)
+    return split_present(context, wanted)
+
+
+def _device(ref: str, role: str, path: str) -> Device:
+    return Device(ref, path, Path(path).stat().st_rdev, role)
+
+
+def differences(array: MdArray, found: dict[str, Any]) -> list[Difference]:
+    """Compare `found` (from `kernel.read_back`) with the requested array, apart from the state of the members."""
     asked = {
-        "uuid": args["uuid"],
-        "level": args["level"],
-        "raid_disks": len(args["members"]),
-        "chunk_bytes": args["chunk_bytes"],
-        "layout": args["layout"],
-        "metadata": args["metadata"],
+        "uuid": array.uuid,
+        "level": array.level,
+        "raid_disks": len(array.members),
+        "chunk_bytes": array.chunk_bytes,
+        "layout": array.layout,
+        "metadata": array.metadata,
     }
-    if args["level"] != "raid0":
-        asked |= {"consistency": args["consistency"], "bitmap": args["bitmap"]}
-    if args["bitmap_chunk_bytes"] is not None:
-        asked["bitmap_chunk_bytes"] = args["bitmap_chunk_bytes"]
+    if array.level != "raid0":
+        asked |= {"consistency": array.consistency, "bitmap": array.bitmap}
+    if array.bitmap_chunk_bytes is not None:
+        asked["bitmap_chunk_bytes"] = array.bitmap_chunk_bytes
     wrong = [Difference(what, value, found[what]) for what, value in asked.items() if found[what] != value]
-    # Targets are planned by size: a larger array is fine, a smaller one is not what was planned for.
-    if found["size_bytes"] is None or found["size_bytes"] < args["size_bytes"]:
-        wrong.append(Difference("size_bytes", args["size_bytes"], found["size_bytes"]))
+    tolerance = tolerance_bytes(array.size_bytes, len(array.members))
+    if found["size_bytes"] is None or abs(found["size_bytes"] - array.size_bytes) > tolerance:
+        wrong.append(Difference("size_bytes", f"{array.size_bytes} ± {tolerance}", found["size_bytes"]))
     return wrong
 
 
-def member_differences(devices: list[Device], found: tuple[kernel.Member, ...]) -> list[Difference]:
-    """What is not as asked in places and states of the devices, once there is no sync any more."""
+def _member_differences(devices: list[Device], found: tuple[kernel.Member, ...]) -> list[Difference]:
+    """Compare slots and states of the devices with the requested ones, after the initial sync."""
     by_number = {member.devno: member for member in found}
     wrong = []
     for slot, device in enumerate(devices):
@@ -60,43 +90,77 @@ def member_differences(devices: list[Device], found: tuple[kernel.Member, ...]) 
     return wrong
 
 
-def mismatch(name: str, wrong: list[Difference]) -> ProblemError:
-    return fail("read-back", "the array is not as asked: " + "; ".join(map(str, wrong)), place=name,
-                remedy="This kernel or mdadm made something else of it.", exit=Exit.BUILD_FAILED)  # fmt: skip
-
-
-def the_array(args: dict[str, Any]) -> str:
-    """Kernel name of the array of this step. Raises ProblemError when there is none, or more than one."""
-    arrays = kernel.find(args["uuid"])
+def the_array(array: MdArray) -> str:
+    """Return the kernel name of the array. Raises ProblemError (`md-not-there`) unless exactly one array has its UUID."""
+    arrays = kernel.find(array.uuid)
     if len(arrays) != 1:
-        text = "the array is not there" if not arrays else f"there are {len(arrays)} arrays of one UUID"
-        raise fail("md-not-there", text, place=args["name"], remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)
+        text = "the array does not exist" if not arrays else f"{len(arrays)} arrays have the same UUID"
+        raise fail(NOT_THERE, text, place=array.name, remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)
     return arrays[0]
 
 
-def verify(context: Context, args: dict[str, Any]) -> Outcome:
-    """Read the array back from sysfs and mdadm; facts are what was read. Raises ProblemError (`read-back`)."""
-    name = the_array(args)
+def verify(context: Context, array: MdArray) -> Outcome:
+    """Compare the array with the requested one. Facts: the values read back. Raises ProblemError (`read-back`)."""
+    name = the_array(array)
     found = kernel.read_back(name)
-    wrong = differences(args, found)
-    wrong += member_differences(all_devices(context, args), kernel.members(name))
+    wrong = differences(array, found)
+    wrong += _member_differences(all_devices(context, array), kernel.members(name))
     if found["degraded"]:
         wrong.append(Difference("degraded", 0, found["degraded"]))
     if found["sync_action"] not in (None, "idle"):
         wrong.append(Difference("sync_action", "idle", found["sync_action"]))
     detail = kernel.detail(name)
-    wrong += _detail_differences(args, detail)
+    wrong += _detail_differences(array, detail)
     if wrong:
-        raise mismatch(args["name"], wrong)
+        raise mismatch("the array", array.name, wrong, REMEDY)
     return Outcome("done", {**found, "mdadm": detail})
 
 
-def _detail_differences(args: dict[str, Any], detail: dict[str, str]) -> list[Difference]:
+def _detail_differences(array: MdArray, detail: dict[str, str]) -> list[Difference]:
     asked = {
-        "MD_LEVEL": args["level"],
-        "MD_DEVICES": str(len(args["members"])),
-        "MD_METADATA": args["metadata"],
-        # `any` of --homehost takes the place of a host's name.
-        "MD_NAME": f"any:{args['name']}",
+        "MD_LEVEL": array.level,
+        "MD_DEVICES": str(len(array.members)),
+        "MD_METADATA": array.metadata,
+        # mdadm prefixes the name with the host of --homehost.
+        "MD_NAME": f"any:{array.name}",
     }
     return [Difference(f"mdadm {key}", value, detail.get(key)) for key, value in asked.items() if detail.get(key) != value]
+
+
+def health(context: Context, array: MdArray) -> tuple[str, ...]:
+    """Return the reasons why numbers measured now would be wrong, one sentence each."""
+    try:
+        name = the_array(array)
+    except ProblemError as error:
+        return (error.problems[0].message,)
+    found = kernel.read_back(name)
+    members = kernel.members(name)
+    wrong: list[str] = []
+    if found["state"] not in _GOOD_STATES:
+        wrong.append(f"the array is {found['state'] or 'gone'}")
+    if found["degraded"]:
+        lacking = f"{found['degraded']} of {found['raid_disks']} members missing"
+        wrong.append(Coded("degraded", f"the array is degraded: {lacking}"))
+    if found["sync_action"] not in (None, "idle"):
+        wrong.append(Coded("resyncing", f"the array is busy with {found['sync_action']}"))
+    wrong += [f"{member.name} is marked faulty" for member in members if "faulty" in member.states]
+    there = {member.devno for member in members if "faulty" not in member.states}
+    devices, missing = present_devices(context, array)
+    wrong += [f"{ref.partition(':')[2]} does not exist any more" for ref in missing]
+    for device in devices:
+        if device.devno not in there:
+            wrong.append(f"{device.ref.partition(':')[2]} is not a {device.role} of the array any more")
+    # raid0 never marks a member faulty; a lost member changes only the state.
+    if found["level"] == "raid0" and found["state"] == "broken":
+        wrong.append("the array lost a member")
+    if array.journal is not None and found["consistency"] != "journal":
+        wrong.append("the write journal failed")
+    return tuple(wrong)
+
+
+def members(context: Context, array: MdArray) -> Mapping[str, str]:
+    """Return the kernel names of the array and its devices with their roles. Raises ProblemError if there is no array."""
+    name = the_array(array)
+    devices, _ = present_devices(context, array)
+    roles = {device.devno: device.role for device in devices}
+    return {name: "target"} | {member.name: roles.get(member.devno, "member") for member in kernel.members(name)}

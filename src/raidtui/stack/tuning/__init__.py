@@ -1,1 +1,1 @@
-"""Tuning that travels with a layout: kernel settings that are set while it stands, and put back as they were found."""
+"""Tuning of a layout: kernel settings that are written before it is measured and restored afterwards."""

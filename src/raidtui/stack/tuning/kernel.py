@@ -1,4 +1,4 @@
-"""Reading and writing settings of the kernel: what their text means, whose they are, and never waiting for good."""
+"""Reading and writing kernel settings in /sys, with a bounded wait."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.stack.blockdev import bounded
+from raidtui.stack.tuning.spec import TUNING_NOT_OFFERED, TUNING_NOT_TAKEN
 
 SYS_BLOCK: Final = Path("/sys/block")
-"""A new scheduler waits until the device has answered everything that is under way."""
 _MAY_DIFFER: Final[Mapping[str, int]] = {"nr_requests": 4, "read_ahead_kb": 64}
-"""What the kernel may round by: at least 4 requests; whole pages, of 64 KiB at most."""
+"""Rounding by the kernel: 4 requests at least; whole pages, of 64 KiB at most."""
 
 
 class Device(NamedTuple):
-    """One appearance of a block device: what has its name later may be another one."""
+    """A block device with its sequence number, because another device may have its name later."""
 
     name: str
     diskseq: int
@@ -36,17 +36,17 @@ class Device(NamedTuple):
 
 
 def device_at(path: str) -> Device:
-    """The device of a node. Raises ProblemError (`tuning-not-offered`) where the kernel does not number its appearance."""
+    """Return the device of a node. Raises ProblemError (`tuning-not-offered`) if it has no sequence number."""
     name = Path(path).resolve().name
     diskseq = read_int(SYS_BLOCK / name / "diskseq")
     if diskseq is None:
-        raise fail("tuning-not-offered", f"there is no device of the kernel behind {path}", place=path,
+        raise fail(TUNING_NOT_OFFERED, f"{path} is not a block device of the kernel", place=path,
                    remedy="Tune another device.", exit=Exit.BUILD_FAILED)  # fmt: skip
     return Device(name, diskseq)
 
 
 def echo(file: str, value: str, path: str = "", *, built: bool = False) -> Argv:
-    """How a shell would do it. `path`: the device's node; the kernel's name of one that is built is not known before."""
+    """Return the equivalent shell command. `path`: the device's node; a built device gets its kernel name only later."""
     if "*" in file:
         return ("sh", "-c", f"echo {shlex.quote(value)} | tee {file}")
     if path and built:
@@ -57,7 +57,7 @@ def echo(file: str, value: str, path: str = "", *, built: bool = False) -> Argv:
 
 
 def read(file: Path) -> str | None:
-    """What a setting is now, as the kernel would take it; None where it cannot be read.
+    """Return the present value of a setting, as it can be written; None if it cannot be read.
 
     `[none] mq-deadline` is `none`; `1000 (system)` is `system`, and `1000 (local)` is `1000`.
     """
@@ -72,7 +72,7 @@ def read(file: Path) -> str | None:
 
 
 def write(file: Path, value: str) -> None:
-    """Raises ProblemError: `tuning-not-taken` with the kernel's word, `stuck` where it does not answer."""
+    """Write a setting. Raises ProblemError: `tuning-not-taken` with the kernel's error, `stuck` without an answer."""
 
     def work() -> None:
         with file.open("wb", buffering=0) as open_file:
@@ -82,12 +82,12 @@ def write(file: Path, value: str) -> None:
         bounded(work, f"writing {value} to {file}", to_the_end=True)
     except OSError as error:
         choices = f" It offers: {clean(offered, 200)}." if (offered := _choices(file)) else ""
-        raise fail("tuning-not-taken", f"the kernel does not take {value!r} here: {error.strerror}", place=str(file),
-                   remedy=f"Ask for another value.{choices}", exit=Exit.BUILD_FAILED) from error  # fmt: skip
+        raise fail(TUNING_NOT_TAKEN, f"the kernel does not accept {value!r} here: {error.strerror}", place=str(file),
+                   remedy=f"Choose another value.{choices}", exit=Exit.BUILD_FAILED) from error  # fmt: skip
 
 
 def holds(file: str, asked: str, now: str | None) -> bool:
-    """Whether what is read back is what was asked, but for what the kernel rounds."""
+    """Return True if the value read back is the requested one, apart from the kernel's rounding."""
     if now == asked:
         return True
     name = Path(file).name
@@ -97,7 +97,7 @@ def holds(file: str, asked: str, now: str | None) -> bool:
 
 
 def dragged_along(folder: Path) -> Iterator[str]:
-    """Files that a change of the scheduler changes too, below the device's folder: they are put back with it."""
+    """Yield the files below the device's folder that change with the scheduler and are restored with it."""
     yield from ("queue/nr_requests", "queue/wbt_lat_usec")
     for file in sorted((folder / "queue/iosched").glob("*")):
         if can_be_set(file):
@@ -105,7 +105,7 @@ def dragged_along(folder: Path) -> Iterator[str]:
 
 
 def can_be_set(file: Path) -> bool:
-    """Whether the kernel offers this setting, and lets it be changed."""
+    """Return True if the setting exists and is writable."""
     try:
         return bool(file.stat().st_mode & stat.S_IWUSR)
     except OSError:

@@ -1,4 +1,4 @@
-"""The steps of a layer's tuning, around the layer's own."""
+"""Planning of tuning: settings around the steps of a layer, and their restoration."""
 
 from __future__ import annotations
 
@@ -11,16 +11,24 @@ from raidtui.model.problem import Problem, fail
 from raidtui.model.scenario import Node, RoleRef
 from raidtui.stack.layer import Draft, Layer, Part, Planned
 from raidtui.stack.tuning.kernel import echo
-from raidtui.stack.tuning.spec import DeviceQueue, Setting, Tuning, refusal
+from raidtui.stack.tuning.spec import (
+    TUNING_NO_DEVICE,
+    TUNING_TWICE,
+    DeviceQueue,
+    Setting,
+    SettingOfDevice,
+    Settings,
+    Tuning,
+)
 
 
 class _Group(NamedTuple):
-    """Settings that are set in one step."""
+    """Settings of one step."""
 
     of: str
-    """`3 disks of @data`, `the server`"""
+    """Tuned devices: `3 disks of @data`, `the server`."""
     settings: tuple[tuple[Part | None, Setting], ...]
-    """The device that it is of; None for the server's own."""
+    """Device and setting; None for the server."""
 
 
 def tuning_of(node: Node) -> Tuning | None:
@@ -29,10 +37,10 @@ def tuning_of(node: Node) -> Tuning | None:
 
 
 def with_tuning(node: Node, roles: Mapping[str, tuple[Part, ...]], own: Planned, names: Names) -> Planned:
-    """What a layer adds to a plan, with its tuning.
+    """Return the plan of a layer with the steps of its tuning.
 
-    Server and disks are set before it is built, its device once it is there. All is put back when the layer is gone, the
-    last first. Raises ProblemError (`tuning-no-device`).
+    Server and disks are tuned before the layer is built, its device once it exists. All settings are restored after the
+    teardown of the layer, in reverse order. Raises ProblemError (`tuning-no-device`).
     """
     tuning = tuning_of(node)
     if tuning is None:
@@ -40,8 +48,8 @@ def with_tuning(node: Node, roles: Mapping[str, tuple[Part, ...]], own: Planned,
     before = [*_server(tuning), *_disks(node, tuning, roles)]
     early, late = _device(node, tuning, own)
     if own.before_cell and (early or late):
-        text = f"with cold caches the device of this {node.kind} is made anew before each cell, and its tuning is gone"
-        raise fail("tuning-no-device", text, place=f"{node.place}.tuning.device",
+        text = f"with cold caches the device of this {node.kind} is created again before each cell, without its tuning"
+        raise fail(TUNING_NO_DEVICE, text, place=f"{node.place}.tuning.device",
                    remedy='Leave it out, or set "caches": "warm" in the policy.')  # fmt: skip
     steps = [[_step(group, names) for group in groups] for groups in (before, early, late)]
     drafts = [[draft for draft, _ in made] for made in steps]
@@ -52,7 +60,7 @@ def with_tuning(node: Node, roles: Mapping[str, tuple[Part, ...]], own: Planned,
 
 
 def problems_of(layout: Node, layers: Mapping[str, Layer[Any]]) -> Iterator[Problem]:
-    """Why the tuning of a layout's layers cannot be."""
+    """Yield the reasons why the tuning of a layout is not possible."""
     seen: dict[str, str] = {}
     for node in layout.walk():
         tuning = tuning_of(node)
@@ -60,27 +68,27 @@ def problems_of(layout: Node, layers: Mapping[str, Layer[Any]]) -> Iterator[Prob
             continue
         place = f"{node.place}.tuning"
         yield from tuning.problems(node.spec, place)
-        yield from _of_nothing(node, tuning, layers[node.kind], place)
+        yield from _without_device(node, tuning, layers[node.kind], place)
         for setting in tuning.server_settings():
             if setting.file in seen:
-                text = f"{setting.words} is of the whole server, and {seen[setting.file]} sets it already"
-                yield refusal("tuning-twice", text, place, "Say it in one layer.")
+                text = f"{setting.words} is a setting of the whole server and already set by {seen[setting.file]}"
+                yield TUNING_TWICE.problem(text, place=place, remedy="Give it in one layer.")
             seen[setting.file] = node.place
 
 
-def _of_nothing(node: Node, tuning: Tuning, layer: Layer[Any], place: str) -> Iterator[Problem]:
-    """Tuning of what this layer does not have."""
+def _without_device(node: Node, tuning: Tuning, layer: Layer[Any], place: str) -> Iterator[Problem]:
+    """Yield tuning of disks or devices that the layer does not have."""
     roles = [source.role for sources in node.inputs.values() for source in sources if isinstance(source, RoleRef)]
     if tuning.disks is not None and not roles:
-        yield refusal("tuning-no-device", f"no disk goes into this {node.kind} directly", f"{place}.disks",
-                      "Tune the disks in the layer that stands on them.")  # fmt: skip
+        yield TUNING_NO_DEVICE.problem(f"no disk is a direct input of this {node.kind}", place=f"{place}.disks",
+                                       remedy="Tune the disks in the layer that uses them.")  # fmt: skip
     for index, queue in enumerate(tuning.roles or ()):
         if queue.role.removeprefix("@") not in roles:
-            text = f"{queue.role} does not go into this {node.kind} directly"
-            yield refusal("tuning-no-device", text, f"{place}.roles[{index}].role", "Name a role that does.")
+            text = f"{queue.role} is not a direct input of this {node.kind}"
+            yield TUNING_NO_DEVICE.problem(text, place=f"{place}.roles[{index}].role", remedy="Name an input of it.")
     if tuning.device is not None and (layer.offers != "block" or layer.target_kind(node.spec) != "block"):
-        yield refusal("tuning-no-device", f"this {node.kind} makes no block device", f"{place}.device",
-                      'Tune the disks: "disks", or the device of the layer below.')  # fmt: skip
+        yield TUNING_NO_DEVICE.problem(f"this {node.kind} creates no block device", place=f"{place}.device",
+                                       remedy='Tune the disks: "disks", or the device of the layer below.')  # fmt: skip
 
 
 def _server(tuning: Tuning) -> Iterator[_Group]:
@@ -89,7 +97,7 @@ def _server(tuning: Tuning) -> Iterator[_Group]:
 
 
 def _disks(node: Node, tuning: Tuning, roles: Mapping[str, tuple[Part, ...]]) -> Iterator[_Group]:
-    """A step for each role."""
+    """Yield one group for each role."""
     for sources in node.inputs.values():
         for source in sources:
             if isinstance(source, RoleRef) and (settings := tuple(tuning.queue_of(source.role).settings())):
@@ -99,11 +107,11 @@ def _disks(node: Node, tuning: Tuning, roles: Mapping[str, tuple[Part, ...]]) ->
 
 
 def _device(node: Node, tuning: Tuning, own: Planned) -> tuple[list[_Group], list[_Group]]:
-    """What is set as soon as the layer's device is there, and what once it is finished."""
+    """Return the groups to set as soon as the device exists, and those to set once it is finished."""
     groups: list[list[_Group]] = []
     for settings in (tuple(tuning.early_settings()), tuple((tuning.device or DeviceQueue()).settings())):
         if settings and own.offers is None:
-            raise fail("tuning-no-device", f"this {node.kind} makes no block device", place=f"{node.place}.tuning")
+            raise fail(TUNING_NO_DEVICE, f"this {node.kind} creates no block device", place=f"{node.place}.tuning")
         given = tuple((own.offers, setting) for setting in settings)
         groups.append([_Group(own.offers.path, given)] if given and own.offers else [])
     early, late = groups
@@ -111,16 +119,16 @@ def _device(node: Node, tuning: Tuning, own: Planned) -> tuple[list[_Group], lis
 
 
 def _step(group: _Group, names: Names) -> tuple[Draft, Draft]:
-    """Setting, and putting back."""
+    """Return the steps that write and restore the settings."""
     created = names.new("tuning")
-    settings = [
-        {"ref": part.ref if part else "", "file": setting.file, "value": setting.value} for part, setting in group.settings
-    ]
+    settings = tuple(
+        SettingOfDevice(part.ref if part else "", setting.file, setting.value) for part, setting in group.settings
+    )
     commands = tuple(
         echo(setting.file, setting.value, part.path if part else "", built=part is not None and not _is_disk(part))
         for part, setting in group.settings
     )
-    args: dict[str, Any] = {"uuid": created.uuid, "settings": settings}
+    args = Settings(created.uuid, settings)
     words = ", ".join(dict.fromkeys(setting.words for _, setting in group.settings))
     return (
         Draft("tune.set", f"Tune {group.of}: {words}", args, commands, creates=created, seconds=0.2),

@@ -1,4 +1,4 @@
-"""Options of `tuning`, which every layer may have. Values are the kernel's own; nothing is set that is not given here."""
+"""Options of `tuning`, which every layer may have, and the arguments of its steps. Values are those of the kernel."""
 
 from __future__ import annotations
 
@@ -8,38 +8,93 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from raidtui.model.problem import Exit, Problem
+from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario_words import ROLE_PATTERN
 from raidtui.model.units import Size
 
 GOVERNORS: Final = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
 
+TUNING_VALUE: Final = Refusal(
+    "tuning-value",
+    "Invalid value of a setting",
+    "The kernel counts read-ahead in KiB, and speeds in KiB per second.",
+    "Write a size with its unit, such as 128KiB or 100MB.",
+)
+TUNING_TWICE: Final = Refusal(
+    "tuning-twice",
+    "Tuned twice",
+    "A setting of the whole server, or of one role, is given twice in one layout.",
+    "Give it in one place.",
+)
+TUNING_NO_DEVICE: Final = Refusal(
+    "tuning-no-device",
+    "Nothing to tune",
+    "`disks` and `roles` tune disks that are direct inputs of the layer with the tuning; `device` tunes the block device "
+    "that this layer creates.",
+    "Move the tuning to the layer that uses these disks, or that creates the device.",
+)
+TUNING_NOT_OFFERED: Final = Refusal(
+    "tuning-not-offered",
+    "The kernel does not offer this setting",
+    "The file in /sys does not exist or is read-only: another kernel, another kind of device, or a parameter of another "
+    "module version.",
+    "Leave the setting out, or look into the folder that the message names.",
+)
+TUNING_NOT_TAKEN: Final = Refusal(
+    "tuning-not-taken",
+    "The kernel did not accept the value",
+    "The kernel refused the value, or returned another one that is not a rounding of it. All settings were restored.",
+    "The message has the value that was read back; choose another value.",
+)
+TUNING_LEFT: Final = Refusal(
+    "tuning-left",
+    "A setting could not be restored",
+    "The earlier value could not be written, or another value was read back. The run stays open.",
+    "The remedy has the command; `raidtui recover` tries it again, any number of times.",
+)
+
+
+class SettingOfDevice(msgspec.Struct, frozen=True):
+    """One setting of a step."""
+
+    ref: str
+    """Reference of the device; empty for a setting of the server."""
+    file: str
+    value: str
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Arguments of the tuning steps."""
+
+    uuid: str
+    settings: tuple[SettingOfDevice, ...]
+
 
 class Setting(NamedTuple):
-    """One file of the kernel and what goes into it."""
+    """A file in /sys and its value."""
 
     file: str
-    """Below the device's folder in /sys/block, or a whole path for what belongs to no device."""
+    """Path below the device's folder in /sys/block, or a whole path for a setting of the server."""
     value: str
-    """As the kernel takes it."""
+    """Value as written to the file."""
     words: str
     """`read_ahead 4MiB`"""
 
 
 class DeviceQueue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the kernel does with reads and flushes of any block device (Documentation/ABI/stable/sysfs-block).
+    """Read-ahead and flushes of any block device (Documentation/ABI/stable/sysfs-block).
 
-    Arrays, volumes and bcache hand on what they are given: they have no requests of their own that could wait or be sorted.
+    Arrays, volumes and bcache pass requests on, so that they have neither queue nor scheduler.
     """
 
     read_ahead: Annotated[Size, Meta(examples=["128KiB", "4MiB"])] | None = None
-    """How far buffered reads go ahead; the kernel may round it to whole pages."""
+    """Read-ahead of buffered reads; the kernel may round it to whole pages."""
     write_cache: Literal["write back", "write through"] | None = None
-    """How the kernel drives the device's write cache: `write back` flushes it, `write through` takes it that there is none.
-    The device's own cache stays as it is."""
+    """Kernel's view of the device's write cache: with `write back` the kernel sends flushes, with `write through` none. The
+    cache in the device stays as it is."""
 
     def settings(self) -> Iterator[Setting]:
-        """In the order in which they are set."""
+        """Yield the settings in the order in which they are written."""
         if self.read_ahead is not None:
             kib = self.read_ahead.bytes >> 10
             yield Setting("queue/read_ahead_kb", str(kib), f"read_ahead {self.read_ahead.text}")
@@ -47,22 +102,22 @@ class DeviceQueue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
             yield Setting("queue/write_cache", self.write_cache, f"write_cache {self.write_cache}")
 
     def problems(self, place: str) -> Iterator[Problem]:
-        """What the types do not say."""
+        """Yield the problems that the types do not rule out."""
         if self.read_ahead is not None and (self.read_ahead.bytes % 1024 or self.read_ahead.bytes > 1 << 40):
-            text = f"a read-ahead of {self.read_ahead.text} is no whole number of KiB up to 1TiB"
-            yield refusal("tuning-value", text, f"{place}.read_ahead", 'Such as "128KiB".')
+            text = f"a read-ahead of {self.read_ahead.text} is not a whole number of KiB up to 1TiB"
+            yield TUNING_VALUE.problem(text, place=f"{place}.read_ahead", remedy='Such as "128KiB".')
 
 
 class Queue(DeviceQueue, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How the kernel queues what goes to a disk, too."""
+    """Queue of a disk."""
 
     scheduler: Literal["none", "mq-deadline", "kyber", "bfq"] | None = None
     """The I/O scheduler."""
     nr_requests: Annotated[int, Meta(ge=1, le=65536)] | None = None
-    """Requests that may wait in the queue; the kernel may round it."""
+    """Requests in the queue; the kernel may round it."""
 
     def settings(self) -> Iterator[Setting]:
-        """The scheduler first: a new one changes nr_requests."""
+        """Yield the scheduler first, because a new scheduler changes nr_requests."""
         if self.scheduler is not None:
             yield Setting("queue/scheduler", self.scheduler, f"scheduler {self.scheduler}")
         if self.nr_requests is not None:
@@ -74,23 +129,23 @@ class RoleQueue(Queue, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     """The queues of one role's disks."""
 
     role: Annotated[str, Meta(pattern=ROLE_PATTERN, description="It is a role's name after an @.", examples=["@journal"])]
-    """A role that goes into this very layer."""
+    """A role that is a direct input of this layer."""
 
 
 class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Kernel settings while the layout stands, put back afterwards as they were found."""
+    """Kernel settings during the run; restored afterwards."""
 
     disks: Queue | None = None
-    """Of every disk that goes into this very layer."""
+    """Settings of all disks that are direct inputs of this layer."""
     roles: Annotated[tuple[RoleQueue, ...], Meta(max_length=64)] | None = None
-    """Of the disks of single roles, where they differ from `disks`."""
+    """Settings of the disks of single roles that differ from `disks`."""
     device: DeviceQueue | None = None
-    """Of the block device that this layer makes."""
+    """Settings of the block device that this layer creates."""
     governor: Literal["performance", "powersave", "schedutil", "ondemand", "conservative"] | None = None
     """Frequency governor of every CPU of the server. One run at a time can set it."""
 
     def queue_of(self, role: str) -> Queue:
-        """What is asked of the disks of a role: its own values, else those of `disks`."""
+        """Return the settings of a role's disks: those of the role, else those of `disks`."""
         own = [queue for queue in self.roles or () if queue.role == f"@{role}"]
         given = [value for value in (*own, self.disks) if value is not None]
         taken = {
@@ -100,16 +155,16 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         return Queue(**taken)
 
     def server_settings(self) -> Iterator[Setting]:
-        """What belongs to the whole server."""
+        """Yield the settings of the whole server."""
         if self.governor is not None:
             yield Setting(GOVERNORS, self.governor, f"CPU governor {self.governor}")
 
     def early_settings(self) -> Iterator[Setting]:
-        """Of the layer's device, as soon as it is there."""
+        """Yield the settings that are written as soon as the layer's device exists."""
         yield from ()
 
     def problems(self, spec: Any, place: str) -> Iterator[Problem]:
-        """What is wrong with it in a layer with these options, whatever the layer."""
+        """Yield the reasons why the tuning does not fit a layer with these options."""
         if self.disks is not None:
             yield from self.disks.problems(f"{place}.disks")
         if self.device is not None:
@@ -118,10 +173,10 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             yield from queue.problems(f"{place}.roles[{index}]")
             if queue.role in [other.role for other in (self.roles or ())[:index]]:
                 text = f"{queue.role} is tuned twice"
-                yield refusal("tuning-twice", text, f"{place}.roles[{index}].role", "Say it once.")
+                yield TUNING_TWICE.problem(text, place=f"{place}.roles[{index}].role", remedy="Give it once.")
 
     def words(self) -> str:
-        """All of it, short; empty where nothing is given."""
+        """Return all settings as one short text; empty without settings."""
         groups = [
             ("", [setting.words for setting in (*self.server_settings(), *self.early_settings())]),
             ("disks ", [setting.words for setting in (self.disks or Queue()).settings()]),
@@ -129,8 +184,3 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             ("device ", [setting.words for setting in (self.device or DeviceQueue()).settings()]),
         ]
         return ", ".join(f"{who}{', '.join(words)}" for who, words in groups if words)
-
-
-def refusal(code: str, message: str, place: str, remedy: str) -> Problem:
-    """A problem of the scenario."""
-    return Problem(code, message, place, remedy, int(Exit.USAGE))

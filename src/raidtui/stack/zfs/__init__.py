@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from raidtui.stack.action import Action
-from raidtui.stack.layer import Layer
+from raidtui.stack.layer import Layer, ModuleParameters
 from raidtui.stack.zfs import (
     amplification,
     arc,
@@ -20,7 +20,7 @@ from raidtui.stack.zfs import (
     teardown,
     verify,
 )
-from raidtui.stack.zfs.tuning import CLAIM
+from raidtui.stack.zfs.tuning import CLAIM, PARAMETERS, make_ready, refuse_no_way_back
 
 
 def _leaves(args: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
@@ -46,6 +46,8 @@ LAYER: Final = Layer(
     amplifies=amplification.amplifies,
     write_path=describe.write_path,
     memory_bytes=plan.memory_bytes,
+    also_called={"zfs": "zpool", "pool": "zpool"},
+    parameters=ModuleParameters(PARAMETERS, CLAIM, make_ready, refuse_no_way_back),
     actions={
         "zpool.arc": Action(args=dict[str, Any], do=arc.limit, undo=arc.put_back, claims=lambda _: (CLAIM,)),
         "zpool.create": Action(

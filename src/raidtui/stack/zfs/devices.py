@@ -11,7 +11,7 @@ from raidtui.base.files import read_text
 from raidtui.inventory import ioctl
 from raidtui.inventory.blkid import signatures
 from raidtui.stack.context import Context
-from raidtui.stack.undoing import split_present
+from raidtui.stack.teardown import split_present
 from raidtui.stack.zfs import gpt
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from raidtui.base.text import plural
 from raidtui.model.problem import Exit, Problem
-from raidtui.stack.below import stands_on
+from raidtui.stack.layer import stands_on
 from raidtui.stack.zfs import needs
 from raidtui.stack.zfs.properties import check_form
 from raidtui.stack.zfs.spec import (

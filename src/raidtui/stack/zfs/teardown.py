@@ -20,7 +20,7 @@ from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
-from raidtui.stack.undoing import (
+from raidtui.stack.teardown import (
     await_links,
     await_makers,
     exclusive,

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from raidtui.base.text import clean
-from raidtui.model.problem import Exit, Problem, fail
+from raidtui.model.problem import Exit, Problem, Refusal, fail
 from raidtui.stack.context import Context
-from raidtui.stack.tuning.spec import Setting, Tuning, refusal
+from raidtui.stack.tuning.spec import TUNING_NOT_OFFERED, Setting, Tuning
 from raidtui.stack.zfs import pool
 
 CLAIM: Final = "the parameters of ZFS"
@@ -38,6 +38,26 @@ REFUSED: Final = {
     "zfs_multihost_import_intervals": "it belongs to pools that hosts share",
 }
 
+TUNING_SHARED: Final = Refusal(
+    "tuning-shared",
+    "Another pool is imported",
+    "Parameters of ZFS apply to every pool of the server. They are not changed while a pool is imported that does not "
+    "belong to the run.",
+    "Export that pool, or leave the parameters out.",
+)
+TUNING_NO_WAY_BACK: Final = Refusal(
+    "tuning-no-way-back",
+    "The parameter could not be restored",
+    "A parameter of the ARC that is 0 lets ZFS choose. Once it was set, writing 0 does not restore that choice.",
+    "Leave it out. `arc_max` of the pool limits the ARC and is restored.",
+)
+TUNING_REFUSED: Final = Refusal(
+    "tuning-zfs-refused",
+    "A parameter that no scenario may set",
+    "The parameter protects data, or raidtui sets it.",
+    "Leave it out.",
+)
+
 Name = Annotated[
     str, Meta(pattern=NAME_PATTERN, description="It is a parameter's name in zfs(4).", examples=["zfs_txg_timeout"])
 ]
@@ -61,11 +81,13 @@ class ZfsTuning(Tuning, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         for name in self.parameters:
             at = f"{place}.parameters.{name}"
             if name in REFUSED:
-                yield refusal("tuning-zfs-refused", f"{name} cannot be set: {REFUSED[name]}", at, f"Remove {name}.")
+                yield TUNING_REFUSED.problem(
+                    f"{name} cannot be set: {REFUSED[name]}", place=at, remedy=f"Remove {name}."
+                )
             # Where the module is not loaded yet, that is found out when the layout is built.
             elif PARAMETERS.is_dir() and not _writable(PARAMETERS / name):
-                yield refusal("tuning-not-offered", f"this server's ZFS has no parameter {name} that can be set", at,
-                              f"ls {PARAMETERS} lists them.")  # fmt: skip
+                yield TUNING_NOT_OFFERED.problem(f"this server's ZFS has no writable parameter {name}", place=at,
+                                                 remedy=f"ls {PARAMETERS} lists them.")  # fmt: skip
 
 
 def _writable(file: Path) -> bool:
@@ -84,7 +106,7 @@ def make_ready(context: Context) -> None:
     others = sorted(clean(name, 60) for name in pools if not name.startswith(own))
     if others:
         text = f"ZFS parameters hold for every pool, and {', '.join(others[:4])} is imported, which is not this run's"
-        raise fail("tuning-shared", text, place=str(PARAMETERS), remedy=f"zpool export {others[0]}",
+        raise fail(TUNING_SHARED, text, place=str(PARAMETERS), remedy=f"zpool export {others[0]}",
                    exit=Exit.BUILD_FAILED)  # fmt: skip
 
 
@@ -95,5 +117,5 @@ def refuse_no_way_back(values: Mapping[str, tuple[str | None, str]]) -> None:
         if file.startswith(f"{PARAMETERS}/zfs_arc_") and found == "0" and asked not in (None, "0"):
             name = Path(file).name
             text = f"{name} is 0: ZFS chooses, and what it chose could not be put back"
-            raise fail("tuning-no-way-back", text, place=file, remedy=f"Leave {name} out of the tuning.",
+            raise fail(TUNING_NO_WAY_BACK, text, place=file, remedy=f"Leave {name} out of the tuning.",
                        exit=Exit.BUILD_FAILED)  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Final
 from raidtui.inventory import ioctl, lock
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.context import Context
-from raidtui.stack.undoing import exclusive, open_for_writing
+from raidtui.stack.teardown import exclusive, open_for_writing
 from raidtui.stack.zfs import gpt
 from raidtui.stack.zfs.command import part_path
 from raidtui.stack.zfs.devices import Device, bounds, partition

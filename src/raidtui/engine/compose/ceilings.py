@@ -1,0 +1,102 @@
+"""Bare disks that a plan measures beside its layouts, so that each stands under a ceiling of the same run. Pure.
+
+Their names begin with `@`, which no layout of a scenario can: `@data:each`, `@data:all`, `@first+@second:all`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from raidtui.engine.compose.reading import kind_problems
+from raidtui.engine.compose.write_amplification import data_roles
+from raidtui.load.catalog import engines
+from raidtui.model.convert import Operand
+from raidtui.model.problem import Problem
+from raidtui.model.scenario import Load, Node, RoleRef, Scenario
+from raidtui.stack.disk import DiskSpec
+from raidtui.stack.layer import Part
+
+_KIND: Final = "disk"
+Way = Literal["each", "together"]
+_WORDS: Final[Mapping[Way, str]] = {"each": "each", "together": "all"}
+
+
+class Bare(NamedTuple):
+    """One layout that is added: the disks of some roles, one by one or all at once."""
+
+    name: str
+    node: Node
+    given: dict[str, Any]
+    """As a scenario would write it."""
+    workloads: tuple[str, ...]
+
+
+class Ceilings(NamedTuple):
+    """What is added, and what cannot be."""
+
+    layouts: tuple[Bare, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def ceilings(
+    scenario: Scenario, layouts: Sequence[str], workloads: Sequence[str], parts: Mapping[str, tuple[Part, ...]]
+) -> Ceilings:
+    """For the chosen layouts and workloads of a scenario whose policy asks for them; `parts`: disks by role."""
+    if not scenario.policy.ceilings:
+        return Ceilings()
+    wanted: dict[tuple[str, ...], list[str]] = {}
+    for name in layouts:
+        node = scenario.layouts[name]
+        roles = tuple(sorted(data_roles(node, scenario.roles)))
+        if node.kind == _KIND or not roles:
+            continue
+        met = wanted.setdefault(roles, [])
+        met += [load for load in workloads if scenario.policy.meets(name, load) and load not in met]
+    found, warnings = [], dict[str, None]()
+    for roles, met in wanted.items():
+        able = []
+        for load in (one for one in workloads if one in met):
+            if why := _unable(scenario.workloads[load], [part for role in roles for part in parts[role]]):
+                warnings[f"No ceiling is measured for {load}: {why}."] = None
+            else:
+                able.append(load)
+        several = sum(len(parts[role]) for role in roles) > 1
+        for way in ("each", "together") if several else ("each",):
+            there = _there(scenario, layouts, roles, way)
+            if left := tuple(load for load in able if load not in there):
+                found.append(_bare(roles, way, left))
+    return Ceilings(tuple(found), tuple(warnings))
+
+
+def _unable(load: Load, disks: Sequence[Part]) -> str:
+    """Why this workload cannot be run on these disks bare; empty where it can."""
+    engine, size_bytes = engines()[load.kind], min(disk.size_bytes for disk in disks)
+    pattern, sector = engine.pattern(load.spec), max(disk.logical_sector_bytes for disk in disks)
+    if wrong := pattern.under_sector(sector):
+        return f"it has {wrong}, and the bare disks have sectors of {sector} bytes"
+    problems: list[Problem] = kind_problems(engine, "block", load.place, "bare disks")
+    problems = problems or engine.check_target(load.spec, load.place, size_bytes, kind="block")
+    return problems[0].message if problems else ""
+
+
+def _there(scenario: Scenario, layouts: Sequence[str], roles: tuple[str, ...], way: Way) -> set[str]:
+    """The workloads that the scenario measures these bare disks with by itself."""
+    return {
+        load
+        for name in layouts
+        if (node := scenario.layouts[name]).kind == _KIND
+        and node.spec.mode == way
+        and tuple(sorted(node.roles())) == roles
+        for load in scenario.workloads
+        if scenario.policy.meets(name, load)
+    }
+
+
+def _bare(roles: tuple[str, ...], way: Way, workloads: tuple[str, ...]) -> Bare:
+    name = "+".join(f"@{role}" for role in roles) + f":{_WORDS[way]}"
+    on = [f"@{role}" for role in roles] if len(roles) > 1 else f"@{roles[0]}"
+    node = Node(_KIND, DiskSpec(on=Operand(on), mode=way), {"on": tuple(map(RoleRef, roles))}, f"$.layouts.{name}.{_KIND}")
+    return Bare(name, node, {_KIND: {"on": on, "mode": way}}, workloads)
+
+

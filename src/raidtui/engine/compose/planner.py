@@ -1,0 +1,389 @@
+"""From a scenario and its binding to the ordered steps of a run. Pure: touches nothing, and decides nothing later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from raidtui.base.text import plural
+from raidtui.engine.compose import preconditioning
+from raidtui.engine.compose.binding import resolve
+from raidtui.engine.compose.caching import memory_for
+from raidtui.engine.compose.cautions import of_data, of_memory, of_role
+from raidtui.engine.compose.ceilings import ceilings
+from raidtui.engine.compose.ordering import Block, blocks_of, workloads_of
+from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
+from raidtui.engine.compose.target_size import unfit
+from raidtui.engine.compose.write_amplification import data_roles, expected
+from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
+from raidtui.engine.step_args import CellRun, Cooldown, Prefill, Recheck
+from raidtui.load.catalog import engines
+from raidtui.load.engine import FIRST_TARGET_FD, rehearsal
+from raidtui.model.convert import plain
+from raidtui.model.disk import Disk, fingerprint
+from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.scenario import Load, Node, Policy, RoleRef, Scenario
+from raidtui.model.units import duration_text, size_text
+from raidtui.stack.blank import DisksToBlank
+from raidtui.stack.catalog import all_layers
+from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget, placed
+from raidtui.stack.tuning.plan import with_tuning
+
+QUICK_COOLDOWN_S: Final = 1.0
+ZERO_BYTES_PER_S: Final = 2e8
+"""A guess for estimates only, for a disk without discard."""
+FILL_BYTES_PER_S: Final = 1e9
+
+
+def make_plan(
+    scenario: Scenario,
+    binding: Mapping[str, tuple[Disk, ...]],
+    options: Options,
+    *,
+    token: str,
+    boot_id: str,
+) -> Plan:
+    """The plan of one run. The same arguments give the same plan. Raises ProblemError for what cannot fit these disks."""
+    prints = {role: tuple(fingerprint(d, boot_id) for d in disks) for role, disks in binding.items()}
+    digest = plan_digest(scenario.given, prints, options)
+    planner = _Planner(scenario, binding, options, token, seed=digest)
+    planner.whole()
+    return Plan(
+        digest=digest,
+        token=token,
+        scenario=dict(scenario.given),
+        options=options,
+        binding=prints,
+        steps=tuple(planner.steps),
+        cells=tuple(planner.cells),
+        erases=tuple(sorted({disk for step in planner.steps for disk in step.erases})),
+        seconds=sum(step.seconds for step in planner.steps),
+        writes_bytes=_total(step.writes_bytes for step in planner.steps),
+        warnings=tuple(planner.warnings),
+        ceilings={one.name: one.given for one in planner.bare.values()},
+    )
+
+
+def used_roles(scenario: Scenario, options: Options) -> dict[str, Any]:
+    """The roles that the chosen layouts mention: the others need no disks."""
+    layouts, _ = chosen(scenario, options)
+    used = {role for name in layouts for role in scenario.layouts[name].roles()}
+    return {name: role for name, role in scenario.roles.items() if name in used}
+
+
+class _Planner:
+    """Collects steps in order."""
+
+    def __init__(
+        self, scenario: Scenario, binding: Mapping[str, tuple[Disk, ...]], options: Options, token: str, seed: str
+    ) -> None:
+        self.scenario = scenario
+        self.seed = seed
+        self.policy = scenario.policy
+        self.options = options
+        self.parts = {role: tuple(map(disk_part, disks)) for role, disks in binding.items()}
+        self.disks = {disk.id: disk for disks in binding.values() for disk in disks}
+        self.names = Names(token)
+        self.layouts, self.workloads = chosen(scenario, options)
+        added = ceilings(scenario, self.layouts, self.workloads, self.parts)
+        self.bare = {one.name: one for one in added.layouts}
+        """Bare disks, measured before the scenario's own layouts."""
+        self.nodes = {**{name: one.node for name, one in self.bare.items()}, **scenario.layouts}
+        self.steps: list[Step] = []
+        self.cells: list[CellPlan] = []
+        self.warnings: list[str] = [text for role, disks in binding.items() for text in of_role(role, disks)]
+        self.warnings += dict.fromkeys(text for name in self.layouts for text in stacking(scenario.layouts[name]))
+        self.warnings += [*self._unsaid(), *added.warnings]
+        self._place: dict[str, Any] = {"phase": "prepare", "block": ""}
+
+    def whole(self) -> None:
+        """Every step, from the gate to the last disk being blank."""
+        self._add(Draft("admit", f"Check and lock {plural(len(self.disks), 'disk')}", seconds=2.0))
+        blocks = list(blocks_of([*self.bare, *self.layouts], self.policy, self.seed))
+        planned = self._planned(blocks)
+        needing = (block for block, plan in zip(blocks, planned, strict=True) if plan.needs_zero)
+        zeroed = {disk for block in needing for disk in self._disks_of(block.layout)}
+        every = {block.layout: plan for block, plan in zip(blocks, planned, strict=True)}
+        self._refuse_unfit(every)
+        made = {name: plan for name, plan in every.items() if name in self.layouts}
+        self.warnings += self._kept_in_memory(made)
+        if zeroed:
+            self._blank(sorted(zeroed), "Bring {} to zeroes and read them back")
+        for block, plan in zip(blocks, planned, strict=True):
+            self._block(block, plan)
+        self._at("finish")
+        self._add(Draft("release", "Check that every disk is blank and free", seconds=2.0))
+
+    def _planned(self, blocks: Sequence[Block]) -> list[Planned]:
+        """The layouts in the order of their blocks. Raises ProblemError with what is wrong with any of them."""
+        planned: list[Planned] = []
+        problems: dict[Problem, None] = {}
+        for block in blocks:
+            try:
+                planned.append(plan_layout(self.nodes[block.layout], self.parts, self.names, self.policy))
+            except ProblemError as error:
+                problems |= dict.fromkeys(error.problems)
+        if problems:
+            raise ProblemError(*problems)
+        return planned
+
+    def _refuse_unfit(self, planned: Mapping[str, Planned]) -> None:
+        """Raise ProblemError with every workload that cannot run on a layout: once each, however many targets there are."""
+        problems: dict[Problem, None] = {}
+        for layout, made in planned.items():
+            sector = max(self.disks[disk].logical_sector_bytes for disk in self._disks_of(layout))
+            for workload in (one for one in self.workloads if self._meets(layout, one)):
+                given = self.scenario.workloads[workload]
+                found = (
+                    list(unfit(layout, self._load(layout, workload, target), given, target, made.offers, sector))
+                    for target in made.targets
+                )
+                problems |= dict.fromkeys(next(filter(None, found), ()))
+        if problems:
+            raise ProblemError(*problems)
+
+    def _block(self, block: Block, planned: Planned) -> None:
+        name, disks = block.layout, self._disks_of(block.layout)
+        self._at("build", block.name)
+        self._add(Draft("recheck", f"{name}: check its disks once more", Recheck(tuple(disks)), seconds=1.0))
+        self._precondition(disks)
+        for draft in planned.build:
+            self._add(draft, erases=disks)
+        self._at("measure", block.name)
+        met = [workload for workload in self.workloads if self._meets(name, workload)]
+        for number in block.rounds:
+            for workload in workloads_of(met, self.policy, self.seed, block, number):
+                for target in planned.targets:
+                    self._cell(block, workload, number, target, disks, planned.before_cell)
+        self._at("teardown", block.name)
+        for draft in planned.teardown:
+            self._add(draft)
+        self._blank(disks, "Make {} blank again", if_written=True)
+
+    def _meets(self, layout: str, workload: str) -> bool:
+        return workload in self.bare[layout].workloads if layout in self.bare else self.policy.meets(layout, workload)
+
+    def _cell(
+        self,
+        block: Block,
+        workload: str,
+        number: int,
+        target: PlannedTarget,
+        disks: tuple[str, ...],
+        before: tuple[Draft, ...],
+    ) -> None:
+        layout = block.layout
+        load = self._load(layout, workload, target)
+        engine, kind, size_bytes = engines()[load.kind], target.kind, target.size_bytes
+        cell = CellPlan(
+            "/".join(filter(None, (layout, target.part, workload, str(number), "again" if block.again else ""))),
+            layout, workload, number, target.part, size_bytes, self._data_disks(layout, target),
+            expected(self.nodes[layout], self.scenario.roles, engine.pattern(load.spec)), block.again,
+        )  # fmt: skip
+        self.cells.append(cell)
+        paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + i}" for i in range(len(target.refs)))
+        shown = ", ".join(target.paths)
+        erased = tuple(d for d in disks if not target.part or d == target.part)
+        options: dict[str, Any] = plain(load.spec)
+        region = engine.region_bytes(load.spec, size_bytes, kind=kind)
+        # A directory is empty: there is nothing to read unless it is written before.
+        fill = engine.reads(load.spec) and (self.policy.prefill or kind == "directory")
+        if fill:
+            title = f"{cell.id}: fill {size_text(region)} of {shown}"
+            written = region * len(target.refs)
+            command = engine.prefill_command(load.spec, paths, size_bytes=size_bytes, kind=kind)
+            self._add(
+                Draft("prefill", title, Prefill(target.refs, load.kind, size_bytes, kind, options, region), (command,),
+                      writes_bytes=written, seconds=written / FILL_BYTES_PER_S),
+                erases=erased, cell=cell.id,
+            )  # fmt: skip
+        for draft in before:
+            self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
+        cooldown_s = min(self.policy.cooldown.seconds, QUICK_COOLDOWN_S if self.options.quick else 1e9)
+        if cooldown_s:
+            self._add(Draft("cooldown", f"{cell.id}: rest", Cooldown(cooldown_s), seconds=cooldown_s), cell=cell.id)
+        estimate = engine.estimate(load.spec, size_bytes, kind=kind)
+        node, given = self.nodes[layout], self.scenario.given.get("policy", {})
+        args = CellRun(
+            target.refs, load.kind, size_bytes, kind, options, target.part, target.counted, fill,
+            tuple(one.kind for one in node.walk()), reductions(node), given.get("caches", ""), region * len(target.refs),
+        )  # fmt: skip
+        command = engine.command(load.spec, paths, size_bytes=size_bytes, kind=kind)
+        title, most = f"{cell.id}: measure {shown}", 1
+        writes: int | None = estimate.max_written_bytes
+        if self.policy.steady:
+            most = QUICK_PASSES if self.options.quick else MOST_PASSES
+            title += f", up to {most} passes of about {duration_text(estimate.seconds)} until it is steady"
+            args = msgspec.structs.replace(args, passes=most)
+        self._add(
+            Draft("measure", title, args, (command,), writes_bytes=None if writes is None else writes * most,
+                  seconds=estimate.seconds * most + 1),
+            erases=erased, cell=cell.id,
+        )  # fmt: skip
+
+    def _load(self, layout: str, workload: str, target: PlannedTarget) -> Load:
+        load = self.scenario.workloads[workload]
+        engine, spec = engines()[load.kind], load.spec
+        if reductions(self.nodes[layout]):
+            spec = engine.stated(spec)
+        if (ranking := self.policy.ranking) is not None:
+            spec = engine.sliced(spec, ranking.slice.seconds)
+        if self.options.quick:
+            spec = rehearsal(engine, spec, target.size_bytes, target.kind)
+        return load._replace(spec=spec)
+
+    def _kept_in_memory(self, planned: Mapping[str, Planned]) -> Iterator[str]:
+        """Workloads whose reads a layer may answer from memory, by layout."""
+        found: dict[tuple[str, str], int] = {}
+        for layout, made in planned.items():
+            for workload in (one for one in self.workloads if self.policy.meets(layout, one)):
+                for target in made.targets:
+                    load, node = self._load(layout, workload, target), self.scenario.layouts[layout]
+                    engine = engines()[load.kind]
+                    most = memory_for(node, self.policy, engine, load.spec, target.size_bytes, target.kind)
+                    if most is not None:
+                        found[layout, workload] = most
+        return of_memory(found)
+
+    def _unsaid(self) -> Iterator[str]:
+        """What is written to layouts that make less of it, where the workloads do not say it."""
+        layouts, loads = self.scenario.layouts, self.scenario.workloads
+        reducing = {name: how for name in self.layouts if (how := reductions(layouts[name]))}
+        met = [name for name in self.workloads if any(self.policy.meets(layout, name) for layout in reducing)]
+        return of_data(reducing, silent({name: loads[name] for name in met}))
+
+    def _data_disks(self, layout: str, target: PlannedTarget) -> tuple[str, ...]:
+        """Those that keep the data of what is measured: where it is one disk of a layout, that one."""
+        roles = data_roles(self.nodes[layout], self.scenario.roles)
+        disks = tuple(disk for role in roles for part in self.parts[role] for disk in part.disks)
+        return (target.part,) if target.part else disks
+
+    def _disks_of(self, layout: str) -> tuple[str, ...]:
+        roles = self.nodes[layout].roles()
+        return tuple(disk for role in roles for part in self.parts[role] for disk in part.disks)
+
+    def _blank(self, disks: Sequence[str], title: str, *, if_written: bool = False) -> None:
+        """One step for all of them: they are written at the same time."""
+        slow = [self.disks[disk].size_bytes for disk in disks if not self.disks[disk].discard]
+        args = DisksToBlank(tuple(f"disk:{disk}" for disk in disks), if_written)
+        seconds = 2.0 + max(slow, default=0) / ZERO_BYTES_PER_S
+        title = title.format(plural(len(disks), "disk"))
+        self._add(Draft("disks.blank", title, args, writes_bytes=sum(slow), seconds=seconds), erases=tuple(disks))
+
+    def _precondition(self, disks: tuple[str, ...]) -> None:
+        """Purge and write them, where the policy asks for it."""
+        if times := self.policy.precondition_times:
+            self._blank(disks, "Purge {}")
+            found = [self.disks[disk] for disk in disks]
+            draft = preconditioning.draft(found, self.policy.precondition, times, quick=self.options.quick)
+            self._add(draft, erases=disks)
+
+    def _at(self, phase: Phase, block: str = "") -> None:
+        self._place = {"phase": phase, "block": block}
+
+    def _add(self, draft: Draft, *, erases: tuple[str, ...] = (), cell: str = "") -> None:
+        self.steps.append(
+            Step(
+                id=f"{len(self.steps) + 1:03d}",
+                action=draft.action,
+                title=draft.title,
+                cell=cell,
+                args=msgspec.to_builtins(draft.args),
+                commands=draft.commands,
+                undo=draft.undo,
+                creates=draft.creates,
+                erases=erases,
+                writes_bytes=draft.writes_bytes,
+                seconds=draft.seconds,
+                **self._place,
+            )
+        )
+
+
+def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned:
+    """The layer and everything below it, as one: built from below, taken down from above."""
+    build: list[Draft] = []
+    teardown: list[Draft] = []
+    parts: dict[str, tuple[Part, ...]] = {}
+    needs_zero = False
+    for name, sources in node.inputs.items():
+        found: list[Part] = []
+        for source in sources:
+            if isinstance(source, RoleRef):
+                found += roles[source.role]
+                continue
+            below = plan_layout(source, roles, names, policy)
+            assert below.offers is not None, "refused when the scenario was read"
+            if below.before_cell:
+                raise fail("cold-below", f"caches of a {source.kind} cannot be emptied while a {node.kind} stands on it",
+                           place=node.place, remedy='Measure it by itself, or set "caches": "warm" in the policy.',
+                           exit=Exit.USAGE)  # fmt: skip
+            build += below.build
+            teardown = [*below.teardown, *teardown]
+            needs_zero |= below.needs_zero
+            found.append(below.offers)
+        parts[name] = tuple(found)
+    try:
+        own = all_layers()[node.kind].plan(node.spec, parts, names, policy)
+    except ProblemError as error:
+        raise ProblemError(*(placed(problem, node.kind, node.place) for problem in error.problems)) from None
+    own = with_tuning(node, roles, own, names)
+    return Planned(
+        (*build, *own.build),
+        (*own.teardown, *teardown),
+        own.targets,
+        own.offers,
+        needs_zero or own.needs_zero,
+        own.before_cell,
+    )
+
+
+def disk_part(disk: Disk) -> Part:
+    """A disk as a layer's input."""
+    return Part(
+        ref=f"disk:{disk.id}",
+        path=disk.path,
+        size_bytes=disk.size_bytes,
+        logical_sector_bytes=disk.logical_sector_bytes,
+        disks=(disk.id,),
+        discard=disk.discard,
+        rotational=bool(disk.rotational),
+    )
+
+
+def _total(values: Iterator[int | None]) -> int | None:
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+def refused(plan: Plan, erase: tuple[str, ...], disks: Mapping[str, Disk]) -> list[Problem]:
+    """What is wrong with the operator's consent: a disk too few, a disk too many, a name that names nothing."""
+    named: set[str] = set()
+    problems = []
+    for name in erase:
+        disk = resolve(name, disks.values())
+        if disk is None:
+            problems.append(Problem("erase-unknown", f"--erase names {name[:80]!r}, which is no disk here", exit=3))
+        else:
+            named.add(disk.id)
+    for extra in sorted(named - set(plan.erases)):
+        problems.append(
+            Problem("erase-too-many", f"--erase names {extra}, which this plan does not erase", extra,
+                    "Name exactly the disks that the plan erases.", exit=int(Exit.REFUSED))
+        )  # fmt: skip
+    for missing in sorted(set(plan.erases) - named):
+        problems.append(
+            Problem("erase-too-few", f"this plan erases {missing}, which --erase does not name", missing,
+                    f"--erase {','.join(plan.erases)}", exit=int(Exit.REFUSED))
+        )  # fmt: skip
+    return problems
+
+
+__all__ = ["FIRST_TARGET_FD", "disk_part", "make_plan", "plan_layout", "refused", "used_roles"]

@@ -1,0 +1,223 @@
+"""From a document's text to a scenario that this engine can plan: the catalogs of layers and workloads meet the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from raidtui.load.catalog import engines
+from raidtui.load.engine import Engine
+from raidtui.model.convert import decode
+from raidtui.model.jsonio import MAX_SCENARIO_BYTES, read_json
+from raidtui.model.plan import Options, TargetKind
+from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.result import RESULT_SCHEMA, Result, without_cells
+from raidtui.model.scenario import Catalog, Load, Node, Role, RoleRef, Scenario, read_scenario
+from raidtui.model.statistics.ranking import FIRST_LOOK
+from raidtui.stack.catalog import all_layers
+from raidtui.stack.tuning.plan import problems_of
+
+_BELOW: Final = "Put a layer there that makes a block device, such as md, lvm or a zpool with a volume."
+_MAX_DOCUMENT_BYTES: Final = 2 * MAX_SCENARIO_BYTES
+"""A result without its cells is a scenario, its disks and its server."""
+_MEET: Final = "Name it in the policy's `only`, or take it out."
+
+
+@cache
+def catalog() -> Catalog:
+    """Every kind of layer and workload that this engine knows."""
+    layers = all_layers()
+    return Catalog(
+        layers={kind: layer.spec for kind, layer in layers.items()},
+        inputs={kind: layer.inputs for kind, layer in layers.items()},
+        workloads={kind: engine.spec for kind, engine in engines().items()},
+        gone={kind: why for layer in layers.values() for kind, why in layer.replaces().items()},
+        called={name: text for layer in layers.values() for name, text in layer.also_called.items()},
+    )
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A scenario, and the disks it was bound to where it comes from a result."""
+
+    scenario: Scenario
+    earlier: Mapping[str, tuple[str, ...]]
+    """Role → disk ids of the earlier run; a wish only, for the same server."""
+
+
+class Given(msgspec.Struct, frozen=True):
+    """A document's scenario as plain JSON data, unread, its place in the document, and as in `Document`."""
+
+    value: Any
+    place: str
+    earlier: Mapping[str, tuple[str, ...]]
+
+
+def read_document(text: str) -> Document:
+    """Read a scenario or a result file. Raises ProblemError with every problem, each naming its place."""
+    given = open_document(text)
+    return Document(read_whole(given), given.earlier)
+
+
+def read_whole(given: Given) -> Scenario:
+    """Raises ProblemError with every problem, each naming its place."""
+    return _checked(read_scenario(given.value, catalog(), given.place))
+
+
+def open_document(text: str) -> Given:
+    """The scenario in a scenario or result file. Raises ProblemError where it is not JSON, too large, or no result."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > MAX_SCENARIO_BYTES:
+        data = without_cells(data)
+    value = read_json(data, max_bytes=_MAX_DOCUMENT_BYTES)
+    if isinstance(value, dict) and value.get("schema") == RESULT_SCHEMA:
+        result = decode(Result, value)
+        earlier = {role: tuple(p.id for p in prints) for role, prints in result.binding.items()}
+        return Given(result.scenario, "$.scenario", earlier)
+    if len(data) > MAX_SCENARIO_BYTES:
+        read_json(data)  # raises: too large for a scenario
+    return Given(value, "$", {})
+
+
+def _checked(scenario: Scenario) -> Scenario:
+    """Refuse what no Linux would build and what no workload can measure honestly, before any disk is looked at."""
+    problems: list[Problem] = []
+    for name, layout in scenario.layouts.items():
+        problems += layout_problems(layout, scenario.roles)
+        if len(name) > 63:
+            problems.append(Problem("schema", "the name is too long", layout.place, exit=2))
+    for load in scenario.workloads.values():
+        problems += engines()[load.kind].check(load.spec, load.place)
+    problems += [*_alone(scenario), *_crossing_problems(scenario), *_ranking_problems(scenario)]
+    if problems:
+        raise ProblemError(*problems)
+    return scenario
+
+
+def _alone(scenario: Scenario) -> Iterator[Problem]:
+    """Layouts and workloads that nothing would be measured with."""
+    meets = scenario.policy.meets
+    for name, node in scenario.layouts.items():
+        if not any(meets(name, workload) for workload in scenario.workloads):
+            yield Problem("never-met", f"layout {name} is measured with no workload", node.place, _MEET, exit=2)
+    for name, load in scenario.workloads.items():
+        if not any(meets(layout, name) for layout in scenario.layouts):
+            yield Problem("never-met", f"workload {name} is run on no layout", load.place, _MEET, exit=2)
+
+
+def _ranking_problems(scenario: Scenario) -> Iterator[Problem]:
+    """A ranking looks at whole rounds, and needs several; its workloads must be honest in slices too."""
+    policy = scenario.policy
+    if policy.ranking is None:
+        return
+    place = "$.policy.ranking"
+    if policy.order == "grouped":
+        text = "a ranking compares layouts round by round, and grouped rounds measure one layout after the other"
+        yield Problem("ranking-grouped", text, place, 'Set "order": "interleaved", or take the ranking out.', exit=2)
+    if policy.rounds < FIRST_LOOK:
+        text = f"a ranking needs {FIRST_LOOK} rounds or more to look at, and the policy allows {policy.rounds}"
+        yield Problem("ranking-rounds", text, "$.policy.rounds", 'Say how many it may take at most: "rounds": 12.', exit=2)
+    for load in scenario.workloads.values():
+        engine = engines()[load.kind]
+        known = engine.check(load.spec, load.place)
+        cut = engine.check(engine.sliced(load.spec, policy.ranking.slice.seconds), load.place)
+        yield from (
+            Problem("ranking-slice", f"in a slice of {policy.ranking.slice.text}: {problem.message}", f"{place}.slice",
+                    f"Make the slice longer, or see {problem.place}.", exit=2)
+            for problem in cut if not known
+        )  # fmt: skip
+
+
+def _crossing_problems(scenario: Scenario) -> Iterator[Problem]:
+    """What a workload cannot load of the layouts that it meets is said once per workload."""
+    kinds = {name: all_layers()[node.kind].target_kind(node.spec) for name, node in scenario.layouts.items()}
+    for workload, load in scenario.workloads.items():
+        engine = engines()[load.kind]
+        met = {name: kind for name, kind in kinds.items() if scenario.policy.meets(name, workload)}
+        for kind in dict.fromkeys(met.values()):
+            layouts = [name for name, found in met.items() if found == kind]
+            yield from kind_problems(engine, kind, load.place, ", ".join(layouts[:4]) + (", …" if layouts[4:] else ""))
+        ways = dict.fromkeys(how for name in met if (how := reductions(scenario.layouts[name])))
+        yield from (problem for how in ways for problem in engine.check_reduced(load.spec, load.place, how))
+
+
+def reductions(layout: Node) -> tuple[str, ...]:
+    """How any layer of it makes less of what is written: `compresses`, `deduplicates`."""
+    return tuple(dict.fromkeys(how for node in layout.walk() for how in all_layers()[node.kind].reduces(node.spec)))
+
+
+def stacking(layout: Node) -> tuple[str, ...]:
+    """What its layers say of those that they stand on."""
+    kinds = {
+        node.place: {source.kind for sources in node.inputs.values() for source in sources if isinstance(source, Node)}
+        for node in layout.walk()
+    }
+    said = (text for node in layout.walk() for text in all_layers()[node.kind].cautions(node.spec, kinds[node.place]))
+    return tuple(dict.fromkeys(said))
+
+
+def silent(loads: Mapping[str, Load]) -> list[str]:
+    """The workloads that do not say whether what they write compresses or repeats."""
+    return [name for name, load in loads.items() if engines()[load.kind].stated(load.spec) != load.spec]
+
+
+def kind_problems(engine: Engine, kind: TargetKind, place: str, layouts: str) -> list[Problem]:
+    """Why a workload cannot load layouts that are measured as this kind of target."""
+    if engine.takes in ("both", kind):
+        return []
+    needs = {"block": "a block device", "directory": "files in a directory"}
+    text = f"{engine.kind} needs {needs[engine.takes]}, and what is measured of {layouts} is {needs[kind]}"
+    apart = "say in the policy which layouts meet `only` which workloads"
+    remedy = f"Put a filesystem on top of those layouts, or {apart}."
+    if engine.takes == "block":
+        remedy = f"{apart[0].upper()}{apart[1:]}."
+    return [Problem("workload-target", text, place, remedy, exit=2)]
+
+
+def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
+    """Why Linux would not build this layout."""
+    problems: list[Problem] = []
+    for node in layout.walk():
+        problems += all_layers()[node.kind].check(node.spec, counts_of(node, roles), node.place)
+        problems += [
+            Problem("no-device-below", f"what a {source.kind} makes here is files: a {node.kind} needs a block device",
+                    source.place, _BELOW, exit=2)
+            for sources in node.inputs.values()
+            for source in sources
+            if isinstance(source, Node) and _offers(source) != "block"
+        ]
+    return [*problems, *problems_of(layout, all_layers())]
+
+
+def _offers(node: Node) -> str:
+    """A layer that can be either is below another one only as a block device."""
+    layer = all_layers()[node.kind]
+    return "directory" if layer.target_kind(node.spec) == "directory" else layer.offers
+
+
+def counts_of(node: Node, roles: Mapping[str, Role]) -> dict[str, int]:
+    """How many devices go into each input of a layer."""
+    return {
+        name: sum(roles[s.role].count if isinstance(s, RoleRef) else 1 for s in sources)
+        for name, sources in node.inputs.items()
+    }
+
+
+def chosen(scenario: Scenario, options: Options) -> tuple[list[str], list[str]]:
+    """Names of the layouts and workloads that the options leave. Raises ProblemError for a name that is not there."""
+    for what, wanted, known in (
+        ("layout", options.layouts, scenario.layouts),
+        ("workload", options.workloads, scenario.workloads),
+    ):
+        if unknown := [name for name in wanted if name not in known]:
+            raise fail("unknown-name", f"there is no {what} {unknown[0]!r} in scenario {scenario.name}",
+                       remedy=f"Known: {', '.join(known)}.")  # fmt: skip
+    workloads = [n for n in scenario.workloads if not options.workloads or n in options.workloads]
+    layouts = [n for n in scenario.layouts if not options.layouts or n in options.layouts]
+    layouts = [n for n in layouts if any(scenario.policy.meets(n, workload) for workload in workloads)]
+    if not layouts:
+        raise fail("never-met", "the layouts that were chosen are not measured with the workloads that were chosen",
+                   place="$.policy.only", remedy="Choose others: the policy's `only` says which meet.")  # fmt: skip
+    return layouts, [n for n in workloads if any(scenario.policy.meets(layout, n) for layout in layouts)]

@@ -1,0 +1,80 @@
+"""The JSON Schemas of scenario and result files, made from the very types that read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from raidtui.engine.compose.reading import catalog
+from raidtui.model.convert import schema_of
+from raidtui.model.problem import fail
+from raidtui.model.result import Result
+from raidtui.model.scenario import Policy, Role
+from raidtui.model.scenario_words import NAME_PATTERN, ROLE_PATTERN, SCHEMA
+from raidtui.model.table import Table
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema(of: str) -> dict[str, Any]:
+    """`scenario`, `result` or `table`. Raises ProblemError (`no-schema`)."""
+    if of == "scenario":
+        return _scenario()
+    if of == "result":
+        top, definitions = schema_of(Result)
+        return {"$schema": _DRAFT, "title": "raidtui result", **top, "$defs": definitions}
+    if of == "table":
+        top, definitions = schema_of(Table)
+        return {"$schema": _DRAFT, "title": "raidtui table", **top, "$defs": definitions}
+    raise fail("no-schema", f"there is no schema of {of[:40]!r}", remedy="Known: scenario, result, table.")
+
+
+def _scenario() -> dict[str, Any]:
+    definitions: dict[str, Any] = {}
+
+    def of(type_: type) -> dict[str, Any]:
+        found, more = schema_of(type_)
+        definitions.update(more)
+        return found
+
+    known = catalog()
+    definitions["layer"] = _one_of({kind: of(spec) for kind, spec in known.layers.items()})
+    definitions["workload"] = _one_of({kind: of(spec) for kind, spec in known.workloads.items()})
+    device = {"anyOf": [{"type": "string", "pattern": ROLE_PATTERN}, {"$ref": "#/$defs/layer"}]}
+    definitions["operand"] = {
+        "description": 'Block devices: a role ("@data"), another layer, or a list of them.',
+        "anyOf": [*device["anyOf"], {"type": "array", "items": device, "minItems": 1, "maxItems": 64}],
+    }
+
+    def section(entry: dict[str, Any], names: str = NAME_PATTERN) -> dict[str, Any]:
+        return {
+            "type": "object", "minProperties": 1, "propertyNames": {"pattern": names}, "additionalProperties": entry,
+        }  # fmt: skip
+
+    return {
+        "$schema": _DRAFT,
+        "title": "raidtui scenario",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["schema", "name", "roles", "layouts", "workloads"],
+        "properties": {
+            "schema": {"const": SCHEMA},
+            "name": {"type": "string", "pattern": NAME_PATTERN},
+            "title": {"type": "string", "maxLength": 200},
+            "why": {"type": "string", "maxLength": 1000},
+            "roles": section(of(Role), r"^[a-z][a-z0-9_-]{0,30}$"),
+            "layouts": section({"$ref": "#/$defs/layer"}),
+            "workloads": section({"$ref": "#/$defs/workload"}),
+            "policy": of(Policy),
+        },
+        "$defs": definitions,
+    }
+
+
+def _one_of(kinds: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """An object with exactly one key, which names the kind."""
+    return {
+        "oneOf": [
+            {"type": "object", "additionalProperties": False, "required": [kind], "properties": {kind: entry}}
+            for kind, entry in kinds.items()
+        ]
+    }

@@ -1,0 +1,205 @@
+"""A layout as a drawing needs it: each layer read, checked and measured alone, as far as it goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from raidtui.engine.compose.cautions import Inputs, Shaped
+from raidtui.engine.compose.planner import disk_part
+from raidtui.engine.compose.settings import layer_settings
+from raidtui.model.convert import decode
+from raidtui.model.describe import LayerView, RoleView
+from raidtui.model.disk import Disk
+from raidtui.model.plan import Names
+from raidtui.model.problem import Problem, ProblemError
+from raidtui.model.scenario import MAX_NESTING, Policy, Role, single
+from raidtui.model.scenario_words import ROLE_PATTERN
+from raidtui.stack.catalog import all_layers
+from raidtui.stack.layer import Layer, Part, Shape, placed
+from raidtui.stack.tuning.spec import Tuning
+
+_ANY_SIZE_BYTES: Final = 1 << 40
+
+
+class Ground(NamedTuple):
+    """What a scenario's layouts stand on."""
+
+    roles: Mapping[str, Role]
+    binding: Mapping[str, tuple[Disk, ...]]
+    policy: Policy
+
+
+class Piece(NamedTuple):
+    """A layer or a role, seen from the layer above."""
+
+    view: LayerView | RoleView
+    devices: int
+    """Devices that it is for the layer above."""
+    parts: tuple[Part, ...] | None
+    """The same; None where there is nothing to stand on."""
+    known: bool = False
+    """False where disks are not chosen yet: then `parts` are only as many, and their sizes mean nothing."""
+    disks: tuple[Disk, ...] = ()
+    may_fail: int | None = None
+    """Disks that may fail without loss of one of its devices, whichever they are."""
+    words: str = ""
+    """Which, where that needs words of its own."""
+    penalty: float = 1.0
+    data: tuple[Disk, ...] = ()
+    """Its disks that keep data: no journals, no spares."""
+    data_share: float = 1.0
+    """Of what is written to its disks, how much is data: 0.5 on a mirror of two."""
+    shapes: tuple[Shaped, ...] = ()
+    inputs: tuple[Inputs, ...] = ()
+    """Of every layer."""
+    shape: Shape | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def stack_of(raw: Any, place: str, ground: Ground, depth: int = 1) -> Piece | None:
+    """The layer that `raw` (plain JSON data) is; None where not even its kind can be read."""
+    layers = all_layers()
+    try:
+        kind, options = single(raw, place, "layer", layers)
+    except ProblemError:
+        return None
+    place = f"{place}.{kind}"
+    layer, given = layers[kind], options if isinstance(options, dict) else {}
+    spec, problems = _spec(layer, options, place)
+    if spec is not None:
+        operands = {name: operand.raw for name, operand in layer.inputs(spec).items()}
+    else:
+        names = [field.name for field in layer.fields if field.type == "devices"]
+        operands = {name: given[name] for name in names if given.get(name) is not None}
+    inputs = {name: tuple(_sources(raw, f"{place}.{name}", ground, depth)) for name, raw in operands.items()}
+    sound = all(inputs.values()) and all(piece is not None for pieces in inputs.values() for piece in pieces)
+    below = {name: tuple(piece for piece in pieces if piece is not None) for name, pieces in inputs.items()}
+    counts = {name: sum(piece.devices for piece in pieces) for name, pieces in below.items()}
+    if spec is not None and sound:
+        problems += layer.check(spec, counts, place)
+    view = LayerView(
+        kind,
+        place,
+        _words(layer, spec, counts) if spec is not None else "",
+        {name: tuple(piece.view for piece in pieces) for name, pieces in below.items()},
+        layer_settings(kind, given, counts),
+    )
+    return _measured(layer, spec if sound and not problems else None, view, below, ground.policy, tuple(problems))
+
+
+def _words(layer: Layer[Any], spec: Any, counts: Mapping[str, int]) -> str:
+    tuning: Tuning | None = getattr(spec, "tuning", None)
+    return layer.describe(spec, counts) + (", tuned" if tuning is not None and tuning.words() else "")
+
+
+def _spec(layer: Layer[Any], options: Any, place: str) -> tuple[Any, list[Problem]]:
+    try:
+        return decode(layer.spec, options, place), []
+    except ProblemError as error:
+        return None, list(error.problems)
+
+
+def _sources(raw: Any, place: str, ground: Ground, depth: int) -> Iterator[Piece | None]:
+    """What goes into one input; None for what cannot be read, or is no role of this scenario."""
+    if isinstance(raw, list):
+        for index, entry in enumerate(raw[:64]):
+            yield from [None] if isinstance(entry, list) else _sources(entry, f"{place}[{index}]", ground, depth)
+    elif isinstance(raw, str):
+        match = re.fullmatch(ROLE_PATTERN, raw)
+        yield _role(match.group(1), ground) if match and match.group(1) in ground.roles else None
+    else:
+        yield stack_of(raw, place, ground, depth + 1) if depth < MAX_NESTING else None
+
+
+def _role(name: str, ground: Ground) -> Piece:
+    disks, count = ground.binding.get(name, ()), ground.roles[name].count
+    size_bytes = min((disk.size_bytes for disk in disks), default=None)
+    view = RoleView(name, count, tuple(disk.id for disk in disks), size_bytes)
+    parts = tuple(map(disk_part, disks)) or tuple(_any_disk(name, number) for number in range(count))
+    return Piece(view, count, parts, bool(disks), disks, may_fail=0, data=disks)
+
+
+def _any_disk(role: str, number: int) -> Part:
+    """Stands for a disk that is not chosen yet, in arithmetic that does not depend on its size."""
+    name = f"{role}{number}"
+    return Part(f"disk:{name}", f"/dev/{name}", _ANY_SIZE_BYTES, 512, (name,))
+
+
+def _measured(
+    layer: Layer[Any],
+    spec: Any,
+    view: LayerView,
+    below: Mapping[str, tuple[Piece, ...]],
+    policy: Policy,
+    problems: tuple[Problem, ...],
+) -> Piece:
+    """The layer with its figures, where it is sound (`spec`) and all below it is."""
+    found = [piece for pieces in below.values() for piece in pieces]
+    every = (*problems, *(problem for piece in found for problem in piece.problems))
+    disks = tuple(disk for piece in found for disk in piece.disks)
+    inputs = (
+        *(known for piece in found for known in piece.inputs),
+        Inputs(
+            {name: tuple(disk for piece in pieces for disk in piece.disks) for name, pieces in below.items()},
+            layer.write_path(spec) if spec is not None else (),
+        ),
+    )
+    known = all(piece.known for piece in found)
+    bare = Piece(view, 1, None, known, disks, inputs=inputs, problems=every)
+    parts = {name: tuple(p for piece in pieces for p in piece.parts or ()) for name, pieces in below.items()}
+    if spec is None or not all(piece.parts for piece in found):
+        return bare._replace(view=_with(view, problems=problems))
+    try:
+        shape = layer.shape(spec, parts)
+        offers = layer.plan(spec, parts, Names("preview0"), policy).offers
+    except ProblemError as error:
+        # Without disks it is not the disks that are too small.
+        wrong = tuple(placed(problem, view.kind, view.place) for problem in error.problems) if known else ()
+        return bare._replace(view=_with(view, problems=(*problems, *wrong)), problems=(*every, *wrong))
+    may_fail, words = _tolerance(layer, spec, below)
+    data = next(iter(below.values()))
+    each = [part.size_bytes for part in next(iter(parts.values()))]
+    # What a filesystem keeps of the room for itself is not written beside every block of data.
+    share = 1 / shape.write_penalty if layer.offers == "directory" else min(1.0, shape.size_bytes / (min(each) * len(each)))
+    return bare._replace(
+        view=_with(
+            view, problems=problems, size_bytes=shape.size_bytes if known else None, stripe_bytes=shape.stripe_bytes
+        ),
+        parts=(offers,) if offers is not None else None,
+        may_fail=may_fail,
+        words=words,
+        penalty=shape.write_penalty * max(piece.penalty for piece in data),
+        data=tuple(disk for piece in data for disk in piece.data),
+        data_share=(shape.data_share or share) * min(piece.data_share for piece in data),
+        shapes=(*(shaped for piece in found for shaped in piece.shapes), Shaped(view.words, shape)),
+        shape=shape,
+    )
+
+
+def _tolerance(layer: Layer[Any], spec: Any, below: Mapping[str, tuple[Piece, ...]]) -> tuple[int, str]:
+    """How many disks may fail, whichever they are, and which in words: the layer's own, then those of layers below."""
+    counts = {name: sum(piece.devices for piece in pieces) for name, pieces in below.items()}
+    tolerated_by = layer.tolerates_failures(spec, counts)
+    fewest = []
+    for name, pieces in below.items():
+        tolerated, _ = tolerated_by.get(name, (0, ""))
+        weights = sorted(1 + (piece.may_fail or 0) for piece in pieces for _ in range(piece.devices))
+        if tolerated < len(weights):
+            fewest.append(sum(weights[: tolerated + 1]) - 1)
+    words = [text for name, (_, text) in tolerated_by.items() if name in below and text]
+    inner = dict.fromkeys(piece.words for pieces in below.values() for piece in pieces if piece.words)
+    words += [f"in each {kinds} below: {text}" for text in inner for kinds in [_kind_of(below, text)]]
+    return min(fewest, default=0), "; ".join(words)
+
+
+def _kind_of(below: Mapping[str, tuple[Piece, ...]], words: str) -> str:
+    views = [piece.view for pieces in below.values() for piece in pieces if piece.words == words]
+    return next((view.kind for view in views if isinstance(view, LayerView)), "layer")
+
+
+def _with(view: LayerView, **changes: Any) -> LayerView:
+    return msgspec.structs.replace(view, **changes)

@@ -1,0 +1,38 @@
+"""Why a workload cannot run on what is measured of a layout, once its size and sectors are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from raidtui.engine.compose.reading import kind_problems
+from raidtui.load.catalog import engines
+from raidtui.model.problem import Exit, Problem
+from raidtui.model.scenario import Load
+from raidtui.stack.layer import Part, PlannedTarget
+
+
+def unfit(
+    layout: str, load: Load, given: Load, target: PlannedTarget, offers: Part | None, disk_sector: int
+) -> Iterator[Problem]:
+    """`given`: as the scenario has it, `load`: as it will run. `disk_sector`: the largest sector of the layout's disks."""
+    engine = engines()[load.kind]
+    yield from kind_problems(engine, target.kind, load.place, layout)
+    yield from _under_sector(given, target, offers, disk_sector)
+    for problem in engine.check_target(load.spec, load.place, target.size_bytes, kind=target.kind):
+        yield msgspec.structs.replace(problem, message=f"on layout {layout}: {problem.message}")
+
+
+def _under_sector(load: Load, target: PlannedTarget, offers: Part | None, disk_sector: int) -> Iterator[Problem]:
+    """O_DIRECT fails where an operation is not whole logical sectors."""
+    sector = target.sector_bytes
+    if target.kind == "block":
+        sector = offers.logical_sector_bytes if offers else disk_sector
+    if sector is None:
+        return
+    if wrong := engines()[load.kind].pattern(load.spec).under_sector(sector):
+        where = target.paths[0] if target.kind == "block" else "what the filesystem stands on"
+        text = f"{wrong} on sectors of {sector} bytes, which {where} has"
+        remedy = f"Blocks and offsets of a multiple of {sector} bytes."
+        yield Problem("under-sector", text, load.place, remedy, int(Exit.USAGE))

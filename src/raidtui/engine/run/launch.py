@@ -1,0 +1,99 @@
+"""Start the runner so that it outlives whoever asked: a transient systemd service, else a session of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from raidtui.base.proc import CLEAN_ENV, DEVNULL, find_tool, run, spawn
+from raidtui.engine.run import runs
+from raidtui.engine.run.journal import read_lasting
+from raidtui.model.event import DisksAdmitted, RunFinished
+from raidtui.model.problem import Exit, ProblemError, fail
+
+_ADMIT_TIMEOUT_S: Final = 120.0
+_STOP_TIMEOUT_S: Final = 900
+"""How long a shutting down system waits for the teardown."""
+
+
+def unit_name(run_name: str) -> str:
+    return f"raidtui-run-{run_name}"
+
+
+def has_systemd() -> bool:
+    """True where systemd is process 1 and can start services."""
+    return Path("/run/systemd/system").is_dir() and find_tool("systemd-run") is not None
+
+
+def launch(folder: Path) -> None:
+    """Start the runner and wait until the gate let its disks through.
+
+    Raises ProblemError with what the gate refused; the run's folder is gone then, because nothing was touched.
+    """
+    main = str(Path(__file__).resolve().parent.parent / "__main__.py")
+    argv = (sys.executable, "-I", main, "runner", str(folder))
+    if has_systemd():
+        systemd_run = find_tool("systemd-run") or "systemd-run"
+        properties = ("KillMode=mixed", f"TimeoutStopSec={_STOP_TIMEOUT_S}", "OOMPolicy=continue", "IgnoreSIGPIPE=no")
+        run(
+            (systemd_run, f"--unit={unit_name(folder.name)}", "--collect", "--quiet", "--service-type=exec",
+             f"--description=raidtui run {folder.name}", "--setenv=LC_ALL=C",
+             *(f"--property={p}" for p in properties), "--", *argv),
+            timeout_s=60,
+        )  # fmt: skip
+    else:
+        with (folder / "runner.log").open("wb") as log:
+            spawn(argv, stdin=DEVNULL, stdout=log, stderr=log, env=CLEAN_ENV, cwd="/", new_session=True)
+    _await_admission(folder)
+
+
+def _await_admission(folder: Path) -> None:
+    deadline = time.monotonic() + _ADMIT_TIMEOUT_S
+    seen_owner = False
+    while time.monotonic() < deadline:
+        alive = runs.owner(folder) is not None
+        for record in read_lasting(folder):
+            if isinstance(record.event, DisksAdmitted):
+                return
+            if isinstance(record.event, RunFinished):
+                problems = record.event.problems
+                if record.event.exit == Exit.REFUSED:
+                    _await_end(folder)
+                    runs.discard(folder)
+                raise ProblemError(*problems)
+        if seen_owner and not alive:
+            break
+        seen_owner |= alive
+        time.sleep(0.05)
+    with contextlib.suppress(ProblemError, OSError):
+        cancel(folder)  # late is too late: nobody would know that it writes
+    raise fail("runner", f"the runner of {folder.name} did not start", place=str(folder), exit=Exit.BUG,
+               remedy=f"See `journalctl -u {unit_name(folder.name)}`, or runner.log in the run's folder.")  # fmt: skip
+
+
+def _await_end(folder: Path) -> None:
+    deadline = time.monotonic() + 10
+    while runs.owner(folder) is not None and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def cancel(folder: Path) -> None:
+    """Ask the runner to stop, tear down and end. Raises ProblemError (`not-running`)."""
+    pid = runs.owner(folder)
+    if pid == 0:
+        raise fail("not-running", f"run {folder.name} is being recovered: that gives its disks back, and goes on",
+                   remedy=f"raidtui attach {folder.name}", exit=Exit.REFUSED)  # fmt: skip
+    if pid is None:
+        raise fail("not-running", f"run {folder.name} is not running", remedy="`raidtui runs` lists the runs.")
+    fd = os.pidfd_open(pid)
+    try:
+        # Between reading the number and opening it, the process may have ended and another one got its number.
+        if runs.owner(folder) == pid:
+            signal.pidfd_send_signal(fd, signal.SIGTERM)
+    finally:
+        os.close(fd)

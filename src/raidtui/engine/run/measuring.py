@@ -1,0 +1,257 @@
+"""One cell: open its target, run the workload while frames are taken, and judge the numbers."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from raidtui.engine import validity
+from raidtui.engine.run.journal import wall_clock
+from raidtui.engine.run.passes import Passes
+from raidtui.engine.run.target import open_target
+from raidtui.engine.step_args import CellRun, Prefill, decode_args
+from raidtui.engine.validity.evidence import Counted, Evidence
+from raidtui.engine.validity.said import REMARK, TOOL
+from raidtui.load.catalog import engines
+from raidtui.load.engine import Engine, Pattern, Target
+from raidtui.model.convert import decode
+from raidtui.model.disk import Disk
+from raidtui.model.frame import Frame
+from raidtui.model.mark import Mark, mark_of
+from raidtui.model.measure import Measured, Sample
+from raidtui.model.plan import CellPlan, Step, TargetKind
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.result import Cell, DeviceUse, marked
+from raidtui.stack.context import Context
+from raidtui.watch.sampler import Sampler
+from raidtui.watch.series import Series, SeriesFold, write_amplification
+from raidtui.watch.temperature import Heat
+from raidtui.watch.threads import Used, busiest, look_once
+
+MOST_THREADS: Final = 8
+"""Of the kernel, kept with a cell."""
+
+
+class Scene(NamedTuple):
+    """What a cell is measured in."""
+
+    context: Context
+    sampler: Sampler
+    listen: Callable[[Callable[[Frame], None] | None], None]
+    """Have every frame handed to a function as well, or to none."""
+    live: Callable[[Sample, int], None]
+    """Sees every sample, with the number of its pass; 0 where nothing is repeated."""
+    stop: threading.Event
+    """Set when the workload is to end at once: the run was cancelled, or a disk was lost."""
+    health: Callable[[], tuple[Mark, ...]]
+    """What the layers say is wrong with them now."""
+    devices: Mapping[str, str]
+    """Kernel names of the layers' devices and of the disks below, and what each is."""
+    disks: Mapping[str, Disk]
+    """By kernel name."""
+    heat: Callable[[], Mapping[str, Heat]]
+    """What disks say of their heat."""
+    earlier: Callable[[], tuple[Cell, ...]]
+    """What the run measured before."""
+    memory_bytes: int
+    lost: Callable[[], tuple[str, ...]]
+    out_of_space: Callable[[], bool]
+
+
+def prefill(args: Prefill, cell: str, scene: Scene) -> Measured:
+    """Write the region that will be read. Raises ProblemError (`prefill`) when it could not be written."""
+    engine = engines()[args.engine]
+    spec = decode(engine.spec, args.spec, cell)
+    with open_target(args, scene.context) as target:
+        live = functools.partial(_numbered, scene, 0)
+        measured = engine.prefill(spec, target, folder=_work(scene), live=live, stop=scene.stop)
+    if measured.problems and not scene.stop.is_set():
+        raise fail("prefill", "; ".join(measured.problems), place=cell, exit=Exit.INVALID)
+    return measured
+
+
+def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | None]:
+    """Run the workload of `step`. The cell, valid or not: what goes wrong is among its marks.
+
+    With it a problem after which nothing more can be measured: a device that hangs.
+    """
+    args = decode_args(CellRun, step.args, step.cell)
+    engine = engines()[args.engine]
+    spec = decode(engine.spec, args.spec, step.cell)
+    fold = SeriesFold(scene.devices)
+    passes = Passes(args.passes or 1)
+    stuck: Problem | None = None
+    said = list(scene.health())
+    started, clocks = wall_clock(), _clocks()
+    target_names: tuple[str, ...] = ()
+    heat = scene.heat()
+    before: Mapping[str, Used] = {}
+    after: Mapping[str, Used] = {}
+    try:
+        with open_target(args, scene.context) as target:
+            target_names = _target_names(target, scene)
+            if problems := engine.check_target(spec, step.cell, target.size_bytes, kind=target.kind):
+                raise ProblemError(*problems)
+            scene.listen(fold.add)
+            try:
+                scene.sampler.tick(whole=True)
+                before, clocks = look_once(), _clocks()
+                _run(engine, spec, target, passes, scene, clocks[0], repeated=args.passes is not msgspec.UNSET)
+                ended, after = _clocks(), look_once()
+                scene.sampler.tick()
+            finally:
+                scene.listen(None)
+    except ProblemError as error:
+        said += [Mark(problem.code, problem.message) for problem in error.problems]
+        stuck = next((problem for problem in error.problems if problem.code == "stuck"), None)
+        ended = _clocks()
+    except OSError as error:
+        said.append(Mark("target", f"the target could not be used: {error.strerror}"))
+        ended = _clocks()
+    said += scene.health()
+    measured = passes.whole
+    if measured:
+        said += [mark_of(sentence, TOOL.code) for sentence in measured.problems]
+        said += [REMARK.mark(sentence) for sentence in measured.remarks]
+    series = fold.series()
+    counted = [series.totals[name] for name in target_names if name in series.totals]
+    complete = bool(counted) and len(counted) == len(target_names)
+    spent = [b - a for a, b in zip(clocks, ended, strict=True)]
+    pattern, has_ramp = engine.pattern(spec), bool(getattr(spec, "ramp_time", None))
+    written = measured.summary.written_bytes if measured and pattern.reported_whole else 0
+    if has_ramp and written:
+        # In a ramp devices count and the workload does not: the target's own count is of the same time as its members'.
+        known = complete and counted_how(args.counted, pattern) == "exactly"
+        written = sum(t.written_bytes for t in counted) if known else 0
+    cell = Cell(
+        id=plan.id,
+        layout=plan.layout,
+        workload=plan.workload,
+        round=plan.round,
+        part=plan.part,
+        again=plan.again,
+        valid=False,
+        summary=passes.summary,
+        samples=measured.samples if measured else (),
+        devices=_devices(series, scene, target_names),
+        device_at_s=tuple(series.at_s),
+        cpu_cores_used=series.cores_used_mean,
+        threads=dict(itertools.islice(busiest(before, after, spent[0]).items(), MOST_THREADS)),
+        caches=series.caches,
+        write_amplification=_amplification(series, scene, target_names, args.kind, written),
+        expected_write_amplification=plan.expected_write_amplification,
+        data_disks=plan.data_disks,
+        command=measured.command if measured else step.commands[0],
+        started=started,
+        seconds=round(spent[0], 3),
+        report=passes.report(),
+        steady=passes.steady(),
+    )
+    evidence = Evidence(
+        cell=cell,
+        whole=measured.summary if measured else None,
+        said=tuple(said),
+        lost=scene.lost(),
+        cancelled=scene.context.cancelled.is_set(),
+        out_of_space=scene.out_of_space(),
+        target_read_bytes=sum(t.read_bytes for t in counted) if complete else None,
+        target_written_bytes=sum(t.written_bytes for t in counted) if complete else None,
+        counted=counted_how(args.counted, pattern),
+        has_ramp=has_ramp,
+        monotonic_s=spent[0],
+        boottime_s=spent[1],
+        wall_s=spent[2],
+        pattern=pattern,
+        region_bytes=args.region_bytes,
+        layers=args.layers,
+        reduces=args.reduces,
+        prefilled=args.laid_out,
+        caches=args.caches,
+        disks={disk.id: disk for disk in scene.disks.values()},
+        heat=(heat, scene.heat()),
+        busy=series.busy,
+        earlier=scene.earlier(),
+        memory_bytes=scene.memory_bytes,
+    )
+    return marked(cell, validity.marks(evidence)), stuck
+
+
+def _run(
+    engine: Engine, spec: Any, target: Target, passes: Passes, scene: Scene, began_s: float, *, repeated: bool
+) -> None:
+    """One pass, or as many as it takes. `began_s`: when the cell did, by the monotonic clock."""
+    while not passes.ended:
+        if repeated:
+            scene.context.report(passes.words(), None)
+        live = functools.partial(_numbered, scene, passes.number if repeated else 0)
+        at_s = time.monotonic() - began_s
+        passes.add(engine.run(spec, target, folder=_work(scene), live=live, stop=scene.stop), at_s)
+        if scene.stop.is_set():
+            return
+
+
+def _numbered(scene: Scene, number: int, sample: Sample) -> None:
+    scene.live(sample, number)
+
+
+def counted_how(how: Counted, pattern: Pattern) -> Counted:
+    """Return how far the devices' counters can be compared with the workload's."""
+    # What goes through the page cache may reach the devices later, or not at all; into files it always may.
+    return "no" if pattern.cached or (how != "exactly" and not pattern.whole_sectors) else how
+
+
+def _target_names(target: Target, scene: Scene) -> tuple[str, ...]:
+    """Kernel names of the devices that are measured; of a directory, those that its filesystem is on."""
+    if target.kind == "block":
+        return tuple(device.name for device in target.devices)
+    return tuple(name for name, what in scene.devices.items() if what == "target")
+
+
+def _work(scene: Scene) -> Path:
+    return scene.context.folder / "work"
+
+
+def _clocks() -> tuple[float, float, float]:
+    return time.monotonic(), time.clock_gettime(time.CLOCK_BOOTTIME), time.time()
+
+
+def _devices(series: Series, scene: Scene, targets: tuple[str, ...]) -> dict[str, DeviceUse]:
+    found = {}
+    for name, totals in series.totals.items():
+        found[name] = DeviceUse(
+            role="target" if name in targets else scene.devices.get(name, ""),
+            disk=scene.disks[name].id if name in scene.disks else "",
+            read_bytes=totals.read_bytes,
+            written_bytes=totals.written_bytes,
+            reads=totals.reads,
+            writes=totals.writes,
+            mean_utilisation_percent=totals.util_mean_percent,
+            max_utilisation_percent=totals.util_max_percent,
+            mean_read_await_ms=totals.read_await_ms,
+            mean_write_await_ms=totals.write_await_ms,
+            reads_merged=totals.reads_merged,
+            writes_merged=totals.writes_merged,
+            flushes=totals.flushes,
+            mean_flush_await_ms=totals.flush_await_ms,
+            temperature_max_c=totals.temperature_max_c,
+            series=msgspec.to_builtins(series.devices[name]),
+        )
+    return found
+
+
+def _amplification(
+    series: Series, scene: Scene, targets: tuple[str, ...], kind: TargetKind, written_bytes: int
+) -> float | None:
+    """Bytes written to disks below ÷ bytes written by the workload; None where nothing was written or nothing is below."""
+    on_disks = any(name in scene.disks for name in targets)
+    if on_disks and kind == "block":
+        return None
+    members = [t.written_bytes for name, t in series.totals.items() if name in scene.disks]
+    return write_amplification(members, written_bytes)

@@ -1,0 +1,285 @@
+"""Bring the disks of an interrupted run back to blank: undo, by UUID, what its journal says was created, and nothing else.
+
+May be run any number of times, and interrupted anywhere itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from raidtui import inventory
+from raidtui.base.proc import ToolError, find_tool, run
+from raidtui.engine.run import claims, runs
+from raidtui.engine.run.journal import Journal
+from raidtui.engine.run.launch import has_systemd, unit_name
+from raidtui.engine.run.leftovers import put_to_use
+from raidtui.engine.step_args import common_args
+from raidtui.gate.admit import admit_for_recovery
+from raidtui.model.disk import Fingerprint
+from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.protocol import RecoveredDisk, RecoveredRun, RecoverProgress
+from raidtui.stack.action import BoundAction, signatures_left
+from raidtui.stack.catalog import bind
+from raidtui.stack.context import Context
+from raidtui.stack.teardown import found_foreign_data
+
+_TRIES: Final = 4
+_PAUSE_S: Final = 0.5
+_LEFTOVER_GRACE_S: Final = 5.0
+
+
+Report = Callable[[RecoverProgress], None]
+
+
+def recover(
+    run_name: str, without: Collection[str] = (), report: Report = lambda _: None
+) -> Iterator[RecoveredRun]:
+    """Recover one run, or (empty name) every run that left something.
+
+    `without`: ids of disks of the named run that are not looked for, nor written to, any more. `report` receives the
+    current action, from any thread.
+    Raises ProblemError: `running` for a run that still runs; `not-owed` for disks that the named run does not owe.
+    """
+    if run_name:
+        yield _recover(runs.folder_of(run_name), without, report)
+        return
+    if without:
+        raise fail("not-owed", "disks are left out of one run: name it", remedy="raidtui recover RUN --without DISK")
+    for folder in runs.all_folders():
+        story = runs.story_of(folder)
+        state = runs.state_of(folder, story)
+        if state == "interrupted" or (state == "finished" and story.owed):
+            yield _recover(folder, (), report)
+
+
+def _recover(folder: Path, without: Collection[str], report: Report) -> RecoveredRun:
+    lock = runs.own(folder, may_be_ended=False)
+    if lock is None:
+        if runs.owner(folder) == 0:
+            raise fail("running", f"run {folder.name} is being recovered already", place=folder.name, exit=Exit.REFUSED,
+                       remedy=f"raidtui attach {folder.name}")  # fmt: skip
+        raise fail("running", f"run {folder.name} is still running", place=folder.name, exit=Exit.REFUSED,
+                   remedy=f"raidtui cancel {folder.name}")  # fmt: skip
+    try:
+        story = runs.story_of(folder)
+        interrupted = runs.state_of(folder, story, owned=False) == "interrupted"
+        if story.unreadable and not interrupted:
+            return RecoveredRun(folder.name, 0)
+        if story.unreadable:
+            return RecoveredRun(folder.name, int(Exit.LEFT_BEHIND), (), (_unreadable(folder, story),))
+        if unknown := sorted(set(without) - set(story.owed)):
+            raise fail("not-owed", f"run {folder.name} left nothing on disk {unknown[0]}", place=unknown[0],
+                       remedy="It left something on: " + (", ".join(story.owed) or "no disk"))  # fmt: skip
+        if not (story.owed or story.left or interrupted):
+            return RecoveredRun(folder.name, 0)
+        journal = Journal(folder)
+        try:
+            journal.append(RecoverStarted(f"pid {os.getpid()}"))
+            recovery = _Recovery(folder, story, {*story.given_up, *without}, report)
+            done = recovery.go()
+            blanked, undone = tuple(dict.fromkeys(recovery.blanked)), tuple(sorted(recovery.undone))
+            journal.append(RecoverFinished(done.exit, done.problems, blanked, tuple(without), undone))
+            return done
+        finally:
+            journal.close()
+            runs.close(folder)
+    finally:
+        os.close(lock)
+
+
+def _unreadable(folder: Path, story: runs.Story) -> Problem:
+    return Problem(
+        "journal-unreadable",
+        f"the journal of run {folder.name} cannot be read, so that nothing can be undone by it: {story.unreadable}",
+        str(folder),
+        f"Look at what its disks carry ({', '.join(story.owed)}). They are held by the run until its folder is moved away.",
+        int(Exit.LEFT_BEHIND),
+    )
+
+
+class _Recovery:
+    def __init__(self, folder: Path, story: runs.Story, given_up: Collection[str], report: Report) -> None:
+        self.folder = folder
+        self.story = story
+        self.made = story.made
+        self.given_up = given_up
+        self._report = report
+        self.actions: list[str] = []
+        self.blanked: list[str] = []
+        """Ids of disks that carry nothing of the run any more."""
+        self.undone: set[str] = set()
+        """UUIDs of what is gone or put back."""
+        self.problems: list[Problem] = []
+
+    def go(self) -> RecoveredRun:
+        """Stop what runs, undo what was made, make the disks blank. Exit 0, or 6 with what is still left."""
+        _end_leftovers(self.folder)
+        prints = {print_.id: print_ for print_ in runs.disks_of(self.folder)}
+        owed = [prints[disk] for disk in self.story.owed if disk not in self.given_up]
+        self._leave_alone([prints[disk] for disk in self.given_up])
+        for attempt in range(_TRIES):
+            # udev may assemble an array again the moment it was stopped: that is what the other tries are for.
+            self.problems = put_to_use(self._context({}), self.made, lambda steps: signatures_left(_done(steps)))
+            self._undo(self._context({}))
+            present = self._present(owed)
+            if self._blank(present) and not self.problems:
+                break
+            if found_foreign_data(self.problems):
+                break
+            time.sleep(_PAUSE_S * (attempt + 1))
+        missing = [p for p in owed if p.id not in {found.id for found in self._present(owed)}]
+        self.problems += [
+            Problem("disk-missing", f"disk {p.id} is not here; it may carry data of run {self.folder.name}", p.id,
+                    f"Plug it in and recover again. If it is gone for good: {self._leaving_out(p.id)}",
+                    exit=int(Exit.LEFT_BEHIND))
+            for p in missing
+        ]  # fmt: skip
+        code = Exit.LEFT_BEHIND if self.problems else Exit.DONE
+        actions, disks = tuple(dict.fromkeys(self.actions)), tuple(self._outcomes(owed, missing))
+        return RecoveredRun(self.folder.name, int(code), actions, tuple(self.problems), disks)
+
+    def _leave_alone(self, given_up: list[Fingerprint]) -> None:
+        """What was made on disks that are here, but somebody else's by now, is so as well."""
+        here = {print_.id for print_ in self._present(given_up)}
+        theirs = [s for s in self.story.made if here & set(common_args(s).disks) and self._only_on_given_up(s)]
+        self.made = tuple(step for step in self.story.made if step not in theirs)
+        self.undone |= {step.creates.uuid for step in theirs if step.creates}
+
+    def _only_on_given_up(self, step: StepStarted) -> bool:
+        return set(common_args(step).disks) <= set(self.given_up)
+
+    def _undo(self, context: Context) -> None:
+        for step in reversed(self.made):
+            action = bind(step.action, step.args)
+            if found_foreign_data(self.problems) and action.leaves():
+                continue  # it may be what somebody else's stands on
+            self._tell(f"undoing: {step.title}")
+            try:
+                with claims.held(self.folder.name, step):
+                    outcome = context.attend(action.undo)
+            except ProblemError as error:
+                self.problems += error.problems
+                self.undone -= {step.creates.uuid} if step.creates else set()
+                continue
+            self.undone |= {step.creates.uuid} if step.creates else set()
+            if outcome.result not in ("nothing to do", "already there"):
+                self.actions.append(f"{step.title}: {outcome.result}")
+
+    def _blank(self, present: list[Fingerprint]) -> bool:
+        """Make these disks blank. False, with the problems noted, when one of them could not be; the others are.
+
+        None of them is touched where taking away stopped at what is somebody else's: it may lie on any of them.
+        """
+        left = [print_ for print_ in present if print_.id not in self.blanked]
+        if not left:
+            return True
+        if found_foreign_data(self.problems):
+            return False
+        permits, refused = admit_for_recovery(
+            self.folder.name, left, signatures_left(_done(self.made)), self._surely_ours(left)
+        )
+        self.problems += [self._with_way_out(problem) for problem in refused]
+        if not permits:
+            return False
+        context = self._context({permit.fingerprint.id: permit for permit in permits})
+        context.written |= context.permits.keys()
+        try:
+            self._undo(context)
+            if found_foreign_data(self.problems):
+                return False
+            self._tell(f"making blank: {', '.join(sorted(context.permits))}")
+            args = {"disks": [f"disk:{disk}" for disk in sorted(context.permits)]}
+            outcome = bind("disks.blank", args).do(context)
+            self.problems += [self._with_way_out(problem) for problem in outcome.problems]
+            self.blanked += outcome.facts["blank"]
+            self.actions += [f"{disk}: made blank ({proof['method']})" for disk, proof in outcome.facts["blank"].items()]
+        finally:
+            for permit in permits:
+                permit.close()
+        return not self.problems
+
+    def _outcomes(self, owed: list[Fingerprint], missing: list[Fingerprint]) -> Iterator[RecoveredDisk]:
+        for print_ in owed:
+            why = "; ".join(problem.message for problem in self.problems if problem.place == print_.id)
+            if print_.id in self.blanked:
+                yield RecoveredDisk(print_.id, "blank")
+            elif print_ in missing:
+                yield RecoveredDisk(print_.id, "missing", why)
+            else:
+                yield RecoveredDisk(print_.id, "left", why or "; ".join(problem.message for problem in self.problems))
+        yield from (RecoveredDisk(disk, "given up") for disk in self.story.owed if disk in self.given_up)
+
+    def _with_way_out(self, problem: Problem) -> Problem:
+        """What speaks against writing to a disk may stay so, when somebody else has it by now."""
+        if problem.place not in self.story.owed:
+            return problem
+        text = f"If the disk is somebody else's by now: {self._leaving_out(problem.place)}"
+        return replace(problem, remedy=f"{problem.remedy}. {text}" if problem.remedy else text)
+
+    def _leaving_out(self, disk: str) -> str:
+        return f"raidtui recover {self.folder.name} --without {disk}"
+
+    def _surely_ours(self, present: list[Fingerprint]) -> list[str]:
+        """Disks whose nameless data must be this run's: they never left since it wrote to them.
+
+        A disk that was pulled, or a machine that was switched off, may have been put to other use before it came back.
+        """
+        now = {print_.id: print_ for print_ in inventory.present()}
+        return [print_.id for print_ in present if now.get(print_.id) == print_]
+
+    def _present(self, wanted: list[Fingerprint]) -> list[Fingerprint]:
+        here = {(print_.serial, print_.wwid) for print_ in inventory.present()}
+        return [p for p in wanted if (p.serial, p.wwid) in here]
+
+    def _tell(self, text: str, fraction: float | None = None) -> None:
+        self._report(RecoverProgress(self.folder.name, text, fraction))
+
+    def _context(self, permits: dict) -> Context:  # type: ignore[type-arg]
+        disks = inventory.kernel_names(runs.disks_of(self.folder))
+        context = Context(self.folder.name, self.folder, permits, self._tell, threading.Event(), disks)
+        context.ours = lambda: signatures_left(_done(self.made))
+        return context
+
+
+def _done(steps: Sequence[StepStarted]) -> list[BoundAction]:
+    return [bind(step.action, step.args) for step in steps]
+
+
+def _end_leftovers(folder: Path) -> None:
+    """End what a killed runner left running: its service's cgroup, and any process that works in the run's folder."""
+    if has_systemd() and (systemctl := find_tool("systemctl")):
+        # No such service, or systemd does not answer: the processes are looked for below in any case.
+        with contextlib.suppress(ToolError):
+            run((systemctl, "kill", "--signal=KILL", f"{unit_name(folder.name)}.service"), timeout_s=20, check=False)
+    deadline = time.monotonic() + _LEFTOVER_GRACE_S
+    while (left := _working_in(folder / "work")) and time.monotonic() < deadline:
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        time.sleep(0.1)
+
+
+def _working_in(folder: Path) -> list[int]:
+    """Processes whose working directory is the run's own: fio is started there, and nothing else ever is."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            if (process / "cwd").readlink() == folder and int(process.name) != os.getpid():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found

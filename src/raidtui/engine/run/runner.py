@@ -1,0 +1,418 @@
+"""The process that executes a plan: every step journaled before it happens and after, taken down whatever happens."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from raidtui import __version__
+from raidtui.base.files import write_atomic
+from raidtui.engine.machine import describe
+from raidtui.engine.run import claims, measuring, runs
+from raidtui.engine.run.conditioning import precondition
+from raidtui.engine.run.family import Family, family_of_step
+from raidtui.engine.run.journal import Journal
+from raidtui.engine.run.tally import Tally
+from raidtui.engine.run.target import reserve
+from raidtui.engine.run.watchdog import Watchdog
+from raidtui.engine.step_args import Cooldown, Precondition, Prefill, Recheck, decode_args
+from raidtui.engine.validity.lost import LOST
+from raidtui.engine.validity.said import UNHEALTHY
+from raidtui.gate.admit import LOOK_S, admit, readmit
+from raidtui.gate.locks import Lock
+from raidtui.gate.permit import Permit
+from raidtui.model.convert import encode
+from raidtui.model.event import (
+    AnyEvent,
+    CellDone,
+    CellStarted,
+    DisksAdmitted,
+    FrameTaken,
+    Noted,
+    RunFinished,
+    RunStarted,
+    Skipped,
+    StepDone,
+    StepFailed,
+    StepProgressed,
+    StepStarted,
+    WorkloadSampled,
+)
+from raidtui.model.frame import Frame
+from raidtui.model.mark import Mark, mark_of, of_weight
+from raidtui.model.measure import Sample
+from raidtui.model.plan import Step
+from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
+from raidtui.model.result import Cell, marked
+from raidtui.stack import mounts
+from raidtui.stack.action import BoundAction, Outcome, signatures_left
+from raidtui.stack.catalog import bind
+from raidtui.stack.context import Context
+from raidtui.stack.teardown import found_foreign_data
+from raidtui.watch.caches import Caches
+from raidtui.watch.sampler import Sampler
+from raidtui.watch.temperature import Thermometer
+from raidtui.watch.threads import Threads
+
+_PROGRESS_EVERY_S = 0.5
+_GONE = ("disk-gone", "disk-changed", "disk-lost")
+_OUTCOMES = {
+    Exit.DONE: "done",
+    Exit.BUG: "bug",
+    Exit.REFUSED: "refused",
+    Exit.BUILD_FAILED: "build failed",
+    Exit.INVALID: "invalid",
+    Exit.LEFT_BEHIND: "left behind",
+    Exit.CANCELLED: "cancelled",
+}
+
+
+def run_folder(folder: str) -> int:
+    """Entry of the runner process: execute the plan in this run's folder and return the exit code."""
+    os.umask(0o077)
+    runner = Runner(Path(folder))
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: runner.cancel.set())
+    return int(runner.run())
+
+
+class Runner:
+    """One execution of one plan."""
+
+    def __init__(self, folder: Path) -> None:
+        lock = runs.own(folder)
+        if lock is None:
+            raise SystemExit(f"another process works on run {folder.name}")
+        self._lock = lock
+        self.folder = folder
+        self.plan = runs.plan_of(folder)
+        self._cells = {cell.id: cell for cell in self.plan.cells}
+        self.cancel = threading.Event()
+        self.journal = Journal(folder)
+        self.tally = Tally()
+        self._exits: set[Exit] = set()
+        self._problems: list[Problem] = []
+        self._listener: Callable[[Frame], None] | None = None
+        self._permits: dict[str, Permit] = {}
+        self._claims: list[Lock] = []
+        self._done_builds: list[BoundAction] = []
+        self._step = ""
+        self._last_progress_s = 0.0
+        self._memory_bytes = 0
+
+    def run(self) -> Exit:
+        """Execute the whole plan. Whatever happens, what was built is taken down and the journal is closed."""
+        outcome = Exit.BUG
+        mounts.enter_own_namespace()
+        try:
+            self._note_start()
+            if self._admit():
+                self._execute()
+            outcome = self._exit()
+        except BaseException as error:  # the boundary of the process: journaled, then shown to whoever follows
+            self._problems.append(bug(error))
+            raise
+        finally:
+            self._emit_if_possible(RunFinished(int(outcome), _OUTCOMES[outcome], tuple(self._problems)))
+            self._save()
+            for permit in self._permits.values():
+                permit.close()
+            claims.release(self._claims)
+            self.journal.close()
+            runs.close(self.folder)
+            os.close(self._lock)
+        return outcome
+
+    # What the run says
+
+    def _emit(self, event: AnyEvent) -> None:
+        self.tally.add(self.journal.append(event))
+
+    def _emit_if_possible(self, event: AnyEvent) -> None:
+        """While taking down: disks are given back even where nothing can be written down any more."""
+        try:
+            self._emit(event)
+        except OSError as error:
+            problem = Problem("journal-lost", f"the journal cannot be written: {error.strerror}", str(self.folder))
+            self._failed(Exit.LEFT_BEHIND, [problem])
+
+    def _note_start(self) -> None:
+        machine = describe()
+        self._memory_bytes = machine.memory_bytes
+        self._emit(RunStarted(self.folder.name, self.plan, machine, os.getpid(), __version__))
+
+    def _save(self) -> None:
+        try:
+            write_atomic(self.folder / "result.json", encode(self.tally.result()))
+        except OSError as error:
+            self._problems.append(Problem("result-not-saved", f"result.json: {error.strerror}", str(self.folder)))
+            self._exits.add(Exit.INVALID)
+
+    def _exit(self) -> Exit:
+        worst_first = (Exit.REFUSED, Exit.LEFT_BEHIND, Exit.CANCELLED, Exit.BUILD_FAILED, Exit.INVALID)
+        return next((code for code in worst_first if code in self._exits), Exit.DONE)
+
+    def _failed(self, code: Exit, problems: Sequence[Problem]) -> None:
+        self._exits.add(code)
+        self._problems += [p for p in problems if p not in self._problems]
+
+    # The run itself
+
+    def _admit(self) -> bool:
+        prints = {p.id: p for role in self.plan.binding.values() for p in role}
+        evidence: dict[str, object] = {}
+        reserve(max(1, len(prints)))
+        try:
+            steps = self.plan.steps
+            self._claims = claims.take(self.folder.name, claims.claims_of(steps), claims.relied_on(steps))
+            self._emit(Noted(f"the disks are searched for data for up to {LOOK_S:.0f} s before the first write"))
+            permits = admit(self.folder.name, list(prints.values()), evidence.update)
+        except ProblemError as error:
+            self._failed(Exit.REFUSED, error.problems)
+            return False
+        self._permits = {permit.fingerprint.id: permit for permit in permits}
+        self.tally.set_disks(tuple(permit.disk for permit in permits))
+        self._emit(DisksAdmitted(tuple(self._permits), evidence))
+        return True
+
+    def _execute(self) -> None:
+        self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
+        self.context.ours = lambda: signatures_left(self._done_builds)
+        self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
+        self.thermometer = Thermometer([permit.disk.name for permit in self._permits.values()])
+        self.sampler = Sampler(self._frame, thermometer=self.thermometer, threads=Threads(), caches=Caches())
+        self.watchdog.start()
+        self.sampler.start()
+        try:
+            for block, steps in itertools.groupby(self.plan.steps[1:], key=lambda step: step.block):
+                if block:
+                    self._block_if_needed(block, list(steps))
+                elif not self._straight(list(steps)):
+                    break
+                if self.watchdog.lost or self.cancel.is_set() or Exit.LEFT_BEHIND in self._exits:
+                    break
+        finally:
+            if self.cancel.is_set():
+                self._failed(Exit.CANCELLED, [Problem("cancelled", "the run was cancelled", exit=130)])
+            for step in self.plan.steps:
+                # A run that ended before its first layout has no teardown behind it.
+                left = self.context.written - set(self.watchdog.lost)
+                if left and step.phase == "teardown" and step.action == "disks.blank":
+                    self._take_down([step])
+            if self.watchdog.lost and not self._exits:
+                self._failed(Exit.INVALID, [Problem("disk-lost", f"disk {d} was lost") for d in self.watchdog.lost])
+            self.watchdog.stop()
+            self.sampler.stop()
+
+    def _straight(self, steps: list[Step]) -> bool:
+        """Steps before the first and after the last layout. False when one of them failed."""
+        for step in steps:
+            try:
+                self._do(step)
+            except ProblemError as error:
+                otherwise = Exit.LEFT_BEHIND if step.phase == "finish" else Exit.BUILD_FAILED
+                self._failed(self._kind(error, otherwise), error.problems)
+                return False
+        return True
+
+    def _block_if_needed(self, block: str, steps: list[Step]) -> None:
+        """What is asked for may be known by now, or this layout's part of it."""
+        cells = tuple(dict.fromkeys(step.cell for step in steps if step.cell))
+        if why := self.tally.rankings.block_not_needed([self._cells[cell] for cell in cells]):
+            self._emit(Skipped(cells, why, block))
+            self._save()
+        else:
+            self._block(steps)
+
+    def _block(self, steps: list[Step]) -> None:
+        """Build one layout, measure it, and take it down however far it came."""
+        phases = {phase: [s for s in steps if s.phase == phase] for phase in ("build", "measure", "teardown")}
+        self._done_builds = []
+        try:
+            for step in phases["build"]:
+                self._do(step)
+                self.sampler.watch_md(name for name in self._family(step).devices if name.startswith("md"))
+        except ProblemError as error:
+            self._failed(self._kind(error, Exit.BUILD_FAILED), error.problems)
+        else:
+            self._measure_all(phases["measure"])
+        finally:
+            self.sampler.watch_md(())
+            self._take_down(phases["teardown"])
+
+    def _measure_all(self, steps: list[Step]) -> None:
+        for cell, of_cell in itertools.groupby(steps, key=lambda step: step.cell):
+            if self.watchdog.lost or self.cancel.is_set() or Exit.LEFT_BEHIND in self._exits:
+                return
+            if why := self.tally.rankings.not_needed(self._cells[cell]):
+                self._emit(Skipped((cell,), why))
+            else:
+                self._measure(cell, list(of_cell))
+
+    def _measure(self, cell: str, steps: list[Step]) -> None:
+        plan, family = self._cells[cell], self._family(steps[-1])
+        self._emit(CellStarted(cell, self.plan.cells.index(plan) + 1, len(self.plan.cells), family.devices, family.parents))
+        try:
+            for step in steps:
+                self._do(step)
+        except ProblemError as error:
+            marks = [LOST.mark(f"disk {disk} was lost", about=disk) for disk in self.watchdog.lost]
+            marks += [Mark(problem.code, problem.message) for problem in error.problems]
+            empty = Cell(cell, plan.layout, plan.workload, plan.round, False, part=plan.part, again=plan.again)
+            self._cell_done(marked(empty, marks))
+
+    def _cell_done(self, cell: Cell) -> None:
+        if not cell.valid:
+            exit_code = int(Exit.INVALID)
+            wrong = of_weight(cell.marks, "invalid")
+            self._failed(Exit.INVALID, [Problem(mark.code, mark.sentence, cell.id, exit=exit_code) for mark in wrong])
+        self._emit(CellDone(cell))
+        self._save()
+
+    def _take_down(self, steps: list[Step]) -> None:
+        """Do every teardown step, whatever becomes of the others, until one meets somebody else's."""
+        self.context.cancelled = threading.Event()
+        for step in steps:
+            if found_foreign_data(self._problems):
+                break  # what is below it stays as it is; recovery puts the tuning back
+            try:
+                self._do_twice_if_locked(step)
+            except ProblemError as error:
+                gone = [problem for problem in error.problems if self._is_gone(problem)]
+                for problem in gone:
+                    text = f"{problem.place} was lost with data of this run on it: `raidtui recover` when it is back"
+                    self._emit_if_possible(Noted(text, "warning"))
+                if left := [problem for problem in error.problems if problem not in gone]:
+                    self._failed(Exit.LEFT_BEHIND, left)
+            except Exception as error:  # whatever one step stumbles over, the others still have disks to give back
+                self._failed(Exit.LEFT_BEHIND, [bug(error, step.title)])
+        self.context.cancelled = self.cancel
+
+    def _do_twice_if_locked(self, step: Step) -> None:
+        """udev, or whoever else held a disk's lock, need not hold it for ever; nothing was written to that disk."""
+        try:
+            self._do(step)
+        except ProblemError as error:
+            if not any(problem.code == "locked" for problem in error.problems):
+                raise
+            self._do(step)
+
+    def _is_gone(self, problem: Problem) -> bool:
+        return problem.place in self._permits and (
+            problem.code in _GONE or problem.place in self.watchdog.lost or not self._permits[problem.place].alive()
+        )
+
+    def _kind(self, error: ProblemError, otherwise: Exit) -> Exit:
+        return Exit.CANCELLED if error.problems[0].code == "cancelled" else otherwise
+
+    # One step
+
+    def _do(self, step: Step) -> None:
+        """Journal, act, journal. Raises ProblemError after having journaled it."""
+        self._step = step.id
+        emit = self._emit_if_possible if step.phase == "teardown" else self._emit
+        emit(StepStarted(step.id, step.title, step.action, step.block, step.cell, step.creates, args=step.args))
+        began = time.monotonic()
+        try:
+            if step.phase not in ("teardown", "finish") and self.cancel.is_set():
+                raise fail("cancelled", "the run was cancelled", exit=Exit.CANCELLED)
+            outcome = self._act(step)
+        except ProblemError as error:
+            emit(StepFailed(step.id, error.problems[0], _since(began), getattr(error, "commands", ())))
+            raise
+        except Exception as error:
+            emit(StepFailed(step.id, bug(error), _since(began)))
+            raise
+        finally:
+            self.context.hold(self._permits)  # what a layer gave back
+        done = StepDone(step.id, outcome.result, _since(began), outcome.commands, outcome.facts, outcome.problems)
+        emit(done)
+        if outcome.problems:
+            raise ProblemError(*outcome.problems)
+
+    def _act(self, step: Step) -> Outcome:
+        if step.action in ("recheck", "release"):
+            return self._recheck(step)
+        if step.action == "cooldown":
+            self.watchdog.stop_measuring.wait(decode_args(Cooldown, step.args).seconds)
+            return Outcome("done")
+        if step.action == "prefill":
+            measured = measuring.prefill(decode_args(Prefill, step.args), step.cell, self._scene(step))
+            return Outcome("done", {"written_bytes": measured.summary.written_bytes}, (measured.command,))
+        if step.action == "precondition":
+            return precondition(decode_args(Precondition, step.args), self._scene(step))
+        if step.action == "measure":
+            cell, stuck = measuring.measure(step, self._cells[step.cell], self._scene(step))
+            self._cell_done(cell)
+            if stuck:
+                self._failed(Exit.LEFT_BEHIND, [stuck])
+            return Outcome("done", {"valid": cell.valid}, (cell.command,))
+        action = bind(step.action, step.args)
+        if step.phase == "build":
+            self._done_builds.append(action)
+        return self.context.attend(action.do)
+
+    def _recheck(self, step: Step) -> Outcome:
+        # At the end, disks that the run never wrote to are not checked: their content is not the run's.
+        written = tuple(disk for disk in self._permits if disk in self.context.ever_written)
+        wanted = decode_args(Recheck, step.args).disks or written
+        if lost := [disk for disk in wanted if disk in self.watchdog.lost]:
+            raise fail("disk-lost", f"disk {lost[0]} was lost", place=lost[0], exit=Exit.BUILD_FAILED)
+        readmit([self._permits[disk] for disk in wanted])
+        return Outcome("done")
+
+    def _scene(self, step: Step) -> measuring.Scene:
+        return measuring.Scene(
+            context=self.context,
+            sampler=self.sampler,
+            listen=self._listen,
+            live=lambda sample, number: self._sampled(step, sample, number),
+            stop=self.watchdog.stop_measuring,
+            health=lambda: tuple(
+                mark_of(sentence, UNHEALTHY.code)
+                for action in self._done_builds
+                for sentence in action.health(self.context)
+            ),
+            devices=self._family(step).devices,
+            disks={permit.disk.name: permit.disk for permit in self._permits.values()},
+            heat=self.thermometer.heat,
+            earlier=self.tally.cells,
+            memory_bytes=self._memory_bytes,
+            lost=self.watchdog.look,
+            out_of_space=lambda: self.journal.ran_out_of_space,
+        )
+
+    def _family(self, step: Step) -> Family:
+        disks = {disk: permit.disk.name for disk, permit in self._permits.items()}
+        return family_of_step(step, disks, self._done_builds, self.context)
+
+    # Live
+
+    def _report(self, text: str, fraction: float | None) -> None:
+        now = time.monotonic()
+        if now - self._last_progress_s >= _PROGRESS_EVERY_S or fraction == 1.0:
+            self._last_progress_s = now
+            self._emit(StepProgressed(self._step, text, fraction))
+
+    def _sampled(self, step: Step, sample: Sample, number: int) -> None:
+        self._emit(WorkloadSampled(step.cell, sample, prefill=step.action == "prefill", pass_number=number))
+
+    def _listen(self, listener: Callable[[Frame], None] | None) -> None:
+        self._listener = listener
+
+    def _frame(self, frame: Frame) -> None:
+        self._emit(FrameTaken(frame))
+        if (listener := self._listener) is not None:
+            listener(frame)
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 3)
+
+

@@ -1,0 +1,362 @@
+"""The runs of this server: a folder each, and what its journal says of it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+import msgspec
+
+from raidtui.base.files import private_folder, write_atomic
+from raidtui.base.paths import state_folder
+from raidtui.engine.run.journal import JOURNAL_NAME, UNREADABLE, read_lasting
+from raidtui.engine.step_args import common_args
+from raidtui.gate.locks import locked
+from raidtui.inventory import boot_id
+from raidtui.model.convert import encode
+from raidtui.model.disk import Fingerprint
+from raidtui.model.event import (
+    CellDone,
+    DisksAdmitted,
+    Record,
+    RecoverFinished,
+    RunFinished,
+    RunStarted,
+    Skipped,
+    StepDone,
+    StepStarted,
+)
+from raidtui.model.plan import Plan, Step
+from raidtui.model.problem import Exit, fail
+from raidtui.model.protocol import RunInfo
+
+RUN_PATTERN: Final = r"^[0-9]{8}-[0-9]{6}-[0-9a-z]{8}$"
+_PLAN_NAME: Final = "plan.json"
+_LOCK_NAME: Final = "runner.lock"
+_CLOSED_NAME: Final = "closed"
+_ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def new_token() -> str:
+    """Eight random characters for a plan's names."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(8))
+
+
+def runs_folder() -> Path:
+    return private_folder(state_folder() / "runs")
+
+
+def folder_of(run: str) -> Path:
+    """The folder of an existing run. Raises ProblemError (`no-run`)."""
+    folder = runs_folder() / run
+    if not re.fullmatch(RUN_PATTERN, run) or not folder.is_dir():
+        raise fail("no-run", f"there is no run {run[:80]!r}", remedy="`raidtui runs` lists the runs of this server.")
+    return folder
+
+
+def create(plan: Plan) -> tuple[str, Path]:
+    """A new run's name and its folder with the plan in it."""
+    run = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{plan.token}"
+    folder = private_folder(runs_folder() / run)
+    private_folder(folder / "work")
+    write_atomic(folder / _PLAN_NAME, encode(plan))
+    return run, folder
+
+
+def check_token(token: str) -> None:
+    """Refuse a token that no plan was shown with, or that a run has already. Raises ProblemError (`plan-changed`).
+
+    The run's folder is named after it, and so is everything that the run makes.
+    """
+    if not re.fullmatch("[0-9a-z]{8}", token):
+        raise fail("plan-changed", "the plan was not shown by this raidtui: its token is none", exit=Exit.REFUSED,
+                   remedy="Look at the plan again.")  # fmt: skip
+    if taken := next((folder.name for folder in all_folders() if folder.name.endswith(f"-{token}")), ""):
+        raise fail("plan-changed", f"this plan was started already, as run {taken}", exit=Exit.REFUSED,
+                   remedy=f"`raidtui attach {taken}` shows it; look at the plan again to start another run.")  # fmt: skip
+
+
+def plan_of(folder: Path) -> Plan:
+    """The plan a run was started with."""
+    return msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=Plan)
+
+
+def disks_of(folder: Path) -> tuple[Fingerprint, ...]:
+    """The disks that a run was planned on, also by another version of raidtui; none where the plan is damaged."""
+    try:
+        binding = msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=_Bound).binding
+    except UNREADABLE:
+        return ()
+    return tuple({print_.id: print_ for prints in binding.values() for print_ in prints}.values())
+
+
+def steps_of(folder: Path) -> tuple[Step, ...]:
+    """What a run was to do; nothing where another version of raidtui wrote the plan."""
+    try:
+        return plan_of(folder).steps
+    except UNREADABLE:
+        return ()
+
+
+def own(folder: Path, *, may_be_ended: bool = True) -> int | None:
+    """Become the one process that works on this run: an open descriptor to keep, or None when another process is.
+
+    `may_be_ended`: by a signal, after which it takes down what it built.
+    """
+    fd = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    while not locked(fd, fcntl.LOCK_EX):
+        if not locked(fd, fcntl.LOCK_SH):
+            os.close(fd)
+            return None
+        # Only somebody who looks (`owner`) has it, for an instant.
+        fcntl.flock(fd, fcntl.LOCK_UN)
+        time.sleep(0.01)
+    if may_be_ended:  # a runner: a recovery may have come before it, when there was nothing to undo yet
+        (folder / _CLOSED_NAME).unlink(missing_ok=True)
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, str(os.getpid() if may_be_ended else 0).encode(), 0)
+    return fd
+
+
+def owner(folder: Path) -> int | None:
+    """Process id of who works on this run now, 0 where it must not be ended, or None when nobody does."""
+    try:
+        fd = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        if locked(fd, fcntl.LOCK_SH):
+            return None
+        text = os.pread(fd, 20, 0)
+        return int(text) if text.isdigit() else 0
+    finally:
+        os.close(fd)
+
+
+class _Bound(msgspec.Struct):
+    """Of a plan what does not change from version to version."""
+
+    binding: dict[str, tuple[Fingerprint, ...]]
+
+
+class Story(NamedTuple):
+    """What a journal says, folded."""
+
+    started: RunStarted | None
+    admitted: bool
+    """The gate let the disks through: something may have been written to them."""
+    made: tuple[StepStarted, ...]
+    """Every step that may have made something, oldest first."""
+    left: tuple[str, ...]
+    """UUIDs of what was made and nothing after it took away."""
+    owed: tuple[str, ...]
+    """Ids of disks that may carry what this run wrote."""
+    finished: RunFinished | None
+    recovered: RecoverFinished | None
+    cells_done: int
+    cells_skipped: int
+    started_at: str
+    given_up: tuple[str, ...] = ()
+    """Ids of disks that a recovery was told to leave as they are."""
+    unreadable: str = ""
+    """Why the journal cannot be read to its end. Then nothing can be undone by it, and every disk of the plan is owed,
+    unless it is known that the run left nothing.
+    """
+
+
+def fold(records: Iterator[Record]) -> Story:
+    """One pass over a journal. Pure."""
+    started: RunStarted | None = None
+    admitted = False
+    finished: RunFinished | None = None
+    recovered: RecoverFinished | None = None
+    made: list[StepStarted] = []
+    left: set[str] = set()
+    owed: dict[str, None] = {}
+    alone: set[str] = set()
+    erases: dict[str, tuple[str, ...]] = {}
+    begun: dict[str, StepStarted] = {}
+    cells, skipped, first = 0, 0, ""
+    for record in records:
+        event = record.event
+        first = first or record.wall
+        if isinstance(event, RunStarted):
+            started, recovered = event, None
+            erases = {step.id: step.erases for step in event.plan.steps}
+        elif isinstance(event, DisksAdmitted):
+            admitted = True
+        elif isinstance(event, StepStarted):
+            begun[event.step] = event
+            if event.creates:
+                made.append(event)
+                left.add(event.creates.uuid)
+            owed.update(dict.fromkeys(erases.get(event.step, ())))
+        elif isinstance(event, StepDone):
+            step = begun.get(event.step)
+            undone = common_args(step).uuid if step and event.outcome in ("undone", "nothing to do") else None
+            if undone and not (step and step.creates):
+                left.discard(str(undone))
+            if step and step.action == "disks.blank":
+                for disk in (*event.facts.get("blank", ()), *event.facts.get("unwritten", ())):
+                    owed.pop(disk, None)
+        elif isinstance(event, CellDone):
+            cells += 1
+        elif isinstance(event, Skipped):
+            skipped += len(event.cells)
+        elif isinstance(event, RunFinished):
+            finished = event
+        elif isinstance(event, RecoverFinished):
+            recovered = event
+            for disk in (*event.blanked, *event.given_up):
+                owed.pop(disk, None)
+            alone |= set(event.given_up)
+            left.difference_update(event.undone)
+            if event.exit == Exit.DONE:
+                left, owed = set(), {}
+    there = tuple(sorted(left))
+    return Story(
+        started, admitted, tuple(made), there, tuple(owed), finished, recovered, cells, skipped, first, tuple(sorted(alone))
+    )
+
+
+def story_of(folder: Path) -> Story:
+    """What its journal says. One that was damaged, or that another version wrote, keeps no other run from being known."""
+    why = ""
+
+    def readable() -> Iterator[Record]:
+        nonlocal why
+        try:
+            yield from read_lasting(folder)
+        except UNREADABLE as error:
+            why = str(error)
+
+    story = fold(readable())
+    if not why:
+        return story
+    if (folder / _CLOSED_NAME).exists():
+        return story._replace(unreadable=why, left=(), owed=())
+    owed = tuple(print_.id for print_ in disks_of(folder))
+    return story._replace(unreadable=why, owed=owed, finished=None, recovered=None)
+
+
+def state_of(folder: Path, story: Story, *, owned: bool | None = None) -> str:
+    """`running`, `finished`, `recovered`, or `interrupted`: nobody works on it, and it left something to undo.
+
+    `owned` says whether somebody works on it where the caller knows better than its lock.
+    """
+    if owner(folder) is not None if owned is None else owned:
+        return "running"
+    if story.unreadable:
+        return "finished" if (folder / _CLOSED_NAME).exists() else "interrupted"
+    if story.recovered and story.recovered.exit == Exit.DONE:
+        return "recovered"
+    if story.finished and story.finished.exit not in (Exit.LEFT_BEHIND, Exit.BUG):
+        return "finished"
+    return "interrupted"
+
+
+def info(folder: Path) -> RunInfo:
+    """One run, as `runs` lists it."""
+    story, disks = story_of(folder), disks_of(folder)
+    state = state_of(folder, story)
+    another_boot = any(print_.boot_id != boot_id() for print_ in disks)
+    restarted = state == "interrupted" and story.finished is None and another_boot
+    try:
+        plan = plan_of(folder)
+    except UNREADABLE:
+        return RunInfo(folder.name, "", state, story.started_at, disks, restarted=restarted)
+    return RunInfo(
+        run=folder.name,
+        scenario=str(plan.scenario.get("name", "")),
+        state=state,
+        started=story.started_at,
+        disks=disks,
+        exit=story.finished.exit if story.finished else None,
+        outcome=story.finished.outcome if story.finished else "",
+        cells_done=story.cells_done,
+        cells=len(plan.cells) - story.cells_skipped,
+        rehearsal=plan.options.quick,
+        restarted=restarted,
+    )
+
+
+def all_folders() -> list[Path]:
+    """Folders of all runs, oldest first. A folder without a plan was interrupted before anything began."""
+    return sorted(f for f in runs_folder().iterdir() if re.fullmatch(RUN_PATTERN, f.name) and (f / _PLAN_NAME).exists())
+
+
+def latest(*states: str) -> str:
+    """The latest run in one of these states. Raises ProblemError (`no-run`)."""
+    for folder in reversed(all_folders()):
+        if not states or state_of(folder, story_of(folder)) in states:
+            return folder.name
+    raise fail("no-run", f"no run is {' or '.join(states)}" if states else "there are no runs on this server")
+
+
+def held_disks() -> dict[str, str]:
+    """Disk id → run, of all disks that a run uses now or has left unfinished: they are not free."""
+    held: dict[str, str] = {}
+    for folder in all_folders():
+        if owner(folder) is not None:
+            held.update({print_.id: folder.name for print_ in disks_of(folder)})
+        elif not (folder / _CLOSED_NAME).exists() and state_of(folder, story := story_of(folder)) == "interrupted":
+            held.update(dict.fromkeys(story.owed, folder.name))
+    return held
+
+
+def standing() -> frozenset[tuple[str, bool, bool]]:
+    """Every run with whether somebody works on it and whether it is closed: differs whenever `held_disks` may.
+
+    No plan and no journal is read for it.
+    """
+    # A run is closed an instant before its lock is let go of: until then its disks are held.
+    return frozenset((f.name, owner(f) is not None, (f / _CLOSED_NAME).exists()) for f in all_folders())
+
+
+def any_at_work() -> bool:
+    """Return True while any run is at work on this server."""
+    return any(at_work for _, at_work, _ in standing())
+
+
+def interrupted() -> Iterator[tuple[str, Story]]:
+    """Every run that nobody works on and that left something to undo, by name."""
+    for folder in all_folders():
+        if owner(folder) is None and not (folder / _CLOSED_NAME).exists():
+            story = story_of(folder)
+            if state_of(folder, story) == "interrupted":
+                yield folder.name, story
+
+
+def is_open(folder: Path) -> bool:
+    """Return True where a run may have something left to undo; its journal says what."""
+    return not (folder / _CLOSED_NAME).exists()
+
+
+def close(folder: Path) -> None:
+    """Note that a run has nothing left to undo, so that its journal need not be read to know it."""
+    if state_of(folder, story_of(folder), owned=False) != "interrupted":
+        write_atomic(folder / _CLOSED_NAME, b"")
+
+
+def discard(folder: Path) -> None:
+    """Remove the folder of a run that was refused before it touched anything."""
+    for name in (JOURNAL_NAME, _PLAN_NAME, _LOCK_NAME, _CLOSED_NAME, "reserve", "result.json"):
+        (folder / name).unlink(missing_ok=True)
+    for entry in (folder / "work").glob("*"):
+        entry.unlink(missing_ok=True)
+    (folder / "work").rmdir()
+    folder.rmdir()
+
+
+def open_result(folder: Path) -> BinaryIO:
+    """The result file as it stands, or ProblemError (`no-result`). It is replaced, never written to."""
+    try:
+        return (folder / "result.json").open("rb")
+    except FileNotFoundError:
+        raise fail("no-result", f"run {folder.name} has no result yet", exit=Exit.USAGE) from None

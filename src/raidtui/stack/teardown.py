@@ -1,0 +1,138 @@
+"""Helpers for the teardown of layers: waiting, opening and holding the devices below."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import Final, TypeVar
+
+from raidtui.base.attention import Watch, work_of
+from raidtui.base.silence import Silent
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
+from raidtui.stack.context import Context
+
+_Device = TypeVar("_Device")
+
+GONE_PATIENCE_S: Final = 60.0
+NODE_PATIENCE_S: Final = 5.0
+LONGEST_PAUSE_S: Final = 2.0
+
+LEFT_BEHIND: Final = Refusal(
+    "left-behind",
+    "Something could not be removed",
+    "A superblock or a device of this run still exists.",
+    "When the cause is gone, `raidtui recover` removes the rest; it may be run any number of times.",
+)
+
+
+def found_foreign_data(problems: Iterable[Problem]) -> bool:
+    """Return True if a teardown stopped at foreign data; then nothing below may be made blank either."""
+    return any(problem.code.endswith("-foreign") for problem in problems)
+
+
+def split_present(
+    context: Context, wanted: Iterable[tuple[str, str | None, Callable[[str], _Device]]]
+) -> tuple[list[_Device], list[str]]:
+    """Return the devices that still exist, and the references of the missing ones.
+
+    `wanted`: reference, planned path, and a function from path to device. The planned path is used for layers, which after
+    a crash are not in `context.built`; never for disks. Callers touch such a device only if it has a UUID of the step.
+    """
+    present: list[_Device] = []
+    missing: list[str] = []
+    for ref, planned, at in wanted:
+        with suppress(ProblemError, OSError):
+            present.append(at(context.path(ref)))
+            continue
+        with suppress(OSError):
+            if planned and not ref.startswith("disk:"):
+                present.append(at(planned))
+                continue
+        missing.append(ref)
+    return present, missing
+
+
+def await_makers(makers: Callable[[], Sequence[int]], code: Refusal | str, what: str, place: str) -> None:
+    """Wait for commands that a crashed runner left behind and that are still creating something.
+
+    `makers` returns their pids; `what` is their work, for the message. Raises ProblemError (`code`, exit 6) if they make
+    no progress.
+    """
+    watch = Watch(f"a command {what}", lambda: work_of(makers()))
+    while found := makers():
+        try:
+            watch.tick()
+        except Silent as silent:
+            text = f"a command (pid {found[0]}) {what}, and {silent.text}"
+            raise fail(code, text, place=place, remedy="Wait, then: raidtui recover", exit=Exit.LEFT_BEHIND) from silent
+        time.sleep(0.1)
+
+
+def until_gone(attempt: Callable[[], str], what: str, place: str) -> None:
+    """Repeat the attempt until nothing is left, because udev may assemble something again just before it is removed.
+
+    `attempt` returns what is left, or an empty text. Raises ProblemError (`left-behind`, exit 6).
+    """
+    until, pause_s = 0.0, 0.1
+    while trouble := attempt():
+        until = until or time.monotonic() + GONE_PATIENCE_S
+        if time.monotonic() > until:
+            raise fail(LEFT_BEHIND, f"{what} cannot be removed: {trouble}", place=place,
+                       remedy="Look at dmesg, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def may_erase(context: Context, ref: str) -> bool:
+    """Return True if superblocks may be erased from this device; False for a disk with foreign data.
+
+    The disk is held from then on. Raises ProblemError (`busy`, `disk-gone`, `disk-changed`) if it cannot be held.
+    """
+    if not ref.startswith("disk:"):
+        return True
+    disk = ref.removeprefix("disk:")
+    context.permit(disk).hold()
+    return disk not in context.taken([disk])
+
+
+def lend(context: Context, ref: str) -> AbstractContextManager[None]:
+    """Lend a device to a tool; only disks are held and have to be lent."""
+    return context.lend([ref.removeprefix("disk:")] if ref.startswith("disk:") else [])
+
+
+def exclusive(context: Context, ref: str, fd: int) -> int:
+    """Return the descriptor that holds the device exclusively; `fd` is from `open_for_writing`."""
+    return context.permit(ref.removeprefix("disk:")).exclusive(fd) if ref.startswith("disk:") else fd
+
+
+def open_for_writing(context: Context, ref: str, path: str) -> int:
+    """Open a device exclusively; a disk only by its permit. Raises OSError (in use), ProblemError."""
+    if ref.startswith("disk:"):
+        return context.permit(ref.removeprefix("disk:")).open_for_writing()
+    return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+
+
+def is_there(context: Context, ref: str, path: str) -> bool:
+    """Return True if the device still exists; a disk has to be the one of its permit."""
+    if not ref.startswith("disk:"):
+        return Path(path).exists()
+    permit = context.permits.get(ref.removeprefix("disk:"))
+    return permit is not None and permit.alive()
+
+
+def await_links(folder: Path, used: Callable[[], object] = lambda: False) -> None:
+    """Wait until udev has removed a folder of links, unless it is `used` again; remove dangling links."""
+    until = time.monotonic() + NODE_PATIENCE_S
+    while folder.is_dir() and not used() and time.monotonic() < until:
+        time.sleep(0.05)
+    if not folder.is_dir() or used():
+        return
+    for link in folder.iterdir():
+        if link.is_symlink() and not link.exists():
+            with suppress(OSError):
+                link.unlink()
+    with suppress(OSError):
+        folder.rmdir()
