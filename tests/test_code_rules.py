@@ -101,7 +101,9 @@ def test_docstrings_can_be_read_alone() -> None:
     found = []
     for path, tree in plain_trees():
         for node in ast.walk(tree):
-            text = node.value.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) else None
+            if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+                continue
+            text = node.value.value
             if isinstance(text, str) and RIDDLE.match(text.strip()):
                 found.append(f"{path}:{node.lineno} {text[:60]}")
     assert not found

@@ -175,3 +175,7 @@ def test_a_labs_lock_excludes_others_and_leaves_no_file(monkeypatch: pytest.Monk
     with files.lock(), pytest.raises(ProblemError, match="still works"), LabFiles("locked").lock(timeout_s=0.3):
         pass
     assert list(files.folder.parent.iterdir()) == []
+
+
+def test_the_guest_flushes_its_new_code_before_the_old_one_is_forgotten():
+    assert ssh.receive_script().endswith("; sync -f /opt")

@@ -17,11 +17,12 @@ from raidtui.engine.compose.planner import make_plan, used_roles
 from raidtui.engine.compose.preconditioning import words
 from raidtui.engine.compose.reading import read_document
 from raidtui.engine.run import conditioning
+from raidtui.engine.step_args import Precondition
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.fio.regions import CONDITIONING_BLOCK_BYTES as BLOCK_BYTES
 from raidtui.load.fio.regions import conditioning_lengths
 from raidtui.model.measure import Direction, Measured, Sample, Summary
-from raidtui.model.plan import Options, Plan, Step
+from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import ProblemError
 from raidtui.stack.context import Context
 
@@ -138,8 +139,8 @@ class Stage:
         monkeypatch.setattr(conditioning.FIO, "fill", filled, raising=False)
 
     def run(self, times: float = 2.0):
-        args = {"refs": ["disk:A", "disk:B", "disk:C"], "times": times, "amount": f"{times:g}x", "most_bytes": None}
-        return conditioning.precondition(Step("001", "precondition", "t", "build", args=args), self.scene)
+        args = Precondition(("disk:A", "disk:B", "disk:C"), "block", f"{times:g}x", times, 8 << 20, None)
+        return conditioning.precondition(args, self.scene)
 
 
 def test_disks_of_one_size_are_written_by_one_fio_and_all_at_once(monkeypatch) -> None:

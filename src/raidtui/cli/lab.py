@@ -110,7 +110,7 @@ def _up(args: argparse.Namespace) -> int:
         (f"raidtui lab shell{name}", "look around as root"),
         (f"raidtui lab down{name}", "throw it away"),
     ):
-        _say(f"  {line:<32}{what}")
+        _say(f"  {line:<31} {what}")
     return int(Exit.DONE)
 
 

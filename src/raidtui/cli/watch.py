@@ -170,7 +170,7 @@ def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
 
 
 def _fetched(args: Namespace, run: str, engine: EngineClient) -> bytes:
-    """Fetch the result over the old connection if possible: nobody may be present to type a password for a new one."""
+    """Fetch the result over the old connection if possible: a new one may ask for a password."""
     try:
         return engine.result(run)
     except ProblemError as error:

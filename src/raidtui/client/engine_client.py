@@ -1,4 +1,4 @@
-"""Speak the protocol with an engine, without trusting it: whatever it says, memory is bounded and the error is clear."""
+"""Client of the engine's protocol. The engine is not trusted: memory is bounded and broken messages are clear errors."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ ENGINE_VERSION: Final = Refusal(
 T = TypeVar("T")
 P = TypeVar("P")
 Waiting = Callable[[float, str], None]
-"""Called about once a second while the engine does not answer: with the seconds so far, and what its command wrote. What it
-raises ends the waiting."""
+"""Called about once a second while the engine does not answer, with the seconds so far and the output of its command. An
+exception ends the waiting."""
 
 _HELLO_PATIENCE_S: Final = 900.0
 _LOOK_S: Final = 1.0
 _MOST_NOISE_BYTES: Final = 1 << 20
-"""Before the hello: a login may greet, but not without end."""
+"""Largest output of a login before the hello, in bytes."""
 _KEPT_NOISE_BYTES: Final = 8 << 10
 _MOST_STRAYS: Final = 1000
 _EXITS: Final = frozenset(Exit)
@@ -109,9 +109,9 @@ class EngineClient:
         self.close()
 
     def close(self) -> None:
-        """End the engine. Runs go on: they are not its children's lives."""
+        """End the engine. Runs continue in processes of the server."""
         self._stop(self._lost())
-        # A request that an engine does not read blocks whoever sends it: until the engine's end.
+        # A request that the engine does not read blocks its sender until the engine ends.
         if self._child.stdin is not None and self._sending.acquire(timeout=0.2):
             with contextlib.suppress(OSError):
                 self._child.stdin.close()
@@ -120,7 +120,7 @@ class EngineClient:
             self._child.end(term_grace_s=2.0)
 
     def call(self, method: str, params: Any = None, type_: type[T] | Any = Any) -> Any:
-        """One request, one answer of type `type_`. Raises ProblemError with what the engine refused."""
+        """Send a request and return its answer of type `type_`. Raises ProblemError."""
         with self._asked(method, params) as number:
             answer = self._next(number, patient=True)
             if isinstance(answer.reply, EventReply):
@@ -139,14 +139,14 @@ class EngineClient:
             return result
 
     def stream(self, method: str, params: Any = None, type_: type[T] | Any = Any) -> Iterator[Any]:
-        """One request whose answer is a stream of events of type `type_`; ends when the engine says so."""
+        """Send a request and yield the events of its answer, of type `type_`. Raises ProblemError."""
         decoder = msgspec.json.Decoder(type_)
         with self._asked(method, params) as number:
             while isinstance((answer := self._next(number)).reply, EventReply):
                 yield self._decoded(answer, decoder, method)
 
     def follow(self, run: str, after: int = 0) -> Iterator[tuple[Record, int]]:
-        """The records of a run after number `after`, as they come, until it has ended; each with its size in bytes."""
+        """Yield the records of a run after number `after` until it has ended, each with its size in bytes."""
         decoder = msgspec.json.Decoder(Record)
         lasting = 0
         with self._asked("follow", {"run": run, "after": after}) as number:
@@ -155,7 +155,7 @@ class EngineClient:
                 if record.seq <= after:
                     raise self._wrong(f"record {record.seq} of the run came after record {after}")
                 if isinstance(record.event, (RunFinished, RecoverFinished)) and record.event.exit not in _EXITS:
-                    raise self._wrong(f"it says that the run ended with {record.event.exit}, which means nothing")
+                    raise self._wrong(f"the run ended with the unknown exit code {record.event.exit}")
                 lasting += 0 if isinstance(record.event, LIVE) else answer.size
                 if lasting > MAX_RESULT_BYTES:
                     raise self._wrong(f"the run's steps and cells have more than {MAX_RESULT_BYTES >> 20} MiB")
@@ -163,7 +163,7 @@ class EngineClient:
                 yield record, answer.size
 
     def result(self, run: str) -> bytes:
-        """The result file of a run, whole. Pieces that the engine sends are kept in a file until the last one came."""
+        """Return the result file of a run. Its pieces are collected in a temporary file."""
         decoder = msgspec.json.Decoder(bytes)
         with tempfile.TemporaryFile() as pieces, self._asked("result", {"run": run}) as number:
             while isinstance((answer := self._next(number)).reply, EventReply):
@@ -183,7 +183,7 @@ class EngineClient:
 
     @contextlib.contextmanager
     def _asked(self, method: str, params: Any) -> Iterator[int]:
-        """Send a request; its number, for as long as answers to it are wanted."""
+        """Send a request and yield its number. Answers after the end of the context are dropped."""
         with self._changed:
             number = self._next_id
             self._next_id += 1
@@ -210,7 +210,7 @@ class EngineClient:
             raise ProblemError(*(self._over or self._lost()).problems) from None
 
     def _next(self, number: int, *, patient: bool = False) -> Answer:
-        """The next answer. `patient`: it may take long, and whoever waits is told so."""
+        """Return the next answer. With `patient`, `waiting` is called about once a second."""
         began = time.monotonic()
         while (answer := self._inboxes.get(number, _LOOK_S)) is None:
             if patient and self.waiting is not None:
@@ -220,10 +220,10 @@ class EngineClient:
         return answer
 
     def _refused(self, answer: Answer, reply: RawFailure) -> ProblemError:
-        """A refusal must say why, and with an exit code that is one and not 0."""
+        """Return the error of a refusal. Without problems or with exit code 0 it is a broken answer."""
         problems = self._read(answer.excess, reply.problems, _PROBLEMS, "a refusal")
         if not problems:
-            return self._wrong("it refused without saying why")
+            return self._wrong("it refused the request without a reason")
         if any(problem.exit not in _EXITS or problem.exit == Exit.DONE for problem in problems):
             return self._wrong(f"it refused with exit code {problems[0].exit}: {clean(problems[0].message)}")
         return ProblemError(*problems)
@@ -295,7 +295,7 @@ class EngineClient:
 
     def _said(self) -> str:
         text = last_words(bytes(self._noise))
-        return f"; it said:\n{text}" if text else ""
+        return f"; its output:\n{text}" if text else ""
 
     def _stop(self, why: ProblemError) -> None:
         with self._changed:
@@ -311,7 +311,7 @@ class EngineClient:
                 self._heard(chunk)
 
     def _heard(self, words: bytes) -> None:
-        """Keep the end of what is not for us, for the message in case of need."""
+        """Keep the end of the output that is no message, for error messages."""
         with self._changed:
             self._noise += words[-_KEPT_NOISE_BYTES:]
             del self._noise[:-_KEPT_NOISE_BYTES]
@@ -321,7 +321,7 @@ class EngineClient:
         with self._child.stdout as pipe:
             try:
                 self._take_all(LineReader(pipe.fileno()))
-                # What stderr still holds says why.
+                # The rest of stderr holds the reason.
                 code = self._child.wait(1.0)
                 self._errors.join(1.0)
                 early = self._greeting is None
@@ -334,7 +334,7 @@ class EngineClient:
         self._child.end(term_grace_s=2.0)
 
     def _take_all(self, lines: LineReader) -> None:
-        """Deliver messages until the engine's end, or until this end was closed. Raises ProblemError (`engine-answer`)."""
+        """Deliver messages until the engine ends or this client is closed. Raises ProblemError (`engine-answer`)."""
         decoder = msgspec.json.Decoder(Hello | EventReply | ResultReply | RawFailure)
         noise = 0
         while self._over is None:
@@ -346,7 +346,7 @@ class EngineClient:
             if line is None:
                 return
             if self._greeting is None and not line.startswith(b"{"):
-                # A login banner or a shell's greeting before the engine speaks; after that there is no such thing.
+                # A login banner or a shell's greeting; it can only come before the hello.
                 noise += len(line) + 1
                 if noise > _MOST_NOISE_BYTES:
                     raise self._wrong(f"{_MOST_NOISE_BYTES >> 20} MiB came before its hello")
@@ -358,14 +358,14 @@ class EngineClient:
             except UNREADABLE as error:
                 raise self._wrong(f"{clean(error, 200)}, in the line {clean(bytes(line[:80]))}") from None
             more = excess(line)
-            del line  # so that there are never two beside the one that is read
+            del line  # keeps the peak memory at one line and its message
             self._take(message, size, more)
             del message
 
     def _take(self, message: Hello | EventReply | ResultReply | RawFailure, size: int, more: str) -> None:
         if isinstance(message, Hello):
             if self._greeting is not None:
-                raise self._wrong("it said hello a second time")
+                raise self._wrong("it sent a second hello")
             if more:
                 raise self._wrong(f"its hello is refused: {more}")
             with self._changed:
@@ -373,16 +373,16 @@ class EngineClient:
                 self._changed.notify_all()
             return
         if self._greeting is None:
-            raise self._wrong("it spoke before its hello")
+            raise self._wrong("it sent a reply before its hello")
         answer = Answer(message, size, more)
         if isinstance(message, RawFailure) and message.id == 0:
-            # It could not even read which request this is about.
+            # The engine could not read the number of the request.
             raise self._refused(answer, message)
-        if self._inboxes.put(answer, self._wrong("it sends faster than is read, while other requests wait")):
+        if self._inboxes.put(answer, self._wrong("it sent more than was read while other requests waited")):
             return
         with self._changed:
             asked = 0 < message.id < self._next_id
-        # Answers to what was given up are late, not wrong.
+        # Answers to closed requests are late, not wrong.
         self._strays += not asked
         if self._strays > _MOST_STRAYS:
             raise self._wrong(f"{_MOST_STRAYS} answers to requests that were never made")

@@ -1,4 +1,4 @@
-"""Answers of an engine that nobody has read yet: bounded in bytes, for any number of requests at once."""
+"""Unread answers of an engine, bounded in bytes, for any number of concurrent requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Answer(NamedTuple):
 
 
 _MOST_BYTES: Final = 4 << 20
-"""Waiting for one reader, with what he is reading. One message may be larger, alone."""
+"""Largest size of the answers to one request that are unread or being read. A single message may be larger."""
 
 
 class _Inbox:
@@ -38,7 +38,7 @@ class _Inbox:
     def __init__(self) -> None:
         self.answers: deque[Answer] = deque()
         self.held = 0
-        """Size of what was handed out last: it is done with when the next one is asked for."""
+        """Size of the last answer handed out; it is released when the next one is requested."""
         self.size = 0
         self.failed: ProblemError | None = None
 
@@ -47,10 +47,10 @@ class _Inbox:
 
 
 class Inboxes:
-    """The answers to every request that is under way; safe for any number of threads.
+    """The answers to all open requests; thread-safe.
 
-    Where the reader of a stream is slower than the engine, the engine waits: its pipe is not read. Where that would keep
-    another request from its answer, the stream fails.
+    If the reader of a stream is slower than the engine, the engine's pipe is not read and the engine waits. If that would
+    block the answer to another request, the stream fails.
     """
 
     def __init__(self) -> None:
@@ -70,9 +70,9 @@ class Inboxes:
             self.changed.notify_all()
 
     def put(self, answer: Answer, overrun: ProblemError) -> bool:
-        """Deliver an answer, once there is room for it. False where nobody waits for it.
+        """Deliver an answer once there is room for it. Return False if its request is closed.
 
-        `overrun` is how a stream fails that holds up another request.
+        `overrun` is the error of a stream that blocks another request.
         """
         with self.changed:
             while (inbox := self._open.get(answer.reply.id)) is not None and self._ended is None:
@@ -91,7 +91,7 @@ class Inboxes:
             return inbox is not None
 
     def get(self, number: int, timeout_s: float) -> Answer | None:
-        """The next answer, or None when there was none in time. Raises ProblemError when there will be none."""
+        """Return the next answer, or None if none came in time. Raises ProblemError if no more answers can come."""
         with self.changed:
             inbox = self._open[number]
             inbox.size -= inbox.held
@@ -107,7 +107,7 @@ class Inboxes:
             return answer
 
     def end(self, error: ProblemError) -> None:
-        """There are no more answers to any request. The first reason counts."""
+        """End all requests with this error. The first error counts."""
         with self.changed:
             self._ended = self._ended or error
             self.changed.notify_all()

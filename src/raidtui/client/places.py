@@ -55,7 +55,7 @@ def place(on: str) -> Place:
         try:
             ssh_argv = lab_ssh.engine_argv(name)
         except ToolError as error:
-            # A lab that is up and does not answer: worth another try, as with any other server.
+            # A running lab that does not answer is retried like any other server.
             raise fail(ENGINE_START, str(error), place=f"lab {name}") from None
         return Place(f"lab {name}", (*ssh_argv, "raidtui", "engine"), _ssh_env())
     if not re.fullmatch(r"[A-Za-z0-9_.@:%\[\]-]{1,200}", on) or on.startswith("-"):
@@ -68,16 +68,16 @@ def _here() -> Place:
     argv = (engine_python(), "-I", main, "engine")
     if os.geteuid() == 0:
         return Place("this machine", argv, CLEAN_ENV)
-    # Without root the engine still lists disks and reads scenarios; what needs root says so.
+    # Without root the engine still lists disks and reads scenarios; other requests are refused.
     prefix: tuple[str, ...] = ("sudo", "--") if sys.stdin.isatty() and os.environ.get("RAIDTUI_SUDO") != "no" else ()
     keep = {key: os.environ[key] for key in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME") if key in os.environ}
     return Place("this machine", prefix + argv, {**CLEAN_ENV, **keep})
 
 
 def engine_python() -> str:
-    """The system's Python where it can run the engine (gi and the storage libraries live only there), else our own."""
+    """Return the system's Python if it can run the engine (only it has gi and the storage libraries), else this Python."""
     system = "/usr/bin/python3"
-    # A look at the folders is enough and costs nothing; the engine's `doctor` does the real check.
+    # Looking for the folder is enough here; `doctor` checks thoroughly.
     if any(Path(system).parent.parent.glob("lib/python3/dist-packages/msgspec/__init__.py")):
         return system
     return sys.executable
@@ -107,7 +107,7 @@ def not_reached(place: Place, code: int | None, said: str) -> ProblemError:
     text = f": {said}" if said else ""
     if _over_ssh(place) and code == _SSH_FAILED:
         way = next((way for pattern, way in _WAYS_OUT if re.search(pattern, said, re.IGNORECASE)), "`ssh HOST` must work.")
-        return fail(UNREACHABLE, f"cannot reach {clean(place.name)}{text or ': ssh ended without a word'}",
+        return fail(UNREACHABLE, f"cannot reach {clean(place.name)}{text or ': ssh ended without a message'}",
                     place=place.name, remedy=way.replace("HOST", place.name))  # fmt: skip
     if code in (_NOT_EXECUTABLE, _NOT_FOUND):
         return fail(ENGINE_START, f"raidtui is not installed on {clean(place.name)}{text}", place=place.name,
@@ -118,7 +118,7 @@ def not_reached(place: Place, code: int | None, said: str) -> ProblemError:
 
 
 def last_words(noise: bytes) -> str:
-    """The end of what a command wrote, as harmless lines."""
+    """Return the end of a command's output as lines without control characters."""
     return clean_lines(noise[-2000:]).strip()
 
 

@@ -66,7 +66,7 @@ def _tool(
 
 def _libblockdev() -> Check:
     if importlib.util.find_spec("gi") is None:
-        return Check("libblockdev", False, "not found", "md arrays, LVM volumes",
+        return Check("libblockdev", False, "not found; needs Debian 13 or Ubuntu 24.04", "md arrays, LVM volumes",
                      f"apt install {blockdev.PACKAGES} libblockdev-mdraid3 libblockdev-lvm3")  # fmt: skip
     for plugin, needed_for in (("mdraid", "md arrays"), ("lvm", "LVM volumes")):
         try:

@@ -90,7 +90,7 @@ def _refreshed(folder: Path, kept: Path | None) -> Library:
 
 
 def found_results(words: str) -> tuple[list[Result | Extract], list[Known]]:
-    """Results that have all of these words, the newest first, and what is known of each. ProblemError: `no-kept-result`."""
+    """Return the results with all of these words, newest first, and their index entries. Raises `no-kept-result`."""
     with library() as known:
         found = [one for one in known.search(words) if not one.problem]
         if not found:

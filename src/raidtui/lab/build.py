@@ -98,7 +98,7 @@ def build(work: Path, modules: Path, say: Say) -> None:
     finally:
         for child in (installing, compiling):
             if child is not None:
-                # It passes no signal on but its own death, which ends all that it started.
+                # unshare forwards no signals, but its death kills all its children.
                 child.end(term_grace_s=0.0)
     say("preparing the guest")
     _make_key(work / "key")
@@ -140,7 +140,7 @@ def _make_key(path: Path) -> None:
 
 
 def _make_disk(root: Path, work: Path) -> None:
-    """The folder as a file system in a file, without mounting anything."""
+    """Write the folder as a filesystem image, without mounting anything."""
     raw = work / "root.raw"
     with raw.open("wb") as file:
         file.truncate(recipe.ROOT_SIZE_BYTES)
@@ -201,7 +201,7 @@ _LEAN = (
     "--dpkgopt=force-unsafe-io",
     "--dpkgopt=force-confold",
     *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("man", "doc", "locale", "info")),
-    # The initrd is our own, and Debian's takes a minute to make.
+    # The lab has another initrd, and Debian's takes a minute to make.
     "--dpkgopt=path-exclude=/etc/kernel/postinst.d/initramfs-tools",
 )
 _DEFAULT_MIRRORS = ("deb.debian.org", "ftp.debian.org", "cdn-fastly.deb.debian.org", "snapshot.debian.org")
@@ -211,7 +211,7 @@ def start_bootstrap(
     root: Path, packages: Sequence[str], log: Path, mirror: Sequence[str], hooks: Sequence[str] = ()
 ) -> proc.Child:
     """Start to install a Debian into the folder `root`; needs root."""
-    # In namespaces of its own: its mounts are never seen outside, and nothing that it started survives it.
+    # In separate namespaces: its mounts are not visible outside, and its children do not survive it.
     argv = [
         _tool("unshare"), "--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc", "--",
         _tool("mmdebstrap"), "--mode=root", "--variant=minbase", "--format=directory", "--architectures=amd64",

@@ -48,7 +48,7 @@ class DiskSpec(msgspec.Struct, frozen=True):
 
 
 class LabDisk(msgspec.Struct, frozen=True):
-    """One disk of a lab, with the identity that it keeps through every unplug and reboot."""
+    """A disk of a lab. Its identity survives unplugging and rebooting."""
 
     serial: str
     spec: DiskSpec
@@ -116,7 +116,7 @@ class _Listed(msgspec.Struct):
 
 
 def checked(specs: Sequence[DiskSpec]) -> list[DiskSpec]:
-    """The same, or a ProblemError where a lab has no room for so many."""
+    """Return the specifications. Raises ProblemError if a lab has no room for so many."""
     nvme = sum(spec.kind == "nvme" for spec in specs)
     if nvme > MAX_NVME or len(specs) - nvme > MAX_SCSI:
         raise _bad(f"{nvme} NVMe and {len(specs) - nvme} SCSI disks", f"are more than {MAX_NVME} and {MAX_SCSI}")

@@ -68,7 +68,7 @@ def require_packages(say: Say) -> None:
     env = proc.CLEAN_ENV | {"DEBIAN_FRONTEND": "noninteractive"}
     env |= {k: v for k, v in os.environ.items() if k.lower().endswith("_proxy")}
     try:
-        # A machine that never updated its lists, or long ago, knows no packages.
+        # Package lists may be missing or too old.
         proc.run([*prefix, apt, "-q", "update"], timeout_s=_APT_TIMEOUT_S, env=env, check=False)
         proc.run([*prefix, apt, "-q", *install[1:]], timeout_s=_APT_TIMEOUT_S, env=env)
     except proc.ToolError as error:

@@ -50,7 +50,7 @@ def info(folder: Path) -> build.ImageInfo | None:
 
 
 def ensure_image(say: Say) -> Path:
-    """The image's folder, built first if need be. Safe to interrupt, and to call from two processes at once."""
+    """Return the image's folder, building the image if necessary. May be interrupted and run concurrently."""
     folder = image_folder()
     if info(folder) is not None:
         return folder
@@ -66,7 +66,7 @@ def ensure_image(say: Say) -> Path:
             else:
                 build.build_through_sudo(work)
             if folder.exists():
-                # Without its image.json it is no image, but a lab may still run on what it was.
+                # A folder without image.json is no image, but a lab may still use it.
                 folder.rename(images_folder() / f"{_BUILDING}{os.getpid()}-broken")
             work.rename(folder)
             sync_folder(folder.parent)
@@ -78,7 +78,7 @@ def ensure_image(say: Say) -> Path:
 
 @contextmanager
 def cache_lock(name: str, say: Say, timeout_s: float = 3600.0) -> Iterator[None]:
-    """Hold the cache's lock of that name, saying so while another holds it."""
+    """Hold the cache lock of that name; print a line if another process holds it."""
     fd = os.open(images_folder() / f".{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         try:
@@ -99,7 +99,7 @@ def _remove_leftovers() -> None:
 
 
 def _remove_old(current: Path) -> None:
-    """Images of earlier recipes, except the newest of them and what labs still run on."""
+    """Remove images of earlier recipes, except the newest one and those in use by labs."""
     used = {Path(state.image) for name in lab_names() if (state := LabFiles(name).load()) is not None}
     images = [path for path in images_folder().iterdir() if info(path) is not None and path != current]
     images.sort(key=lambda path: path.stat().st_mtime, reverse=True)
@@ -111,7 +111,7 @@ def _remove_old(current: Path) -> None:
 BOOT_TIMEOUT_S = 240.0
 _KVM_TRIAL_S = 60.0
 _IDLE_TIMEOUT_S = 180.0
-# A guest that still starts things would go on with that in every lab; and what every lab loads may as well be loaded.
+# Services that still start would continue to do so in every lab; modules that every lab needs are loaded in advance.
 _UNTIL_IDLE = (
     "systemctl is-system-running --wait; "
     "modprobe -a zfs raid456 raid10 raid1 raid0 nvme sd_mod dm_mod; "
@@ -164,7 +164,7 @@ def _boot_and_save(image: Path, accel: str, cpus: int, folder: Path, say: Say, t
         with Qmp(files.qmp) as qmp:
             qmp.command("cont")
         if not ssh.wait_for_server(port, timeout_s):
-            say("its console's last words: " + clean(_last_line(files.serial_log)))
+            say("last line of its console: " + clean(_last_line(files.serial_log)))
             return False
         ssh.write_config(files.ssh_config, port, image, files.ssh_master)
         argv = [*ssh.argv(files.ssh_config, multiplexed=False), _UNTIL_IDLE]

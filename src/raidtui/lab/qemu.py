@@ -62,7 +62,7 @@ def cpus_of_each(labs: int) -> int:
 
 
 def machine_argv(accel: str, cpus: int) -> list[str]:
-    """The part that a snapshot and the machine that loads it must have in common. `accel` is `kvm` or `tcg`."""
+    """Return the arguments that a saved machine and the machine that loads it must share. `accel` is `kvm` or `tcg`."""
     fast = ["-accel", "kvm", "-cpu", "host"] if accel == "kvm" else [
         "-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,-la57"]  # fmt: skip
     # Where no more than one CPU is possible, QEMU (7.2) emulates without memory barriers: devices then miss what the guest
@@ -86,7 +86,7 @@ def machine_argv(accel: str, cpus: int) -> list[str]:
 
 
 def own_argv(overlay: Path, port: int, qmp: Path, pid_file: Path, serial_log: Path) -> list[str]:
-    """The part of one machine alone: its root disk's overlay, its ssh port on the loopback, its files."""
+    """Return the arguments of one machine: the overlay of its root disk, its ssh port on the loopback, its files."""
     return [
         "-drive", f"if=none,id=root,format=qcow2,cache=unsafe,discard=unmap,file={_quoted(overlay)}",
         "-device", "virtio-blk-pci,drive=root,serial=RTLAB-SYSTEM,addr=0x5",
@@ -103,7 +103,7 @@ def boot_argv(kernel: Path, initrd: Path) -> list[str]:
 
 
 def snapshot_key(accel: str, cpus: int, prepared: str) -> str:
-    """Names what a snapshot depends on beside the image: QEMU's version, the machine's shape, what was run in it."""
+    """Return a key of all that a saved machine depends on: QEMU's version, its arguments, the commands run in it."""
     version = proc.run([binary(), "--version"], timeout_s=20).out
     cpu = read_text("/proc/cpuinfo") if accel == "kvm" else ""
     model = next((line for line in (cpu or "").splitlines() if line.startswith("model name")), "")
@@ -269,7 +269,7 @@ def start(files: LabFiles, image: Path, accel: str, cpus: int, *, incoming: bool
         try:
             proc.run(argv, timeout_s=60, cwd="/")
         except proc.ToolError as error:
-            # Somebody else may take the port between our look and QEMU's start.
+            # Another process may take the port before QEMU starts.
             if "host forwarding" in error.reason and attempt < _PORT_TRIES:
                 continue
             raise fail(LAB_QEMU, f"QEMU does not start: {error.reason}", exit=Exit.BUILD_FAILED) from error

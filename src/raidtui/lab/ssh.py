@@ -72,7 +72,7 @@ def write_config(path: Path, port: int, image: Path, master: Path) -> None:
 
 
 def argv(config: Path, *, multiplexed: bool = True, tty: bool = False) -> list[str]:
-    """The argv prefix that runs a command in the guest. Without `multiplexed` it is a session of its own."""
+    """Return the argv prefix that runs a command in the guest. Without `multiplexed` a new connection is made."""
     ssh = proc.find_tool("ssh")
     if ssh is None:
         raise fail(LAB_TOOL_MISSING, "ssh is not installed", remedy="apt-get install openssh-client")
@@ -81,7 +81,7 @@ def argv(config: Path, *, multiplexed: bool = True, tty: bool = False) -> list[s
 
 
 def wait_for_server(port: int, timeout_s: float) -> bool:
-    """Wait until something that speaks ssh answers on the port. False after `timeout_s`."""
+    """Wait until an ssh server answers on the port. Return False after `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     while (left_s := deadline - time.monotonic()) > 0:
         try:
@@ -130,7 +130,7 @@ def local_files() -> list[tuple[str, Path]]:
 
 
 def pack_code(files: list[tuple[str, Path]]) -> tuple[str, bytes]:
-    """Content hash and a tar of the files, which holds that hash as `.hash`."""
+    """Return the hash of the files and a tar of them, which contains the hash as `.hash`."""
     digest = hashlib.sha256()
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
@@ -144,16 +144,16 @@ def pack_code(files: list[tuple[str, Path]]) -> tuple[str, bytes]:
 
 
 def receive_script() -> str:
-    """Shell command for the guest that replaces the code by the tar on its standard input, in one step."""
+    """Return the shell command that replaces the guest's raidtui with the tar on its standard input, in one step."""
     return (
         f"set -e; rm -rf {GUEST_FOLDER}.new; mkdir -p {GUEST_FOLDER}.new; tar -xf - -C {GUEST_FOLDER}.new --no-same-owner; "
         f"rm -rf {GUEST_FOLDER}.old; if [ -e {GUEST_FOLDER} ]; then mv {GUEST_FOLDER} {GUEST_FOLDER}.old; fi; "
-        f"mv {GUEST_FOLDER}.new {GUEST_FOLDER}; rm -rf {GUEST_FOLDER}.old; sync_files -f /opt"
+        f"mv {GUEST_FOLDER}.new {GUEST_FOLDER}; rm -rf {GUEST_FOLDER}.old; sync -f /opt"
     )
 
 
 def sync_files(ssh_argv: list[str]) -> bool:
-    """Make the guest's raidtui the one that runs here. True when something had to be sent."""
+    """Send this raidtui to the guest unless it has it already. Return True if it was sent."""
     wanted, tar = pack_code(local_files())
     there = proc.run([*ssh_argv, f"cat {GUEST_FOLDER}/.hash"], timeout_s=60, check=False)
     if there.text.strip() == wanted:
@@ -173,7 +173,7 @@ def _add(tar: tarfile.TarFile, name: str, data: bytes, mtime: int) -> None:
 
 
 def running_lab(name: str) -> tuple[LabFiles, LabState]:
-    """A lab that is up, or a ProblemError that says how to get one."""
+    """Return files and state of a running lab. Raises ProblemError (`lab.down`)."""
     files = LabFiles(name)
     state = files.load()
     if state is None or not state.ready or not files.pids():
@@ -189,12 +189,12 @@ def lab_argv(name: str = DEFAULT_NAME, *, multiplexed: bool = False, tty: bool =
 
 
 def engine_argv(name: str = DEFAULT_NAME) -> list[str]:
-    """The argv prefix for the client, once the guest's raidtui is the one that runs here."""
+    """Return the argv prefix for the client, after updating the guest's raidtui."""
     argv = lab_argv(name, multiplexed=True)
     sync_files(argv)
     return argv
 
 
 def sync_code(name: str = DEFAULT_NAME) -> bool:
-    """Make the guest's raidtui the one that runs here. True when something had to be sent."""
+    """Send this raidtui to the guest unless it has it already. Return True if it was sent."""
     return sync_files(lab_argv(name, multiplexed=True))

@@ -104,7 +104,7 @@ class LabFiles:
 
     @contextmanager
     def lock(self, timeout_s: float = 900.0) -> Iterator[None]:
-        """One command at a time changes a lab. The lock's file goes when nothing else of the lab is left."""
+        """Hold the lab's lock, so that one command at a time changes it. The file is removed with the rest of the lab."""
         deadline = time.monotonic() + timeout_s
         path = labs_folder() / f".{self.name}.lock"
         why = f"another command still works on lab {self.name!r}"
@@ -112,7 +112,7 @@ class LabFiles:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
                 take_lock(fd, deadline - time.monotonic(), why)
-                # The file may have been removed by who held it before; a lock on that one would exclude nobody.
+                # The previous holder may have removed the file; a lock on a removed file excludes no other process.
                 if not _is_file(path, fd):
                     continue
                 try:

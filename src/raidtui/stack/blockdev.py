@@ -70,7 +70,8 @@ def load(plugin: str) -> Any:
             gi.require_version("BlockDev", "3.0")
             from gi.repository import BlockDev
         except (ImportError, ValueError) as error:
-            raise _missing(f"libblockdev for Python cannot be loaded: {clean(error)}", PACKAGES) from error
+            text = f"libblockdev 3 cannot be loaded (it is in Debian 13 and Ubuntu 24.04, not in Debian 12): {clean(error)}"
+            raise _missing(text, PACKAGES) from error
         if plugin not in _loaded:
             # libblockdev finds its tools by PATH, and the PATH of a caller cannot be trusted.
             os.environ["PATH"] = proc.CLEAN_ENV["PATH"]

@@ -18,6 +18,7 @@ from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
 from raidtui.engine.compose.target_size import unfit
 from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
+from raidtui.engine.step_args import CellRun, Cooldown, Prefill, Recheck
 from raidtui.load.catalog import engines
 from raidtui.load.engine import FIRST_TARGET_FD, rehearsal
 from raidtui.model.convert import plain
@@ -26,6 +27,7 @@ from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.scenario import Load, Node, Policy, RoleRef, Scenario
 from raidtui.model.units import duration_text, size_text
+from raidtui.stack.blank import DisksToBlank
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget, placed
 from raidtui.stack.tuning.plan import with_tuning
@@ -146,7 +148,7 @@ class _Planner:
     def _block(self, block: Block, planned: Planned) -> None:
         name, disks = block.layout, self._disks_of(block.layout)
         self._at("build", block.name)
-        self._add(Draft("recheck", f"{name}: check its disks once more", {"disks": list(disks)}, seconds=1.0))
+        self._add(Draft("recheck", f"{name}: check its disks once more", Recheck(tuple(disks)), seconds=1.0))
         self._precondition(disks)
         for draft in planned.build:
             self._add(draft, erases=disks)
@@ -185,8 +187,7 @@ class _Planner:
         paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + i}" for i in range(len(target.refs)))
         shown = ", ".join(target.paths)
         erased = tuple(d for d in disks if not target.part or d == target.part)
-        args = {"refs": list(target.refs), "engine": load.kind, "size_bytes": size_bytes, "kind": kind,
-                "spec": plain(load.spec)}  # fmt: skip
+        options: dict[str, Any] = plain(load.spec)
         region = engine.region_bytes(load.spec, size_bytes, kind=kind)
         # A directory is empty: there is nothing to read unless it is written before.
         fill = engine.reads(load.spec) and (self.policy.prefill or kind == "directory")
@@ -195,7 +196,7 @@ class _Planner:
             written = region * len(target.refs)
             command = engine.prefill_command(load.spec, paths, size_bytes=size_bytes, kind=kind)
             self._add(
-                Draft("prefill", title, {**args, "region_bytes": region}, (command,),
+                Draft("prefill", title, Prefill(target.refs, load.kind, size_bytes, kind, options, region), (command,),
                       writes_bytes=written, seconds=written / FILL_BYTES_PER_S),
                 erases=erased, cell=cell.id,
             )  # fmt: skip
@@ -203,19 +204,20 @@ class _Planner:
             self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
         cooldown_s = min(self.policy.cooldown.seconds, QUICK_COOLDOWN_S if self.options.quick else 1e9)
         if cooldown_s:
-            self._add(Draft("cooldown", f"{cell.id}: rest", {"seconds": cooldown_s}, seconds=cooldown_s), cell=cell.id)
+            self._add(Draft("cooldown", f"{cell.id}: rest", Cooldown(cooldown_s), seconds=cooldown_s), cell=cell.id)
         estimate = engine.estimate(load.spec, size_bytes, kind=kind)
-        args |= {"part": target.part, "counted": target.counted, "laid_out": fill}
         node, given = self.nodes[layout], self.scenario.given.get("policy", {})
-        args |= {"layers": [one.kind for one in node.walk()], "reduces": list(reductions(node)),
-                 "caches": given.get("caches", ""), "region_bytes": region * len(target.refs)}  # fmt: skip
+        args = CellRun(
+            target.refs, load.kind, size_bytes, kind, options, target.part, target.counted, fill,
+            tuple(one.kind for one in node.walk()), reductions(node), given.get("caches", ""), region * len(target.refs),
+        )  # fmt: skip
         command = engine.command(load.spec, paths, size_bytes=size_bytes, kind=kind)
         title, most = f"{cell.id}: measure {shown}", 1
         writes: int | None = estimate.max_written_bytes
         if self.policy.steady:
             most = QUICK_PASSES if self.options.quick else MOST_PASSES
             title += f", up to {most} passes of about {duration_text(estimate.seconds)} until it is steady"
-            args["passes"] = most
+            args = msgspec.structs.replace(args, passes=most)
         self._add(
             Draft("measure", title, args, (command,), writes_bytes=None if writes is None else writes * most,
                   seconds=estimate.seconds * most + 1),
@@ -266,7 +268,7 @@ class _Planner:
     def _blank(self, disks: Sequence[str], title: str, *, if_written: bool = False) -> None:
         """One step for all of them: they are written at the same time."""
         slow = [self.disks[disk].size_bytes for disk in disks if not self.disks[disk].discard]
-        args = {"disks": [f"disk:{disk}" for disk in disks], "if_written": if_written}
+        args = DisksToBlank(tuple(f"disk:{disk}" for disk in disks), if_written)
         seconds = 2.0 + max(slow, default=0) / ZERO_BYTES_PER_S
         title = title.format(plural(len(disks), "disk"))
         self._add(Draft("disks.blank", title, args, writes_bytes=sum(slow), seconds=seconds), erases=tuple(disks))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from raidtui.base.text import plural
+from raidtui.engine.step_args import Precondition
 from raidtui.load.engine import FIRST_TARGET_FD
 from raidtui.load.fio import ENGINE as FIO
 from raidtui.load.fio.engine import QUICK_REGION_BYTES
@@ -29,10 +30,8 @@ def draft(disks: Sequence[Disk], amount: str, times: float, *, quick: bool) -> D
     """The step that writes these disks, all at once; `amount` is `times` as the scenario has it."""
     most = QUICK_REGION_BYTES if quick else None
     each = {disk.id: sum(conditioning_lengths(disk.size_bytes, times, most)) for disk in disks}
-    args = {
-        "refs": [f"disk:{disk.id}" for disk in disks], "kind": "block", "amount": amount, "times": times,
-        "size_bytes": max(disk.size_bytes for disk in disks), "most_bytes": most,
-    }  # fmt: skip
+    refs = tuple(f"disk:{disk.id}" for disk in disks)
+    args = Precondition(refs, "block", amount, times, max(disk.size_bytes for disk in disks), most)
     share = f"{size_text(QUICK_REGION_BYTES)} of each" if quick else f"{amount} the capacity"
     title = f"Precondition {plural(len(disks), 'disk')}: {share}, 128 KiB sequential writes"
     seconds = max(each[disk.id] / _BYTES_PER_S[bool(disk.rotational)] for disk in disks)

@@ -8,25 +8,26 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from raidtui.engine.compose.preconditioning import by_size, words
 from raidtui.engine.run.measuring import Scene
 from raidtui.engine.run.target import open_target
+from raidtui.engine.step_args import Precondition
 from raidtui.load.engine import Target
 from raidtui.load.fio import ENGINE as FIO
 from raidtui.load.fio.regions import conditioning_lengths, conditioning_spec
 from raidtui.model.measure import Sample
-from raidtui.model.plan import Argv, Step
+from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.stack.action import Outcome
 
 
-def precondition(step: Step, scene: Scene) -> Outcome:
-    """Write the disks of `step`, all at once. Facts: `preconditioned`, in words.
+def precondition(args: Precondition, scene: Scene) -> Outcome:
+    """Write disks, all at once. Facts: `preconditioned`, in words.
 
     Raises ProblemError (`precondition`, `disk-lost`, `cancelled`).
     """
-    context, times, most = scene.context, float(step.args["times"]), step.args["most_bytes"]
-    disks = [str(ref).removeprefix("disk:") for ref in step.args["refs"]]
+    context, times, most = scene.context, args.times, args.most_bytes
+    disks = [ref.removeprefix("disk:") for ref in args.refs]
     purged = all(context.zero_proof.get(disk, {}).get("method") == "discard" for disk in disks)
     stop = _Either(scene.stop)
-    with open_target(step, context) as target:
+    with open_target(args, context) as target:
         groups = [
             Target(tuple(target.devices[at] for at in places))
             for places in by_size([device.size_bytes for device in target.devices])
@@ -40,7 +41,7 @@ def precondition(step: Step, scene: Scene) -> Outcome:
     context.stop_if_cancelled()
     if lost := scene.lost():
         raise fail("disk-lost", f"disk {lost[0]} was lost", place=lost[0], exit=Exit.BUILD_FAILED)
-    return Outcome("done", {"preconditioned": words(str(step.args["amount"]), times, most, purged=purged)}, commands)
+    return Outcome("done", {"preconditioned": words(args.amount, times, most, purged=purged)}, commands)
 
 
 class _Either(threading.Event):

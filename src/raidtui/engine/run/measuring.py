@@ -16,6 +16,7 @@ from raidtui.engine import validity
 from raidtui.engine.run.journal import wall_clock
 from raidtui.engine.run.passes import Passes
 from raidtui.engine.run.target import open_target
+from raidtui.engine.step_args import CellRun, Prefill, decode_args
 from raidtui.engine.validity.evidence import Counted, Evidence
 from raidtui.engine.validity.said import REMARK, TOOL
 from raidtui.load.catalog import engines
@@ -64,15 +65,15 @@ class Scene(NamedTuple):
     out_of_space: Callable[[], bool]
 
 
-def prefill(step: Step, scene: Scene) -> Measured:
+def prefill(args: Prefill, cell: str, scene: Scene) -> Measured:
     """Write the region that will be read. Raises ProblemError (`prefill`) when it could not be written."""
-    engine = engines()[str(step.args["engine"])]
-    spec = decode(engine.spec, step.args["spec"], step.cell)
-    with open_target(step, scene.context) as target:
+    engine = engines()[args.engine]
+    spec = decode(engine.spec, args.spec, cell)
+    with open_target(args, scene.context) as target:
         live = functools.partial(_numbered, scene, 0)
         measured = engine.prefill(spec, target, folder=_work(scene), live=live, stop=scene.stop)
     if measured.problems and not scene.stop.is_set():
-        raise fail("prefill", "; ".join(measured.problems), place=step.cell, exit=Exit.INVALID)
+        raise fail("prefill", "; ".join(measured.problems), place=cell, exit=Exit.INVALID)
     return measured
 
 
@@ -81,10 +82,11 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
 
     With it a problem after which nothing more can be measured: a device that hangs.
     """
-    engine = engines()[str(step.args["engine"])]
-    spec = decode(engine.spec, step.args["spec"], step.cell)
+    args = decode_args(CellRun, step.args, step.cell)
+    engine = engines()[args.engine]
+    spec = decode(engine.spec, args.spec, step.cell)
     fold = SeriesFold(scene.devices)
-    passes = Passes(int(step.args.get("passes", 1)))
+    passes = Passes(args.passes or 1)
     stuck: Problem | None = None
     said = list(scene.health())
     started, clocks = wall_clock(), _clocks()
@@ -93,7 +95,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     before: Mapping[str, Used] = {}
     after: Mapping[str, Used] = {}
     try:
-        with open_target(step, scene.context) as target:
+        with open_target(args, scene.context) as target:
             target_names = _target_names(target, scene)
             if problems := engine.check_target(spec, step.cell, target.size_bytes, kind=target.kind):
                 raise ProblemError(*problems)
@@ -101,7 +103,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
             try:
                 scene.sampler.tick(whole=True)
                 before, clocks = look_once(), _clocks()
-                _run(engine, spec, target, passes, scene, clocks[0], repeated="passes" in step.args)
+                _run(engine, spec, target, passes, scene, clocks[0], repeated=args.passes is not msgspec.UNSET)
                 ended, after = _clocks(), look_once()
                 scene.sampler.tick()
             finally:
@@ -126,7 +128,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     written = measured.summary.written_bytes if measured and pattern.reported_whole else 0
     if has_ramp and written:
         # In a ramp devices count and the workload does not: the target's own count is of the same time as its members'.
-        known = complete and counted_how(step, pattern) == "exactly"
+        known = complete and counted_how(args.counted, pattern) == "exactly"
         written = sum(t.written_bytes for t in counted) if known else 0
     cell = Cell(
         id=plan.id,
@@ -143,7 +145,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         cpu_cores_used=series.cores_used_mean,
         threads=dict(itertools.islice(busiest(before, after, spent[0]).items(), MOST_THREADS)),
         caches=series.caches,
-        write_amplification=_amplification(series, scene, target_names, step.args["kind"], written),
+        write_amplification=_amplification(series, scene, target_names, args.kind, written),
         expected_write_amplification=plan.expected_write_amplification,
         data_disks=plan.data_disks,
         command=measured.command if measured else step.commands[0],
@@ -161,17 +163,17 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         out_of_space=scene.out_of_space(),
         target_read_bytes=sum(t.read_bytes for t in counted) if complete else None,
         target_written_bytes=sum(t.written_bytes for t in counted) if complete else None,
-        counted=counted_how(step, pattern),
+        counted=counted_how(args.counted, pattern),
         has_ramp=has_ramp,
         monotonic_s=spent[0],
         boottime_s=spent[1],
         wall_s=spent[2],
         pattern=pattern,
-        region_bytes=step.args.get("region_bytes"),
-        layers=tuple(step.args.get("layers", ())),
-        reduces=tuple(step.args.get("reduces", ())),
-        prefilled=bool(step.args.get("laid_out", True)),
-        caches=step.args.get("caches", ""),
+        region_bytes=args.region_bytes,
+        layers=args.layers,
+        reduces=args.reduces,
+        prefilled=args.laid_out,
+        caches=args.caches,
         disks={disk.id: disk for disk in scene.disks.values()},
         heat=(heat, scene.heat()),
         busy=series.busy,
@@ -199,9 +201,8 @@ def _numbered(scene: Scene, number: int, sample: Sample) -> None:
     scene.live(sample, number)
 
 
-def counted_how(step: Step, pattern: Pattern) -> Counted:
-    """How far the devices' own counters can be held against what the workload says."""
-    how: Counted = step.args.get("counted", "exactly")
+def counted_how(how: Counted, pattern: Pattern) -> Counted:
+    """Return how far the devices' counters can be compared with the workload's."""
     # What goes through the page cache may reach the devices later, or not at all; into files it always may.
     return "no" if pattern.cached or (how != "exactly" and not pattern.whole_sectors) else how
 

@@ -22,6 +22,7 @@ from raidtui.engine.run import claims, runs
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.launch import has_systemd, unit_name
 from raidtui.engine.run.leftovers import put_to_use
+from raidtui.engine.step_args import common_args
 from raidtui.gate.admit import admit_for_recovery
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
@@ -150,12 +151,12 @@ class _Recovery:
     def _leave_alone(self, given_up: list[Fingerprint]) -> None:
         """What was made on disks that are here, but somebody else's by now, is so as well."""
         here = {print_.id for print_ in self._present(given_up)}
-        theirs = [s for s in self.story.made if here & set(s.args.get("disks", ())) and self._only_on_given_up(s)]
+        theirs = [s for s in self.story.made if here & set(common_args(s).disks) and self._only_on_given_up(s)]
         self.made = tuple(step for step in self.story.made if step not in theirs)
         self.undone |= {step.creates.uuid for step in theirs if step.creates}
 
     def _only_on_given_up(self, step: StepStarted) -> bool:
-        return set(step.args.get("disks", ())) <= set(self.given_up)
+        return set(common_args(step).disks) <= set(self.given_up)
 
     def _undo(self, context: Context) -> None:
         for step in reversed(self.made):

@@ -15,11 +15,12 @@ from raidtui.base.files import write_atomic
 from raidtui.engine.machine import describe
 from raidtui.engine.run import claims, measuring, runs
 from raidtui.engine.run.conditioning import precondition
-from raidtui.engine.run.family import Family, family_of
+from raidtui.engine.run.family import Family, family_of_step
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.tally import Tally
 from raidtui.engine.run.target import reserve
 from raidtui.engine.run.watchdog import Watchdog
+from raidtui.engine.step_args import Cooldown, Precondition, Prefill, Recheck, decode_args
 from raidtui.engine.validity.lost import LOST
 from raidtui.engine.validity.said import UNHEALTHY
 from raidtui.gate.admit import LOOK_S, admit, readmit
@@ -339,13 +340,13 @@ class Runner:
         if step.action in ("recheck", "release"):
             return self._recheck(step)
         if step.action == "cooldown":
-            self.watchdog.stop_measuring.wait(float(step.args["seconds"]))
+            self.watchdog.stop_measuring.wait(decode_args(Cooldown, step.args).seconds)
             return Outcome("done")
         if step.action == "prefill":
-            measured = measuring.prefill(step, self._scene(step))
+            measured = measuring.prefill(decode_args(Prefill, step.args), step.cell, self._scene(step))
             return Outcome("done", {"written_bytes": measured.summary.written_bytes}, (measured.command,))
         if step.action == "precondition":
-            return precondition(step, self._scene(step))
+            return precondition(decode_args(Precondition, step.args), self._scene(step))
         if step.action == "measure":
             cell, stuck = measuring.measure(step, self._cells[step.cell], self._scene(step))
             self._cell_done(cell)
@@ -358,8 +359,9 @@ class Runner:
         return self.context.attend(action.do)
 
     def _recheck(self, step: Step) -> Outcome:
-        # At the end of the run nothing is owed of a disk that it never wrote to: what is on it by now is not the run's.
-        wanted = step.args.get("disks") or [disk for disk in self._permits if disk in self.context.ever_written]
+        # At the end, disks that the run never wrote to are not checked: their content is not the run's.
+        written = tuple(disk for disk in self._permits if disk in self.context.ever_written)
+        wanted = decode_args(Recheck, step.args).disks or written
         if lost := [disk for disk in wanted if disk in self.watchdog.lost]:
             raise fail("disk-lost", f"disk {lost[0]} was lost", place=lost[0], exit=Exit.BUILD_FAILED)
         readmit([self._permits[disk] for disk in wanted])
@@ -387,12 +389,8 @@ class Runner:
         )
 
     def _family(self, step: Step) -> Family:
-        """Everything in the block: what each is, and what it is a member of."""
-        disks = [ref.removeprefix("disk:") for ref in step.args.get("refs", ()) if ref.startswith("disk:")]
-        measured = {self._permits[disk].disk.name: "target" for disk in disks}
-        # Disks that are measured one by one have nothing to do with each other.
-        built = self._done_builds if not step.args.get("part") else []
-        return family_of([measured, *(action.members(self.context) for action in built)])
+        disks = {disk: permit.disk.name for disk, permit in self._permits.items()}
+        return family_of_step(step, disks, self._done_builds, self.context)
 
     # Live
 

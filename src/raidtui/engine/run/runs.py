@@ -16,6 +16,7 @@ import msgspec
 from raidtui.base.files import private_folder, write_atomic
 from raidtui.base.paths import state_folder
 from raidtui.engine.run.journal import JOURNAL_NAME, UNREADABLE, read_lasting
+from raidtui.engine.step_args import common_args
 from raidtui.gate.locks import locked
 from raidtui.inventory import boot_id
 from raidtui.model.convert import encode
@@ -198,7 +199,7 @@ def fold(records: Iterator[Record]) -> Story:
             owed.update(dict.fromkeys(erases.get(event.step, ())))
         elif isinstance(event, StepDone):
             step = begun.get(event.step)
-            undone = step.args.get("uuid") if step and event.outcome in ("undone", "nothing to do") else None
+            undone = common_args(step).uuid if step and event.outcome in ("undone", "nothing to do") else None
             if undone and not (step and step.creates):
                 left.discard(str(undone))
             if step and step.action == "disks.blank":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from raidtui.engine.run.ranking import Rankings
+from raidtui.engine.step_args import common_args
 from raidtui.model.convert import decode, plain
 from raidtui.model.disk import Disk
 from raidtui.model.event import (
@@ -132,7 +133,7 @@ class Tally:
             changes["commands"] = (*built.commands, *event.commands)
         if step.phase == "build":
             changes["seconds"] = round(built.seconds + event.seconds, 3)
-            name = str(step.args.get("name", step.action))
+            name = common_args(step).name or step.action
             if facts:
                 changes["read_back"] = {**built.read_back, name: {**built.read_back.get(name, {}), **facts}}
             changes["initial_sync"] = facts.get("initial_sync", built.initial_sync)

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from raidtui.engine.step_args import CellRun, Precondition, Prefill
 from raidtui.gate.permit import Permit
 from raidtui.load.engine import FIRST_TARGET_FD, Target, TargetDevice
-from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import mounts
 from raidtui.stack.context import Context
@@ -30,20 +30,23 @@ _reserved: Final[set[int]] = set()
 
 
 @contextmanager
-def open_target(step: Step, context: Context) -> Iterator[Target]:
-    """What the step's workload runs on, under the planned numbers."""
-    opened = _open_folder if step.args["kind"] == "directory" else _open_devices
-    with opened(step, context) as target:
-        yield target
+def open_target(args: CellRun | Prefill | Precondition, context: Context) -> Iterator[Target]:
+    """Open the target of a step under the planned descriptor numbers."""
+    if args.kind == "directory":
+        with _open_folder(args, context) as target:
+            yield target
+    else:
+        with _open_devices(args, context) as target:
+            yield target
 
 
 @contextmanager
-def _open_devices(step: Step, context: Context) -> Iterator[Target]:
+def _open_devices(args: CellRun | Prefill | Precondition, context: Context) -> Iterator[Target]:
     """Hold the devices for ourselves (O_EXCL: nothing else can mount, stop or claim them).
 
     One that came out a little larger than planned is used up to its planned size: what was shown is what runs.
     """
-    refs: list[str] = step.args["refs"]
+    refs = args.refs
     devices: list[TargetDevice] = []
     context.about_to_write([ref.removeprefix("disk:") for ref in refs if ref.startswith("disk:")])
     try:
@@ -51,7 +54,7 @@ def _open_devices(step: Step, context: Context) -> Iterator[Target]:
             wanted = _as_number(_open(ref, context), FIRST_TARGET_FD + index)
             info = os.fstat(wanted)
             name = Path(f"/sys/dev/block/{os.major(info.st_rdev)}:{os.minor(info.st_rdev)}").resolve().name
-            size_bytes = min(os.lseek(wanted, 0, os.SEEK_END), int(step.args["size_bytes"]))
+            size_bytes = min(os.lseek(wanted, 0, os.SEEK_END), args.size_bytes)
             devices.append(TargetDevice(wanted, name, size_bytes))
             if not stat.S_ISBLK(info.st_mode) or wanted != FIRST_TARGET_FD + index:
                 raise fail("target", f"{ref} is not a block device that can be pinned", place=ref, exit=Exit.INVALID)
@@ -62,17 +65,18 @@ def _open_devices(step: Step, context: Context) -> Iterator[Target]:
 
 
 @contextmanager
-def _open_folder(step: Step, context: Context) -> Iterator[Target]:
+def _open_folder(args: CellRun | Prefill | Precondition, context: Context) -> Iterator[Target]:
     """A folder of the cell's own in the mounted filesystem, which cannot be unmounted meanwhile.
 
     What was laid out for the cell before is kept; whatever else lies there is removed, and all of it after the measuring.
     Raises ProblemError (`mount`) when it is not, or does not stay, the filesystem that was mounted.
     """
-    (ref,) = step.args["refs"]
+    (ref,) = args.refs
+    measures = isinstance(args, CellRun)
     path = context.path(ref)
     root = mounts.open_root(path)
     try:
-        if not step.args.get("laid_out"):
+        if not (isinstance(args, CellRun) and args.laid_out):
             _remove(root)
             os.mkdir(CELL_FOLDER, 0o700, dir_fd=root)
         folder = _as_number(os.open(CELL_FOLDER, mounts.FOLDER_FLAGS, dir_fd=root), FIRST_TARGET_FD)
@@ -80,13 +84,13 @@ def _open_folder(step: Step, context: Context) -> Iterator[Target]:
             if folder != FIRST_TARGET_FD:
                 raise fail("target", f"{ref} cannot be pinned", place=ref, exit=Exit.INVALID)
             room = os.fstatvfs(root)
-            size_bytes = min(room.f_blocks * room.f_frsize, int(step.args["size_bytes"]))
+            size_bytes = min(room.f_blocks * room.f_frsize, args.size_bytes)
             yield Target((TargetDevice(folder, path, size_bytes),), "directory")
         finally:
             _give_back(folder, context.permits.values())
         mounts.insist(root, path)
         # A filesystem that lost a disk may never answer again; what lies in it goes with the disks being made blank.
-        if step.action == "measure" and _all_alive(context.permits.values()):
+        if measures and _all_alive(context.permits.values()):
             _remove(root)
     finally:
         os.close(root)
