@@ -12,8 +12,10 @@ import pytest
 from bcache_cases import plan
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from raidtui.stack.bcache import kernel, superblock
+from raidtui.stack.bcache.spec import BcacheDevice
 from raidtui.stack.bcache.verify import differences
 
 SET = "57da5943-d840-4228-b138-e44b6faf5088"
@@ -167,10 +169,10 @@ def test_what_others_put_behind_the_cache_is_seen(tmp_path: Path, monkeypatch: p
     (tmp_path / "gone/size").write_text("1024")
     monkeypatch.setattr(superblock, "read", lambda *_: superblock.Superblock(args.devices[0].uuid, SET, True))
     assert kernel.strangers(args, tmp_path, tmp_path) == ["theirs", "bcache7"], "ours is detached, so this one is not ours"
-    assert kernel.strangers({**args, "uuid": SET}, tmp_path, tmp_path) == []
+    assert kernel.strangers(replace(args, uuid=SET), tmp_path, tmp_path) == []
 
 
-def as_asked(args: dict[str, Any]) -> dict[str, Any]:
+def as_asked(args: BcacheDevice) -> dict[str, Any]:
     return {
         "backing_uuid": args.devices[0].uuid,
         "mode": args.mode,
