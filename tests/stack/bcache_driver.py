@@ -19,6 +19,9 @@ from typing import Any
 
 sys.path.insert(0, "/opt/raidtui")
 
+import msgspec
+from msgspec.structs import replace
+
 from raidtui.engine.compose.planner import disk_part, plan_layout
 from raidtui.engine.compose.reading import read_document
 from raidtui.gate.admit import admit
@@ -31,6 +34,7 @@ from raidtui.model.scenario import Policy
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.bcache import build, kernel, superblock, teardown, tool, writeback
 from raidtui.stack.bcache.command import node_path
+from raidtui.stack.bcache.spec import CacheSettings
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Draft, Planned
@@ -137,12 +141,12 @@ def dirty(bench: Bench, path: str, mib: int = 24) -> None:
 
 def of_path(create: Draft) -> str:
     """Where the plan says that the device is."""
-    return node_path(create.args["devices"][0]["uuid"])
+    return node_path(create.args.devices[0].uuid)
 
 
 def hits(bench: Bench, create: Draft) -> dict[str, int | None]:
     """Read what was written, until the kernel has counted a hit: it adds them up every 14 seconds."""
-    path, until = bench.context.path(create.args["ref"]), time.monotonic() + 90
+    path, until = bench.context.path(create.args.ref), time.monotonic() + 90
     while True:
         sh(f"fio --name=r --filename={path} --rw=randread --bs=16k --size=24M --io_size=4M --direct=1 --thread "
            "--allow_file_create=0 --ioengine=libaio --norandommap --randrepeat=1")  # fmt: skip
@@ -170,10 +174,10 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen = bench.build(planned)
     create = of_bcache(planned)
     action = all_actions()["bcache.create"]
-    path = bench.context.path(create.args["ref"])
+    path = bench.context.path(create.args.ref)
     seen["path"] = [path, of_path(create)]
-    seen["size"] = [int(sh(f"blockdev --getsize64 {path}")), create.args["size_bytes"]]
-    seen["sector"] = [int(sh(f"blockdev --getss {path}")), create.args["block_bytes"]]
+    seen["size"] = [int(sh(f"blockdev --getsize64 {path}")), create.args.size_bytes]
+    seen["sector"] = [int(sh(f"blockdev --getss {path}")), create.args.block_bytes]
     seen["again"] = action.do(bench.context, create.args).result
     target = planned.targets[0].refs[0]
     dirty(bench, bench.context.path(target))
@@ -182,7 +186,7 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen["used"] = kernel.read_back(create.args)
     seen["health"] = action.health(bench.context, create.args)
     seen["members"] = dict(action.members(bench.context, create.args))
-    seen["args"] = create.args
+    seen["args"] = msgspec.to_builtins(create.args)
     bench.reports.clear()
     seen["teardown"] = bench.take_down(planned)
     seen["reports"] = bench.reports[:3]
@@ -233,14 +237,14 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
             arm(moment)
             try:
                 bench.build(planned)
-                dirty(bench, bench.context.path(of_bcache(planned).args["ref"]))
+                dirty(bench, bench.context.path(of_bcache(planned).args.ref))
                 bench.take_down(planned)
             finally:
                 os._exit(0)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if case.get("settle"):
             sh("udevadm settle --timeout=20")
-        uuids = [entry["uuid"] for entry in of_bcache(planned).args["devices"]]
+        uuids = [entry.uuid for entry in of_bcache(planned).args.devices]
         on_disks = sorted(found.uuid for permit in bench.permits.values() if (found := superblock.read(permit.path())))
         before = bench.leftovers()
         seen[moment] = {"status": status, "before": before, "uuids": uuids, "on_disks": on_disks, **undone(bench, planned)}
@@ -252,11 +256,11 @@ def broken(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     bench.build(planned)
     create = of_bcache(planned)
-    path = bench.context.path(create.args["ref"])
+    path = bench.context.path(create.args.ref)
     dirty(bench, path)
-    backing, cache = (bench.context.path(entry["ref"]) for entry in create.args["devices"])
+    backing, cache = (bench.context.path(entry.ref) for entry in create.args.devices)
     env = {"SET": str(kernel.set_folder(create.args)), "DEV": path, "B": backing, "C": cache,
-           "NB": Path(backing).resolve().name, "UUID": create.args["uuid"]}  # fmt: skip
+           "NB": Path(backing).resolve().name, "UUID": create.args.uuid}  # fmt: skip
     subprocess.run(["bash", "-ec", case["then"]], check=True, capture_output=True, env={**os.environ, **env})
     health = all_actions()["bcache.create"].health(bench.context, create.args)
     return {"health": health, "before": bench.leftovers(), **undone(bench, planned)}
@@ -282,8 +286,8 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     create = of_bcache(planned)
     ids = list(bench.permits)[-2:]
-    stolen = [{**entry, "ref": f"disk:{disk}"} for entry, disk in zip(create.args["devices"], ids, strict=True)]
-    args = {**create.args, "devices": stolen}
+    stolen = [replace(entry, ref=f"disk:{disk}") for entry, disk in zip(create.args.devices, ids, strict=True)]
+    args = replace(create.args, devices=tuple(stolen))
     action = all_actions()["bcache.create"]
     refused = problem_of(lambda: action.do(bench.context, args))
     results = [action.undo(bench.fresh_context(), args).result]
@@ -304,8 +308,8 @@ def shared(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     theirs = list(bench.permits.values())[-1].path()
     folder = Path("/sys/class/block") / Path(theirs).name / "bcache"
     bench.let_go()
-    sh(f"make-bcache --block {args['block_bytes']} --bdev {theirs}; udevadm settle --timeout=30")
-    sh(f"echo {theirs} > /sys/fs/bcache/register_quiet; echo {args['uuid']} > {folder}/attach")
+    sh(f"make-bcache --block {args.block_bytes} --bdev {theirs}; udevadm settle --timeout=30")
+    sh(f"echo {theirs} > /sys/fs/bcache/register_quiet; echo {args.uuid} > {folder}/attach")
     sh(f"echo writeback > {folder}/cache_mode")
     dirty(bench, f"/dev/{(folder / 'dev').resolve().name}")
     name, mode = Path(theirs).name, (folder / "state").read_text().strip()
@@ -325,16 +329,16 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     bench.build(planned)
     create = of_bcache(planned)
-    wrong = {**create.args, "mode": "writearound", "bucket_bytes": 1 << 20, "settings": {"sequential_cutoff": 1 << 20}}
+    wrong = replace(create.args, mode="writearound", bucket_bytes=1 << 20, settings=CacheSettings(1 << 20))
     mismatch = problem_of(lambda: all_actions()["bcache.verify"].do(bench.context, wrong))
-    with open(bench.context.path(create.args["ref"]), "rb") as device:
+    with open(bench.context.path(create.args.ref), "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
     teardown.BUSY_PATIENCE_S = 1.0
     busy = problem_of(lambda: bench.run(of_bcache(planned, "bcache.remove")))
     holder.kill()
     holder.wait()
     teardown.BUSY_PATIENCE_S = 15.0
-    return {"mismatch": mismatch, "busy": busy, "pid": holder.pid, "uuid": create.args["uuid"], **undone(bench, planned)}
+    return {"mismatch": mismatch, "busy": busy, "pid": holder.pid, "uuid": create.args.uuid, **undone(bench, planned)}
 
 
 def ask_host(what: str, ref: str) -> None:
@@ -351,8 +355,8 @@ def detaching(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     bench.build(planned)
     create = of_bcache(planned)
-    dirty(bench, bench.context.path(create.args["ref"]), 96)
-    slow = create.args["devices"][0]["ref"]
+    dirty(bench, bench.context.path(create.args.ref), 96)
+    slow = create.args.devices[0].ref
     ask_host("slow", slow)
     sh(f"echo 1 > {kernel.set_folder(create.args)}/bdev0/detach; sleep 1")
     left = kernel.read_back(create.args)["dirty_bytes"]
@@ -369,9 +373,9 @@ def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     bench.build(planned)
     create = of_bcache(planned)
-    path = bench.context.path(create.args["ref"])
+    path = bench.context.path(create.args.ref)
     dirty(bench, path)
-    (pulled_ref,) = [entry["ref"] for entry in create.args["devices"] if entry["role"] == case["pull"]]
+    (pulled_ref,) = [entry.ref for entry in create.args.devices if entry.role == case["pull"]]
     ask_host("unplug", pulled_ref)
     subprocess.run(f"timeout 60 dd if=/dev/zero of={path} bs=64k count=64 oflag=direct", shell=True, capture_output=True)
     health = all_actions()["bcache.create"].health(bench.context, create.args)

@@ -20,6 +20,8 @@ from typing import Any
 
 sys.path.insert(0, "/opt/raidtui")
 
+import msgspec
+
 from raidtui.engine.compose.planner import disk_part, plan_layout
 from raidtui.engine.compose.reading import read_document
 from raidtui.gate.admit import admit
@@ -32,7 +34,7 @@ from raidtui.stack import mounts
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
-from raidtui.stack.fs import teardown
+from raidtui.stack.fs import build as fs_build
 from raidtui.stack.layer import Draft, Planned
 
 ACTIONS = all_actions()
@@ -111,7 +113,7 @@ class Bench:
         self.context = self.fresh_context()
         undone = [ACTIONS[d.action].undo(self.context, d.args).result for d in reversed(self.planned.build) if d.creates]
         again = [ACTIONS[d.action].undo(self.context, d.args).result for d in reversed(self.planned.build) if d.creates]
-        used = {name for draft in self.planned.build for name in draft.args["disks"]}
+        used = {name for draft in self.planned.build for name in draft.args.disks}
         for name in used:
             if self.permits[name].alive():
                 make_blank(self.permits[name])
@@ -152,7 +154,7 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     seen = bench.build(planned)
     make = bench.draft("fs.make")
-    seen["args"] = make.args
+    seen["args"] = msgspec.to_builtins(make.args)
     seen["health"] = health(bench)
     seen["members"] = dict(ACTIONS["fs.mount"].members(bench.context, make.args))
     seen["made again"] = bench.run(make).result
@@ -185,7 +187,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 def busy(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody works in it while it is to be unmounted; then he ends."""
     bench.build(bench.plan(case))
-    point = bench.context.path(bench.draft("fs.mount").args["ref"])
+    point = bench.context.path(bench.draft("fs.mount").args.ref)
     user = subprocess.Popen(["sleep", "600"], cwd=point)
     with patience(mounts, "BUSY_PATIENCE_S", 1.0):
         refused = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
@@ -198,7 +200,7 @@ def busy(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 def covered(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody mounts something else over it: it is not measured, and what is his is not unmounted."""
     bench.build(bench.plan(case))
-    point = bench.context.path(bench.draft("fs.mount").args["ref"])
+    point = bench.context.path(bench.draft("fs.mount").args.ref)
     sh(f"mount -t tmpfs none {point}")
     sick = health(bench)
     with patience(mounts, "BUSY_PATIENCE_S", 1.0):
@@ -207,7 +209,7 @@ def covered(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     sh(f"umount {point}")
     elsewhere = f"{point}-elsewhere"
     sh(f"mkdir {elsewhere} && mount --bind {point} {elsewhere}")
-    with patience(teardown, "PATIENCE_S", 1.0):
+    with patience(fs_build, "PATIENCE_S", 1.0):
         second = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
     sh(f"umount {elsewhere} && rmdir {elsewhere}")
     return {"health": sick, "refused": refused, "theirs": theirs, "elsewhere": second, **bench.clean()}
@@ -220,11 +222,11 @@ def left_behind(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
         if draft.action == "fs.mount":
             break
         bench.run(draft)
-    mounts.make_point(draft.args["name"])
+    mounts.make_point(draft.args.name)
     (argv,) = draft.commands
     bench.let_go()
     daemon = subprocess.Popen(["unshare", "--mount", "sh", "-c", f"{' '.join(argv)} && exec sleep 600"])
-    point = mounts.point_of(draft.args["name"])
+    point = mounts.point_of(draft.args.name)
     while point not in Path(f"/proc/{daemon.pid}/mounts").read_text():
         time.sleep(0.05)
     seen = bench.clean()
@@ -236,7 +238,7 @@ def left_behind(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody else's filesystem is on the device."""
     make = bench.plan(case).build[0]
-    path = bench.context.path(make.args["devices"][0])
+    path = bench.context.path(make.args.devices[0])
     bench.let_go()
     sh(f"mkfs.ext4 -q {path}")
     before = sh(f"blkid -p {path}")
@@ -248,8 +250,8 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """The host pulls its disk out, between the files `ready` and `pulled`."""
     bench.build(bench.plan(case))
-    point = bench.context.path(bench.draft("fs.mount").args["ref"])
-    Path("/run/fs-ready").write_text(bench.draft("fs.make").args["disks"][0])
+    point = bench.context.path(bench.draft("fs.mount").args.ref)
+    Path("/run/fs-ready").write_text(bench.draft("fs.make").args.disks[0])
     while not Path("/run/fs-pulled").exists():
         time.sleep(0.1)
     subprocess.run(f"dd if=/dev/zero of={point}/x bs=1M count=8 conv=fsync", shell=True, check=False, capture_output=True)

@@ -89,8 +89,8 @@ def test_every_step_knows_all_uuids_before_there_is_a_device() -> None:
     planned = plan()
     assert planned.build[0].creates == Names("abcd1234").new("bcache")
     for draft in (*planned.build, *planned.teardown):
-        assert draft.args["uuid"] == SET
-        assert [(entry["ref"], entry["uuid"]) for entry in draft.args["devices"]] == [
+        assert draft.args.uuid == SET
+        assert [(entry.ref, entry.uuid) for entry in draft.args.devices] == [
             ("disk:slow", BACKING),
             ("disk:fast", CACHE),
         ]

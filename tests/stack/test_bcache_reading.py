@@ -12,8 +12,10 @@ import pytest
 from bcache_cases import plan
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from raidtui.stack.bcache import kernel, superblock
+from raidtui.stack.bcache.spec import BcacheDevice
 from raidtui.stack.bcache.verify import differences
 
 SET = "57da5943-d840-4228-b138-e44b6faf5088"
@@ -134,10 +136,10 @@ def test_registered_devices_are_known_by_their_set_and_their_uuid(server: Path) 
 
 def test_a_superblock_is_ours_by_its_set_or_by_the_uuid_that_was_planned() -> None:
     args = plan().build[0].args
-    backing = args["devices"][0]["uuid"]
+    backing = args.devices[0].uuid
     zero = str(uuid.UUID(int=0))
     assert kernel.is_ours(superblock.Superblock(backing, zero, True), args), "detached by the kernel"
-    assert kernel.is_ours(superblock.Superblock(OTHER, args["uuid"], True), args), "before it had its own UUID"
+    assert kernel.is_ours(superblock.Superblock(OTHER, args.uuid, True), args), "before it had its own UUID"
     assert not kernel.is_ours(superblock.Superblock(OTHER, SET, True), args)
     assert not kernel.is_ours(superblock.Superblock(OTHER, zero, True), args)
     assert not kernel.is_ours(None, args)
@@ -145,7 +147,7 @@ def test_a_superblock_is_ours_by_its_set_or_by_the_uuid_that_was_planned() -> No
 
 def test_what_others_put_behind_the_cache_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     args = plan().build[0].args
-    of_set = tmp_path / args["uuid"]
+    of_set = tmp_path / args.uuid
     of_set.mkdir()
 
     def attach(link: str, name: str, own: str) -> None:
@@ -156,7 +158,7 @@ def test_what_others_put_behind_the_cache_is_seen(tmp_path: Path, monkeypatch: p
 
     attach("bdev0", "slow", OTHER)
     assert kernel.strangers(args, tmp_path, tmp_path) == [], "it may not have its own UUID yet"
-    (of_set / "bdev0").readlink().joinpath("backing_dev_uuid").write_text(args["devices"][0]["uuid"])
+    (of_set / "bdev0").readlink().joinpath("backing_dev_uuid").write_text(args.devices[0].uuid)
     attach("bdev1", "theirs", OTHER)
     assert kernel.strangers(args, tmp_path, tmp_path) == ["theirs"]
     attach("volume2", "bcache7", "")
@@ -165,22 +167,22 @@ def test_what_others_put_behind_the_cache_is_seen(tmp_path: Path, monkeypatch: p
     assert kernel.strangers(args, tmp_path, tmp_path) == ["bcache7"]
     (tmp_path / "gone").mkdir()
     (tmp_path / "gone/size").write_text("1024")
-    monkeypatch.setattr(superblock, "read", lambda *_: superblock.Superblock(args["devices"][0]["uuid"], SET, True))
+    monkeypatch.setattr(superblock, "read", lambda *_: superblock.Superblock(args.devices[0].uuid, SET, True))
     assert kernel.strangers(args, tmp_path, tmp_path) == ["theirs", "bcache7"], "ours is detached, so this one is not ours"
-    assert kernel.strangers({**args, "uuid": SET}, tmp_path, tmp_path) == []
+    assert kernel.strangers(replace(args, uuid=SET), tmp_path, tmp_path) == []
 
 
-def as_asked(args: dict[str, Any]) -> dict[str, Any]:
+def as_asked(args: BcacheDevice) -> dict[str, Any]:
     return {
-        "backing_uuid": args["devices"][0]["uuid"],
-        "mode": args["mode"],
-        "replacement": args["replacement"],
+        "backing_uuid": args.devices[0].uuid,
+        "mode": args.mode,
+        "replacement": args.replacement,
         "bucket_size": "512.0k",
         "block_size": "0.5k",
         "running": 1,
         "discard": 0,
         "state": "clean",
-        "size_bytes": args["size_bytes"],
+        "size_bytes": args.size_bytes,
         "sequential_cutoff": "4.0M",
     }
 

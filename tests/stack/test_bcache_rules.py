@@ -16,12 +16,11 @@ from raidtui.engine.compose.forms import describe
 from raidtui.engine.compose.reading import read_document
 from raidtui.engine.explain import explain
 from raidtui.model.plan import Names
-from raidtui.model.problem import ProblemError
+from raidtui.model.problem import REFUSALS, ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.bcache import LAYER
 from raidtui.stack.bcache.rules import has_module
 from raidtui.stack.layer import Part
-from raidtui.stack.reasons import REASONS
 
 REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("bcache-devices", {}, {"on": 2, "cache": 1}, "on"),
@@ -48,7 +47,7 @@ def test_what_bcache_refuses_is_refused_at_reading(
     problems = LAYER.check(spec_of(**options), counts, PLACE)
     found = [p for p in problems if p.code == code and p.place == f"{PLACE}.{where}"]
     assert found, problems
-    assert all(p.remedy and p.exit == 2 and p.code in REASONS for p in problems)
+    assert all(p.remedy and p.exit == 2 and p.code in REFUSALS for p in problems)
 
 
 UNFIT: list[tuple[str, dict[str, Any], Part, Part]] = [
@@ -77,7 +76,7 @@ def test_what_does_not_fit_the_devices_is_refused_when_they_are_known(
         with pytest.raises(ProblemError) as caught:
             work()
         assert [p.code for p in caught.value.problems] == [code]
-        assert all(p.remedy and p.exit == 2 and p.code in REASONS for p in caught.value.problems)
+        assert all(p.remedy and p.exit == 2 and p.code in REFUSALS for p in caught.value.problems)
 
 
 def test_a_cache_of_exactly_enough_buckets_is_enough() -> None:
@@ -109,7 +108,7 @@ def test_any_cache_is_either_refused_with_reasons_or_planned_whole(
     spec = spec_of(**options)
     problems = LAYER.check(spec, ONE_EACH, PLACE)
     if problems:
-        assert all(p.code in REASONS and p.remedy and p.place.startswith(PLACE) for p in problems)
+        assert all(p.code in REFUSALS and p.remedy and p.place.startswith(PLACE) for p in problems)
         return
     on = array(slow * 512) if on_array else disk("slow", slow * 512, sector)
     given_parts = parts(on, disk("fast", fast * 512, sector))

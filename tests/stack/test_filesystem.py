@@ -11,10 +11,9 @@ from md_cases import spec_of as md_spec
 
 from raidtui.model.convert import decode
 from raidtui.model.plan import Names
-from raidtui.model.problem import ProblemError
+from raidtui.model.problem import REFUSALS, ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.fs import LAYER, fit, geometry, pages
-from raidtui.stack.fs.reasons import REASONS
+from raidtui.stack.fs import LAYER, fit, geometry
 from raidtui.stack.fs.spec import FIELDS_OF, FilesystemSpec
 from raidtui.stack.layer import Part, Planned
 
@@ -70,7 +69,7 @@ def test_what_linux_would_not_make_is_refused(code: str, option: str, type_: str
 
 
 def test_every_code_of_a_refusal_is_explained() -> None:
-    assert {code for code, *_ in REFUSED} <= set(REASONS)
+    assert {code for code, *_ in REFUSED} <= set(REFUSALS)
 
 
 @pytest.mark.parametrize("type_", ["xfs", "ext4", "btrfs", "f2fs"])
@@ -127,7 +126,7 @@ def test_options_reach_the_commands() -> None:
     )  # fmt: skip
     argv, mount = btrfs.build[0].commands[0], btrfs.build[1].commands[0]
     assert argv[-4:] == ("/dev/d0", "/dev/d1", "/dev/d2", "/dev/d3")
-    assert argv[4:] == (btrfs.build[0].args["uuid"], "-d", "raid10", "-m", "raid1c3", "-n", "32768", "--csum", "xxhash",
+    assert argv[4:] == (btrfs.build[0].args.uuid, "-d", "raid10", "-m", "raid1c3", "-n", "32768", "--csum", "xxhash",
                         *argv[-4:])  # fmt: skip
     assert mount[4].endswith("discard=async,compress-force=zstd:9")
     ext4 = plan(spec_of("ext4", journal=False, block_size="1KiB", discard="online", atime="relatime"))
@@ -174,8 +173,8 @@ def test_what_mkfs_cannot_write_down_is_refused(
 def test_blocks_larger_than_a_page_need_a_kernel_that_mounts_them(
     monkeypatch: pytest.MonkeyPatch, release: str, fits: bool
 ) -> None:
-    monkeypatch.setattr(pages, "release", lambda: release)
-    monkeypatch.setattr(pages, "PAGE_BYTES", 4096)
+    monkeypatch.setattr(fit, "release", lambda: release)
+    monkeypatch.setattr(fit, "PAGE_BYTES", 4096)
     on = disks("d", [64 * GIB])
     assert plan(spec_of("xfs", block_size="4KiB"), on)
     large = spec_of("xfs", block_size="64KiB")
@@ -190,7 +189,7 @@ def test_blocks_larger_than_a_page_need_a_kernel_that_mounts_them(
 
 
 def test_a_log_has_room_for_large_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "release", lambda: "6.12.0")
+    monkeypatch.setattr(fit, "release", lambda: "6.12.0")
     with pytest.raises(ProblemError) as error:
         plan(spec_of("xfs", block_size="16KiB", log_size="64MiB"), disks("d", [64 * GIB]))
     assert error.value.problems[0].remedy.endswith("256MiB.")

@@ -178,8 +178,7 @@ def _family(folders: Iterable[Path]) -> list[Path]:
     """These tasks' folders, and those of all processes that they started."""
     found = list(folders)
     for folder in found:
-        tasks = folder / "task"
-        for task in _inside(tasks) if tasks.is_dir() else [folder]:
+        for task in _inside(folder / "task") or [folder]:  # a process may end at any moment
             started = [_PROC / pid for pid in _read(task / "children").split()]
             found += [child for child in started if child not in found]
     return found

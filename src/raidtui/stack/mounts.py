@@ -1,7 +1,7 @@
-"""Mounting and unmounting in raidtui's own folder, and being sure which filesystem is behind a path.
+"""Mounting and unmounting in raidtui's own folder, and verifying the filesystem behind a path.
 
-A runner works in a mount namespace of its own: nobody stumbles into its mounts, no service that starts meanwhile keeps a
-copy of them, and when the runner dies the kernel unmounts what it left. Mount and unmount of the host still reach it.
+A runner has a private mount namespace: its mounts are invisible to users, services do not keep copies of them, and the
+kernel unmounts them when the runner dies. Mounts and unmounts of the host still propagate to it.
 """
 
 from __future__ import annotations
@@ -21,51 +21,72 @@ from raidtui.base.text import clean
 from raidtui.inventory.blocks import parse_devno
 from raidtui.inventory.mounts import PROC, command, pids, read_other_mounts, unescape
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.blockdev import stuck
 
 FOLDER: Final = "/run/raidtui/mnt"
-"""Where everything is mounted: root's alone, and known when planning."""
+"""Folder of all mount points; only root may enter."""
 SAFE: Final = ("nosuid", "nodev", "noexec")
-"""Mount options of every filesystem: it holds benchmark files, and nothing else."""
+"""Mount options of every filesystem."""
 FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 BUSY_PATIENCE_S: Final = 15.0
 _CLONE_NEWNS: Final = 0x00020000
 
+MOUNT: Final = Refusal(
+    "mount",
+    "The mount is not the expected one",
+    "The filesystem behind raidtui's mount point is not, or not any more, the one that raidtui mounted. Numbers would "
+    "belong to another filesystem.",
+    "Find out who mounts and unmounts on this server, then replay again.",
+)
+MOUNT_BUSY: Final = Refusal(
+    "mount-busy",
+    "A filesystem cannot be unmounted",
+    "The filesystem is in use. raidtui never unmounts by force or lazily.",
+    "End the use that the message names. When the cause is gone, `raidtui recover` removes the rest; it may be run any "
+    "number of times.",
+)
+MISSING_TOOL: Final = Refusal(
+    "missing-tool",
+    "A tool is not installed",
+    "A program that builds or reads back was not found in the system's own directories.",
+    "`raidtui doctor` shows what is missing, and how to install it.",
+)
+
 
 class Mounted(NamedTuple):
-    """One line of our own mountinfo."""
+    """A line of mountinfo."""
 
     id: int
     devno: int | None
-    """None where it is not a block device's."""
+    """Device number; None without a block device."""
     root: str
     point: str
     kind: str
     source: str
     options: tuple[str, ...]
-    """Of the mount, then of the filesystem."""
+    """Options of the mount, then of the filesystem."""
 
 
 def point_of(name: str) -> str:
-    """Where the filesystem of this name is mounted."""
+    """Return the mount point of the filesystem with this name."""
     return f"{FOLDER}/{name}"
 
 
 def enter_own_namespace() -> None:
-    """Give this process (which must have no threads yet) mounts of its own, into which the host's still come.
+    """Give this process (which must have no threads yet) a private mount namespace that still receives the host's mounts.
 
-    Where the kernel refuses, mounts are the host's, in a folder that only root may enter.
+    If the kernel refuses, the mounts are visible on the host, in a folder that only root may enter.
     """
     mount = find_tool("mount")
     # By libc, since Python has os.unshare only from 3.12 on.
     if mount is not None and ctypes.CDLL(None).unshare(_CLONE_NEWNS) == 0:
-        # A copy of a shared mount is shared: without this, ours would appear on the host after all.
+        # A copy of a shared mount is shared: without this, the mounts would propagate to the host.
         run((mount, "--make-rslave", "/"))
 
 
 def parse(text: str) -> tuple[Mounted, ...]:
-    """The lines of a mountinfo, in the order in which they were mounted. Raises ValueError for one that is none."""
+    """Parse mountinfo, in the order of mounting. Raises ValueError for an invalid line."""
     found = []
     for line in text.splitlines():
         front, separator, back = line.partition(" - ")
@@ -81,12 +102,12 @@ def parse(text: str) -> tuple[Mounted, ...]:
 
 
 def read() -> tuple[Mounted, ...]:
-    """The mounts of our own namespace."""
+    """Return the mounts of the process's namespace."""
     return parse((PROC / "self/mountinfo").read_bytes().decode("utf-8", "surrogateescape"))
 
 
 def at(point: str) -> tuple[Mounted, ...]:
-    """What is mounted on exactly this path, the topmost last."""
+    """Return the mounts on exactly this path, the topmost last."""
     return tuple(mount for mount in read() if mount.point == point)
 
 
@@ -99,11 +120,11 @@ def unmount_argv(name: str) -> Argv:
 
 
 def make_point(name: str) -> None:
-    """The folder to mount on, private and empty. Raises ProblemError (`mount`) where something is in the way."""
+    """Create the private, empty mount point. Raises ProblemError (`mount`) if something is mounted there."""
     private_folder(private_folder(run_folder()) / "mnt")
     point = point_of(name)
     if at(point):
-        raise fail("mount", f"something is mounted on {point} already", place=point, exit=Exit.BUILD_FAILED)
+        raise fail(MOUNT, f"something is mounted on {point} already", place=point, exit=Exit.BUILD_FAILED)
     private_folder(Path(point))
 
 
@@ -111,9 +132,9 @@ def tool(argv: Argv, *, cwd: Path, code: str = "tool-failed") -> Argv:
     """Run one command of a plan with its tool's full path; the argv as planned. Raises ProblemError."""
     path = find_tool(argv[0])
     if path is None:
-        raise fail("missing-tool", f"{argv[0]} is not installed", place=argv[0], exit=Exit.BUILD_FAILED)
+        raise fail(MISSING_TOOL, f"{argv[0]} is not installed", place=argv[0], exit=Exit.BUILD_FAILED)
     try:
-        # A runner that dies leaves its children behind: they are known by this folder.
+        # The children of a runner that died are recognised by this folder.
         run((path, *argv[1:]), cwd=cwd)
     except ToolStuck as error:
         raise ProblemError(stuck(name_of(argv), error)) from error
@@ -124,22 +145,22 @@ def tool(argv: Argv, *, cwd: Path, code: str = "tool-failed") -> Argv:
 
 
 def insist(fd: int, point: str) -> Mounted:
-    """The mount behind an open folder, which must still be the one on `point`. Raises ProblemError (`mount`)."""
+    """Return the mount of an open folder. Raises ProblemError (`mount`) if it is not the one on `point` any more."""
     match = [line for line in (read_text(f"/proc/self/fdinfo/{fd}") or "").splitlines() if line.startswith("mnt_id:")]
     number = int(match[0].split()[1]) if match else -1
     top = at(point)
     if not top or top[-1].id != number:
-        raise fail("mount", f"{point} is not the filesystem any more that was mounted there", place=point,
-                   remedy="Somebody unmounted it or mounted over it.", exit=Exit.INVALID)  # fmt: skip
+        raise fail(MOUNT, f"{point} is not the filesystem any more that was mounted there", place=point,
+                   remedy="It was unmounted, or something was mounted over it.", exit=Exit.INVALID)  # fmt: skip
     return top[-1]
 
 
 def open_root(point: str) -> int:
-    """The root of what is mounted on `point`; held open, it cannot be unmounted. Raises ProblemError (`mount`)."""
+    """Open the root of the mount on `point`, which cannot be unmounted while open. Raises ProblemError (`mount`)."""
     try:
         fd = os.open(point, FOLDER_FLAGS)
     except OSError as error:
-        raise fail("mount", f"{point} cannot be opened: {error.strerror}", place=point, exit=Exit.INVALID) from error
+        raise fail(MOUNT, f"{point} cannot be opened: {error.strerror}", place=point, exit=Exit.INVALID) from error
     try:
         insist(fd, point)
     except BaseException:
@@ -149,14 +170,14 @@ def open_root(point: str) -> int:
 
 
 def unmount(name: str, is_ours: Callable[[Mounted], bool], *, cwd: Path) -> tuple[Argv, ...]:
-    """Unmount every one of ours from its place, in our namespace; what was executed.
+    """Unmount all mounts of the run from its mount point, and return the commands.
 
-    Never by force, never lazily. Raises ProblemError (`mount-busy`, exit 6) with who uses it.
+    Never by force, never lazily. Raises ProblemError (`mount-busy`, exit 6) with the users.
     """
     point, until, ran = point_of(name), 0.0, []
     while found := at(point):
         if not is_ours(found[-1]):
-            raise fail("mount-busy", f"what is mounted on {point} is not this run's", place=point,
+            raise fail(MOUNT_BUSY, f"the mount on {point} does not belong to this run", place=point,
                        remedy="Unmount it, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         try:
             ran.append(tool(unmount_argv(name), cwd=cwd))
@@ -164,22 +185,22 @@ def unmount(name: str, is_ours: Callable[[Mounted], bool], *, cwd: Path) -> tupl
             until = until or time.monotonic() + BUSY_PATIENCE_S
             if error.problems[0].code == "stuck" or time.monotonic() > until:
                 users = "; ".join(users_of(point)) or error.problems[0].message
-                raise fail("mount-busy", f"{point} cannot be unmounted: {users}", place=point,
+                raise fail(MOUNT_BUSY, f"{point} cannot be unmounted: {users}", place=point,
                            remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND) from error  # fmt: skip
             time.sleep(0.3)
     return tuple(ran)
 
 
 def remove_point(name: str) -> None:
-    """Remove the empty folder, once nobody has anything mounted on it: the kernel would unmount that, lazily."""
-    with suppress(OSError):  # what is not empty is not ours to remove
+    """Remove the mount point, once nothing is mounted there: the kernel would unmount it lazily."""
+    with suppress(OSError):  # a folder with content is kept
         Path(point_of(name)).rmdir()
 
 
 def unmount_for(pid: str, name: str, *, cwd: Path) -> tuple[Argv, ...]:
-    """Unmount it in the mount namespace of this process: one that a dead runner left behind with a daemon that it started.
+    """Unmount in the mount namespace of a process, such as a daemon that a dead runner had started.
 
-    What was executed; nothing where it could not be unmounted.
+    Returns the command; empty if it failed.
     """
     nsenter = ("nsenter", f"--target={pid}", "--mount", *unmount_argv(name))
     try:
@@ -189,7 +210,7 @@ def unmount_for(pid: str, name: str, *, cwd: Path) -> tuple[Argv, ...]:
 
 
 def users_of(point: str) -> list[str]:
-    """Which processes use a mount, in words, as far as they see it where we do."""
+    """Return the processes that use a mount, as sentences."""
     found = []
     for pid in pids():
         if int(pid) != os.getpid() and (what := next(_uses(PROC / pid, point), "")):
@@ -215,7 +236,7 @@ def _inside(link: Path, point: str) -> bool:
 
 
 def mounted_elsewhere(path: str) -> list[str]:
-    """Where a device's filesystem is mounted, in words: in our namespace, and in those of other processes."""
+    """Return the mounts of a device's filesystem as sentences, in this namespace and those of other processes."""
     devno = Path(path).stat().st_rdev
     ours = [(mount.devno, mount.source, mount.point, "") for mount in read()]
     others = [(mount.devno, mount.source, mount.point, f" for {mount.namespace}") for mount in read_other_mounts()]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from raidtui.stack.action import Action
 from raidtui.stack.bcache import (
-    amplification,
     build,
     describe,
-    health,
     kernel,
     plan,
     rules,
@@ -17,13 +15,13 @@ from raidtui.stack.bcache import (
     verify,
     writeback,
 )
-from raidtui.stack.bcache.spec import BcacheSpec
+from raidtui.stack.bcache.spec import BcacheDevice, BcacheSpec
 from raidtui.stack.layer import Layer
 
 
-def _leaves(args: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def _leaves(cached: BcacheDevice) -> tuple[tuple[str, str], ...]:
     # Between make-bcache and the planned UUID the superblock has another UUID, which only the superblock itself tells.
-    return tuple(("bcache", found) for found in dict.fromkeys(kernel.signatures(args)))
+    return tuple(("bcache", found) for found in dict.fromkeys(kernel.signatures(cached)))
 
 
 LAYER: Final = Layer(
@@ -38,21 +36,21 @@ LAYER: Final = Layer(
     tolerates_failures=describe.tolerates_failures,
     plan=plan.plan,
     shape=plan.shape,
-    amplifies=amplification.amplifies,
+    amplifies=describe.amplifies,
     write_path=describe.write_path,
     replaces=rules.replaces,
     actions={
         "bcache.create": Action(
-            args=dict[str, Any],
+            args=BcacheDevice,
             do=build.create,
             undo=teardown.teardown,
-            health=health.health,
-            members=health.members,
+            health=verify.health,
+            members=verify.members,
             leaves=_leaves,
         ),
-        "bcache.tune": Action(args=dict[str, Any], do=build.tune),
-        "bcache.verify": Action(args=dict[str, Any], do=verify.verify),
-        "bcache.detach": Action(args=dict[str, Any], do=writeback.detach),
-        "bcache.remove": Action(args=dict[str, Any], do=teardown.teardown),
+        "bcache.tune": Action(args=BcacheDevice, do=build.tune),
+        "bcache.verify": Action(args=BcacheDevice, do=verify.verify),
+        "bcache.detach": Action(args=BcacheDevice, do=writeback.detach),
+        "bcache.remove": Action(args=BcacheDevice, do=teardown.teardown),
     },
 )

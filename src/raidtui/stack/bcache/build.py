@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from raidtui.inventory import lock
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
 from raidtui.stack.bcache import kernel, superblock, tool
 from raidtui.stack.bcache.command import (
@@ -26,10 +26,11 @@ from raidtui.stack.bcache.command import (
     tune_argvs,
     write_argv,
 )
-from raidtui.stack.bcache.devices import Device, all_devices
+from raidtui.stack.bcache.rules import MISSING, NOT_THERE
+from raidtui.stack.bcache.spec import BcacheDevice
 from raidtui.stack.bcache.teardown import stop, teardown
-from raidtui.stack.bcache.verify import look, member_differences, mismatch
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.bcache.verify import Device, all_devices, look, member_differences, mismatch
+from raidtui.stack.blockdev import TOOL_FAILED, bounded
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import lend, open_for_writing
 
@@ -38,67 +39,67 @@ OPEN_PATIENCE_S: Final = 20.0
 _PAUSE_S: Final = 0.05
 
 
-def create(context: Context, args: dict[str, Any]) -> Outcome:
+def create(context: Context, cached: BcacheDevice) -> Outcome:
     """Make both superblocks, register both devices, and insist that they became one device that was meant.
 
     Raises ProblemError. When it came out otherwise, it is taken down again first.
     """
     context.stop_if_cancelled()
-    devices = all_devices(context, args)
-    if kernel.set_folder(args).is_dir() and (kernel.set_folder(args) / "bdev0").exists():
-        return Outcome("already there", _take(context, args, devices))
-    context.about_to_write(args["disks"])
+    devices = all_devices(context, cached)
+    if kernel.set_folder(cached).is_dir() and (kernel.set_folder(cached) / "bdev0").exists():
+        return Outcome("already there", _take(context, cached, devices))
+    context.about_to_write(cached.disks)
     commands: list[Argv] = []
     try:
         commands.append(_load())
         for role in ("cache", "backing"):
-            commands.append(_make(context, devices[role], args))
+            commands.append(_make(context, devices[role], cached))
         for role in ("cache", "backing"):
             with lend(context, devices[role].ref):
                 commands.append(_register(devices[role]))
-        _wait_until_attached(args)
-        if args["data_offset_bytes"] is not None:
-            commands.append(tool.run(name_argv(args, devices["backing"].uuid)))
-        facts = _take(context, args, devices)
+        _wait_until_attached(cached)
+        if cached.data_offset_bytes is not None:
+            commands.append(tool.run(name_argv(cached, devices["backing"].uuid)))
+        facts = _take(context, cached, devices)
     except (ProblemError, OSError) as error:
         # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
         with suppress(ProblemError):
-            teardown(context, args)
+            teardown(context, cached)
         if isinstance(error, ProblemError):
             raise
-        raise fail("bcache-not-there", f"the devices cannot be made ready: {error}", place=args["name"],
+        raise fail(NOT_THERE, f"the devices cannot be made ready: {error}", place=cached.name,
                    remedy="Look at dmesg.", exit=Exit.BUILD_FAILED) from error  # fmt: skip
     return Outcome("created", facts, tuple(commands))
 
 
-def tune(context: Context, args: dict[str, Any]) -> Outcome:
+def tune(context: Context, cached: BcacheDevice) -> Outcome:
     """Set every option that is set after creation. Raises ProblemError (`tool-failed`) for one that the kernel refuses."""
     context.stop_if_cancelled()
-    for file, value in settings(args).items():
+    for file, value in settings(cached).items():
         try:
-            tool.write(set_path(args, file), value)
+            tool.write(set_path(cached, file), value)
         except OSError as error:
-            raise fail("tool-failed", f"the kernel refuses {value} for {file}: {error.strerror}", place=args["name"],
+            raise fail(TOOL_FAILED, f"the kernel refuses {value} for {file}: {error.strerror}", place=cached.name,
                        remedy="Look at dmesg.", exit=Exit.BUILD_FAILED) from error  # fmt: skip
-    return Outcome("done", {}, tune_argvs(args))
+    return Outcome("done", {}, tune_argvs(cached))
 
 
 def _load() -> Argv:
     try:
         command = tool.run(LOAD)
     except ProblemError as error:
-        raise fail("bcache-missing", f"the kernel has no bcache: {error.problems[0].message}",
+        raise fail(MISSING, f"the kernel has no bcache: {error.problems[0].message}",
                    remedy="Install the distribution's full kernel (linux-image-amd64).",
                    exit=Exit.REFUSED) from error  # fmt: skip
-    _wait(Path(REGISTER).exists, "bcache-missing", "the module bcache was loaded, and is not there")
+    _wait(Path(REGISTER).exists, MISSING, "the module bcache was loaded, and is not there")
     return command
 
 
-def _make(context: Context, device: Device, args: dict[str, Any]) -> Argv:
+def _make(context: Context, device: Device, cached: BcacheDevice) -> Argv:
     """Make one superblock, and give it its UUID before the kernel takes it."""
     with _without_udev(device):
         with lend(context, device.ref):
-            command = tool.run(make_argv(args, device.role, device.path))
+            command = tool.run(make_argv(cached, device.role, device.path))
         until = time.monotonic() + OPEN_PATIENCE_S
         while True:
             try:
@@ -108,14 +109,14 @@ def _make(context: Context, device: Device, args: dict[str, Any]) -> Argv:
                 # udev looks at devices of md and device-mapper whoever holds their lock, and registers them.
                 if time.monotonic() > until:
                     raise
-                for one in kernel.ours(args):
+                for one in kernel.ours(cached):
                     with suppress(OSError):
                         stop(one)
                 time.sleep(_PAUSE_S)
         try:
             superblock.stamp(fd, device.uuid)
         except ValueError as error:
-            raise fail("bcache-not-there", f"make-bcache left {error} on {device.path}", place=args["name"],
+            raise fail(NOT_THERE, f"make-bcache left {error} on {device.path}", place=cached.name,
                        remedy="This make-bcache works in another way.", exit=Exit.BUILD_FAILED) from error  # fmt: skip
         finally:
             os.close(fd)
@@ -142,11 +143,11 @@ def _register(device: Device) -> Argv:
         except OSError as error:
             if error.errno not in (errno.EBUSY, errno.EINVAL) or time.monotonic() > until:
                 text = f"the kernel does not take {device.path}: {error.strerror}"
-                raise fail("bcache-not-there", text, place=device.path, remedy="Look at dmesg.",
+                raise fail(NOT_THERE, text, place=device.path, remedy="Look at dmesg.",
                            exit=Exit.BUILD_FAILED) from error  # fmt: skip
         time.sleep(_PAUSE_S)
         if time.monotonic() > until:
-            raise fail("bcache-not-there", f"the kernel did not take {device.path}", place=device.path,
+            raise fail(NOT_THERE, f"the kernel did not take {device.path}", place=device.path,
                        remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
     return write_argv(REGISTER, device.path)
 
@@ -155,32 +156,32 @@ def _is_registered(device: Device) -> bool:
     return (kernel.SYS_BLOCK / device.name / "bcache").is_dir()
 
 
-def _wait_until_attached(args: dict[str, Any]) -> None:
-    folder = kernel.set_folder(args)
-    _wait(lambda: (folder / "bdev0/dev").exists() and (folder / "cache0").exists(), "bcache-not-there",
+def _wait_until_attached(cached: BcacheDevice) -> None:
+    folder = kernel.set_folder(cached)
+    _wait(lambda: (folder / "bdev0/dev").exists() and (folder / "cache0").exists(), NOT_THERE,
           "both devices were registered, and did not find each other")  # fmt: skip
 
 
-def _take(context: Context, args: dict[str, Any], devices: dict[str, Device]) -> dict[str, Any]:
+def _take(context: Context, cached: BcacheDevice, devices: dict[str, Device]) -> dict[str, Any]:
     """Its facts, once it is known to stand on the very devices that were meant. Raises ProblemError (`read-back`)."""
-    found = look(args)
+    found = look(cached)
     if wrong := member_differences(devices, found):
-        raise mismatch(args["name"], wrong)
-    path = _path(args, found["device"])
-    context.built[args["ref"]] = path
-    return {"kernel_name": found["device"], "uuid": args["uuid"], "path": path}
+        raise mismatch(cached.name, wrong)
+    path = _path(cached, found["device"])
+    context.built[cached.ref] = path
+    return {"kernel_name": found["device"], "uuid": cached.uuid, "path": path}
 
 
-def _path(args: dict[str, Any], kernel_name: str) -> str:
+def _path(cached: BcacheDevice, kernel_name: str) -> str:
     """udev's name for it, once that is there: without udev there are no names, but there is a node."""
-    path, node = node_path(kernel.uuid_of(args, "backing")), f"/dev/{kernel_name}"
+    path, node = node_path(kernel.uuid_of(cached, "backing")), f"/dev/{kernel_name}"
     until = time.monotonic() + NODE_TIMEOUT_S
     while os.path.realpath(path) != node and time.monotonic() < until:
         time.sleep(_PAUSE_S)
     return path if os.path.realpath(path) == node else node
 
 
-def _wait(there: Any, code: str, text: str) -> None:
+def _wait(there: Any, code: Refusal, text: str) -> None:
     until = time.monotonic() + NODE_TIMEOUT_S
     while not bounded(there, "asking bcache"):
         if time.monotonic() > until:

@@ -6,9 +6,10 @@ there. Only what is done to the backing device alone goes through its own folder
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.plan import Argv
+from raidtui.stack.bcache.spec import BcacheDevice
 
 FOLDER: Final = "/sys/fs/bcache"
 REGISTER: Final = f"{FOLDER}/register"
@@ -25,9 +26,9 @@ def write_argv(path: str, value: str) -> Argv:
     return ("sh", "-c", f"echo {value} > {path}")
 
 
-def set_path(args: dict[str, Any], file: str) -> str:
+def set_path(cached: BcacheDevice, file: str) -> str:
     """A file of the set, of its backing device (`bdev0/…`) or of its cache device (`cache0/…`)."""
-    return f"{FOLDER}/{args['uuid']}/{file}"
+    return f"{FOLDER}/{cached.uuid}/{file}"
 
 
 def own_path(device_path: str, file: str) -> str:
@@ -38,68 +39,68 @@ def own_path(device_path: str, file: str) -> str:
     return f"/sys/class/block/{name}/bcache/{file}"
 
 
-def make_argv(args: dict[str, Any], role: str, path: str) -> Argv:
+def make_argv(cached: BcacheDevice, role: str, path: str) -> Argv:
     """make-bcache for one device. Both get the set's UUID, so that they find each other when they are registered."""
-    argv = ["make-bcache", "--cset-uuid", args["uuid"], "--block", str(args["block_bytes"])]
+    argv = ["make-bcache", "--cset-uuid", cached.uuid, "--block", str(cached.block_bytes)]
     if role == "backing":
-        if args["data_offset_bytes"] is not None:
-            argv += ["--data-offset", str(args["data_offset_bytes"] // 512)]
+        if cached.data_offset_bytes is not None:
+            argv += ["--data-offset", str(cached.data_offset_bytes // 512)]
         return (*argv, "--bdev", path)
-    argv += ["--bucket", str(args["bucket_bytes"])]
-    if args["discard"]:
+    argv += ["--bucket", str(cached.bucket_bytes)]
+    if cached.discard:
         argv.append("--discard")
     return (*argv, "--cache", path)
 
 
-def name_argv(args: dict[str, Any], backing_uuid: str) -> Argv:
+def name_argv(cached: BcacheDevice, backing_uuid: str) -> Argv:
     """Name the device as udev would: bcache-tools' rules keep a name for version 1 of the superblock alone.
 
     Version 4, with the data at an offset, has its name until the next event: that one is made to come first.
     """
     link = node_path(backing_uuid)
-    node = f"/dev/$(basename $(readlink -f {set_path(args, 'bdev0/dev')}))"
+    node = f"/dev/$(basename $(readlink -f {set_path(cached, 'bdev0/dev')}))"
     return ("sh", "-c", f"udevadm trigger --settle {node} && mkdir -p /dev/bcache/by-uuid && ln -sfn {node} {link}")
 
 
-def create_argvs(args: dict[str, Any], backing: str, cache: str) -> tuple[Argv, ...]:
-    (backing_uuid,) = [entry["uuid"] for entry in args["devices"] if entry["role"] == "backing"]
-    naming = (name_argv(args, backing_uuid),) if args["data_offset_bytes"] is not None else ()
+def create_argvs(cached: BcacheDevice, backing: str, cache: str) -> tuple[Argv, ...]:
+    (backing_uuid,) = [entry.uuid for entry in cached.devices if entry.role == "backing"]
+    naming = (name_argv(cached, backing_uuid),) if cached.data_offset_bytes is not None else ()
     return (
         LOAD,
-        make_argv(args, "cache", cache),
-        make_argv(args, "backing", backing),
+        make_argv(cached, "cache", cache),
+        make_argv(cached, "backing", backing),
         write_argv(REGISTER, cache),
         write_argv(REGISTER, backing),
         *naming,
     )
 
 
-def settings(args: dict[str, Any]) -> dict[str, str]:
+def settings(cached: BcacheDevice) -> dict[str, str]:
     """File of the set → value, for every option that is set after creation."""
-    found = {"bdev0/cache_mode": args["mode"], "cache0/cache_replacement_policy": args["replacement"]}
-    found |= {f"bdev0/{name}": str(value) for name, value in args["settings"].items()}
-    if args["congestion"] == "off":
+    found = {"bdev0/cache_mode": cached.mode, "cache0/cache_replacement_policy": cached.replacement}
+    found |= {f"bdev0/{name}": str(value) for name, value in cached.settings.given().items()}
+    if cached.congestion == "off":
         found |= {"congested_read_threshold_us": "0", "congested_write_threshold_us": "0"}
     return found
 
 
-def tune_argvs(args: dict[str, Any]) -> tuple[Argv, ...]:
-    return tuple(write_argv(set_path(args, file), value) for file, value in settings(args).items())
+def tune_argvs(cached: BcacheDevice) -> tuple[Argv, ...]:
+    return tuple(write_argv(set_path(cached, file), value) for file, value in settings(cached).items())
 
 
-def detach_argv(args: dict[str, Any]) -> Argv:
-    return write_argv(set_path(args, "bdev0/detach"), "1")
+def detach_argv(cached: BcacheDevice) -> Argv:
+    return write_argv(set_path(cached, "bdev0/detach"), "1")
 
 
 def wipe_argv(path: str) -> Argv:
     return ("wipefs", "--all", "--types", "bcache", path)
 
 
-def remove_argvs(args: dict[str, Any], backing: str, cache: str) -> tuple[Argv, ...]:
+def remove_argvs(cached: BcacheDevice, backing: str, cache: str) -> tuple[Argv, ...]:
     """Stop the device, stop the set, and take the superblocks off."""
     return (
         write_argv(own_path(backing, "stop"), "1"),
-        write_argv(set_path(args, "stop"), "1"),
+        write_argv(set_path(cached, "stop"), "1"),
         wipe_argv(backing),
         wipe_argv(cache),
     )

@@ -1,4 +1,4 @@
-"""What the options of a bcache device come to, in words: what it is, what is taken where nothing is said, what may fail."""
+"""Descriptions of a bcache device: text, defaults, tolerated failures, write amplification and write path."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from raidtui.model.units import Size
-from raidtui.stack.bcache.spec import DEFAULT_BUCKET_BYTES, KIB, BcacheSpec
+from raidtui.stack.amplification import Share, Spread, Writes
+from raidtui.stack.bcache.spec import DEFAULT_BUCKET_BYTES, KIB, MIB, BcacheSpec
 from raidtui.stack.layer import EVERY_WRITE, WritePath
 
 _KERNEL: Final = "the kernel's default"
@@ -79,3 +80,29 @@ def write_path(spec: BcacheSpec) -> tuple[WritePath, ...]:
 def write_penalty(spec: BcacheSpec) -> float:
     """Device writes for one small random write, the one that writes it back later among them."""
     return 2.0 if spec.mode in ("writethrough", "writeback") else 1.0
+
+
+_DEFAULT_CUTOFF_BYTES: Final = 4 * MIB
+"""bcache.rst, sequential_cutoff."""
+
+
+def amplifies(spec: BcacheSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
+    """Its journal and its tree of keys are not counted: keys of many writes go in one block."""
+    cutoff = spec.sequential_cutoff.bytes if spec.sequential_cutoff is not None else _DEFAULT_CUTOFF_BYTES
+    if spec.mode in ("writearound", "none"):
+        return _spread((1, 1), (0, 0), writes, "to the backing device alone, 1")
+    if cutoff and (not writes.random or writes.block_bytes >= cutoff):
+        # A stream goes past the cache once it is longer than the cutoff.
+        return _spread((1, 1), (0, 0), writes, "past the cache, since it is sequential, 1")
+    if spec.mode == "writethrough":
+        least = 1 if spec.congestion == "off" else 0
+        return _spread((1, 1), (least, 1), writes, "to both, 2" if least else "to both, 2, unless the cache is slow")
+    return _spread((0, 1), (1, 1), writes, "into the cache, and written back later")
+
+
+def _spread(on: tuple[int, int], cache: tuple[int, int], writes: Writes, why: str) -> Spread:
+    # A flush writes a block of its journal.
+    open_end = {"cache"} if writes.syncs and cache[1] else set()
+    shares = {name: Share(float(low), None if name in open_end else float(high), writes, keeps=name == "on")
+              for name, (low, high) in (("on", on), ("cache", cache))}  # fmt: skip
+    return Spread(shares, why)

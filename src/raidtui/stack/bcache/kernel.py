@@ -16,6 +16,7 @@ from raidtui.base.files import read_int, read_text
 from raidtui.model.problem import ProblemError
 from raidtui.stack.bcache import superblock
 from raidtui.stack.bcache.command import FOLDER
+from raidtui.stack.bcache.spec import BcacheDevice
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.nodes import is_suspended
 
@@ -56,56 +57,56 @@ def registered(sys_block: Path = SYS_BLOCK) -> list[Registered]:
     return sorted(found, key=lambda one: one.is_cache)
 
 
-def uuids(args: dict[str, Any]) -> set[str]:
+def uuids(cached: BcacheDevice) -> set[str]:
     """Of the devices of this step."""
-    return {entry["uuid"] for entry in args["devices"]}
+    return {entry.uuid for entry in cached.devices}
 
 
-def is_ours(found: superblock.Superblock | None, args: dict[str, Any]) -> bool:
+def is_ours(found: superblock.Superblock | None, cached: BcacheDevice) -> bool:
     """Whether a superblock is one that this step made: it has the set's UUID, or already the one that was planned."""
-    return found is not None and (found.set_uuid == args["uuid"] or found.uuid in uuids(args))
+    return found is not None and (found.set_uuid == cached.uuid or found.uuid in uuids(cached))
 
 
-def ours(args: dict[str, Any]) -> list[Registered]:
+def ours(cached: BcacheDevice) -> list[Registered]:
     """The registered devices that this step made. Raises ProblemError (`stuck`)."""
-    return bounded(lambda: [one for one in registered() if _belongs(one, args)], "asking bcache")
+    return bounded(lambda: [one for one in registered() if _belongs(one, cached)], "asking bcache")
 
 
-def _belongs(one: Registered, args: dict[str, Any]) -> bool:
-    if one.set_uuid == args["uuid"] or one.uuid in uuids(args):
+def _belongs(one: Registered, cached: BcacheDevice) -> bool:
+    if one.set_uuid == cached.uuid or one.uuid in uuids(cached):
         return True
     if one.set_uuid or one.is_cache:
         return False
     # A backing device without its set, and from before it had its own UUID: only its superblock knows.
     try:
-        return is_ours(superblock.read(f"/dev/{one.name.replace('!', '/')}"), args)
+        return is_ours(superblock.read(f"/dev/{one.name.replace('!', '/')}"), cached)
     except (OSError, ProblemError):
         return False
 
 
-def strangers(args: dict[str, Any], sets: Path = SETS, sys_block: Path = SYS_BLOCK) -> list[str]:
+def strangers(cached: BcacheDevice, sets: Path = SETS, sys_block: Path = SYS_BLOCK) -> list[str]:
     """What others have put behind this step's cache: their backing devices, and volumes that live in the cache alone.
 
     A single device is this step's own even before it has the UUID that was planned, unless that is somewhere else.
     """
-    folder = sets / str(args["uuid"])
-    backing, own = sorted(folder.glob("bdev*")), uuid_of(args, "backing")
+    folder = sets / str(cached.uuid)
+    backing, own = sorted(folder.glob("bdev*")), uuid_of(cached, "backing")
     others = [one for one in backing if read_text(one / "backing_dev_uuid") != own]
     if len(backing) == 1 and others and all(found.uuid != own for found in _superblocks(sys_block)):
         others = []
     return [_owner(one) or one.name for one in (*others, *sorted(folder.glob("volume*")))]
 
 
-def uuid_of(args: dict[str, Any], role: str) -> str:
+def uuid_of(cached: BcacheDevice, role: str) -> str:
     """The planned UUID of the `backing` or the `cache` device."""
-    (found,) = [str(entry["uuid"]) for entry in args["devices"] if entry["role"] == role]
+    (found,) = [str(entry.uuid) for entry in cached.devices if entry.role == role]
     return found
 
 
-def signatures(args: dict[str, Any]) -> Iterator[str]:
+def signatures(cached: BcacheDevice) -> Iterator[str]:
     """UUIDs of all superblocks of this step, as far as they can be read: those planned, and those not yet given."""
-    yield from uuids(args)
-    yield from (found.uuid for found in _superblocks(SYS_BLOCK) if is_ours(found, args))
+    yield from uuids(cached)
+    yield from (found.uuid for found in _superblocks(SYS_BLOCK) if is_ours(found, cached))
 
 
 def _superblocks(sys_block: Path) -> Iterator[superblock.Superblock]:
@@ -121,8 +122,8 @@ def _superblocks(sys_block: Path) -> Iterator[superblock.Superblock]:
             yield found
 
 
-def set_folder(args: dict[str, Any]) -> Path:
-    return SETS / str(args["uuid"])
+def set_folder(cached: BcacheDevice) -> Path:
+    return SETS / str(cached.uuid)
 
 
 def makers(set_uuid: str) -> list[int]:
@@ -138,9 +139,9 @@ def makers(set_uuid: str) -> list[int]:
     return found
 
 
-def read_back(args: dict[str, Any], sets: Path = SETS) -> dict[str, Any]:
+def read_back(cached: BcacheDevice, sets: Path = SETS) -> dict[str, Any]:
     """Everything that can be asked for, and how it is doing; None where a file is not there (any more)."""
-    folder = sets / args["uuid"]
+    folder = sets / cached.uuid
     backing, cache = folder / "bdev0", folder / "cache0"
     device = _link(backing / "dev")
     sectors = read_int(SYS_BLOCK / device / "size") if device else None

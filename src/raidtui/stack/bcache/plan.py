@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.convert import Operand
 from raidtui.model.plan import Names
@@ -13,7 +13,8 @@ from raidtui.model.scenario import Policy
 from raidtui.stack.bcache import describe, rules
 from raidtui.stack.bcache import spec as options
 from raidtui.stack.bcache.command import create_argvs, detach_argv, node_path, remove_argvs, tune_argvs
-from raidtui.stack.bcache.spec import KIB, BcacheSpec
+from raidtui.stack.bcache.rules import BLOCK, TOO_SMALL
+from raidtui.stack.bcache.spec import KIB, BcacheDevice, BcacheSpec, CacheSettings, Role
 from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shape
 
 _METADATA_BYTES: Final = 64 << 20
@@ -35,24 +36,25 @@ def plan(spec: BcacheSpec, parts: Parts, names: Names, policy: Policy) -> Planne
     """Raises ProblemError (`bcache-too-small`, `bcache-block`)."""
     _refuse(spec, parts)
     created = names.new("bcache")
-    args = _arguments(spec, parts, created.name, created.uuid)
+    cached = _cached_device(spec, parts, created.name, created.uuid)
     backing, cache = parts["on"][0], parts["cache"][0]
-    undo = remove_argvs(args, backing.path, cache.path)
+    undo = remove_argvs(cached, backing.path, cache.path)
     build_drafts = (
-        Draft("bcache.create", f"Make superblocks of the planned UUIDs, register them: {describe.describe(spec, {})}", args,
-              create_argvs(args, backing.path, cache.path), undo, created, _METADATA_BYTES, 3.0),
-        Draft("bcache.tune", "Set how the cache works", args, tune_argvs(args), seconds=0.5),
-        Draft("bcache.verify", "Read the cached device back", args, seconds=0.5),
+        Draft("bcache.create", f"Make superblocks of the planned UUIDs, register them: {describe.describe(spec, {})}",
+              cached,
+              create_argvs(cached, backing.path, cache.path), undo, created, _METADATA_BYTES, 3.0),
+        Draft("bcache.tune", "Set how the cache works", cached, tune_argvs(cached), seconds=0.5),
+        Draft("bcache.verify", "Read the cached device back", cached, seconds=0.5),
     )  # fmt: skip
     # What is dirty at the end depends on what was measured: at most the whole cache, at the pace of the backing device.
     dirty = min(cache.size_bytes, backing.size_bytes) if spec.mode == "writeback" else 0
     teardown = (
-        Draft("bcache.detach", "Write dirty data back and take the cache off", args, (detach_argv(args),),
+        Draft("bcache.detach", "Write dirty data back and take the cache off", cached, (detach_argv(cached),),
               writes_bytes=dirty, seconds=2.0),
-        Draft("bcache.remove", "Stop the device and its set, and take the superblocks off", args, undo,
+        Draft("bcache.remove", "Stop the device and its set, and take the superblocks off", cached, undo,
               writes_bytes=_METADATA_BYTES, seconds=4.0),
     )  # fmt: skip
-    offers = _offers(spec, parts, args["ref"], node_path(args["devices"][0]["uuid"]))
+    offers = _offers(spec, parts, cached.ref, node_path(cached.devices[0].uuid))
     target = PlannedTarget((offers.ref,), (offers.path,), offers.size_bytes)
     return Planned(build_drafts, teardown, (target,), offers)
 
@@ -79,36 +81,29 @@ def _block(spec: BcacheSpec, parts: Parts) -> int:
     return options.block_bytes(spec, *(part.logical_sector_bytes for name in ("on", "cache") for part in parts[name]))
 
 
-def _arguments(spec: BcacheSpec, parts: Parts, name: str, set_uuid: str) -> dict[str, Any]:
-    """Arguments of every action: the whole device, so that each can be run, and undone, from its own step alone."""
+def _cached_device(spec: BcacheSpec, parts: Parts, name: str, set_uuid: str) -> BcacheDevice:
     roles = {"backing": parts["on"][0], "cache": parts["cache"][0]}
-    settings: dict[str, int] = {}
-    if spec.sequential_cutoff is not None:
-        settings["sequential_cutoff"] = spec.sequential_cutoff.bytes
-    if spec.writeback_percent is not None:
-        settings["writeback_percent"] = spec.writeback_percent
-    if spec.writeback_delay is not None:
-        settings["writeback_delay"] = int(spec.writeback_delay.seconds)
-    return {
-        "name": name,
-        "uuid": set_uuid,
-        "ref": f"bcache:{name}",
-        "devices": [
-            {"ref": part.ref, "role": role, "uuid": str(uuid.uuid5(uuid.UUID(set_uuid), role))}
-            for role, part in roles.items()
-        ],
-        "disks": list(dict.fromkeys(disk for part in roles.values() for disk in part.disks)),
-        "paths": {part.ref: part.path for part in roles.values() if not part.ref.startswith("disk:")},
-        "mode": spec.mode,
-        "bucket_bytes": options.bucket_bytes(spec),
-        "block_bytes": _block(spec, parts),
-        "data_offset_bytes": spec.data_offset.bytes if spec.data_offset is not None else None,
-        "replacement": spec.replacement,
-        "congestion": spec.congestion,
-        "discard": spec.discard,
-        "settings": settings,
-        "size_bytes": parts["on"][0].size_bytes - options.data_offset_bytes(spec),
-    }
+    return BcacheDevice(
+        name=name,
+        uuid=set_uuid,
+        ref=f"bcache:{name}",
+        devices=tuple(Role(part.ref, role, str(uuid.uuid5(uuid.UUID(set_uuid), role))) for role, part in roles.items()),
+        disks=tuple(dict.fromkeys(disk for part in roles.values() for disk in part.disks)),
+        paths={part.ref: part.path for part in roles.values() if not part.ref.startswith("disk:")},
+        mode=spec.mode,
+        bucket_bytes=options.bucket_bytes(spec),
+        block_bytes=_block(spec, parts),
+        data_offset_bytes=spec.data_offset.bytes if spec.data_offset is not None else None,
+        replacement=spec.replacement,
+        congestion=spec.congestion,
+        discard=spec.discard,
+        settings=CacheSettings(
+            spec.sequential_cutoff.bytes if spec.sequential_cutoff is not None else None,
+            spec.writeback_percent,
+            int(spec.writeback_delay.seconds) if spec.writeback_delay is not None else None,
+        ),
+        size_bytes=parts["on"][0].size_bytes - options.data_offset_bytes(spec),
+    )
 
 
 def _refuse(spec: BcacheSpec, parts: Parts) -> None:
@@ -119,13 +114,13 @@ def _refuse(spec: BcacheSpec, parts: Parts) -> None:
     buckets = cache.size_bytes // bucket
     if buckets < rules.LEAST_BUCKETS:
         text = f"the cache has room for {buckets} buckets of {bucket // KIB} KiB, and needs at least {rules.LEAST_BUCKETS}"
-        problems.append(rules.refusal("bcache-too-small", text, "bcache.cache", "Choose a smaller bucket or larger disk."))
+        problems.append(rules.refusal(TOO_SMALL, text, "bcache.cache", "Choose a smaller bucket or larger disk."))
     if backing.size_bytes < 2 * options.data_offset_bytes(spec) + block:
         text = "the backing device has no room behind its superblock"
-        problems.append(rules.refusal("bcache-too-small", text, "bcache.on", "Bind a larger disk."))
+        problems.append(rules.refusal(TOO_SMALL, text, "bcache.on", "Bind a larger disk."))
     sector = max(backing.logical_sector_bytes, cache.logical_sector_bytes)
     if block < sector or block > min(rules.LARGEST_BLOCK, bucket):
         text = f"a block of {block} bytes is not between the devices' logical sectors of {sector} bytes and 4KiB"
-        problems.append(rules.refusal("bcache-block", text, "bcache.block", "Leave block out, or bind other disks."))
+        problems.append(rules.refusal(BLOCK, text, "bcache.block", "Leave block out, or bind other disks."))
     if problems:
         raise ProblemError(*problems)

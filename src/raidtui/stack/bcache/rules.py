@@ -11,9 +11,84 @@ from pathlib import Path
 from typing import Final
 
 from raidtui.base.files import read_text
-from raidtui.model.problem import Exit, Problem, Refusal
+from raidtui.model.problem import Problem, Refusal
 from raidtui.stack.bcache.spec import DEFAULT_DATA_OFFSET_BYTES, KIB, MIB, SECTOR, BcacheSpec, bucket_bytes
 from raidtui.stack.layer import stands_on
+
+DEVICES: Final = Refusal(
+    "bcache-devices",
+    "Not one device for each part",
+    "bcache puts one cache device before one backing device; kernels from 5.10 on take no more.",
+    "Give each role one disk, or join several in an md or lvm layer below.",
+)
+BUCKET: Final = Refusal(
+    "bcache-bucket",
+    "Not a size of a bucket",
+    "A bucket is a power of two from 4KiB to 16MiB, and not smaller than a block.",
+    'Write something like "512KiB", or leave bucket out.',
+)
+BLOCK: Final = Refusal(
+    "bcache-block",
+    "Not a size of a block",
+    "A block is a power of two from 512B to 4KiB, and not smaller than the logical sectors of the devices.",
+    "Leave block out: then it is the larger logical sector of both devices.",
+)
+DATA_OFFSET: Final = Refusal(
+    "bcache-data-offset",
+    "Not a place for the data",
+    "The superblock takes the first 8KiB of the backing device, and data begins at a multiple of 4KiB after it.",
+    'Write something like "1MiB", or leave data_offset out.',
+)
+SEQUENTIAL_CUTOFF: Final = Refusal(
+    "bcache-sequential-cutoff",
+    "Not a sequential cutoff",
+    "The kernel counts it in 32 bits.",
+    '"0B" turns it off, so that everything goes through the cache.',
+)
+WRITEBACK: Final = Refusal(
+    "bcache-writeback",
+    "Nothing to write back",
+    "Only in mode writeback the cache has data that is not on the backing device yet; the delay is in whole seconds.",
+    "Remove the option, or choose mode writeback.",
+)
+TOO_SMALL: Final = Refusal(
+    "bcache-too-small",
+    "A device is too small",
+    "A cache needs at least 513 buckets, and the backing device room behind its superblock.",
+    "Bind larger disks, or choose a smaller bucket.",
+)
+ON_BCACHE: Final = Refusal(
+    "bcache-on-bcache",
+    "A cache of a cache",
+    "Devices of bcache on top of each other share the kernel's one lock and worker for bcache, and can wait for each "
+    "other for good.",
+    "Use one bcache layer; a cache of LVM may stand below or above it.",
+)
+MISSING: Final = Refusal(
+    "bcache-missing",
+    "bcache is not there",
+    "The kernel's module bcache or the tool make-bcache is missing on this server.",
+    "apt install bcache-tools, and the distribution's full kernel (linux-image-amd64).",
+)
+NOT_THERE: Final = Refusal(
+    "bcache-not-there",
+    "The device is not there",
+    "The kernel did not bring the device up, or it is gone.",
+    "Look at the kernel's messages (dmesg), then run it again.",
+)
+BUSY: Final = Refusal(
+    "bcache-busy",
+    "The device is in use",
+    "Something still uses the device, so that it cannot be stopped. The message says what.",
+    "End that use, then `raidtui recover`. It may be run any number of times.",
+)
+FOREIGN: Final = Refusal(
+    "bcache-foreign",
+    "Somebody else's device behind the cache",
+    "A device that this run did not make was attached to its cache, which may hold that device's only copy of what was "
+    "written. Nothing was stopped or erased.",
+    "Detach that device (`echo 1 > /sys/block/…/bcache/detach`) and wait until it is, then `raidtui recover`.",
+)
 
 SMALLEST_BUCKET: Final = 4 * KIB
 LARGEST_BUCKET: Final = 16 * MIB
@@ -52,15 +127,15 @@ def check(spec: BcacheSpec, counts: Mapping[str, int], place: str) -> list[Probl
     return [*_devices(counts, place), *_below(spec, place), *_sizes(spec, place), *_writeback(spec, place)]
 
 
-def refusal(code: str, message: str, place: str, remedy: str) -> Problem:
-    return Problem(code, message, place, remedy, int(Exit.USAGE))
+def refusal(refusal: Refusal, message: str, place: str, remedy: str) -> Problem:
+    return refusal.problem(message, place=place, remedy=remedy)
 
 
 def _devices(counts: Mapping[str, int], place: str) -> Iterator[Problem]:
     for name, what in (("on", "backing device"), ("cache", "cache device")):
         if (count := counts.get(name, 0)) != 1:
             yield refusal(
-                "bcache-devices",
+                DEVICES,
                 f"bcache takes one {what}; there {'is none' if count == 0 else f'are {count}'}",
                 f"{place}.{name}",
                 "Give its role one disk, or join several in an md or lvm layer below.",
@@ -72,7 +147,7 @@ def _below(spec: BcacheSpec, place: str) -> Iterator[Problem]:
     for name, operand in (("on", spec.on), ("cache", spec.cache)):
         if stands_on(operand.raw, "bcache"):
             text = "bcache cannot stand on another bcache device, however deep that is"
-            yield refusal("bcache-on-bcache", text, f"{place}.{name}", "Use one bcache layer.")
+            yield refusal(ON_BCACHE, text, f"{place}.{name}", "Use one bcache layer.")
 
 
 def _power_of_two(value: int, least: int, most: int) -> bool:
@@ -83,26 +158,26 @@ def _sizes(spec: BcacheSpec, place: str) -> Iterator[Problem]:
     bucket = bucket_bytes(spec)
     if not _power_of_two(bucket, SMALLEST_BUCKET, LARGEST_BUCKET):
         text = f"a bucket of {bucket} bytes is not a power of two from 4KiB to 16MiB"
-        yield refusal("bcache-bucket", text, f"{place}.bucket", "Such as 512KiB or 2MiB.")
+        yield refusal(BUCKET, text, f"{place}.bucket", "Such as 512KiB or 2MiB.")
     if spec.block is not None and not _power_of_two(spec.block.bytes, SECTOR, LARGEST_BLOCK):
         text = f"a block of {spec.block.text} is not a power of two from 512B to 4KiB"
-        yield refusal("bcache-block", text, f"{place}.block", "Such as 4KiB.")
+        yield refusal(BLOCK, text, f"{place}.block", "Such as 4KiB.")
     offset = spec.data_offset
     if offset is not None and (offset.bytes < DEFAULT_DATA_OFFSET_BYTES or offset.bytes % LARGEST_BLOCK):
         text = f"data cannot begin at {offset.text}: the superblock takes 8KiB, and data begins at a multiple of 4KiB"
-        yield refusal("bcache-data-offset", text, f"{place}.data_offset", "Such as 8KiB or 1MiB.")
+        yield refusal(DATA_OFFSET, text, f"{place}.data_offset", "Such as 8KiB or 1MiB.")
     cutoff = spec.sequential_cutoff
     if cutoff is not None and cutoff.bytes > LARGEST_CUTOFF:
         text = f"a sequential cutoff of {cutoff.text} is more than the kernel can count (4GiB)"
-        yield refusal("bcache-sequential-cutoff", text, f"{place}.sequential_cutoff", "0B turns it off.")
+        yield refusal(SEQUENTIAL_CUTOFF, text, f"{place}.sequential_cutoff", "0B turns it off.")
 
 
 def _writeback(spec: BcacheSpec, place: str) -> Iterator[Problem]:
     for name in ("writeback_percent", "writeback_delay"):
         if getattr(spec, name) is not None and spec.mode != "writeback":
             text = f"in mode {spec.mode} nothing has to be written back, and there is no {name}"
-            yield refusal("bcache-writeback", text, f"{place}.{name}", f"Remove {name}, or choose mode writeback.")
+            yield refusal(WRITEBACK, text, f"{place}.{name}", f"Remove {name}, or choose mode writeback.")
     delay = spec.writeback_delay
     if delay is not None and (delay.seconds % 1 or delay.seconds > 86400):
         text = f"a writeback delay of {delay.text} is not in whole seconds up to a day"
-        yield refusal("bcache-writeback", text, f"{place}.writeback_delay", "Such as 30s.")
+        yield refusal(WRITEBACK, text, f"{place}.writeback_delay", "Such as 30s.")

@@ -54,6 +54,52 @@ class BcacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """Kernel settings while the device stands."""
 
 
+class Role(msgspec.Struct, frozen=True):
+    """One of the two devices below, with its planned superblock UUID."""
+
+    ref: str
+    role: str
+    """`backing` or `cache`."""
+    uuid: str
+
+
+class CacheSettings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Settings of sysfs that the scenario gives; None leaves the kernel's default."""
+
+    sequential_cutoff: int | None = None
+    writeback_percent: int | None = None
+    writeback_delay: int | None = None
+
+    def given(self) -> dict[str, int]:
+        """Return the given settings by file name."""
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+
+
+class BcacheDevice(msgspec.Struct, frozen=True):
+    """Arguments of all bcache steps: the whole cached device."""
+
+    name: str
+    uuid: str
+    """UUID of the cache set."""
+    ref: str
+    """`bcache:NAME`"""
+    devices: tuple[Role, ...]
+    """The backing device, then the cache device."""
+    disks: tuple[str, ...]
+    """Ids of all disks below."""
+    paths: dict[str, str]
+    """Planned device paths of devices that are layers; after a crash nothing else knows them."""
+    mode: str
+    bucket_bytes: int
+    block_bytes: int
+    data_offset_bytes: int | None
+    replacement: str
+    congestion: str
+    discard: bool
+    settings: CacheSettings
+    size_bytes: int
+
+
 def bucket_bytes(spec: BcacheSpec) -> int:
     return spec.bucket.bytes if spec.bucket is not None else DEFAULT_BUCKET_BYTES
 

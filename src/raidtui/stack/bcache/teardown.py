@@ -11,7 +11,7 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
@@ -19,7 +19,9 @@ from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
 from raidtui.stack.bcache import kernel, superblock, tool
 from raidtui.stack.bcache.command import node_path, own_path, set_path, wipe_argv, write_argv
-from raidtui.stack.bcache.devices import Device, present_devices
+from raidtui.stack.bcache.rules import BUSY, FOREIGN
+from raidtui.stack.bcache.spec import BcacheDevice
+from raidtui.stack.bcache.verify import Device, present_devices
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
 from raidtui.stack.teardown import (
@@ -36,30 +38,30 @@ BUSY_PATIENCE_S: Final = 15.0
 STOP_PATIENCE_S: Final = 20.0
 
 
-def teardown(context: Context, args: dict[str, Any]) -> Outcome:
+def teardown(context: Context, cached: BcacheDevice) -> Outcome:
     """Stop the device and its set, and take the superblocks off.
 
     Facts: `stopped` (kernel names), `erased` and `missing` (references). Raises ProblemError (exit 6): `bcache-busy`,
     `bcache-foreign`, `left-behind`, `stuck`.
     """
-    await_makers(lambda: kernel.makers(args["uuid"]), "bcache-busy", "still makes a superblock", args["name"])
+    await_makers(lambda: kernel.makers(cached.uuid), BUSY, "still makes a superblock", cached.name)
     commands: list[Argv] = []
     stopped: list[str] = []
     erased: list[str] = []
     missing: list[str] = []
 
     def attempt() -> str:
-        _refuse_shared_cache(args)
-        _stop_all(args, stopped, commands)
-        devices, missing[:] = present_devices(context, args)
-        trouble = _erase_all(context, args, devices, erased, commands)
-        left = kernel.ours(args) or kernel.set_folder(args).exists()
+        _refuse_shared_cache(cached)
+        _stop_all(cached, stopped, commands)
+        devices, missing[:] = present_devices(context, cached)
+        trouble = _erase_all(context, cached, devices, erased, commands)
+        left = kernel.ours(cached) or kernel.set_folder(cached).exists()
         return trouble or ("the kernel does not let go of it" if left else "")
 
-    until_gone(attempt, "the cached device", args["name"])
-    by_udev = stopped and args["data_offset_bytes"] is None
-    _await_link(Path(node_path(kernel.uuid_of(args, "backing"))), NODE_PATIENCE_S if by_udev else 0)
-    context.built.pop(args["ref"], None)
+    until_gone(attempt, "the cached device", cached.name)
+    by_udev = stopped and cached.data_offset_bytes is None
+    _await_link(Path(node_path(kernel.uuid_of(cached, "backing"))), NODE_PATIENCE_S if by_udev else 0)
+    context.built.pop(cached.ref, None)
     facts = {"stopped": list(dict.fromkeys(stopped)), "erased": erased, "missing": missing}
     return Outcome("undone" if stopped or erased else "nothing to do", facts, tuple(dict.fromkeys(commands)))
 
@@ -79,34 +81,34 @@ def stop(one: kernel.Registered) -> None:
     tool.write(one.folder / ("set/stop" if one.is_cache else "stop"), "1")
 
 
-def _refuse_shared_cache(args: dict[str, Any]) -> None:
+def _refuse_shared_cache(cached: BcacheDevice) -> None:
     """Somebody may have attached a device of his to our cache, and what is dirty in it may be his by now."""
-    others = blockdev.bounded(lambda: kernel.strangers(args), "asking bcache")
+    others = blockdev.bounded(lambda: kernel.strangers(cached), "asking bcache")
     if others:
-        raise fail("bcache-foreign", f"the cache is also that of {', '.join(others)}, which is not this run's",
-                   place=args["name"], remedy="Detach that (echo 1 > /sys/block/…/bcache/detach), then: raidtui recover",
+        raise fail(FOREIGN, f"the cache is also that of {', '.join(others)}, which is not this run's",
+                   place=cached.name, remedy="Detach that (echo 1 > /sys/block/…/bcache/detach), then: raidtui recover",
                    exit=Exit.LEFT_BEHIND)  # fmt: skip
 
 
-def _stop_all(args: dict[str, Any], stopped: list[str], commands: list[Argv]) -> None:
+def _stop_all(cached: BcacheDevice, stopped: list[str], commands: list[Argv]) -> None:
     """Backing device first, then the set, each until the kernel has dropped it."""
-    for one in kernel.ours(args):
+    for one in kernel.ours(cached):
         if one.device:
             _wait_until_unused(one.device)
         with suppress(OSError):  # it is just going
             stop(one)
-        commands.append(_stop_argv(args, one))
+        commands.append(_stop_argv(cached, one))
         stopped.append(one.device or one.name)
         if not _await_stop(one):
-            _drop_dirty(args, commands)
+            _drop_dirty(cached, commands)
             _await_stop(one)
-    folder = kernel.set_folder(args)
-    if folder.exists() and not kernel.ours(args):
+    folder = kernel.set_folder(cached)
+    if folder.exists() and not kernel.ours(cached):
         # The set of a cache device that was pulled has no device of its own any more.
         with suppress(OSError):
             tool.write(folder / "stop", "1")
-        commands.append(write_argv(set_path(args, "stop"), "1"))
-        stopped.append(args["uuid"])
+        commands.append(write_argv(set_path(cached, "stop"), "1"))
+        stopped.append(cached.uuid)
 
 
 def _await_stop(one: kernel.Registered) -> bool:
@@ -116,23 +118,23 @@ def _await_stop(one: kernel.Registered) -> bool:
     return not there
 
 
-def _drop_dirty(args: dict[str, Any], commands: list[Argv]) -> None:
+def _drop_dirty(cached: BcacheDevice, commands: list[Argv]) -> None:
     """A device that was detaching goes on writing back, however long it takes, before it stops: unless its set is disabled.
 
     The kernel does the same to a set whose cache device failed.
     """
-    switch = kernel.set_folder(args) / "internal/io_disable"
+    switch = kernel.set_folder(cached) / "internal/io_disable"
     if switch.exists():
         with suppress(OSError):  # it is just going
             tool.write(switch, "1")
-        commands.append(write_argv(set_path(args, "internal/io_disable"), "1"))
+        commands.append(write_argv(set_path(cached, "internal/io_disable"), "1"))
 
 
-def _stop_argv(args: dict[str, Any], one: kernel.Registered) -> Argv:
+def _stop_argv(cached: BcacheDevice, one: kernel.Registered) -> Argv:
     if one.is_cache:
-        return write_argv(set_path(args, "stop"), "1")
-    (ref,) = [entry["ref"] for entry in args["devices"] if entry["role"] == "backing"]
-    path = args["paths"].get(ref, f"/dev/{one.name}")
+        return write_argv(set_path(cached, "stop"), "1")
+    (ref,) = [entry.ref for entry in cached.devices if entry.role == "backing"]
+    path = cached.paths.get(ref, f"/dev/{one.name}")
     return write_argv(own_path(path, "stop"), "1")
 
 
@@ -146,19 +148,19 @@ def _wait_until_unused(device: str) -> None:
     until = time.monotonic() + BUSY_PATIENCE_S
     while users := users_of(device):
         if time.monotonic() > until:
-            raise fail("bcache-busy", f"the device cannot be stopped: {'; '.join(users)}", place=f"/dev/{device}",
+            raise fail(BUSY, f"the device cannot be stopped: {'; '.join(users)}", place=f"/dev/{device}",
                        remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(0.3)
 
 
 def _erase_all(
-    context: Context, args: dict[str, Any], devices: list[Device], erased: list[str], commands: list[Argv]
+    context: Context, cached: BcacheDevice, devices: list[Device], erased: list[str], commands: list[Argv]
 ) -> str:
     """Take the superblocks of this step off; what still has one afterwards, and why, or nothing."""
     trouble = []
     for device in devices:
         try:
-            if not kernel.is_ours(superblock.read(device.path), args) or not may_erase(context, device.ref):
+            if not kernel.is_ours(superblock.read(device.path), cached) or not may_erase(context, device.ref):
                 continue
             commands += _erase(context, device)
             if superblock.read(device.path) is not None:

@@ -8,8 +8,9 @@ from typing import Final
 from raidtui.base import proc
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, Problem, fail
-from raidtui.stack.blockdev import CallFailed, bounded, stuck
+from raidtui.model.problem import Exit, fail
+from raidtui.stack.bcache.rules import MISSING
+from raidtui.stack.blockdev import TOOL_FAILED, CallFailed, bounded, stuck
 
 _PACKAGES: Final = {"make-bcache": "bcache-tools", "modprobe": "kmod", "wipefs": "util-linux", "sh": "dash"}
 
@@ -21,7 +22,7 @@ def run(argv: Argv) -> Argv:
     """
     path = proc.find_tool(argv[0])
     if path is None:
-        raise fail("bcache-missing", f"{argv[0]} is not installed", remedy=f"apt install {_PACKAGES[argv[0]]}",
+        raise fail(MISSING, f"{argv[0]} is not installed", remedy=f"apt install {_PACKAGES[argv[0]]}",
                    exit=Exit.REFUSED)  # fmt: skip
     try:
         proc.run([path, *argv[1:]])
@@ -30,7 +31,7 @@ def run(argv: Argv) -> Argv:
     except proc.ToolError as error:
         said = error.finished.error_text or error.finished.text if error.finished is not None else error.reason
         text = f"{argv[0]} failed: {clean(' '.join(said.split())[-400:])}"
-        raise CallFailed(Problem("tool-failed", text, exit=int(Exit.BUILD_FAILED)), (argv,)) from error
+        raise CallFailed(TOOL_FAILED.problem(text, exit=Exit.BUILD_FAILED), (argv,)) from error
     return argv
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from raidtui.base.files import read_text
 from raidtui.base.silence import LIMIT_S
@@ -14,6 +14,7 @@ from raidtui.model.units import duration_text, size_text
 from raidtui.stack.action import Outcome
 from raidtui.stack.bcache import kernel, tool
 from raidtui.stack.bcache.command import detach_argv
+from raidtui.stack.bcache.spec import BcacheDevice
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
 
@@ -32,13 +33,13 @@ class Moment(NamedTuple):
     """Of the backing device, which do not."""
 
 
-def detach(context: Context, args: dict[str, Any]) -> Outcome:
+def detach(context: Context, cached: BcacheDevice) -> Outcome:
     """Write dirty data back and take the cache off.
 
     Facts: `dirty_bytes` and `stats` as they were before, `left_bytes`: what could not be written back, `seconds`. A cache
     that is lost, or stands still, is no reason to keep the disks: it is said, and the next step takes it all away.
     """
-    backing = next((one for one in kernel.ours(args) if one.uuid in kernel.uuids(args)), None)
+    backing = next((one for one in kernel.ours(cached) if one.uuid in kernel.uuids(cached)), None)
     if backing is None or not backing.set_uuid:
         return Outcome("nothing to do")
     before = bounded(lambda: kernel.stats(backing.folder), "asking bcache")
@@ -60,7 +61,7 @@ def detach(context: Context, args: dict[str, Any]) -> Outcome:
         "seconds": round(time.monotonic() - began, 3),
         "stats": before,
     }
-    return Outcome("undone" if not now.attached else "done", facts, (detach_argv(args),))
+    return Outcome("undone" if not now.attached else "done", facts, (detach_argv(cached),))
 
 
 def _look(folder: Path) -> Moment:

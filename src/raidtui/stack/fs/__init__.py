@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from raidtui.stack.action import Action
-from raidtui.stack.fs import amplification, build, describe, health, plan, rules, teardown, verify
-from raidtui.stack.fs.spec import FilesystemSpec
+from raidtui.stack.fs import build, describe, plan, rules, verify
+from raidtui.stack.fs.spec import Filesystem, FilesystemSpec
 from raidtui.stack.layer import Layer
 
 LAYER: Final = Layer(
@@ -22,24 +22,24 @@ LAYER: Final = Layer(
     plan=plan.plan,
     shape=plan.shape,
     reduces=plan.reduces,
-    amplifies=amplification.amplifies,
+    amplifies=describe.amplifies,
     also_called={"fs": "filesystem"}
     | {kind: f'filesystem with "type": "{kind}"' for kind in ("btrfs", "ext4", "f2fs", "xfs")},
     actions={
         "fs.make": Action(
-            args=dict[str, Any],
+            args=Filesystem,
             do=build.make,
-            undo=teardown.teardown,
-            leaves=lambda args: ((args["type"], args["uuid"]),),
+            undo=build.teardown,
+            leaves=lambda fs: ((fs.type, fs.uuid),),
         ),
         "fs.mount": Action(
-            args=dict[str, Any],
+            args=Filesystem,
             do=build.mount,
-            undo=teardown.teardown,
-            health=health.health,
-            members=health.members,
+            undo=build.teardown,
+            health=verify.health,
+            members=verify.members,
         ),
-        "fs.verify": Action(args=dict[str, Any], do=verify.verify),
-        "fs.unmount": Action(args=dict[str, Any], do=teardown.teardown),
+        "fs.verify": Action(args=Filesystem, do=verify.verify),
+        "fs.unmount": Action(args=Filesystem, do=build.teardown),
     },
 )

@@ -1,4 +1,4 @@
-"""What the options of a filesystem come to, in words."""
+"""Descriptions of a filesystem: text, defaults, tolerated failures and write amplification."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from raidtui.base.text import plural
-from raidtui.stack.fs.spec import COPIES, FIELDS_OF, MAY_FAIL, PARITY, FilesystemSpec, profile
+from raidtui.stack.amplification import PAGE_BYTES, Share, Spread, Writes, copies, parity_share, parity_words
+from raidtui.stack.fs.spec import COPIES, FIELDS_OF, KIB, MAY_FAIL, PARITY, FilesystemSpec, block_bytes, profile
 
 _NONE: Final = "none"
 _DEFAULTS: Final[dict[str, dict[str, tuple[str, str]]]] = {
@@ -102,3 +103,41 @@ def write_penalty(spec: FilesystemSpec, devices: int) -> float:
         return 1.0
     kind = profile(spec, "data", devices)
     return float(1 + PARITY[kind] if kind in PARITY else COPIES[kind])
+
+
+_BTRFS_STRIPE_BYTES: Final = 64 * KIB
+"""BTRFS_STRIPE_LEN of fs/btrfs/volumes.h."""
+_OWN: Final = "its own metadata not counted"
+
+
+def amplifies(spec: FilesystemSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
+    if spec.compress is not None and writes.reducible:
+        return Spread({"on": Share(None, None, writes)}, f"{spec.type} compresses, by how much only the data tells")
+    found = _data(spec, counts.get("on", 0), writes._replace(aligned=False))
+    if not writes.syncs:
+        return found
+    # Each sync writes metadata: of small writes more than data.
+    return Spread({"on": found.inputs["on"]._replace(high=None)}, found.why)
+
+
+def _data(spec: FilesystemSpec, devices: int, writes: Writes) -> Spread:
+    # A block that is smaller than a page is written with the page that it is in.
+    least = max(1.0, max(PAGE_BYTES, block_bytes(spec) if spec.type == "xfs" else 0) / writes.block_bytes)
+    if spec.type == "btrfs":
+        return _btrfs(spec, devices, writes, least)
+    if spec.type == "ext4" and spec.journal_mode == "journal":
+        return Spread({"on": Share(2.0, 2.0 * least, writes)}, f"data through the journal as well, 2, {_OWN}")
+    return Spread({"on": Share(1.0, least, writes)}, f"{spec.type} once, {_OWN}")
+
+
+def _btrfs(spec: FilesystemSpec, devices: int, writes: Writes, least: float) -> Spread:
+    """It writes elsewhere what it overwrites, and gathers on the way: what was random may be in a row below."""
+    kind = profile(spec, "data", devices)
+    if kind in PARITY:
+        parity = PARITY[kind]
+        share = parity_share(writes, _BTRFS_STRIPE_BYTES, max(1, devices - parity), parity)
+        whole = devices / max(1, devices - parity)
+        words = parity_words(share, devices - parity, parity)
+        return Spread({"on": share._replace(low=whole)}, f"btrfs {kind}: {words}, {_OWN}")
+    share = copies(COPIES[kind], writes)
+    return Spread({"on": share._replace(high=COPIES[kind] * least)}, f"btrfs {kind}: {COPIES[kind]}, {_OWN}")

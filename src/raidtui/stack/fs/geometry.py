@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from raidtui.model.problem import fail
 from raidtui.model.units import size_text, size_texts
+from raidtui.stack.fs.rules import TOO_SMALL
 from raidtui.stack.fs.spec import COPIES, MIB, PARITY, FilesystemSpec, block_bytes, profile
 from raidtui.stack.layer import Part
 
@@ -64,7 +65,7 @@ def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
     if smallest < LEAST_BYTES[spec.type]:
         least, there = size_texts(LEAST_BYTES[spec.type], smallest)
         text = f"{spec.type} needs at least {least}, and there are {there}"
-        raise fail("fs-too-small", text, place="filesystem.on", remedy="Bind larger disks.")
+        raise fail(TOO_SMALL, text, place="filesystem.on", remedy="Bind larger disks.")
     share = _OWN_SHARE[spec.type]
     if spec.type == "xfs" and block_bytes(spec) < SMALL_BLOCK:
         share += 0.07  # what it keeps for its trees grows as blocks get smaller
@@ -73,7 +74,7 @@ def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
     sizes = [part.size_bytes for part in parts]
     usable = int(_data_bytes(spec, sizes) * (1 - share)) - _own_bytes(spec, sizes)
     if usable < 16 * MIB:
-        raise fail("fs-too-small", f"{size_text(smallest)} leave no room for files", place="filesystem.on",
+        raise fail(TOO_SMALL, f"{size_text(smallest)} leave no room for files", place="filesystem.on",
                    remedy="Bind larger disks.")  # fmt: skip
     return usable - usable % MIB
 

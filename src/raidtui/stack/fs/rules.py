@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from raidtui.model.problem import Exit, Problem
+from raidtui.model.problem import Exit, Problem, Refusal
 from raidtui.stack.fs.spec import (
     FIELDS_OF,
     KIB,
@@ -16,6 +16,83 @@ from raidtui.stack.fs.spec import (
     FilesystemSpec,
     block_bytes,
     profile,
+)
+
+OPTION: Final = Refusal(
+    "fs-option",
+    "Not an option of this filesystem",
+    "Each type has options of its own; what another one has would be ignored, and the result would carry a word that "
+    "means nothing.",
+    "Remove the option, or choose the type that has it.",
+)
+DEVICES: Final = Refusal(
+    "fs-devices",
+    "Devices that the filesystem does not take",
+    "xfs, ext4 and f2fs are made on one device; btrfs on several, as many as its profiles need.",
+    "Put an md array, a volume or a pool under it, or give btrfs enough disks.",
+)
+PROFILE: Final = Refusal(
+    "fs-profile",
+    "Data outlives its metadata",
+    "When a device fails, metadata without a copy is lost, and with it everything that the copies of data kept.",
+    "Use a metadata profile that survives as much as the one of data.",
+)
+BLOCK: Final = Refusal(
+    "fs-block",
+    "Not a block size of this filesystem",
+    "Blocks are powers of two, at most a page of the processor: larger ones cannot be mounted everywhere, and those of "
+    "xfs only from Linux 6.12 on. They are not smaller than the logical sectors of the device.",
+    'Write "4KiB", or leave it out.',
+)
+LOG: Final = Refusal(
+    "fs-log",
+    "The log or journal does not fit",
+    "xfs has logs of 64 MiB to 2047 MiB, each within one allocation group; ext4 journals of 4 MiB and more, at most "
+    "about half of the device, unless it has none.",
+    "Leave log_size out.",
+)
+GROUPS: Final = Refusal(
+    "fs-groups",
+    "Not a number of allocation groups",
+    "A group of xfs is at most 1 TiB, and one of them has to hold the log, of 64 MiB at least.",
+    "Leave allocation_groups out.",
+)
+STRIPE: Final = Refusal(
+    "fs-stripe",
+    "Stripes that contradict each other",
+    "stripe_unit is a multiple of the block size, stripe_width a multiple of stripe_unit, and neither goes with "
+    "geometry none.",
+    "Leave both out: then they follow from the device below.",
+)
+COMPRESS: Final = Refusal(
+    "fs-compress",
+    "Compression that would have no effect",
+    "Levels and force belong to compress; lzo has no levels; what is overwritten in place is never compressed.",
+    "Give compress, or remove the option.",
+)
+TOO_SMALL: Final = Refusal(
+    "fs-too-small",
+    "The device is too small",
+    "Log, tables and reserves of the filesystem leave no room for files.",
+    "Bind larger disks.",
+)
+TOO_LARGE: Final = Refusal(
+    "fs-too-large",
+    "The device is too large",
+    "The filesystem's own tables cannot address so much.",
+    "Give it a smaller volume, or choose another filesystem.",
+)
+DEVICE: Final = Refusal(
+    "fs-device",
+    "The device is gone",
+    "The device of the filesystem cannot be examined.",
+    "Look at dmesg.",
+)
+NOT_BLANK: Final = Refusal(
+    "fs-not-blank",
+    "The device is not empty",
+    "A filesystem is only created on a device without signatures; nothing is overwritten by force.",
+    "The message names the device and the signature.",
 )
 
 LARGEST_BLOCK: Final = {"xfs": 64 * KIB, "ext4": 4 * KIB}
@@ -118,5 +195,3 @@ def _choices(spec: FilesystemSpec) -> Found:
         most = {"lzo": 0, "zlib": 9}[spec.compress]
         if spec.compress_level > most:
             yield "fs-compress", "compress_level", f"{spec.compress} has {most or 'no'} levels", "Remove it."
-
-

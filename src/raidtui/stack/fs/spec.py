@@ -83,9 +83,7 @@ class FilesystemSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 
 
 FIELDS_OF: Final[dict[str, frozenset[str]]] = {
-    "xfs": frozenset(
-        {"block_size", "geometry", "stripe_unit", "stripe_width", "log_size", "allocation_groups", "reflink"}
-    ),
+    "xfs": frozenset({"block_size", "geometry", "stripe_unit", "stripe_width", "log_size", "allocation_groups", "reflink"}),
     "ext4": frozenset(
         {"block_size", "geometry", "stripe_unit", "stripe_width", "log_size", "journal", "journal_mode", "lazy_init"}
     ),
@@ -95,6 +93,41 @@ FIELDS_OF: Final[dict[str, frozenset[str]]] = {
     "f2fs": frozenset({"overprovision", "fsync_mode"}),
 }
 """Beside type, on, atime and discard: what each type has."""
+
+
+class Filesystem(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of all filesystem steps: the whole filesystem."""
+
+    name: str
+    uuid: str
+    ref: str
+    type: str
+    devices: tuple[str, ...]
+    paths: dict[str, str]
+    disks: tuple[str, ...]
+    size_bytes: int
+    block_bytes: int | None = None
+    geometry: str
+    stripe_unit: int | None = None
+    stripe_width: int | None = None
+    log_bytes: int | None = None
+    allocation_groups: int | None = None
+    reflink: bool | None = None
+    journal: bool | None = None
+    journal_mode: str | None = None
+    lazy_init: bool | None = None
+    data: str | None = None
+    metadata: str | None = None
+    node_bytes: int | None = None
+    checksum: str | None = None
+    compress: str | None = None
+    compress_level: int | None = None
+    compress_force: bool | None = None
+    copy_on_write: bool | None = None
+    overprovision: int | None = None
+    fsync_mode: str | None = None
+    atime: str
+    discard: str
 
 
 def profile(spec: FilesystemSpec, what: Literal["data", "metadata"], devices: int) -> str:

@@ -1,21 +1,77 @@
-"""Reading a mounted filesystem back, and comparing it with what was asked."""
+"""Checks of a filesystem: its devices and signatures, read-back verification, and its health while it is measured."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from raidtui.base.files import read_int, read_text
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.base.text import clean
-from raidtui.model.problem import Exit, fail
+from raidtui.inventory.blkid import Signature, signatures
+from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import mounts
 from raidtui.stack.action import Outcome
+from raidtui.stack.blockdev import TOOL_FAILED
 from raidtui.stack.context import Context
-from raidtui.stack.fs import devices
-from raidtui.stack.fs.command import mount_options
+from raidtui.stack.fs.plan import mount_options
+from raidtui.stack.fs.rules import DEVICE
+from raidtui.stack.fs.spec import Filesystem
+from raidtui.stack.read_back import READ_BACK
+
+
+class Device(NamedTuple):
+    """A device that the filesystem is on."""
+
+    ref: str
+    path: str
+    devno: int
+
+    @property
+    def name(self) -> str:
+        """Its kernel name."""
+        return Path(f"/sys/dev/block/{os.major(self.devno)}:{os.minor(self.devno)}").resolve().name
+
+
+def all_devices(context: Context, fs: Filesystem) -> list[Device]:
+    """In order. Raises ProblemError when one is not there, or is not what it was."""
+    found = []
+    for ref in fs.devices:
+        path = context.path(ref)
+        try:
+            found.append(Device(ref, path, Path(path).stat().st_rdev))
+        except OSError as error:
+            raise fail(DEVICE, f"{path}: {error.strerror}", place=ref, exit=Exit.BUILD_FAILED) from error
+    return found
+
+
+def planned_paths(context: Context, fs: Filesystem) -> Iterator[tuple[str, str]]:
+    """References of the devices, and where they are, or were when it was planned: good for looking, never for writing."""
+    for ref in fs.devices:
+        with suppress(ProblemError):
+            yield ref, context.path(ref)
+            continue
+        yield ref, fs.paths[ref]
+
+
+def signatures_on(path: str) -> tuple[Signature, ...]:
+    """Every signature on a device. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        return signatures(fd, 0, os.lseek(fd, 0, os.SEEK_END), path)
+    finally:
+        os.close(fd)
+
+
+def is_ours(fs: Filesystem, path: str) -> bool:
+    """Whether the filesystem of this step is on the device at `path`. Raises OSError where it cannot be read."""
+    return any(one.type == fs.type and one.uuid == fs.uuid for one in signatures_on(path))
+
 
 _SHOWN_OTHERWISE: Final = {
     "data=ordered": (), "noinit_itable": (), "noalign": (), "nodiscard": (), "nodatacow": ("nodatacow",),
@@ -23,10 +79,10 @@ _SHOWN_OTHERWISE: Final = {
 """What the kernel does not show, because it is what it does anyway, or never shows."""
 
 
-def verify(context: Context, args: dict[str, Any]) -> Outcome:
+def verify(context: Context, fs: Filesystem) -> Outcome:
     """Facts: UUID, type, options, room and geometry as they are. Raises ProblemError (`read-back`)."""
-    found = devices.all_devices(context, args)
-    point = context.path(args["ref"])
+    found = all_devices(context, fs)
+    point = context.path(fs.ref)
     root = mounts.open_root(point)
     try:
         mounted = mounts.insist(root, point)
@@ -34,34 +90,34 @@ def verify(context: Context, args: dict[str, Any]) -> Outcome:
     finally:
         os.close(root)
     facts: dict[str, Any] = {
-        "uuid": args["uuid"] if devices.is_ours(args, found[0].path) else "",
+        "uuid": fs.uuid if is_ours(fs, found[0].path) else "",
         "type": mounted.kind,
         "source": mounted.source,
         "options": list(mounted.options),
         "size_bytes": room.f_bavail * room.f_frsize,
     }
-    facts |= {"xfs": _xfs, "ext4": _ext4, "btrfs": _btrfs, "f2fs": _f2fs}[args["type"]](point, found, args)
-    if wrong := _differences(args, facts):
-        raise fail("read-back", "the filesystem is not as asked: " + "; ".join(wrong), place=args["name"],
+    facts |= {"xfs": _xfs, "ext4": _ext4, "btrfs": _btrfs, "f2fs": _f2fs}[fs.type](point, found, fs)
+    if wrong := _differences(fs, facts):
+        raise fail(READ_BACK, "the filesystem is not as asked: " + "; ".join(wrong), place=fs.name,
                    remedy="This kernel or mkfs made something else of it.", exit=Exit.BUILD_FAILED)  # fmt: skip
     return Outcome("done", facts)
 
 
-def _differences(args: dict[str, Any], facts: dict[str, Any]) -> list[str]:
-    asked: dict[str, Any] = {"uuid": args["uuid"], "type": args["type"]}
+def _differences(fs: Filesystem, facts: dict[str, Any]) -> list[str]:
+    asked: dict[str, Any] = {"uuid": fs.uuid, "type": fs.type}
     for name in ("block_bytes", "stripe_unit", "stripe_width", "allocation_groups", "reflink", "journal", "data",
                  "metadata", "node_bytes", "checksum", "devices"):  # fmt: skip
-        value = len(args["devices"]) if name == "devices" else args[name]
+        value = len(fs.devices) if name == "devices" else getattr(fs, name)
         if value is not None and name in facts:
             asked[name] = value
-    if args["geometry"] == "none":
+    if fs.geometry == "none":
         asked |= {name: 0 for name in ("stripe_unit", "stripe_width") if name in facts}
     wrong = [f"{name}: asked {value}, found {facts[name]}" for name, value in asked.items() if facts[name] != value]
-    if facts["size_bytes"] < args["size_bytes"]:
-        wrong.append(f"room for files: at least {args['size_bytes']} bytes planned, found {facts['size_bytes']}")
-    for option in (*mounts.SAFE, *mount_options(args)):
+    if facts["size_bytes"] < fs.size_bytes:
+        wrong.append(f"room for files: at least {fs.size_bytes} bytes planned, found {facts['size_bytes']}")
+    for option in (*mounts.SAFE, *mount_options(fs)):
         shown = _SHOWN_OTHERWISE.get(option, (option,))
-        if option == "discard" and args["type"] == "btrfs":
+        if option == "discard" and fs.type == "btrfs":
             shown = ("discard=sync", "discard") if "discard=sync" in facts["options"] else ("discard",)
         if shown and not _shows(facts["options"], shown[0]):
             wrong.append(f"mount option {option} is not in force")
@@ -75,7 +131,7 @@ def _shows(options: list[str], option: str) -> bool:
     return any(shown == option or shown.startswith(f"{option}:") for shown in options)
 
 
-def _xfs(point: str, found: list[devices.Device], args: dict[str, Any]) -> dict[str, Any]:
+def _xfs(point: str, found: list[Device], fs: Filesystem) -> dict[str, Any]:
     text = _output("xfs_info", point)
     numbers = {name: int(value) for name, value in reversed(re.findall(r"(\w+)=(\d+)", text.partition("naming")[0]))}
     block = _number(r"data\s+=\s+bsize=(\d+)", text)
@@ -90,7 +146,7 @@ def _xfs(point: str, found: list[devices.Device], args: dict[str, Any]) -> dict[
     }
 
 
-def _ext4(point: str, found: list[devices.Device], args: dict[str, Any]) -> dict[str, Any]:
+def _ext4(point: str, found: list[Device], fs: Filesystem) -> dict[str, Any]:
     text = _output("dumpe2fs", "-h", found[0].path)
     block = _number(r"^Block size:\s+(\d+)", text)
     features = re.search(r"^Filesystem features:\s+(.*)$", text, re.MULTILINE)
@@ -103,8 +159,8 @@ def _ext4(point: str, found: list[devices.Device], args: dict[str, Any]) -> dict
     }
 
 
-def _btrfs(point: str, found: list[devices.Device], args: dict[str, Any]) -> dict[str, Any]:
-    folder = Path("/sys/fs/btrfs") / args["uuid"]
+def _btrfs(point: str, found: list[Device], fs: Filesystem) -> dict[str, Any]:
+    folder = Path("/sys/fs/btrfs") / fs.uuid
     spread = {what: _profile(folder / "allocation" / what) for what in ("data", "metadata")}
     checksum = (read_text(folder / "checksum") or "").split(" ")[0]
     return {
@@ -117,7 +173,7 @@ def _btrfs(point: str, found: list[devices.Device], args: dict[str, Any]) -> dic
     }
 
 
-def _btrfs_room(folder: Path, found: list[devices.Device]) -> int:
+def _btrfs_room(folder: Path, found: list[Device]) -> int:
     """Statfs leaves out what it cannot pair at once, such as the third of three devices: room is what is not allocated.
 
     0 where the kernel does not say.
@@ -136,7 +192,7 @@ def _profile(folder: Path) -> str:
     return ",".join(names)
 
 
-def _f2fs(point: str, found: list[devices.Device], args: dict[str, Any]) -> dict[str, Any]:
+def _f2fs(point: str, found: list[Device], fs: Filesystem) -> dict[str, Any]:
     folder = Path("/sys/fs/f2fs") / found[0].name
     wanted = ("ovp_segments", "reserved_blocks", "features")
     return {name: clean(value, 200) for name in wanted if (value := read_text(folder / name)) is not None}
@@ -145,11 +201,11 @@ def _f2fs(point: str, found: list[devices.Device], args: dict[str, Any]) -> dict
 def _output(tool: str, *words: str) -> str:
     path = find_tool(tool)
     if path is None:
-        raise fail("missing-tool", f"{tool} is not installed", place=tool, exit=Exit.BUILD_FAILED)
+        raise fail(mounts.MISSING_TOOL, f"{tool} is not installed", place=tool, exit=Exit.BUILD_FAILED)
     try:
         return run((path, *words)).text
     except ToolError as error:
-        raise fail("tool-failed", f"{tool} failed: {clean(error.reason)}", place=words[-1],
+        raise fail(TOOL_FAILED, f"{tool} failed: {clean(error.reason)}", place=words[-1],
                    exit=Exit.BUILD_FAILED) from error  # fmt: skip
 
 
@@ -157,3 +213,53 @@ def _number(pattern: str, text: str) -> int:
     """The first match, 0 where there is none."""
     match = re.search(pattern, text, re.MULTILINE)
     return int(match.group(1)) if match else 0
+
+
+def health(context: Context, fs: Filesystem) -> tuple[str, ...]:
+    """Why numbers measured on it would be wrong now."""
+    try:
+        found = all_devices(context, fs)
+        point = context.path(fs.ref)
+        root = mounts.open_root(point)
+    except ProblemError as error:
+        return (error.problems[0].message,)
+    try:
+        mounted = mounts.insist(root, point)
+        with os.scandir(root) as entries:
+            next(entries, None)
+    except ProblemError as error:
+        return (error.problems[0].message,)
+    except OSError as error:
+        return (f"{point} cannot be read: {error.strerror}",)
+    finally:
+        os.close(root)
+    return tuple(_wrong(fs, mounted, found))
+
+
+def _wrong(fs: Filesystem, mounted: mounts.Mounted, found: list[Device]) -> list[str]:
+    wrong = []
+    if mounted.kind != fs.type:
+        wrong.append(f"{mounted.point} is {mounted.kind}, not {fs.type}")
+    numbers = {device.devno for device in found}
+    # btrfs has a number of its own.
+    stands_on = _number_of(mounted.source) if fs.type == "btrfs" else mounted.devno
+    if stands_on not in numbers:
+        wrong.append(f"{mounted.point} is on another device than it was made on")
+    if "ro" in mounted.options:
+        wrong.append(f"{mounted.point} became read-only")
+    for state in Path("/sys/fs/btrfs").glob(f"{fs.uuid}/devinfo/*/missing"):
+        if read_text(state) != "0":
+            wrong.append(f"device {state.parent.name} of the filesystem is missing")
+    return wrong
+
+
+def _number_of(path: str) -> int | None:
+    try:
+        return Path(path).stat().st_rdev
+    except OSError:
+        return None
+
+
+def members(context: Context, fs: Filesystem) -> dict[str, str]:
+    """What it is on is what is measured: a directory has no counters."""
+    return {device.name: "target" for device in all_devices(context, fs)}

@@ -52,9 +52,9 @@ class OutlineList(LineList):
     HELP = """\
 ## The scenario
 
-Roles stand for disks, layouts are layers over roles, workloads are what every layout is measured with. The cursor decides
-what the form and the preview show. **r**, **l** and **w** add; **t** and **b** put a layer on top of the one under the
-cursor or below it; **d** makes a copy to change; **x** takes away; **u** undoes.
+Roles stand for disks, layouts are layers over roles, every layout is measured with every workload. The form and the
+preview show the entry under the cursor. **r**, **l** and **w** add; **t** and **b** put a layer on top of the one under the
+cursor or below it; **d** copies an entry; **x** removes it; **u** undoes.
 """
 
 
@@ -144,7 +144,7 @@ class Composer(ModeScreen):
         else:
             self._draft_changed()
 
-    def _want_preview(self) -> None:
+    def _request_preview(self) -> None:
         if self._previewer is not None and self.kinds is not None and self._previewer.want(self.working):
             self.run_worker(self._previewer.work(), group="preview", exclusive=True)
 
@@ -164,7 +164,7 @@ class Composer(ModeScreen):
 
     def _draft_changed(self) -> None:
         self.show_all()
-        self._want_preview()
+        self._request_preview()
 
     def show_all(self) -> None:
         """Update all panes; only changed parts are redrawn."""
@@ -197,7 +197,7 @@ class Composer(ModeScreen):
         pane = self.query_one("#outline-pane")
         unsaved = " · not saved" if self.raidtui.history.unsaved else ""
         pane.border_title = Content(f"Scenario{unsaved}")
-        pane.border_subtitle = self._where_words("outline")
+        pane.border_subtitle = self._pane_hint("outline")
 
     def _show_form(self) -> None:
         made = self.form
@@ -205,7 +205,7 @@ class Composer(ModeScreen):
         pane.border_title = Content(made.title)
         listed.show_form(made)
         self._show_option()
-        pane.border_subtitle = self._where_words("form", self._layout_words())
+        pane.border_subtitle = self._pane_hint("form", self._figures_hint())
 
     def _show_option(self) -> None:
         self.query_one(Editor).show(self.query_one("#form", FormList).row, self._role_notes())
@@ -217,21 +217,21 @@ class Composer(ModeScreen):
         self.query_one("#first").display = nothing
         self.query_one("#outline").set_class(nothing, "-short")
         self.query_one(PreviewPane).show(shown)
-        self.query_one(PreviewPane).border_subtitle = self._where_words("preview")
+        self.query_one(PreviewPane).border_subtitle = self._pane_hint("preview")
 
     @property
     def form(self) -> Form:
         line = self.line
         return form(self.working.document, line.form if line else (), self.kinds, self.preview)
 
-    def _layout_words(self) -> str:
+    def _figures_hint(self) -> str:
         """Return the figures of the layout under the cursor, if its preview is on a hidden pane."""
         if not self.has_class("-narrow") or self.preview is None or self.here[:1] != ("layouts",) or len(self.here) < 2:
             return ""
         view = next((view for view in self.preview.layouts if view.name == self.here[1]), None)
         return short(view, glyphs()) if view else ""
 
-    def _where_words(self, pane: str, more: str = "") -> Content | None:
+    def _pane_hint(self, pane: str, more: str = "") -> Content | None:
         """Return the pane's number and key hint, if only one pane is shown."""
         if not self.has_class("-narrow"):
             return None
@@ -321,7 +321,7 @@ class Composer(ModeScreen):
         if type(message) is Editor.Typed:
             self.pending = edit.set_value(self.raidtui.draft, message.row.path, message.value).draft
             self._show_form()
-            self._want_preview()
+            self._request_preview()
 
     @on(Editor.Taken)
     def _taken(self, message: Editor.Taken) -> None:

@@ -120,7 +120,7 @@ def path_of(document: Any, place: str) -> Path:
 def _next(here: Any, rest: str) -> tuple[str | int | None, str]:
     """Return the first step of `rest` that exists in `here`, and the remainder; (None, rest) if there is none."""
     if isinstance(here, Mapping) and rest[0] == ".":
-        fitting = [key for key in here if isinstance(key, str) and _begins(rest[1:], key)]
+        fitting = [key for key in here if isinstance(key, str) and _is_key(rest[1:], key)]
         if fitting:
             key = max(fitting, key=len)
             return key, rest[1 + len(key) :]
@@ -131,7 +131,7 @@ def _next(here: Any, rest: str) -> tuple[str | int | None, str]:
     return None, rest
 
 
-def _begins(rest: str, key: str) -> bool:
+def _is_key(rest: str, key: str) -> bool:
     return rest.startswith(key) and rest[len(key) : len(key) + 1] in ("", ".", "[")
 
 
@@ -210,7 +210,7 @@ def inputs(kinds: Kinds | None, layer: Layer) -> Iterator[tuple[Path, list[Sourc
             yield path, list(sources(value, path))
         elif known is not None and field in group_fields(known) and isinstance(value, list):
             yield from _grouped(field, value, path)
-    for name in () if known else _looking_like_inputs(layer.options):
+    for name in () if known else _probable_inputs(layer.options):
         yield (*layer.path, name), list(sources(layer.options[name], (*layer.path, name)))
 
 
@@ -231,6 +231,6 @@ def sources(value: Any, path: Path) -> Iterator[Source]:
     yield Source(path, layer, "" if layer else str(value))
 
 
-def _looking_like_inputs(options: Mapping[str, Any]) -> list[str]:
+def _probable_inputs(options: Mapping[str, Any]) -> list[str]:
     """Return the options that mention a role or hold a layer, for kinds that the engine has not described."""
     return [name for name, value in options.items() if any(s.layer or s.text.startswith("@") for s in sources(value, ()))]

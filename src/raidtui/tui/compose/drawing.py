@@ -97,7 +97,7 @@ def _box_of(scene: Scene, part: LayerView | RoleView, width: int, joint: int | N
     if isinstance(part, RoleView):
         return _role(scene, part, width, joint)
     below = [(name, source) for name, sources in part.inputs.items() for source in sources]
-    wants = [_wanted(scene, source) for _, source in below]
+    wants = [_needed_width(scene, source) for _, source in below]
     if len(below) > 1 and sum(wants) + _GAP * (len(below) - 1) <= width:
         return _side_by_side(scene, part, below, wants, width, joint)
     if len(below) > 1:
@@ -142,10 +142,10 @@ def _one_by_one(
     return lines
 
 
-def _wanted(scene: Scene, part: LayerView | RoleView) -> int:
+def _needed_width(scene: Scene, part: LayerView | RoleView) -> int:
     if isinstance(part, RoleView):
         return max(_LEAST, len(part.role) + 14, *(cell_len(clean(disk, 60)) + 16 for disk in _ids(scene, part)), 26)
-    inner = [[_wanted(scene, source) for source in sources] for sources in part.inputs.values()]
+    inner = [[_needed_width(scene, source) for source in sources] for sources in part.inputs.values()]
     beside_each_other = sum(map(sum, inner)) + _GAP * (sum(map(len, inner)) - 1)
     return max(_LEAST, cell_len(part.words) + 15, beside_each_other)
 

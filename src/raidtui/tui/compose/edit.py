@@ -36,7 +36,7 @@ def add_role(draft: Draft, name: str) -> Change:
 
 def add_layout(draft: Draft, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT, word: str = "") -> Change:
     """Add a layout of one layer, named `word` (`raid5`), over the most likely role."""
-    name = free_name(draft, "layouts", word or _word(kind, given))
+    name = free_name(draft, "layouts", word or _kind_name(kind, given))
     role = likely_role(draft)
     options = first_options(kind, given, f"@{role}" if role else MISSING)
     return _changed(draft, ("layouts", name), {kind.kind: options}, f"add layout {name}")
@@ -49,7 +49,7 @@ def add_preset(draft: Draft, preset: Preset) -> Change:
 
 
 def add_workload(draft: Draft, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
-    name = free_name(draft, "workloads", _word(kind, given))
+    name = free_name(draft, "workloads", _kind_name(kind, given))
     return _changed(draft, ("workloads", name), {kind.kind: first_options(kind, given)}, f"add workload {name}")
 
 
@@ -57,7 +57,7 @@ def put_on_top(draft: Draft, path: Path, kind: Kind, given: Mapping[str, Any] = 
     """Put a layer on top of the layer whose options are at `path`."""
     below = {str(path[-1]): at(draft.document, path, {})}
     made = {kind.kind: first_options(kind, given, below)}
-    done = _changed(draft, path[:-1], made, f"put {_word(kind, given)} on {path[-1]}")
+    done = _changed(draft, path[:-1], made, f"put {_kind_name(kind, given)} on {path[-1]}")
     return done._replace(path=(*path[:-1], kind.kind))
 
 
@@ -66,7 +66,7 @@ def put_below(draft: Draft, into: Path, kind: Kind, given: Mapping[str, Any] = _
     role = likely_role(draft)
     below = at(draft.document, into, f"@{role}" if role else MISSING)
     made = {kind.kind: first_options(kind, given, below)}
-    done = _changed(draft, into, made, f"put {_word(kind, given)} below, as {into[-1]}")
+    done = _changed(draft, into, made, f"put {_kind_name(kind, given)} below, as {into[-1]}")
     return done._replace(path=(*into, kind.kind))
 
 
@@ -128,7 +128,7 @@ def set_value(draft: Draft, path: Path, value: Any) -> Change:
 
 
 def take_disk_out(draft: Draft, role: str, disk: str) -> Change:
-    """Take a disk out of a role. A role left with none stays where a layout stands on it."""
+    """Remove a disk from a role. A role without disks stays only if a layout uses it."""
     return Change(without_disks(draft, [disk]), f"take {disk} out of {role}", ("roles", role))
 
 
@@ -211,7 +211,7 @@ def _with_below(value: Any, below: Any) -> Any:
     return below if value is BELOW else value
 
 
-def _word(kind: Kind, given: Mapping[str, Any]) -> str:
+def _kind_name(kind: Kind, given: Mapping[str, Any]) -> str:
     return next((value for value in given.values() if isinstance(value, str)), kind.kind)
 
 

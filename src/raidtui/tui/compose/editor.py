@@ -28,7 +28,7 @@ def entries(value: Any, roles: Mapping[str, str]) -> tuple[list[tuple[str, Any]]
 
     `roles` maps each existing role to its note.
     """
-    taken = _several(value)
+    taken = _as_list(value)
     found: list[tuple[str, Any]] = [(f"@{role}", f"@{role}") for role in roles]
     notes = {f"@{role}": note for role, note in roles.items()}
     for number, source in enumerate(taken):
@@ -50,12 +50,12 @@ def toggled(value: Any, source: Any) -> Any:
     """Return the input with `source` added, or removed if it was present."""
     if source is MISSING:
         return MISSING
-    taken = _several(value)
+    taken = _as_list(value)
     left = [each for each in taken if each != source] if source in taken else [*taken, source]
     return MISSING if not left else left[0] if len(left) == 1 else left
 
 
-def _several(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if value is MISSING:
         return []
     return list(value) if isinstance(value, list) else [value]
@@ -70,8 +70,8 @@ class Editor(Vertical):
     HELP = """\
 ## An option
 
-Type a value, or choose one. **Enter** takes it, **escape** leaves it as it was, **up** and **down** take it and go on.
-What cannot be chosen here is greyed, with the reason beside it. In a list of devices **space** adds one or takes it out.
+Type a value, or choose one. **Enter** applies it, **escape** cancels, **up** and **down** apply it and move on.
+Choices that are not allowed are greyed, with the reason. In a list of devices **space** adds or removes one.
 """
     DEFAULT_CSS = """
     Editor {
@@ -87,7 +87,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
     Editor .gone { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "abandon", "As it was", id="option.abandon", tooltip="Leave the option as it was", show=False),
+        Binding("escape", "abandon", "As it was", id="option.abandon", tooltip="Keep the value of the option", show=False),
         Binding("up", "step(-1)", "Take, up", id="option.up", tooltip="Take the value and go up", show=False),
         Binding("down", "step(1)", "Take, down", id="option.down", tooltip="Take the value and go down", show=False),
         Binding(
@@ -164,7 +164,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         if not typing:
             self.row = row
         self._show_title()
-        self._say("#about", self._about(row) if row else Content(""))
+        self._set_text("#about", self._about(row) if row else Content(""))
         by_line = row is not None and not row.heading and not row.refused and not self._is_list(row)
         self.query_one("#typed").set_class(not by_line, "gone")
         self.query_one("#wrong").set_class(not by_line, "gone")
@@ -210,8 +210,8 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         row = self.row
         if row is None or not self.query_one("#typed").has_focus:
             return
-        value, wrong = self._judge(row, event.value)
-        self._say("#wrong", Content.styled(f"! {wrong}", BAD) if wrong else Content(""))
+        value, wrong = self._check(row, event.value)
+        self._set_text("#wrong", Content.styled(f"! {wrong}", BAD) if wrong else Content(""))
         self.query_one("#typed").set_class(bool(wrong), "-invalid")
         if not wrong and not row.renames:
             self.post_message(self.Typed(row, value))
@@ -237,7 +237,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         event.stop()
         self._choose(whole=True)
 
-    def _say(self, where: str, said: Content) -> None:
+    def _set_text(self, where: str, said: Content) -> None:
         if not same(self._said.get(where), said):
             self._said[where] = said
             self.query_one(where, Static).update(said)
@@ -256,7 +256,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         row, text = self.row, self.query_one("#typed", Input).value
         if row is None or self._is_list(row) or text == self._text(row):
             return True
-        value, wrong = self._judge(row, text)
+        value, wrong = self._check(row, text)
         if wrong:
             return False
         self.row = row._replace(value=value)
@@ -277,7 +277,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         else:
             self.post_message(self.Taken(row, toggled(row.value, value), stay=True))
 
-    def _judge(self, row: FormRow, text: str) -> tuple[Any, str]:
+    def _check(self, row: FormRow, text: str) -> tuple[Any, str]:
         """Return the value of a text, and its error."""
         if row.renames:
             return text.strip(), self._check_name(row, text.strip()) if text.strip() != row.value else ""
@@ -302,7 +302,7 @@ What cannot be chosen here is greyed, with the reason beside it. In a list of de
         with line.prevent(Input.Changed):
             line.value = self._text(row)
         line.remove_class("-invalid")
-        self._say("#wrong", Content(""))
+        self._set_text("#wrong", Content(""))
 
     def _show_choices(self, row: FormRow) -> None:
         refused = dict(row.setting.refused_choices) if row.setting else {}

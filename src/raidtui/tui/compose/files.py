@@ -59,7 +59,7 @@ def read(name: str) -> Draft:
         found = _mapping(found.get("scenario"))
     elif len(data) > MAX_SCENARIO_BYTES:
         raise fail(FILE, "the file is too large for a scenario", place=name)
-    return Draft(_sound(found, name))
+    return Draft(_checked(found, name))
 
 
 def text_of(document: Mapping[str, Any]) -> str:
@@ -92,7 +92,7 @@ def wrong_target(text: str) -> str:
     return ""
 
 
-def _sound(found: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _checked(found: Mapping[str, Any], name: str) -> dict[str, Any]:
     if found.get("schema") != SCHEMA:
         raise fail(refusals.SCHEMA, f"the file is not a scenario: its schema is not {SCHEMA!r}", place=name)
     for section in ("roles", "layouts", "workloads", "policy"):

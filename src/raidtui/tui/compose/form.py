@@ -167,7 +167,7 @@ class Form(NamedTuple):
 def form(document: Mapping[str, Any], path: Path, kinds: Kinds | None, preview: Preview | None) -> Form:
     """Return the form for `path`: an entry of a section, the options of a layer, the policy, or the scenario."""
     made = _form(document, path, kinds, preview)
-    return made._replace(rows=tuple(_marked(made.rows, document, preview)))
+    return made._replace(rows=tuple(_with_errors(made.rows, document, preview)))
 
 
 def _form(document: Mapping[str, Any], path: Path, kinds: Kinds | None, preview: Preview | None) -> Form:
@@ -242,7 +242,7 @@ def _members(field: Field, document: Mapping[str, Any], path: Path, value: Any, 
             yield from _rows(field.fields, document, (*path, key), {}, depth + 1)
 
 
-def _marked(rows: tuple[FormRow, ...], document: Mapping[str, Any], preview: Preview | None) -> Iterator[FormRow]:
+def _with_errors(rows: tuple[FormRow, ...], document: Mapping[str, Any], preview: Preview | None) -> Iterator[FormRow]:
     places = [(path_of(document, problem.place), problem) for problem in preview.problems] if preview else []
     for row in rows:
         found = [clean(p.message) for place, p in places if place == row.path and not row.heading and not row.renames]

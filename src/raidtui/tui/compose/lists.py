@@ -246,9 +246,9 @@ class FormList(LineList):
     HELP = """\
 ## The form
 
-Every option of what is under the cursor: as it is given (bold), or what is taken where it is left out, and why.
-**Enter** changes it, **left**, **right** and **space** go through choices, **delete** leaves it out.
-What Linux would refuse here is greyed, with the reason.
+Every option of the entry under the cursor: its given value (bold), or the default and its reason.
+**Enter** changes it, **left**, **right** and **space** go through choices, **delete** removes the value.
+Options that Linux would refuse here are greyed, with the reason.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "turn(-1)", "Choice before", id="form.before", tooltip="The choice before", show=False),

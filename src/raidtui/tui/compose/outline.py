@@ -51,7 +51,7 @@ def outline(draft: Draft, kinds: Kinds | None, preview: Preview | None, disks: M
     lines.append(Line("section", ("workloads",), ("workloads",), "", "Workloads", "" if workloads else "w: add one"))
     lines += (_workload(context, name, preview) for name in workloads)
     lines.append(Line("policy", ("policy",), ("policy",), "", "Policy", _policy_words(document)))
-    return _marked(lines, document, preview)
+    return _with_problems(lines, document, preview)
 
 
 def _entries(document: Mapping[str, Any], section: str) -> list[str]:
@@ -152,7 +152,7 @@ def views(preview: Preview | None) -> dict[str, LayerView]:
     return found
 
 
-def _marked(lines: list[Line], document: Mapping[str, Any], preview: Preview | None) -> list[Line]:
+def _with_problems(lines: list[Line], document: Mapping[str, Any], preview: Preview | None) -> list[Line]:
     """Attach each problem of the preview to the deepest line that contains its place."""
     for problem in preview.problems if preview else ():
         place = path_of(document, problem.place)

@@ -33,7 +33,7 @@ class Pick(Dialog[int]):
     HELP = """\
 ## A list to choose from
 
-Type a part of what you look for; **up** and **down** go through what is left, **enter** takes it, **escape** leaves.
+Type a part of the name; **up** and **down** move through the matches, **enter** chooses one, **escape** cancels.
 """
     DEFAULT_CSS = """
     Pick LineList { height: auto; max-height: 14; margin: 1 0 0 0; }

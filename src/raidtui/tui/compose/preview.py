@@ -118,7 +118,7 @@ class PreviewPane(VerticalScroll):
 ## Preview
 
 The layout as it would be built, from its target down to the disks, and its figures, computed before anything is built.
-**Enter** goes to the list of problems, and on a problem to the option that it is about; **e** goes there from anywhere.
+**Enter** goes to the list of problems, and from a problem to its option; **e** goes there from any pane.
 **c** copies the commands to the clipboard.
 """
     DEFAULT_CSS = """
@@ -169,12 +169,12 @@ The layout as it would be built, from its target down to the disks, and its figu
     @property
     def commands(self) -> tuple[Argv, ...]:
         """Build commands of the shown layout, or the command of the shown workload."""
-        layout, load = self._about()
+        layout, load = self._shown_views()
         return layout.build if layout else (load.command,) if load and load.command else ()
 
     def draw(self) -> None:
         shown, width, signs = self._shown, max(20, self.scrollable_content_region.width), glyphs()
-        layout, load = self._about()
+        layout, load = self._shown_views()
         self.border_title = Content(f"Preview · {layout.name if layout else load.name if load else 'all layouts'}")
         said = [Content.styled(sentence(problem), BAD) for problem in shown.lost]
         if shown.empty:
@@ -182,7 +182,7 @@ The layout as it would be built, from its target down to the disks, and its figu
         elif shown.preview is None and not shown.lost:
             said.append(Content.styled("asking the engine …", DIM))
         self._put("#said", said)
-        self._put("#stack", self._first(layout, load, width))
+        self._put("#stack", self._figures_lines(layout, load, width))
         self._show_problems(layout, load, width)
         after = [] if layout is None else warning_lines(layout.warnings, width)
         after += [] if load is None else warning_lines(load.warnings, width)
@@ -221,7 +221,7 @@ The layout as it would be built, from its target down to the disks, and its figu
         event.stop()
         self.post_message(self.Asked(self._problems[event.option_index]))
 
-    def _first(self, layout: LayoutView | None, load: WorkloadView | None, width: int) -> list[Content]:
+    def _figures_lines(self, layout: LayoutView | None, load: WorkloadView | None, width: int) -> list[Content]:
         signs, preview = glyphs(), self._shown.preview
         if layout is not None:
             stack = drawing(layout, self._shown.disks, width, signs, self._shown.bind)
@@ -247,7 +247,7 @@ The layout as it would be built, from its target down to the disks, and its figu
         path = path_of(self._shown.document, problem.place)
         return place_of(path).removeprefix("$.") if path else problem.place.removeprefix("$")
 
-    def _about(self) -> tuple[LayoutView | None, WorkloadView | None]:
+    def _shown_views(self) -> tuple[LayoutView | None, WorkloadView | None]:
         preview, path = self._shown.preview, self._shown.path
         if preview is None or len(path) < 2:
             return None, None

@@ -85,11 +85,11 @@ _IMPORTANCE = ("state", "serial", "size", "model", "role", "used", "kind", "link
 
 def fit_columns(entries: Sequence[Entry], width: int, signs: Signs) -> tuple[Column, ...]:
     """Return the columns that fit; spare width goes to the serial first, to the model last."""
-    wanted = {field.key: _wanted(field, entries, signs) for field in FIELDS}
+    wanted = {field.key: _needed_width(field, entries, signs) for field in FIELDS}
     left = width - MARK_WIDTH - GAP
     widths: dict[str, int] = {}
     for key in _IMPORTANCE:
-        least = _least(key, wanted[key])
+        least = _least_width(key, wanted[key])
         if left < least + GAP and widths:
             continue
         widths[key] = least
@@ -107,7 +107,7 @@ def fit_columns(entries: Sequence[Entry], width: int, signs: Signs) -> tuple[Col
     )
 
 
-def _least(key: str, wanted: int) -> int:
+def _least_width(key: str, wanted: int) -> int:
     """Return the least width of a column; the serial keeps more."""
     least = _field(key).least
     if key == "used":
@@ -119,7 +119,7 @@ def _field(key: str) -> Field:
     return next(field for field in FIELDS if field.key == key)
 
 
-def _wanted(field: Field, entries: Sequence[Entry], signs: Signs) -> int:
+def _needed_width(field: Field, entries: Sequence[Entry], signs: Signs) -> int:
     """Return the width at which no value is cut, within the field's limits."""
     if field.least == field.most:
         return field.most
@@ -212,7 +212,7 @@ def detail(entry: Entry | None, signs: Signs) -> RenderableType:
         heading,
         Text(state_words(facts, signs) + _role(entry)),
         Text(),
-        *_standing(entry, signs),
+        *_availability(entry, signs),
     ]
     parts.append(Text())
     if disk is None:
@@ -265,7 +265,7 @@ def _condition(disk: Disk, signs: Signs) -> Iterator[tuple[str, str]]:
     yield "wear", f"{wear_words(disk, signs)} of the rated endurance" if disk.wear_percent is not None else signs.none
 
 
-def _standing(entry: Entry, signs: Signs) -> Iterator[RenderableType]:
+def _availability(entry: Entry, signs: Signs) -> Iterator[RenderableType]:
     """Yield why the disk is not free and how to free it, or the keys for a free disk."""
     facts = entry.facts
     if facts.gone:

@@ -126,11 +126,11 @@ class ConsentLine(Horizontal):
     def __init__(self, line: Line, what: Text, signs: Signs) -> None:
         super().__init__()
         self.line = line
-        self._what = what
+        self._line_text = what
         self._signs = signs
 
     def compose(self) -> ComposeResult:
-        yield Static(self._what, classes="what")
+        yield Static(self._line_text, classes="what")
         yield Input(compact=True, placeholder="type it here", max_length=len(self.line.expected) + 40)
         yield Static(classes="tick")
 
@@ -142,7 +142,7 @@ class ConsentLine(Horizontal):
     def correct(self) -> bool:
         return matches(self.line, self.typed)
 
-    def judge(self) -> None:
+    def update_tick(self) -> None:
         self.query_one(".tick", Static).update(Text(self._signs.free if self.correct else ""))
 
 
@@ -174,21 +174,21 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
         self._lines = lines_to_type(plan)
 
     def questions(self) -> ComposeResult:
-        yield Static(_asked(self._plan, self._lines), classes="asked")
+        yield Static(_question(self._plan, self._lines), classes="asked")
         roles = {disk.id: role for role, prints in self._plan.binding.items() for disk in prints}
-        width = max((len(_shown(line)) for line in self._lines), default=0)
+        width = max((len(_visible_name(line)) for line in self._lines), default=0)
         with VerticalScroll(classes="lines", can_focus=False):
             for line in self._lines:
                 held = dict.fromkeys(roles[disk.id] for disk in line.disks if disk.id in roles)
                 role = ", ".join(clean(role, 12) for role in held)
-                yield ConsentLine(line, _what(line, role, width), self._signs)
+                yield ConsentLine(line, _line_text(line, role, width), self._signs)
         yield Static(classes="wrong")
 
     def on_mount(self) -> None:
         app = cast("RaidtuiApp", self.app)
         app.disks_changed.subscribe(self, self._disks_changed)
         self.query_one("#yes", Button).variant = "error"
-        self._judge()
+        self._update_ticks()
         (self.query(Input).first() if self._lines else self.query_one("#no")).focus()
         if app.disks is not None:
             self._disks_changed(app.disks)
@@ -202,7 +202,7 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
-        self._judge()
+        self._update_ticks()
         self.query_one(".wrong", Static).update("")
 
     @on(Input.Submitted)
@@ -238,13 +238,13 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
     def _waiting(self) -> list[ConsentLine]:
         return [line for line in self.query(ConsentLine) if not line.correct]
 
-    def _judge(self) -> None:
+    def _update_ticks(self) -> None:
         for line in self.query(ConsentLine):
-            line.judge()
+            line.update_tick()
         self.query_one("#yes", Button).disabled = bool(self._waiting())
 
 
-def _asked(plan: Plan, lines: tuple[Line, ...]) -> Text:
+def _question(plan: Plan, lines: tuple[Line, ...]) -> Text:
     if not lines:
         return Text("This plan erases no disk. Start it?")
     count = len(plan.erases)
@@ -260,7 +260,7 @@ def _asked(plan: Plan, lines: tuple[Line, ...]) -> Text:
     return text
 
 
-def _what(line: Line, role: str, width: int) -> Text:
+def _line_text(line: Line, role: str, width: int) -> Text:
     """Return the disk with its name in `width` cells, or the disks and their code."""
     disk = line.disks[0]
     text = Text(no_wrap=True, overflow="ellipsis")
@@ -268,13 +268,13 @@ def _what(line: Line, role: str, width: int) -> Text:
         text.append(line.expected, "bold underline")
         text.append(f"  {_disks(line.disks)}, {role}" if role else f"  {_disks(line.disks)}")
         return text
-    shown = _shown(line)
+    shown = _visible_name(line)
     text.append(" " * (width - len(shown)))
     text.append(shown[: -len(line.expected)]).append(line.expected, "bold underline")
     return text.append(f"  {role:<7}  {size_text(disk.size_bytes)}  {clean(disk.model, 40)}", "dim")
 
 
-def _shown(line: Line) -> str:
+def _visible_name(line: Line) -> str:
     """Return the end of the name that fits, at least the part to type."""
     name = line.name
     return name if len(name) <= _NAME_LIMIT else "…" + name[-max(_NAME_LIMIT - 1, len(line.expected)) :]

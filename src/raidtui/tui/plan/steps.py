@@ -71,8 +71,8 @@ class StepTree(Tree[Group | Step | None]):
     HELP = """\
 ## Steps
 
-All that will happen, in order. **enter** or a click opens a group or a step: below a step are the exact commands that it
-runs. **shift+space** opens or closes all. Left and right scroll a long command. **c** copies all commands.
+All steps of the run, in order. **enter** or a click opens a group or a step: below a step are its exact commands.
+**shift+space** opens or closes all. Left and right scroll a long command. **c** copies all commands.
 """
 
     DEFAULT_CSS = """

@@ -220,9 +220,9 @@ class CompareView(Vertical):
         table.show(grid)
         table.redraw()
         self.border_subtitle = "h and l: sideways" if grid.width > width else ""
-        self._tell(table.cursor_key)
+        self._show_notes(table.cursor_key)
 
-    def _tell(self, key: str | None) -> None:
+    def _show_notes(self, key: str | None) -> None:
         """Show the baseline, the notes on this row and the sources below the table."""
         comparison = self.comparison
         if comparison is None:
@@ -258,7 +258,7 @@ class CompareView(Vertical):
     @on(LiveTable.Highlighted)
     def _reached(self, event: LiveTable.Highlighted) -> None:
         event.stop()
-        self._tell(event.key)
+        self._show_notes(event.key)
 
     @on(LiveTable.HeaderPressed)
     def _sorted(self, event: LiveTable.HeaderPressed) -> None:

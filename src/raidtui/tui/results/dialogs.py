@@ -99,10 +99,10 @@ Up and down choose the format, tab goes to the file's name, enter writes it. A f
 
     def on_mount(self) -> None:
         self.query_one(OptionList).focus()
-        self._judge()
+        self._check()
 
     def agree(self) -> None:
-        if self._judge():
+        if self._check():
             self.dismiss(Target(self._format, self._file.value.strip()))
 
     def action_agree(self) -> None:
@@ -130,9 +130,9 @@ Up and down choose the format, tab goes to the file's name, enter writes it. A f
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self._judge()
+        self._check()
 
-    def _judge(self) -> bool:
+    def _check(self) -> bool:
         wrong = output_problem(self._file.value.strip())
         self.query_one(".wrong", Static).update(Text(f"! {wrong}" if wrong else ""))
         return not wrong

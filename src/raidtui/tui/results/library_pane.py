@@ -118,7 +118,7 @@ class LibraryPane(Vertical):
         """Path of the saved result of the run on the screen Run."""
         self.runs_seen: Seen | None = None
         """Time of the server's last list of runs."""
-        self._at_work: frozenset[str] = frozenset()
+        self._holding_runs: frozenset[str] = frozenset()
         """Runs that hold disks, taken from the list of disks."""
 
     def compose(self) -> ComposeResult:
@@ -132,7 +132,7 @@ class LibraryPane(Vertical):
         self._app.link_changed.subscribe(self, lambda state: self._read_runs() if state.up else None)
         self._app.disks_changed.subscribe(self, self._disks_changed)
         self._app.desk.changed.subscribe(self, self._run_changed)
-        self._at_work, self._saved = _holding(self._app.disks), self._app.desk.saved
+        self._holding_runs, self._saved = _holding(self._app.disks), self._app.desk.saved
 
     @property
     def _app(self) -> RaidtuiApp:
@@ -162,8 +162,8 @@ class LibraryPane(Vertical):
 
     def _disks_changed(self, disks: DiskList) -> None:
         """Reload if a run began or ended, seen by the disks that it holds."""
-        if (at_work := _holding(disks)) != self._at_work:
-            self._at_work = at_work
+        if (holding_runs := _holding(disks)) != self._holding_runs:
+            self._holding_runs = holding_runs
             self._reload_in_view()
 
     def _run_changed(self, desk: RunDesk) -> None:

@@ -103,7 +103,7 @@ def summary(result: Result, width: int) -> Content:
                style={0: GOOD, None: WARN}.get(result.exit, BAD))  # fmt: skip
     sheet.fact("Cells", f"{len(result.cells)}, {valid} valid", style="" if valid == len(result.cells) else WARN)
     sheet.fact("Run", result.run)
-    sheet.fact("Time", f"{_moment(result.started)} to {_moment(result.finished) if result.finished else 'no end'} UTC")
+    sheet.fact("Time", f"{_utc(result.started)} to {_utc(result.finished) if result.finished else 'no end'} UTC")
     sheet.fact("Server", f"{result.machine.host}, kernel {result.machine.kernel}")
     comparison = compare(result)
     for note in comparison.notes:
@@ -112,7 +112,7 @@ def summary(result: Result, width: int) -> Content:
         sheet.para(f"{problem.message} [{problem.code}]", mark="✗", style=BAD)
     _rankings(sheet, result)
     _matrix(sheet, comparison)
-    _where(sheet, comparison)
+    _limits(sheet, comparison)
     return sheet.content()
 
 
@@ -129,7 +129,7 @@ def _rankings(sheet: Sheet, result: Result) -> None:
             sheet.para(sentence, indent=5, style=MUTED)
 
 
-def _where(sheet: Sheet, comparison: Comparison) -> None:
+def _limits(sheet: Sheet, comparison: Comparison) -> None:
     lines = where_lines(comparison)
     if not lines:
         return
@@ -209,22 +209,22 @@ def _built(sheet: Sheet, one: Built) -> None:
     if ok:
         sheet.fact("Taken down", "yes" if one.taken_down else "NO", style="" if one.taken_down else BAD)
     if one.asked is not None:
-        sheet.fact("Asked", _flat(one.asked))
+        sheet.fact("Asked", _facts_text(one.asked))
     for name, facts in one.read_back.items():
-        if words := _flat(facts):
+        if words := _facts_text(facts):
             sheet.fact("Read back", f"{clean(name)}: {words}")
     for line in tuning_lines(one):
         sheet.fact("Tuned", line)
 
 
-def _flat(value: Any) -> str:
+def _facts_text(value: Any) -> str:
     """Return the readable part of nested facts; the file has all of them."""
     if not isinstance(value, dict):
         return clean(value)
     found = []
     for key, one in value.items():
         if isinstance(one, dict) and len(value) == 1:
-            return f"{clean(key, 40)}: {_flat(one)}"
+            return f"{clean(key, 40)}: {_facts_text(one)}"
         if isinstance(one, (str, int, float)) and key not in _NOT_SHOWN:
             found.append(f"{clean(key, 40)} {clean(one, 60)}")
     return ", ".join(found)
@@ -288,5 +288,5 @@ def commands_text(result: Result) -> str:
     return "\n".join([*built_by, *(shlex.join(cell.command) for cell in result.cells if cell.command)])
 
 
-def _moment(text: str) -> str:
+def _utc(text: str) -> str:
     return clean(text, 19).replace("T", " ").removesuffix("…")

@@ -210,9 +210,9 @@ class DisksScreen(ModeScreen):
     @on(DiskTable.Unselectable)
     def _refused(self, event: DiskTable.Unselectable) -> None:
         if (entry := self._entries.get(event.key)) is not None:
-            self._say_why_not(entry)
+            self._show_reason(entry)
 
-    def _say_why_not(self, entry: Entry) -> None:
+    def _show_reason(self, entry: Entry) -> None:
         facts = entry.facts
         words = [f"{facts.serial} cannot be selected: {facts.used or 'the disk is missing'}"]
         if facts.disk is not None and not facts.gone:
@@ -231,7 +231,7 @@ class DisksScreen(ModeScreen):
         self._picked |= found
         self._mark()
 
-    def _meant(self) -> list[Entry]:
+    def _chosen_entries(self) -> list[Entry]:
         """Return the selected disks in table order, else the one under the cursor."""
         if self._picked:
             order = {entry.id: index for index, entry in enumerate(self._shown)}
@@ -239,11 +239,11 @@ class DisksScreen(ModeScreen):
         return [self._here] if self._here is not None else []
 
     def action_give_role(self) -> None:
-        meant = self._meant()
+        meant = self._chosen_entries()
         if not meant:
             return
         if not meant[0].facts.free:
-            self._say_why_not(meant[0])
+            self._show_reason(meant[0])
             return
         self.app.push_screen(ask_role(self.raidtui.draft, meant), lambda role: self._give(role, meant))
 
@@ -257,7 +257,7 @@ class DisksScreen(ModeScreen):
                                       f"{plural(len(still), 'disk')} for {role}")  # fmt: skip
 
     def action_take_out(self) -> None:
-        entries = [entry for entry in self._meant() if entry.role]
+        entries = [entry for entry in self._chosen_entries() if entry.role]
         if entries:
             words = f"{plural(len(entries), 'disk')} without a role"
             self.raidtui.change_draft(without_disks(self._draft_by_id(), {entry.id for entry in entries}), words)
@@ -341,5 +341,5 @@ class DisksScreen(ModeScreen):
         if action in ("all_alike", "give_role"):
             return True if self._entries else None
         if action == "take_out":
-            return True if any(entry.role for entry in self._meant()) else None
+            return True if any(entry.role for entry in self._chosen_entries()) else None
         return True

@@ -47,7 +47,7 @@ class Overview(VerticalScroll):
     HELP = """\
 ## The plan
 
-What the engine would do with the draft, and what it would cost. **tab** goes to the steps, **s** asks for your consent and
+The plan of the draft: its steps, time, writes and erased disks. **tab** goes to the steps, **s** asks for your consent and
 starts, **e** makes it a rehearsal, **o** chooses layouts and workloads. **w** saves the scenario, **y** copies the command
 line that does the same with the saved file.
 """

@@ -34,7 +34,7 @@ from raidtui.tui.widgets.dialog import AskText
 from raidtui.tui.widgets.live_table import LiveTable
 
 _PREVIEW_S = 0.2
-"""The cursor rests for so long before what it is on is read."""
+"""Delay before the entry under the cursor is read, in seconds."""
 
 
 class ResultsScreen(ModeScreen):
@@ -177,20 +177,20 @@ class ResultsScreen(ModeScreen):
         found = []
         for entry in entries:
             if entry.problem:
-                self._tell(f"{entry.scenario} cannot be read: {entry.problem}")
+                self._show_error(f"{entry.scenario} cannot be read: {entry.problem}")
                 return None
             try:
                 found.append(await self._opener.result(entry))
             except ProblemError as error:
-                self._tell(sentence(error.problems[0]))
+                self._show_error(sentence(error.problems[0]))
                 return None
         return found
 
-    def _tell(self, words: str) -> None:
+    def _show_error(self, words: str) -> None:
         self.query_one("#results-message", Static).update(Text(f"! {words}"))
         self._switch("results-message", opened=self.has_class("-narrow"))
 
-    def _say(self, words: str) -> None:
+    def _warn(self, words: str) -> None:
         self.notify(words, severity="warning", markup=False)
 
     def _switch(self, name: str, *, opened: bool) -> None:
@@ -283,7 +283,7 @@ class ResultsScreen(ModeScreen):
         try:
             await asyncio.to_thread(export, comparison, FORMATS[target.format], path)
         except ProblemError as error:
-            self._say(sentence(error.problems[0]))
+            self._warn(sentence(error.problems[0]))
         else:
             self.notify(f"written: {clean(Path(path).absolute(), 300)}", markup=False)
 
@@ -349,13 +349,13 @@ class ResultsScreen(ModeScreen):
         try:
             entry.path.unlink()
         except OSError as error:
-            self._say(f"{clean(entry.path.name, 60)} was not deleted: {error.strerror or error}")
+            self._warn(f"{clean(entry.path.name, 60)} was not deleted: {error.strerror or error}")
             return
         self._to_list()
         if self._opened is not None and self._opened.key == entry.key:
             self._opened = None
             self._view.show(None)
-            self._tell("the file was deleted")
+            self._show_error("the file was deleted")
             self.remove_class("-opened")
         self._list.forget(entry)
 
