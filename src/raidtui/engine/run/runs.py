@@ -42,6 +42,7 @@ _LOCK_NAME: Final = "runner.lock"
 _CLOSED_NAME: Final = "closed"
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _Kind = TypeVar("_Kind")
+_NO_PLAN: Final = (*UNREADABLE, FileNotFoundError)
 
 
 def new_token() -> str:
@@ -95,7 +96,7 @@ def _read_plan(folder: Path, kind: type[_Kind]) -> _Kind:
     """Return the plan; if its file is missing or damaged, the copy in the journal's first record."""
     try:
         return msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=kind)
-    except UNREADABLE:
+    except _NO_PLAN:
         first = next(read_lines(folder), None)
         if first is None:
             raise
@@ -103,7 +104,7 @@ def _read_plan(folder: Path, kind: type[_Kind]) -> _Kind:
 
 
 def plan_of(folder: Path) -> Plan:
-    """Return the plan that a run was started with. Raises one of UNREADABLE."""
+    """Return the plan that a run was started with. Raises one of UNREADABLE, or FileNotFoundError."""
     return _read_plan(folder, Plan)
 
 
@@ -111,7 +112,7 @@ def disks_of(folder: Path) -> tuple[Fingerprint, ...]:
     """Return the disks that a run was planned on, also by another version of raidtui; none if no plan is readable."""
     try:
         binding = _read_plan(folder, _Bound).binding
-    except UNREADABLE:
+    except _NO_PLAN:
         return ()
     return tuple({print_.id: print_ for prints in binding.values() for print_ in prints}.values())
 
@@ -120,7 +121,7 @@ def steps_of(folder: Path) -> tuple[Step, ...]:
     """Return the planned steps of a run; none if another version of raidtui wrote the plan."""
     try:
         return plan_of(folder).steps
-    except UNREADABLE:
+    except _NO_PLAN:
         return ()
 
 
@@ -289,7 +290,7 @@ def info(folder: Path) -> RunInfo:
     restarted = state == "interrupted" and story.finished is None and another_boot
     try:
         plan = plan_of(folder)
-    except UNREADABLE:
+    except _NO_PLAN:
         return RunInfo(folder.name, "", state, story.started_at, disks, restarted=restarted)
     return RunInfo(
         run=folder.name,
