@@ -25,6 +25,7 @@ from raidtui.engine.explain import explain
 from raidtui.engine.run import launch, runs
 from raidtui.engine.run.follow import follow
 from raidtui.engine.run.recover import recover
+from raidtui.engine.run.runs import PLAN_CHANGED
 from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Plan
@@ -99,7 +100,7 @@ def start(request: StartRequest, _: Stopped) -> Started:
     made, found = _plan(request.plan, request.token)
     if made.digest != request.digest:
         raise fail(
-            "plan-changed", "the plan is not the one that was shown", exit=Exit.REFUSED,
+            PLAN_CHANGED, "the plan is not the one that was shown", exit=Exit.REFUSED,
             remedy="Something changed between showing and starting: look at the plan again.",
         )  # fmt: skip
     if problems := refused(made, request.erase, found):

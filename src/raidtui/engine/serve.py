@@ -24,9 +24,22 @@ from raidtui.base.text import clean
 from raidtui.engine import methods
 from raidtui.inventory import boot_id
 from raidtui.model.convert import decode, encode
-from raidtui.model.problem import ProblemError, bug, fail
+from raidtui.model.problem import ProblemError, Refusal, bug, fail
 from raidtui.model.protocol import PROTOCOL, EventReply, FailureReply, Hello, Reply, ResultReply
 from raidtui.model.wire import MAX_REQUEST_BYTES, UNREADABLE, excess
+
+UNKNOWN_REQUEST: Final = Refusal(
+    "protocol",
+    "The request is unknown",
+    "The front end sent a request that this engine does not know: their versions differ.",
+    "Install the same version on both sides.",
+)
+ENGINE_BUSY: Final = Refusal(
+    "engine-busy",
+    "The engine has too many requests",
+    "The engine works on a few requests at a time, and the limit is reached.",
+    "Wait for the other requests to end, and try again.",
+)
 
 _FINISH_S: Final = 120.0
 _MOST_LASTING: Final = 16
@@ -112,10 +125,10 @@ class Server:
         try:
             asked = _read(line)
             if asked.id in self._numbers:
-                raise fail("protocol", f"request {asked.id} is being answered: another one needs another number")
+                raise fail(UNKNOWN_REQUEST, f"request {asked.id} is being answered: another one needs another number")
             number = asked.id
             if (method := methods.METHODS.get(asked.method)) is None:
-                raise fail("protocol", f"this engine has no method {asked.method[:40]!r}")
+                raise fail(UNKNOWN_REQUEST, f"this engine has no method {asked.method[:40]!r}")
             taken = self._take_room(method, len(line))
         except ProblemError as error:
             self._refuse(number, error)
@@ -133,7 +146,7 @@ class Server:
         for room, patience_s in wanted:
             if not room.acquire(timeout=patience_s):
                 _give_back(taken)
-                raise fail("engine-busy", "the engine answers as many requests of this connection as it takes at once",
+                raise fail(ENGINE_BUSY, "the engine answers as many requests of this connection as it takes at once",
                            remedy="Ask again later, or over another connection.")  # fmt: skip
             taken.append(room)
         return taken
@@ -220,7 +233,7 @@ def _params(asked: _Asked, method: methods.Method) -> Any:
 
 
 def _no_request(why: str) -> ProblemError:
-    return fail("protocol", f"not a request: {why}")
+    return fail(UNKNOWN_REQUEST, f"not a request: {why}")
 
 
 def _give_back(taken: list[threading.Semaphore]) -> None:

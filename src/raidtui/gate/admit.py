@@ -16,7 +16,14 @@ from raidtui.gate.permit import ISSUER, Permit, changed, gone
 from raidtui.inventory import CONTENT, Examined, Ownership, Signature, boot_id, examine
 from raidtui.inventory.content import describe
 from raidtui.model.disk import Fingerprint, Reason, fingerprint
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
+
+DISK_TWICE: Final = Refusal(
+    "disk-twice",
+    "Disk named twice",
+    "One disk was bound to two roles, or twice to one role.",
+    "Name each disk once.",
+)
 
 LOOK_S = 20.0
 """How long each disk is searched for data before a run first writes to it, beyond the look of every scan."""
@@ -122,7 +129,7 @@ def readmit(permits: Sequence[Permit], evidence: Evidence | None = None) -> None
 
 def _refuse_twice(wanted: Sequence[Fingerprint]) -> None:
     if len({want.id for want in wanted}) != len(wanted):
-        raise fail("disk-twice", "a disk was asked for twice", exit=Exit.REFUSED)
+        raise fail(DISK_TWICE, "a disk was asked for twice", exit=Exit.REFUSED)
 
 
 def _admit(

@@ -10,15 +10,23 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from raidtui.base import proc
-from raidtui.gate.permit import Permit
+from raidtui.gate.permit import DISK_GONE, Permit
 from raidtui.inventory import ioctl, lock
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import find_signatures, open_node
 from raidtui.inventory.sampling import EDGE_BYTES, MIB, SAMPLES, regions, sample
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+from raidtui.model.refusals import CANCELLED
+
+NOT_BLANK: Final = Refusal(
+    "not-blank",
+    "A disk could not be made blank",
+    "After the teardown something was still on the disk, or the disk could not be written or read back.",
+    "The message says what and where. Look at dmesg, then run `raidtui recover`.",
+)
 
 BLKRRPART, BLKFLSBUF, BLKDISCARD, BLKZEROOUT = 0x125F, 0x1261, 0x1277, 0x127F
 DISCARD_CHUNK, ZERO_CHUNK = 4 << 30, 256 * MIB
@@ -87,7 +95,7 @@ def prove_zero(permit: Permit) -> int:
     try:
         found = sample(fd, _places(node.size_bytes))
     except OSError as error:
-        raise fail("disk-gone", f"cannot be read back: {error}", place=permit.disk.id, exit=Exit.BUILD_FAILED) from error
+        raise fail(DISK_GONE, f"cannot be read back: {error}", place=permit.disk.id, exit=Exit.BUILD_FAILED) from error
     finally:
         os.close(fd)
     if found.fill != "zeroes":
@@ -142,7 +150,7 @@ def _in_chunks(
     size = permit.disk.size_bytes
     for offset in range(0, size, chunk):
         if cancelled is not None and cancelled():
-            raise fail("cancelled", "making the disk blank was cancelled", place=permit.disk.id, exit=Exit.CANCELLED)
+            raise fail(CANCELLED, "making the disk blank was cancelled", place=permit.disk.id, exit=Exit.CANCELLED)
         length = min(chunk, size - offset)
         try:
             fcntl.ioctl(fd, request, struct.pack("<QQ", offset, length))
@@ -150,7 +158,7 @@ def _in_chunks(
             if request == BLKDISCARD and error.errno in (errno.EOPNOTSUPP, errno.EINVAL):
                 return  # the read-back will say that it is not zero, and zeroes are written instead
             text = f"could not be made blank at byte {offset}: {error.strerror}"
-            raise fail("not-blank", text, place=permit.disk.id, remedy="look at dmesg", exit=Exit.BUILD_FAILED) from error
+            raise fail(NOT_BLANK, text, place=permit.disk.id, remedy="look at dmesg", exit=Exit.BUILD_FAILED) from error
         if progress is not None:
             progress(offset + length, size)
 
@@ -164,4 +172,4 @@ def _settle() -> None:
 
 def _not_blank(permit: Permit, what: str) -> Exception:
     remedy = "the disk does not keep what it is told; look at dmesg and its SMART log"
-    return fail("not-blank", f"the disk is not blank: {what}", place=permit.disk.id, remedy=remedy, exit=Exit.BUILD_FAILED)
+    return fail(NOT_BLANK, f"the disk is not blank: {what}", place=permit.disk.id, remedy=remedy, exit=Exit.BUILD_FAILED)

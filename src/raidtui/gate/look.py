@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from raidtui.gate.ours import foreign
 from raidtui.gate.permit import Permit, gone
@@ -11,7 +12,17 @@ from raidtui.inventory import Signature
 from raidtui.inventory.blocks import read_family
 from raidtui.inventory.content import describe, find_signatures, open_node, read_content
 from raidtui.inventory.sampling import Content
-from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
+
+DISK_TAKEN: Final = Refusal(
+    "disk-taken",
+    "Foreign data on a disk of the run",
+    "A run holds its disks exclusively, but that does not stop dd, nor other programs in the moment when a layer "
+    "takes or gives back a disk. Before it wrote to a disk, the run found data on it that it had not written. It "
+    "does not write to that disk and does not make it blank.",
+    "If the data is not needed: `wipefs -a DEVICE`, then `raidtui recover`. If it is needed: `raidtui recover RUN "
+    "--without DISK`.",
+)
 
 Ours = Callable[[], Sequence[Signature]]
 """Returns the signatures that the run leaves; asked only where a disk carries any."""
@@ -57,4 +68,4 @@ def _read(permit: Permit, *, whole: bool) -> Content:
 def _problem(permit: Permit, what: str) -> Problem:
     text = f"{what}, which the run did not put there: it was left as it is"
     remedy = f"If nobody needs it: wipefs -a {permit.disk.path}, then: raidtui recover"
-    return Problem("disk-taken", text, permit.disk.id, remedy, int(Exit.REFUSED))
+    return Problem(DISK_TAKEN.code, text, permit.disk.id, remedy, int(Exit.REFUSED))

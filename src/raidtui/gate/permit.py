@@ -12,7 +12,26 @@ from raidtui.base.files import read_int
 from raidtui.gate.locks import Lock
 from raidtui.inventory import ioctl
 from raidtui.model.disk import Disk, Fingerprint
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+
+DISK_GONE: Final = Refusal(
+    "disk-gone",
+    "The disk is gone",
+    "The disk was present when it was planned or admitted, and the kernel does not have it any more.",
+    "Look at dmesg and at the disk. When it is back: `raidtui recover`, then replay again.",
+)
+DISK_CHANGED: Final = Refusal(
+    "disk-changed",
+    "Another disk in its place",
+    "Where the disk was, there is a disk of another identity now: it was pulled, swapped or renamed. It was not touched.",
+    "Plan again with the disks that are present now.",
+)
+PERMIT_CLOSED: Final = Refusal(
+    "permit-closed",
+    "A disk was given back too early",
+    "A step wanted a disk that the run had already given back. This is a bug; nothing was written to the disk.",
+    "Report it with the run's journal.",
+)
 
 ISSUER: Final = object()
 """Only `admit` uses this. Whoever else makes a permit does it in plain sight of a reviewer."""
@@ -49,7 +68,7 @@ class Permit:
     def pin(self) -> int:
         """The pin's descriptor, read-only. Raises ProblemError on a closed permit."""
         if self._pin is None:
-            raise fail("permit-closed", "the permit was given back", place=self.disk.id, exit=Exit.BUG)
+            raise fail(PERMIT_CLOSED, "the permit was given back", place=self.disk.id, exit=Exit.BUG)
         return self._pin
 
     @property
@@ -167,9 +186,9 @@ def _open_checked(disk: Disk, devno: int, flags: int) -> int:
 def gone(disk: Disk | Fingerprint) -> ProblemError:
     """The problem of a disk that is not there any more."""
     remedy = "re-seat the disk, then plan again: raidtui disks"
-    return fail("disk-gone", "the disk is not there any more", place=disk.id, remedy=remedy, exit=Exit.REFUSED)
+    return fail(DISK_GONE, "the disk is not there any more", place=disk.id, remedy=remedy, exit=Exit.REFUSED)
 
 
 def changed(disk: Disk | Fingerprint, what: str) -> ProblemError:
     """The problem of a disk that is not the one that was planned with."""
-    return fail("disk-changed", what, place=disk.id, remedy="plan again: raidtui plan", exit=Exit.REFUSED)
+    return fail(DISK_CHANGED, what, place=disk.id, remedy="plan again: raidtui plan", exit=Exit.REFUSED)

@@ -13,8 +13,15 @@ from raidtui.model.frame import CacheState
 from raidtui.model.mark import Mark, gravest_first, of_weight
 from raidtui.model.measure import Sample, Summary
 from raidtui.model.plan import Argv, Options
-from raidtui.model.problem import Problem
+from raidtui.model.problem import Problem, Refusal
 from raidtui.model.statistics.ranking import Told
+
+INVALID_CELL: Final = Refusal(
+    "invalid-cell",
+    "A cell is not valid",
+    "Something during the measurement makes the numbers wrong or doubtful.",
+    "Solve what the reason names and run the cell again (--layout, --workload).",
+)
 
 RESULT_SCHEMA: Final = "raidtui.result/1"
 NOT_PRECONDITIONED: Final = "not preconditioned"
@@ -145,7 +152,7 @@ def marked(cell: Cell, marks: Iterable[Mark]) -> Cell:
 
 def marks_of(cell: Cell) -> tuple[Mark, ...]:
     """The cell's marks; of a file that is older than marks, its reasons as such."""
-    return cell.marks or tuple(Mark("invalid-cell", reason) for reason in cell.reasons)
+    return cell.marks or tuple(Mark(INVALID_CELL.code, reason) for reason in cell.reasons)
 
 
 class Tuned(msgspec.Struct, frozen=True, omit_defaults=True):

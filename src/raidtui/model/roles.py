@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from raidtui.model.convert import decode
 from raidtui.model.disk import Disk
-from raidtui.model.problem import Problem, ProblemError
+from raidtui.model.problem import Problem, ProblemError, Refusal
 from raidtui.model.units import Size
+
+ROLE_IMPOSSIBLE: Final = Refusal(
+    "role-impossible",
+    "A role that no disk can fit",
+    "The conditions of the role contradict each other.",
+    "Remove one of the conditions.",
+)
 
 
 class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -78,7 +85,7 @@ def read_role(value: Any, place: str) -> Role:
     role = decode(Role, value, place)
     remedy = "Take it out, or the condition that it contradicts."
     if wrong := [
-        Problem("role-impossible", text, f"{place}.where.{name}", remedy, exit=2)
+        Problem(ROLE_IMPOSSIBLE.code, text, f"{place}.where.{name}", remedy, exit=2)
         for name, text in role.where.contradictions()
     ]:
         raise ProblemError(*wrong)

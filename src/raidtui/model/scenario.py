@@ -16,10 +16,23 @@ from msgspec import Meta
 
 from raidtui.model import alternatives
 from raidtui.model.convert import Operand, decode
-from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.problem import Problem, ProblemError, Refusal, fail
 from raidtui.model.roles import Role, Where, read_role
 from raidtui.model.scenario_words import NAME_PATTERN, NAME_WORDS, ROLE_NAME, ROLE_PATTERN, SCHEMA
 from raidtui.model.units import Duration
+
+ROLE_TWICE: Final = Refusal(
+    "role-twice",
+    "Role used twice",
+    "A layout names a role twice, but a disk can be in one place only.",
+    "Split the role in two.",
+)
+PRECONDITION_NOT_ZERO: Final = Refusal(
+    "precondition-not-zero",
+    "Preconditioning contradicts skipping the initial sync",
+    "The initial sync may be skipped only if all members were proven zero, and preconditioning fills them with data.",
+    "Set the policy's `initial_sync` to `wait`, or `precondition` to `none`.",
+)
 
 AMOUNT_PATTERN: Final = r"^(none|(?!0(\.0+)?x)[0-9](\.[0-9]{1,2})?x)(?!\n)$"
 """A multiple of a disk's capacity, below ten."""
@@ -266,7 +279,7 @@ def _contradictions(policy: Policy, place: str) -> Iterator[Problem]:
     if policy.precondition_times and policy.initial_sync == "skip-if-zeroed":
         text = "preconditioned disks are full of data, and an initial sync can be skipped over zeroes alone"
         remedy = 'Set "initial_sync" to "wait", or "precondition" to "none".'
-        yield Problem("precondition-not-zero", text, f"{place}.precondition", remedy, exit=2)
+        yield Problem(PRECONDITION_NOT_ZERO.code, text, f"{place}.precondition", remedy, exit=2)
 
 
 def _layout(value: Any, place: str, catalog: Catalog, roles: Roles) -> Node:
@@ -368,7 +381,7 @@ def _reused_roles(node: Node, place: str) -> list[Problem]:
     problems = []
     for role in node.roles():
         if role in seen:
-            problems.append(Problem("role-twice", f"role {role!r} is used twice in one layout", place,
+            problems.append(Problem(ROLE_TWICE.code, f"role {role!r} is used twice in one layout", place,
                                     "Each disk can be in one place only: split the role in two.", exit=2))  # fmt: skip
         seen.add(role)
     return problems

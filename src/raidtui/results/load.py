@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from raidtui.model.convert import decode, message_and_place
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
-from raidtui.model.problem import fail
+from raidtui.model.problem import Refusal, fail
+from raidtui.model.refusals import SCHEMA
 from raidtui.model.result import RESULT_SCHEMA, Result
 from raidtui.results.places import named
+
+NOT_A_RESULT: Final = Refusal(
+    "not-a-result",
+    "Not a result file",
+    "The file is not a result of raidtui, or was written by a newer version.",
+    "Name a *.result.json file, as `raidtui replay -o` and `raidtui import` write it.",
+)
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -22,7 +32,7 @@ def read_result(data: bytes, name: str = "") -> Result:
         head = decode(_Head, value, document="result")
         if head.schema != RESULT_SCHEMA:
             raise fail(
-                "not-a-result",
+                NOT_A_RESULT,
                 f"{head.schema[:80]!r} is not {RESULT_SCHEMA!r}",
                 place="$.schema",
                 remedy="Results are what `raidtui replay` leaves; `raidtui compare` and `raidtui lint` read tables, too.",
@@ -31,5 +41,5 @@ def read_result(data: bytes, name: str = "") -> Result:
             return msgspec.convert(value, Result)
         except msgspec.ValidationError as error:
             message, place = message_and_place(str(error))
-            raise fail("schema", message, place=place,
+            raise fail(SCHEMA, message, place=place,
                        remedy="`raidtui schema result` prints what may stand there.") from None  # fmt: skip

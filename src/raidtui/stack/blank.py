@@ -11,7 +11,7 @@ import msgspec
 
 from raidtui.base.attention import Attention, attending, current
 from raidtui.gate.admit import BUSY_PATIENCE_S
-from raidtui.gate.blank import make_blank
+from raidtui.gate.blank import NOT_BLANK, make_blank
 from raidtui.model.problem import Exit, Problem, ProblemError
 from raidtui.stack.action import Action, Outcome
 from raidtui.stack.blockdev import bounded
@@ -81,7 +81,7 @@ def _blank(context: Context, disks: Sequence[str]) -> tuple[dict[str, dict[str, 
                 problems += error.problems
             except OSError as error:
                 problems.append(
-                    Problem("not-blank", f"zeroes cannot be written: {error.strerror}", disk, exit=int(Exit.LEFT_BEHIND))
+                    Problem(NOT_BLANK.code, f"zeroes cannot be written: {error.strerror}", disk, exit=int(Exit.LEFT_BEHIND))
                 )
     context.zero_proof.update(found)
     context.written -= found.keys()

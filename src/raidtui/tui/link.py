@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from raidtui.client.engine_client import ENGINE_LOST
+from raidtui.client.places import ENGINE_START
 from raidtui.model.problem import Problem, ProblemError, bug, fail
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class Link:
         if threading.current_thread() is not self._thread:
             return
         if self._hurry.is_set():
-            raise fail("engine-start", "the waiting was given up", remedy="It is tried again.")
+            raise fail(ENGINE_START, "the waiting was given up", remedy="It is tried again.")
         self._say(self._state._replace(waited_s=waited_s, said=said))
 
     def connect(self) -> EngineClient:
@@ -97,14 +99,14 @@ class Link:
         """One request and its answer. Raises ProblemError: what the engine refused, or `engine-lost`."""
         client = self._client
         if client is None:
-            raise fail("engine-lost", "there is no connection to the engine", remedy="It is being tried again.")
+            raise fail(ENGINE_LOST, "there is no connection to the engine", remedy="It is being tried again.")
         return await asyncio.to_thread(client.call, method, params, type_)
 
     async def result(self, run: str) -> bytes:
         """The result file of a run. Raises ProblemError."""
         client = self._client
         if client is None:
-            raise fail("engine-lost", "there is no connection to the engine", remedy="It is being tried again.")
+            raise fail(ENGINE_LOST, "there is no connection to the engine", remedy="It is being tried again.")
         return await asyncio.to_thread(client.result, run)
 
     def _keep(self) -> None:
@@ -114,7 +116,7 @@ class Link:
             began = time.monotonic()
             try:
                 self._session()
-                problem = Problem("engine-lost", "the engine ended the connection")
+                problem = Problem(ENGINE_LOST.code, "the engine ended the connection")
             except ProblemError as error:
                 problem = error.problems[0]
             except Exception as error:  # the thread's boundary: without it nothing would be tried again

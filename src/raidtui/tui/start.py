@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from raidtui.client.places import Place, place
 from raidtui.front.follow import WaitingTalk
 from raidtui.model.problem import Exit, fail
+from raidtui.model.refusals import NO_TERMINAL
 
 if TYPE_CHECKING:
     from raidtui.client.engine_client import EngineClient, Waiting
@@ -22,7 +23,7 @@ def start(args: Namespace) -> int:
     """Show the screens until they are left. Raises ProblemError: `no-terminal`, and what the first connection refuses."""
     # Textual reads from stdin and draws on stderr; without a terminal it would spin for ever.
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        raise fail("no-terminal", "the screens need a terminal on stdin, stdout and stderr",
+        raise fail(NO_TERMINAL, "the screens need a terminal on stdin, stdout and stderr",
                    remedy="`raidtui --help` lists the commands that need none.", exit=Exit.USAGE)  # fmt: skip
     where = place(args.on)
     ask = partial(_asked, where) if _may_ask(where) else None

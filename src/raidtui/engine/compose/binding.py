@@ -3,10 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
+from raidtui.gate.admit import DISK_TWICE
 from raidtui.model.disk import Disk, names_of
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
+from raidtui.model.refusals import UNKNOWN_ROLE
 from raidtui.model.scenario import Role
+
+TOO_FEW_DISKS: Final = Refusal(
+    "too-few-disks",
+    "Too few disks",
+    "The role needs more free and fitting disks than this server has.",
+    "`raidtui disks` says why a disk is not free.",
+)
+AMBIGUOUS_BINDING: Final = Refusal(
+    "ambiguous-binding",
+    "More disks fit than the role needs",
+    "More free disks fit a role than it needs; raidtui does not choose for the operator.",
+    "Name them: --bind ROLE=SERIAL,SERIAL.",
+)
+NO_SUCH_DISK: Final = Refusal(
+    "no-such-disk",
+    "No such disk",
+    "The named disk is not on this server, or was named by a /dev name.",
+    "Name disks by serial or WWN: `raidtui disks`.",
+)
+WRONG_COUNT: Final = Refusal(
+    "wrong-count",
+    "Wrong number of disks",
+    "A role was bound to more or fewer disks than its count.",
+    "Name as many disks as the role's count.",
+)
+MISFIT: Final = Refusal(
+    "misfit",
+    "The disk does not fit its role",
+    "The disk does not meet the conditions of the role (`where`).",
+    "Bind another disk.",
+)
 
 
 def bind(
@@ -21,7 +55,7 @@ def bind(
     and forgotten otherwise. Raises ProblemError: exit 2 where names or counts are wrong, exit 3 where a disk is not free.
     """
     if strange := [role for role in said if role not in roles]:
-        raise fail("unknown-role", f"there is no role {strange[0]!r} to bind", remedy=f"Roles: {', '.join(roles)}.")
+        raise fail(UNKNOWN_ROLE, f"there is no role {strange[0]!r} to bind", remedy=f"Roles: {', '.join(roles)}.")
     bound = {role: tuple(_named(name, disks, role) for name in said[role]) for role in roles if role in said}
     taken = {disk.id for chosen in bound.values() for disk in chosen}
     for role, names in (wished or {}).items():
@@ -73,7 +107,7 @@ def resolve(name: str, disks: Iterable[Disk]) -> Disk | None:
 def _named(name: str, disks: Sequence[Disk], role: str) -> Disk:
     disk = resolve(name, disks)
     if disk is None:
-        raise fail("no-such-disk", f"there is no disk {name[:80]!r} on this server", place=f"--bind {role}",
+        raise fail(NO_SUCH_DISK, f"there is no disk {name[:80]!r} on this server", place=f"--bind {role}",
                    remedy="`raidtui disks` lists the disks; name them by serial or WWN, not by /dev names.")  # fmt: skip
     return disk
 
@@ -94,7 +128,7 @@ def _only_choice(roles: Mapping[str, Role], disks: Sequence[Disk]) -> tuple[dict
             busy = [d for d in disks if not d.free and not role.where.mismatch(d)]
             problems.append(
                 Problem(
-                    "too-few-disks",
+                    TOO_FEW_DISKS.code,
                     f"role {name!r} needs {role.count} free disks that fit; there are {len(found)}"
                     + (f" (and {len(busy)} that are not free)" if busy else ""),
                     f"$.roles.{name}",
@@ -106,7 +140,7 @@ def _only_choice(roles: Mapping[str, Role], disks: Sequence[Disk]) -> tuple[dict
             names = ",".join(d.id for d in found[: role.count])
             problems.append(
                 Problem(
-                    "ambiguous-binding",
+                    AMBIGUOUS_BINDING.code,
                     f"role {name!r} needs {role.count} disks and {len(found)} fit: choose them",
                     f"$.roles.{name}",
                     f"For example: --bind {name}={names}",
@@ -124,14 +158,14 @@ def _check(roles: Mapping[str, Role], bound: Mapping[str, tuple[Disk, ...]]) -> 
     for name, role in roles.items():
         chosen, place = bound[name], f"--bind {name}"
         if len(chosen) != role.count:
-            problems.append(Problem("wrong-count", f"role {name!r} needs {role.count} disks, {len(chosen)} were named",
+            problems.append(Problem(WRONG_COUNT.code, f"role {name!r} needs {role.count} disks, {len(chosen)} were named",
                                     place, exit=int(Exit.USAGE)))  # fmt: skip
         for disk, why in _misfits(role, chosen):
-            problems.append(Problem("misfit", f"disk {disk.id} does not fit role {name!r}: {why}", place,
+            problems.append(Problem(MISFIT.code, f"disk {disk.id} does not fit role {name!r}: {why}", place,
                                     exit=int(Exit.USAGE)))  # fmt: skip
         for disk in chosen:
             if disk.id in owners:
-                problems.append(Problem("disk-twice", f"disk {disk.id} is named twice ({owners[disk.id]} and {name})",
+                problems.append(Problem(DISK_TWICE.code, f"disk {disk.id} is named twice ({owners[disk.id]} and {name})",
                                         place, exit=int(Exit.USAGE)))  # fmt: skip
             owners[disk.id] = name
             problems += [

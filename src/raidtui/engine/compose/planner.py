@@ -24,13 +24,21 @@ from raidtui.load.engine import FIRST_TARGET_FD, rehearsal
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
 from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
+from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY
 from raidtui.model.scenario import Load, Node, Policy, RoleRef, Scenario
 from raidtui.model.units import duration_text, size_text
 from raidtui.stack.blank import DisksToBlank
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget, placed
 from raidtui.stack.tuning.plan import with_tuning
+
+ERASE_UNKNOWN: Final = Refusal(
+    "erase-unknown",
+    "--erase names an unknown disk",
+    "--erase names something that is not a disk of this server.",
+    "Name disks by serial or WWN: `raidtui disks`.",
+)
 
 QUICK_COOLDOWN_S: Final = 1.0
 ZERO_BYTES_PER_S: Final = 2e8
@@ -370,17 +378,17 @@ def refused(plan: Plan, erase: tuple[str, ...], disks: Mapping[str, Disk]) -> li
     for name in erase:
         disk = resolve(name, disks.values())
         if disk is None:
-            problems.append(Problem("erase-unknown", f"--erase names {name[:80]!r}, which is no disk here", exit=3))
+            problems.append(Problem(ERASE_UNKNOWN.code, f"--erase names {name[:80]!r}, which is no disk here", exit=3))
         else:
             named.add(disk.id)
     for extra in sorted(named - set(plan.erases)):
         problems.append(
-            Problem("erase-too-many", f"--erase names {extra}, which this plan does not erase", extra,
+            Problem(ERASE_TOO_MANY.code, f"--erase names {extra}, which this plan does not erase", extra,
                     "Name exactly the disks that the plan erases.", exit=int(Exit.REFUSED))
         )  # fmt: skip
     for missing in sorted(set(plan.erases) - named):
         problems.append(
-            Problem("erase-too-few", f"this plan erases {missing}, which --erase does not name", missing,
+            Problem(ERASE_TOO_FEW.code, f"this plan erases {missing}, which --erase does not name", missing,
                     f"--erase {','.join(plan.erases)}", exit=int(Exit.REFUSED))
         )  # fmt: skip
     return problems

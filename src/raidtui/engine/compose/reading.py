@@ -13,12 +13,46 @@ from raidtui.load.engine import Engine
 from raidtui.model.convert import decode
 from raidtui.model.jsonio import MAX_SCENARIO_BYTES, read_json
 from raidtui.model.plan import Options, TargetKind
-from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.problem import Problem, ProblemError, Refusal, fail
+from raidtui.model.refusals import SCHEMA, UNKNOWN_NAME, WORKLOAD_TARGET
 from raidtui.model.result import RESULT_SCHEMA, Result, without_cells
 from raidtui.model.scenario import Catalog, Load, Node, Role, RoleRef, Scenario, read_scenario
 from raidtui.model.statistics.ranking import FIRST_LOOK
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.tuning.plan import problems_of
+
+NO_DEVICE_BELOW: Final = Refusal(
+    "no-device-below",
+    "No block device below the layer",
+    "A filesystem or a ZFS dataset is a directory with files; no other layer can stand on it.",
+    "Put a layer there that makes a block device, such as md, lvm or a zpool with a volume.",
+)
+NEVER_MET: Final = Refusal(
+    "never-met",
+    "The workload has no layout",
+    "The policy's `only` limits layouts to some workloads, and no layout is left for this workload.",
+    "Add the workload to `only`, or remove it.",
+)
+RANKING_GROUPED: Final = Refusal(
+    "ranking-grouped",
+    "Ranking with grouped rounds",
+    "A ranking looks at the numbers after each round and leaves out cells that no longer matter; with grouped "
+    "rounds all rounds of a layout are over before the next layout is measured.",
+    'Set "order": "interleaved" in the policy, or remove the ranking.',
+)
+RANKING_ROUNDS: Final = Refusal(
+    "ranking-rounds",
+    "Too few rounds for a ranking",
+    "The uncertainty of a number is known only from the spread of its rounds. A ranking ends early when the order "
+    "is clear; the policy's rounds are the upper limit.",
+    'For example: "rounds": 12.',
+)
+RANKING_SLICE: Final = Refusal(
+    "ranking-slice",
+    "The ranking's slice is too short for a workload",
+    "With a ranking, each cell is measured for the length of its slice instead of the workload's own runtime.",
+    "Make the slice longer.",
+)
 
 _BELOW: Final = "Put a layer there that makes a block device, such as md, lvm or a zpool with a volume."
 _MAX_DOCUMENT_BYTES: Final = 2 * MAX_SCENARIO_BYTES
@@ -87,7 +121,7 @@ def _checked(scenario: Scenario) -> Scenario:
     for name, layout in scenario.layouts.items():
         problems += layout_problems(layout, scenario.roles)
         if len(name) > 63:
-            problems.append(Problem("schema", "the name is too long", layout.place, exit=2))
+            problems.append(Problem(SCHEMA.code, "the name is too long", layout.place, exit=2))
     for load in scenario.workloads.values():
         problems += engines()[load.kind].check(load.spec, load.place)
     problems += [*_alone(scenario), *_crossing_problems(scenario), *_ranking_problems(scenario)]
@@ -101,10 +135,10 @@ def _alone(scenario: Scenario) -> Iterator[Problem]:
     meets = scenario.policy.meets
     for name, node in scenario.layouts.items():
         if not any(meets(name, workload) for workload in scenario.workloads):
-            yield Problem("never-met", f"layout {name} is measured with no workload", node.place, _MEET, exit=2)
+            yield Problem(NEVER_MET.code, f"layout {name} is measured with no workload", node.place, _MEET, exit=2)
     for name, load in scenario.workloads.items():
         if not any(meets(layout, name) for layout in scenario.layouts):
-            yield Problem("never-met", f"workload {name} is run on no layout", load.place, _MEET, exit=2)
+            yield Problem(NEVER_MET.code, f"workload {name} is run on no layout", load.place, _MEET, exit=2)
 
 
 def _ranking_problems(scenario: Scenario) -> Iterator[Problem]:
@@ -115,16 +149,16 @@ def _ranking_problems(scenario: Scenario) -> Iterator[Problem]:
     place = "$.policy.ranking"
     if policy.order == "grouped":
         text = "a ranking compares layouts round by round, and grouped rounds measure one layout after the other"
-        yield Problem("ranking-grouped", text, place, 'Set "order": "interleaved", or take the ranking out.', exit=2)
+        yield Problem(RANKING_GROUPED.code, text, place, 'Set "order": "interleaved", or take the ranking out.', exit=2)
     if policy.rounds < FIRST_LOOK:
         text = f"a ranking needs {FIRST_LOOK} rounds or more to look at, and the policy allows {policy.rounds}"
-        yield Problem("ranking-rounds", text, "$.policy.rounds", 'Say how many it may take at most: "rounds": 12.', exit=2)
+        yield RANKING_ROUNDS.problem(text, place="$.policy.rounds", remedy='Set the upper limit: "rounds": 12.')
     for load in scenario.workloads.values():
         engine = engines()[load.kind]
         known = engine.check(load.spec, load.place)
         cut = engine.check(engine.sliced(load.spec, policy.ranking.slice.seconds), load.place)
         yield from (
-            Problem("ranking-slice", f"in a slice of {policy.ranking.slice.text}: {problem.message}", f"{place}.slice",
+            Problem(RANKING_SLICE.code, f"in a slice of {policy.ranking.slice.text}: {problem.message}", f"{place}.slice",
                     f"Make the slice longer, or see {problem.place}.", exit=2)
             for problem in cut if not known
         )  # fmt: skip
@@ -173,7 +207,7 @@ def kind_problems(engine: Engine, kind: TargetKind, place: str, layouts: str) ->
     remedy = f"Put a filesystem on top of those layouts, or {apart}."
     if engine.takes == "block":
         remedy = f"{apart[0].upper()}{apart[1:]}."
-    return [Problem("workload-target", text, place, remedy, exit=2)]
+    return [Problem(WORKLOAD_TARGET.code, text, place, remedy, exit=2)]
 
 
 def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
@@ -182,7 +216,7 @@ def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
     for node in layout.walk():
         problems += all_layers()[node.kind].check(node.spec, counts_of(node, roles), node.place)
         problems += [
-            Problem("no-device-below", f"what a {source.kind} makes here is files: a {node.kind} needs a block device",
+            Problem(NO_DEVICE_BELOW.code, f"what a {source.kind} makes here is files: a {node.kind} needs a block device",
                     source.place, _BELOW, exit=2)
             for sources in node.inputs.values()
             for source in sources
@@ -212,12 +246,12 @@ def chosen(scenario: Scenario, options: Options) -> tuple[list[str], list[str]]:
         ("workload", options.workloads, scenario.workloads),
     ):
         if unknown := [name for name in wanted if name not in known]:
-            raise fail("unknown-name", f"there is no {what} {unknown[0]!r} in scenario {scenario.name}",
+            raise fail(UNKNOWN_NAME, f"there is no {what} {unknown[0]!r} in scenario {scenario.name}",
                        remedy=f"Known: {', '.join(known)}.")  # fmt: skip
     workloads = [n for n in scenario.workloads if not options.workloads or n in options.workloads]
     layouts = [n for n in scenario.layouts if not options.layouts or n in options.layouts]
     layouts = [n for n in layouts if any(scenario.policy.meets(n, workload) for workload in workloads)]
     if not layouts:
-        raise fail("never-met", "the layouts that were chosen are not measured with the workloads that were chosen",
+        raise fail(NEVER_MET, "the layouts that were chosen are not measured with the workloads that were chosen",
                    place="$.policy.only", remedy="Choose others: the policy's `only` says which meet.")  # fmt: skip
     return layouts, [n for n in workloads if any(scenario.policy.meets(layout, n) for layout in layouts)]

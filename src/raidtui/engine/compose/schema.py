@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from raidtui.engine.compose.reading import catalog
 from raidtui.model.convert import schema_of
-from raidtui.model.problem import fail
+from raidtui.model.problem import Refusal, fail
 from raidtui.model.result import Result
 from raidtui.model.scenario import Policy, Role
 from raidtui.model.scenario_words import NAME_PATTERN, ROLE_PATTERN, SCHEMA
 from raidtui.model.table import Table
+
+NO_SCHEMA: Final = Refusal(
+    "no-schema",
+    "No such schema",
+    "Schemas exist for scenarios, results and tables.",
+    "`raidtui schema scenario`",
+)
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -25,7 +32,7 @@ def schema(of: str) -> dict[str, Any]:
     if of == "table":
         top, definitions = schema_of(Table)
         return {"$schema": _DRAFT, "title": "raidtui table", **top, "$defs": definitions}
-    raise fail("no-schema", f"there is no schema of {of[:40]!r}", remedy="Known: scenario, result, table.")
+    raise fail(NO_SCHEMA, f"there is no schema of {of[:40]!r}", remedy="Known: scenario, result, table.")
 
 
 def _scenario() -> dict[str, Any]:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
 from raidtui.engine.compose.reading import kind_problems
 from raidtui.load.catalog import engines
-from raidtui.model.problem import Exit, Problem
+from raidtui.model.problem import Exit, Problem, Refusal
 from raidtui.model.scenario import Load
 from raidtui.stack.layer import Part, PlannedTarget
+
+UNDER_SECTOR: Final = Refusal(
+    "under-sector",
+    "Blocks smaller than a sector",
+    "Direct I/O transfers whole logical sectors of the measured device; the kernel refuses anything else. Some "
+    "layers have larger sectors than their disks: VDO and writecache use 4 KiB.",
+    "Raise the block size of the workload, or bind disks with smaller sectors.",
+)
 
 
 def unfit(
@@ -35,4 +44,4 @@ def _under_sector(load: Load, target: PlannedTarget, offers: Part | None, disk_s
         where = target.paths[0] if target.kind == "block" else "what the filesystem stands on"
         text = f"{wrong} on sectors of {sector} bytes, which {where} has"
         remedy = f"Blocks and offsets of a multiple of {sector} bytes."
-        yield Problem("under-sector", text, load.place, remedy, int(Exit.USAGE))
+        yield Problem(UNDER_SECTOR.code, text, load.place, remedy, int(Exit.USAGE))

@@ -7,13 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from raidtui.engine.run import runs
 from raidtui.gate import locks
 from raidtui.model.event import StepStarted
 from raidtui.model.plan import Step
-from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
 from raidtui.stack.catalog import all_actions, bind
+
+CLAIM_LEFT: Final = Refusal(
+    "claim-left",
+    "An interrupted run left a server-wide setting changed",
+    "A run that died had changed a setting of the whole server that this run would change too, such as the "
+    "parameters of ZFS. The original value is not in force.",
+    "`raidtui recover RUN` restores it.",
+)
 
 
 def claims_of(steps: Iterable[Step | StepStarted]) -> tuple[str, ...]:
@@ -65,5 +74,5 @@ def _left_by_others(run: str, claims: set[str]) -> Iterator[Problem]:
         else:
             still = [step for step in story.made if step.creates and step.creates.uuid in story.left]
         for claim in claims.intersection(claims_of(still)) if name != run else ():
-            yield Problem("claim-left", f"run {name} was interrupted while it had changed them", claim,
+            yield Problem(CLAIM_LEFT.code, f"run {name} was interrupted while it had changed them", claim,
                           f"raidtui recover {name}", int(Exit.REFUSED))  # fmt: skip

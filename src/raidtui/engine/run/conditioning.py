@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import Final
 
 from raidtui.engine.compose.preconditioning import by_size, words
 from raidtui.engine.run.measuring import Scene
@@ -14,8 +15,15 @@ from raidtui.load.fio import ENGINE as FIO
 from raidtui.load.fio.regions import conditioning_lengths, conditioning_spec
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.stack.action import Outcome
+
+PRECONDITION: Final = Refusal(
+    "precondition",
+    "The disks could not be preconditioned",
+    "Writing the disks before the layout is built failed.",
+    "Look at fio's message, dmesg and the disk's SMART log.",
+)
 
 
 def precondition(args: Precondition, scene: Scene) -> Outcome:
@@ -81,5 +89,5 @@ def _fill(
             break
         if measured.problems:
             names = ", ".join(device.name for device in target.devices)
-            raise fail("precondition", f"{names}: {'; '.join(measured.problems)}", exit=Exit.BUILD_FAILED)
+            raise fail(PRECONDITION, f"{names}: {'; '.join(measured.problems)}", exit=Exit.BUILD_FAILED)
     return commands

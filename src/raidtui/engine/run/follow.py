@@ -12,6 +12,7 @@ import msgspec
 from raidtui.engine.run import runs
 from raidtui.engine.run.journal import read_lines
 from raidtui.model.problem import Exit, fail
+from raidtui.model.refusals import RUN_INTERRUPTED
 
 _POLL_S: Final = 0.1
 _ENDS: Final = (b'"event":{"kind":"run-finished"', b'"event":{"kind":"recover-finished"')
@@ -35,6 +36,6 @@ def follow(folder: Path, after: int, stopped: Callable[[], bool]) -> Iterator[ms
         if ended and not alive:
             return
         if not alive:
-            raise fail("run-interrupted", f"the runner of {folder.name} is gone and did not finish", place=folder.name,
+            raise fail(RUN_INTERRUPTED, f"the runner of {folder.name} is gone and did not finish", place=folder.name,
                        remedy=f"raidtui recover {folder.name}", exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(_POLL_S)

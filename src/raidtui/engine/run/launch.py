@@ -14,7 +14,20 @@ from raidtui.base.proc import CLEAN_ENV, DEVNULL, find_tool, run, spawn
 from raidtui.engine.run import runs
 from raidtui.engine.run.journal import read_lasting
 from raidtui.model.event import DisksAdmitted, RunFinished
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+
+RUNNER: Final = Refusal(
+    "runner",
+    "The run did not begin",
+    "The runner process was started but did not answer in time: the server is very busy, or the process ended at once.",
+    "`raidtui runs` shows whether it began after all. The log that the message names says why it did not.",
+)
+NOT_RUNNING: Final = Refusal(
+    "not-running",
+    "The run is not running",
+    "There is nothing to cancel.",
+    "`raidtui runs` lists the runs.",
+)
 
 _ADMIT_TIMEOUT_S: Final = 120.0
 _STOP_TIMEOUT_S: Final = 900
@@ -72,7 +85,7 @@ def _await_admission(folder: Path) -> None:
         time.sleep(0.05)
     with contextlib.suppress(ProblemError, OSError):
         cancel(folder)  # late is too late: nobody would know that it writes
-    raise fail("runner", f"the runner of {folder.name} did not start", place=str(folder), exit=Exit.BUG,
+    raise fail(RUNNER, f"the runner of {folder.name} did not start", place=str(folder), exit=Exit.BUG,
                remedy=f"See `journalctl -u {unit_name(folder.name)}`, or runner.log in the run's folder.")  # fmt: skip
 
 
@@ -86,10 +99,10 @@ def cancel(folder: Path) -> None:
     """Ask the runner to stop, tear down and end. Raises ProblemError (`not-running`)."""
     pid = runs.owner(folder)
     if pid == 0:
-        raise fail("not-running", f"run {folder.name} is being recovered: that gives its disks back, and goes on",
+        raise fail(NOT_RUNNING, f"run {folder.name} is being recovered: that gives its disks back, and goes on",
                    remedy=f"raidtui attach {folder.name}", exit=Exit.REFUSED)  # fmt: skip
     if pid is None:
-        raise fail("not-running", f"run {folder.name} is not running", remedy="`raidtui runs` lists the runs.")
+        raise fail(NOT_RUNNING, f"run {folder.name} is not running", remedy="`raidtui runs` lists the runs.")
     fd = os.pidfd_open(pid)
     try:
         # Between reading the number and opening it, the process may have ended and another one got its number.

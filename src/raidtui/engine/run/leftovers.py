@@ -6,16 +6,25 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from raidtui.gate.ours import same
 from raidtui.inventory import Signature
 from raidtui.inventory.blkid import signatures
 from raidtui.model.event import StepStarted
-from raidtui.model.problem import Exit, Problem, ProblemError
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import is_suspended
+
+LEFTOVER_FOREIGN: Final = Refusal(
+    "leftover-foreign",
+    "Foreign data on an array or volume of an interrupted run",
+    "An array or volume of the run carries data that the run did not write. Nothing was taken apart, and no disk "
+    "was made blank.",
+    "Copy what is needed, or wipe it (`wipefs -a`), then run `raidtui recover` again.",
+)
 
 
 def put_to_use(
@@ -34,7 +43,7 @@ def put_to_use(
         if theirs:
             what = f"{theirs[0].type} {theirs[0].label or theirs[0].uuid}"
             problems.append(
-                Problem("leftover-foreign", f"/dev/{name} carries {what}, which the run did not put there", f"/dev/{name}",
+                Problem(LEFTOVER_FOREIGN.code, f"/dev/{name} carries {what}, which the run did not create", f"/dev/{name}",
                         f"If nobody needs it: wipefs -a /dev/{name}, then: raidtui recover", int(Exit.LEFT_BEHIND))
             )  # fmt: skip
     return problems

@@ -15,7 +15,7 @@ import msgspec
 from raidtui.engine import validity
 from raidtui.engine.run.journal import wall_clock
 from raidtui.engine.run.passes import Passes
-from raidtui.engine.run.target import open_target
+from raidtui.engine.run.target import TARGET, open_target
 from raidtui.engine.step_args import CellRun, Prefill, decode_args
 from raidtui.engine.validity.evidence import Counted, Evidence
 from raidtui.engine.validity.said import REMARK, TOOL
@@ -27,13 +27,20 @@ from raidtui.model.frame import Frame
 from raidtui.model.mark import Mark, mark_of
 from raidtui.model.measure import Measured, Sample
 from raidtui.model.plan import CellPlan, Step, TargetKind
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.result import Cell, DeviceUse, marked
 from raidtui.stack.context import Context
 from raidtui.watch.sampler import Sampler
 from raidtui.watch.series import Series, SeriesFold, write_amplification
 from raidtui.watch.temperature import Heat
 from raidtui.watch.threads import Used, busiest, look_once
+
+PREFILL: Final = Refusal(
+    "prefill",
+    "The prefill failed",
+    "The region has to be written before it is read, and writing it did not complete.",
+    "Solve what the message names and run the cell again (--layout, --workload).",
+)
 
 MOST_THREADS: Final = 8
 """Of the kernel, kept with a cell."""
@@ -73,7 +80,7 @@ def prefill(args: Prefill, cell: str, scene: Scene) -> Measured:
         live = functools.partial(_numbered, scene, 0)
         measured = engine.prefill(spec, target, folder=_work(scene), live=live, stop=scene.stop)
     if measured.problems and not scene.stop.is_set():
-        raise fail("prefill", "; ".join(measured.problems), place=cell, exit=Exit.INVALID)
+        raise fail(PREFILL, "; ".join(measured.problems), place=cell, exit=Exit.INVALID)
     return measured
 
 
@@ -113,7 +120,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         stuck = next((problem for problem in error.problems if problem.code == "stuck"), None)
         ended = _clocks()
     except OSError as error:
-        said.append(Mark("target", f"the target could not be used: {error.strerror}"))
+        said.append(Mark(TARGET.code, f"the target could not be used: {error.strerror}"))
         ended = _clocks()
     said += scene.health()
     measured = passes.whole

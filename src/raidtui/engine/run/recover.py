@@ -22,16 +22,37 @@ from raidtui.engine.run import claims, runs
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.launch import has_systemd, unit_name
 from raidtui.engine.run.leftovers import put_to_use
+from raidtui.engine.run.runs import RUNNING
 from raidtui.engine.step_args import common_args
 from raidtui.gate.admit import admit_for_recovery
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.protocol import RecoveredDisk, RecoveredRun, RecoverProgress
 from raidtui.stack.action import BoundAction, signatures_left
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import found_foreign_data
+
+JOURNAL_UNREADABLE: Final = Refusal(
+    "journal-unreadable",
+    "A run's journal is damaged",
+    "A line of the journal is not a record, or was written by another version of raidtui. Only the journal tells "
+    "what the run created, so nothing is taken apart, and the disks stay held.",
+    "Try the version that wrote it. Otherwise look at what the disks carry, and move the run's folder away.",
+)
+NOT_OWED: Final = Refusal(
+    "not-owed",
+    "The run left nothing on that disk",
+    "Only a disk that an interrupted run may have written to can be left out of its recovery.",
+    "Name the run, and one of the disks that `raidtui recover RUN` could not give back.",
+)
+DISK_MISSING: Final = Refusal(
+    "disk-missing",
+    "A disk of an interrupted run is missing",
+    "The disk may still carry data of the run.",
+    "Plug it in and run `raidtui recover` again. If it is gone for good: `raidtui recover RUN --without DISK`.",
+)
 
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.5
@@ -54,7 +75,7 @@ def recover(
         yield _recover(runs.folder_of(run_name), without, report)
         return
     if without:
-        raise fail("not-owed", "disks are left out of one run: name it", remedy="raidtui recover RUN --without DISK")
+        raise fail(NOT_OWED, "disks are left out of one run: name it", remedy="raidtui recover RUN --without DISK")
     for folder in runs.all_folders():
         story = runs.story_of(folder)
         state = runs.state_of(folder, story)
@@ -66,9 +87,9 @@ def _recover(folder: Path, without: Collection[str], report: Report) -> Recovere
     lock = runs.own(folder, may_be_ended=False)
     if lock is None:
         if runs.owner(folder) == 0:
-            raise fail("running", f"run {folder.name} is being recovered already", place=folder.name, exit=Exit.REFUSED,
+            raise fail(RUNNING, f"run {folder.name} is being recovered already", place=folder.name, exit=Exit.REFUSED,
                        remedy=f"raidtui attach {folder.name}")  # fmt: skip
-        raise fail("running", f"run {folder.name} is still running", place=folder.name, exit=Exit.REFUSED,
+        raise fail(RUNNING, f"run {folder.name} is still running", place=folder.name, exit=Exit.REFUSED,
                    remedy=f"raidtui cancel {folder.name}")  # fmt: skip
     try:
         story = runs.story_of(folder)
@@ -78,7 +99,7 @@ def _recover(folder: Path, without: Collection[str], report: Report) -> Recovere
         if story.unreadable:
             return RecoveredRun(folder.name, int(Exit.LEFT_BEHIND), (), (_unreadable(folder, story),))
         if unknown := sorted(set(without) - set(story.owed)):
-            raise fail("not-owed", f"run {folder.name} left nothing on disk {unknown[0]}", place=unknown[0],
+            raise fail(NOT_OWED, f"run {folder.name} left nothing on disk {unknown[0]}", place=unknown[0],
                        remedy="It left something on: " + (", ".join(story.owed) or "no disk"))  # fmt: skip
         if not (story.owed or story.left or interrupted):
             return RecoveredRun(folder.name, 0)
@@ -103,7 +124,7 @@ def _recover(folder: Path, without: Collection[str], report: Report) -> Recovere
 
 def _unreadable(folder: Path, story: runs.Story) -> Problem:
     return Problem(
-        "journal-unreadable",
+        JOURNAL_UNREADABLE.code,
         f"the journal of run {folder.name} cannot be read, so that nothing can be undone by it: {story.unreadable}",
         str(folder),
         f"Look at what its disks carry ({', '.join(story.owed)}). They are held by the run until its folder is moved away.",
@@ -143,7 +164,7 @@ class _Recovery:
             time.sleep(_PAUSE_S * (attempt + 1))
         missing = [p for p in owed if p.id not in {found.id for found in self._present(owed)}]
         self.problems += [
-            Problem("disk-missing", f"disk {p.id} is not here; it may carry data of run {self.folder.name}", p.id,
+            Problem(DISK_MISSING.code, f"disk {p.id} is not here; it may carry data of run {self.folder.name}", p.id,
                     f"Plug it in and recover again. If it is gone for good: {self._leaving_out(p.id)}",
                     exit=int(Exit.LEFT_BEHIND))
             for p in missing

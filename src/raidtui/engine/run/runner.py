@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from raidtui import __version__
 from raidtui.base.files import write_atomic
@@ -47,7 +48,8 @@ from raidtui.model.frame import Frame
 from raidtui.model.mark import Mark, mark_of, of_weight
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Step
-from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, bug, fail
+from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, marked
 from raidtui.stack import mounts
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
@@ -58,6 +60,19 @@ from raidtui.watch.caches import Caches
 from raidtui.watch.sampler import Sampler
 from raidtui.watch.temperature import Thermometer
 from raidtui.watch.threads import Threads
+
+RESULT_NOT_SAVED: Final = Refusal(
+    "result-not-saved",
+    "The result could not be saved",
+    "The filesystem of the run's folder is full, read-only or broken. The measured numbers are in the journal.",
+    "Make space; `raidtui attach RUN` shows the journal.",
+)
+JOURNAL_LOST: Final = Refusal(
+    "journal-lost",
+    "The journal cannot be written",
+    "The filesystem of the run's folder is full, read-only or broken. Everything that could be taken down was taken down.",
+    "Make space, then run `raidtui recover`: it looks at the disks themselves.",
+)
 
 _PROGRESS_EVERY_S = 0.5
 _GONE = ("disk-gone", "disk-changed", "disk-lost")
@@ -139,7 +154,7 @@ class Runner:
         try:
             self._emit(event)
         except OSError as error:
-            problem = Problem("journal-lost", f"the journal cannot be written: {error.strerror}", str(self.folder))
+            problem = Problem(JOURNAL_LOST.code, f"the journal cannot be written: {error.strerror}", str(self.folder))
             self._failed(Exit.LEFT_BEHIND, [problem])
 
     def _note_start(self) -> None:
@@ -153,7 +168,7 @@ class Runner:
         try:
             write_atomic(self.folder / "result.json", encode(self.tally.result()))
         except OSError as error:
-            self._problems.append(Problem("result-not-saved", f"result.json: {error.strerror}", str(self.folder)))
+            self._problems.append(Problem(RESULT_NOT_SAVED.code, f"result.json: {error.strerror}", str(self.folder)))
             self._exits.add(Exit.INVALID)
 
     def _exit(self) -> Exit:
@@ -201,7 +216,7 @@ class Runner:
                     break
         finally:
             if self.cancel.is_set():
-                self._failed(Exit.CANCELLED, [Problem("cancelled", "the run was cancelled", exit=130)])
+                self._failed(Exit.CANCELLED, [Problem(CANCELLED.code, "the run was cancelled", exit=130)])
             for step in self.plan.steps:
                 # A run that ended before its first layout has no teardown behind it.
                 left = self.context.written - set(self.watchdog.lost)
@@ -323,7 +338,7 @@ class Runner:
         began = time.monotonic()
         try:
             if step.phase not in ("teardown", "finish") and self.cancel.is_set():
-                raise fail("cancelled", "the run was cancelled", exit=Exit.CANCELLED)
+                raise fail(CANCELLED, "the run was cancelled", exit=Exit.CANCELLED)
             outcome = self._act(step)
         except ProblemError as error:
             emit(StepFailed(step.id, error.problems[0], _since(began), getattr(error, "commands", ())))

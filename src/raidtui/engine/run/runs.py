@@ -33,8 +33,28 @@ from raidtui.model.event import (
     StepStarted,
 )
 from raidtui.model.plan import Plan, Step
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.protocol import RunInfo
+from raidtui.model.refusals import NO_RUN
+
+PLAN_CHANGED: Final = Refusal(
+    "plan-changed",
+    "The plan changed",
+    "Scenario, disks or options changed after the plan was shown.",
+    "Look at the plan again and consent to that one.",
+)
+RUNNING: Final = Refusal(
+    "running",
+    "The run is still running",
+    "The operation is possible only when the run has ended, or another process works on the run.",
+    "Wait, or cancel it: `raidtui cancel RUN`.",
+)
+NO_RESULT: Final = Refusal(
+    "no-result",
+    "No result yet",
+    "The run has not finished its first cell.",
+    "`raidtui attach` shows its progress.",
+)
 
 RUN_PATTERN: Final = r"^[0-9]{8}-[0-9]{6}-[0-9a-z]{8}$"
 _PLAN_NAME: Final = "plan.json"
@@ -58,7 +78,7 @@ def folder_of(run: str) -> Path:
     """The folder of an existing run. Raises ProblemError (`no-run`)."""
     folder = runs_folder() / run
     if not re.fullmatch(RUN_PATTERN, run) or not folder.is_dir():
-        raise fail("no-run", f"there is no run {run[:80]!r}", remedy="`raidtui runs` lists the runs of this server.")
+        raise fail(NO_RUN, f"there is no run {run[:80]!r}", remedy="`raidtui runs` lists the runs of this server.")
     return folder
 
 
@@ -77,10 +97,10 @@ def check_token(token: str) -> None:
     The run's folder is named after it, and so is everything that the run makes.
     """
     if not re.fullmatch("[0-9a-z]{8}", token):
-        raise fail("plan-changed", "the plan was not shown by this raidtui: its token is none", exit=Exit.REFUSED,
+        raise fail(PLAN_CHANGED, "the plan was not shown by this raidtui: its token is none", exit=Exit.REFUSED,
                    remedy="Look at the plan again.")  # fmt: skip
     if taken := next((folder.name for folder in all_folders() if folder.name.endswith(f"-{token}")), ""):
-        raise fail("plan-changed", f"this plan was started already, as run {taken}", exit=Exit.REFUSED,
+        raise fail(PLAN_CHANGED, f"this plan was started already, as run {taken}", exit=Exit.REFUSED,
                    remedy=f"`raidtui attach {taken}` shows it; look at the plan again to start another run.")  # fmt: skip
 
 
@@ -318,7 +338,7 @@ def latest(*states: str) -> str:
     for folder in reversed(all_folders()):
         if not states or state_of(folder, story_of(folder)) in states:
             return folder.name
-    raise fail("no-run", f"no run is {' or '.join(states)}" if states else "there are no runs on this server")
+    raise fail(NO_RUN, f"no run is {' or '.join(states)}" if states else "there are no runs on this server")
 
 
 def held_disks() -> dict[str, str]:
@@ -381,4 +401,4 @@ def open_result(folder: Path) -> BinaryIO:
     try:
         return (folder / "result.json").open("rb")
     except FileNotFoundError:
-        raise fail("no-result", f"run {folder.name} has no result yet", exit=Exit.USAGE) from None
+        raise fail(NO_RESULT, f"run {folder.name} has no result yet", exit=Exit.USAGE) from None

@@ -21,6 +21,7 @@ from raidtui.model.event import (
 )
 from raidtui.model.plan import Plan, Step, block_parts
 from raidtui.model.problem import Problem
+from raidtui.model.refusals import NOTE
 from raidtui.model.result import RESULT_SCHEMA, Built, Cell, Result, Tuned
 
 
@@ -71,7 +72,7 @@ class Tally:
         elif isinstance(event, Skipped):
             self.rankings.skip(event.cells)
         elif isinstance(event, Noted) and event.level == "warning":
-            self._notes.append(Problem("note", event.text))
+            self._notes.append(Problem(NOTE.code, event.text))
         elif isinstance(event, RunFinished):
             self._finished, self._ended = event, record.wall
 

@@ -16,9 +16,16 @@ from typing import Final
 from raidtui.engine.step_args import CellRun, Precondition, Prefill
 from raidtui.gate.permit import Permit
 from raidtui.load.engine import FIRST_TARGET_FD, Target, TargetDevice
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.stack import mounts
 from raidtui.stack.context import Context
+
+TARGET: Final = Refusal(
+    "target",
+    "The target could not be opened",
+    "The target could not be opened as the expected device or directory, or another program uses it.",
+    "Look at dmesg and at its users (lsof, fuser); then run the cell again (--layout, --workload).",
+)
 
 CELL_FOLDER: Final = "cell"
 """Where a workload has its files, in the directory that is measured."""
@@ -57,7 +64,7 @@ def _open_devices(args: CellRun | Prefill | Precondition, context: Context) -> I
             size_bytes = min(os.lseek(wanted, 0, os.SEEK_END), args.size_bytes)
             devices.append(TargetDevice(wanted, name, size_bytes))
             if not stat.S_ISBLK(info.st_mode) or wanted != FIRST_TARGET_FD + index:
-                raise fail("target", f"{ref} is not a block device that can be pinned", place=ref, exit=Exit.INVALID)
+                raise fail(TARGET, f"{ref} is not a block device that can be pinned", place=ref, exit=Exit.INVALID)
         yield Target(tuple(devices))
     finally:
         for device in devices:
@@ -82,7 +89,7 @@ def _open_folder(args: CellRun | Prefill | Precondition, context: Context) -> It
         folder = _as_number(os.open(CELL_FOLDER, mounts.FOLDER_FLAGS, dir_fd=root), FIRST_TARGET_FD)
         try:
             if folder != FIRST_TARGET_FD:
-                raise fail("target", f"{ref} cannot be pinned", place=ref, exit=Exit.INVALID)
+                raise fail(TARGET, f"{ref} cannot be pinned", place=ref, exit=Exit.INVALID)
             room = os.fstatvfs(root)
             size_bytes = min(room.f_blocks * room.f_frsize, args.size_bytes)
             yield Target((TargetDevice(folder, path, size_bytes),), "directory")

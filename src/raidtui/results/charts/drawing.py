@@ -9,14 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from raidtui.model.problem import fail
+from raidtui.model.problem import Refusal, fail
 from raidtui.results.charts.base import Panel
 from raidtui.results.charts.style import DARK, PAGE_COLOURS, STYLE, settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+NO_CHARTS: Final = Refusal(
+    "no-charts",
+    "A library is missing",
+    "Charts are drawn by matplotlib, and workbooks are written by XlsxWriter; one of them is not installed here.",
+    "pip install 'raidtui[charts]', or Debian's packages python3-matplotlib and python3-xlsxwriter.",
+)
 
 WIDTH = 4.6
 """Of a panel, in inches: readable on a telephone, and two or three of them beside each other on a desk."""
@@ -117,7 +124,7 @@ def _matplotlib(salt: str) -> Iterator[None]:
         import matplotlib as mpl
     except ImportError:
         raise fail(
-            "no-charts",
+            NO_CHARTS,
             "charts need the Python package matplotlib, which is not installed here",
             remedy="Install it beside raidtui: pip install 'raidtui[charts]', or Debian's python3-matplotlib.",
         ) from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raidtui.base.text import clean, plural
 from raidtui.model.problem import fail
+from raidtui.results.charts.drawing import NO_CHARTS
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats.base import Format
 from raidtui.results.workbook.about import write_confounders, write_latency, write_results
@@ -27,7 +28,7 @@ def write(comparison: Comparison) -> bytes:
     try:
         from xlsxwriter.workbook import Workbook
     except ImportError:
-        raise fail("no-charts", "a workbook needs the Python package XlsxWriter, which is not installed here",
+        raise fail(NO_CHARTS, "a workbook needs the Python package XlsxWriter, which is not installed here",
                    remedy="Install it: pip install XlsxWriter, or Debian's python3-xlsxwriter.") from None  # fmt: skip
     out = io.BytesIO()
     book = Workbook(out, _OPTIONS)

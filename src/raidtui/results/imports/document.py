@@ -11,6 +11,7 @@ from raidtui.base.text import clean
 from raidtui.model.convert import message_and_place
 from raidtui.model.jsonio import read_json
 from raidtui.model.problem import ProblemError, fail
+from raidtui.model.refusals import IMPORT_UNKNOWN, SCHEMA
 from raidtui.model.result import RESULT_SCHEMA
 from raidtui.model.table import LARGEST, MAX_TABLE_BYTES, TABLE_SCHEMA, UNITS_OF, Figure, Table
 from raidtui.results.imports.base import Source
@@ -43,7 +44,7 @@ def read_table(source: Source) -> Table:
         with named(source.name):
             why = _unknown(source)
         names = ", ".join(one.name for one in _of_tables(READERS.values()))
-        raise fail("import-unknown", why, place=short_name(source.name),
+        raise fail(IMPORT_UNKNOWN, why, place=short_name(source.name),
                    remedy=f"Known: results and tables of raidtui, and {names}. The cells of a plain table stand between "
                    "commas, semicolons, tabs or bars, not between spaces.")  # fmt: skip
     return claiming[0].table([source])
@@ -95,7 +96,7 @@ def _agrees(figure: Figure) -> bool:
 
 
 def _wrong(message: str, place: str) -> ProblemError:
-    return fail("schema", message, place=place, remedy="`raidtui schema table` prints what may stand there.")
+    return fail(SCHEMA, message, place=place, remedy="`raidtui schema table` prints what may stand there.")
 
 
 class _Head(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from raidtui.base.text import clean
 from raidtui.model.convert import plain
 from raidtui.model.problem import fail
+from raidtui.model.refusals import IMPORT_UNKNOWN
 from raidtui.model.result import RESULT_SCHEMA
 from raidtui.model.table import TABLE_SCHEMA
 from raidtui.results.imports.base import Imported, Reader, Source
@@ -26,7 +27,7 @@ class Own:
         from raidtui.results.anything import read_as_table
 
         if len(sources) > 1:
-            raise fail("import-unknown", "results and tables of raidtui are not put together",
+            raise fail(IMPORT_UNKNOWN, "results and tables of raidtui are not put together",
                        place=clean(sources[1].name), remedy="Import each alone.")  # fmt: skip
         return Imported(plain(read_as_table(sources[0])), ".table.json")
 

@@ -9,6 +9,7 @@ from typing import Final, Literal
 import msgspec
 
 from raidtui.base.text import plural
+from raidtui.gate.permit import DISK_GONE
 from raidtui.model.convert import Operand
 from raidtui.model.plan import Names
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
@@ -112,7 +113,7 @@ def _members(context: Context, disks: Disks) -> Mapping[str, str]:
 def _kernel_name(path: str) -> str:
     name = Path(path).resolve().name
     if not Path(f"/sys/class/block/{name}").exists():
-        raise fail("disk-gone", f"{path} does not exist any more", place=path, exit=Exit.BUILD_FAILED)
+        raise fail(DISK_GONE, f"{path} does not exist any more", place=path, exit=Exit.BUILD_FAILED)
     return name
 
 

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from raidtui.gate.permit import DISK_CHANGED
 from raidtui.inventory import ioctl, lock
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.context import Context
@@ -92,7 +93,7 @@ def pool_path(device: Device) -> str:
 
 
 def _another(device: Device) -> ProblemError:
-    return fail("disk-changed", f"{device.path} is another device now", place=device.ref.removeprefix("disk:"),
+    return fail(DISK_CHANGED, f"{device.path} is another device now", place=device.ref.removeprefix("disk:"),
                 remedy="plan again: raidtui plan", exit=Exit.BUILD_FAILED)  # fmt: skip
 
 

@@ -10,8 +10,16 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from raidtui.base.text import clean
-from raidtui.model.problem import fail
+from raidtui.model.problem import Refusal, fail
 from raidtui.results.imports.base import Source
+
+IMPORT_FIO_JOB: Final = Refusal(
+    "import-fio-job",
+    "The fio job cannot be imported as it is",
+    "The job file contains something that raidtui never does (run commands, open files, pick devices by itself) or "
+    "cannot do, and leaving it out would change what is measured.",
+    "Change the job file, or import it with --leave-out, which lists what was left out.",
+)
 
 MAX_BYTES: Final = 1 << 20
 MAX_SECTIONS: Final = 200
@@ -90,4 +98,4 @@ def _contents(text: str) -> Iterator[tuple[int, str]]:
 
 def _wrong(source: Source, line: int, message: str) -> Exception:
     place = f"{clean(source.name)}:{line}" if line else clean(source.name)
-    return fail("import-fio-job", message, place=place, remedy="Is it a job file of fio's?")
+    return fail(IMPORT_FIO_JOB, message, place=place, remedy="Is it a job file of fio's?")
