@@ -16,7 +16,7 @@ SECTOR: Final = 512
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
 DEFAULT_BUCKET_BYTES: Final = 512 * KIB
-"""As make-bcache(8)."""
+"""Default of make-bcache(8)."""
 DEFAULT_DATA_OFFSET_BYTES: Final = 8 * KIB
 """Where data begins on the backing device: right behind its superblock (uapi/linux/bcache.h, BDEV_DATA_START_DEFAULT)."""
 
