@@ -12,6 +12,7 @@ from raidtui.base.files import private_folder
 from raidtui.engine.run import claims, runs
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.recover import recover
+from raidtui.engine.run.tally import Tally
 from raidtui.gate import locks
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import (
@@ -140,3 +141,48 @@ def test_a_run_that_a_restart_of_the_server_ended_is_told_from_one_whose_runner_
         journal.append(event)
     journal.close()
     assert runs.info(folder).restarted == restarted
+
+
+@pytest.mark.parametrize("plan", [None, b"", b"{", b'{"binding":1}'])
+def test_a_missing_or_damaged_plan_is_read_from_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: bytes | None
+) -> None:
+    monkeypatch.setattr(runs, "runs_folder", lambda: private_folder(tmp_path / "runs"))
+    prints = tuple(Fingerprint(name, name, "", "", 1 << 30, 512, None, "") for name in "AB")
+    bound = msgspec.structs.replace(PLAN, token="aaaaaaaa", binding={"data": prints})
+    _, folder = runs.create(bound)
+    journal = Journal(folder)
+    for event in (msgspec.structs.replace(BEGAN, plan=bound), msgspec.structs.replace(CREATES, args={"uuid": 7})):
+        journal.append(event)
+    journal.close()
+    (folder / "plan.json").unlink() if plan is None else (folder / "plan.json").write_bytes(plan)
+    assert [print_.id for print_ in runs.disks_of(folder)] == ["A", "B"]
+    assert runs.plan_of(folder) == bound
+    assert runs.held_disks() == {"A": folder.name, "B": folder.name}
+    assert runs.info(folder).state == "interrupted"
+
+
+def test_steps_that_cannot_be_decoded_are_not_undone_and_keep_their_disks_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "runs_folder", lambda: private_folder(tmp_path / "runs"))
+    prints = tuple(Fingerprint(name, name, "", "", 1 << 30, 512, None, "") for name in "AB")
+    bound = msgspec.structs.replace(PLAN, token="aaaaaaaa", binding={"data": prints})
+    _, folder = runs.create(bound)
+    journal = Journal(folder)
+    of_tomorrow = StepStarted("s1", "", "md.of-tomorrow", creates=ARRAY, args={"uuid": "the-uuid"})
+    for event in (msgspec.structs.replace(BEGAN, plan=bound), of_tomorrow):
+        journal.append(event)
+    journal.close()
+    before = (folder / "journal.jsonl").read_bytes()
+    (found,) = recover(folder.name)
+    assert (found.exit, [problem.code for problem in found.problems]) == (6, ["step-arguments"])
+    assert (folder / "journal.jsonl").read_bytes() == before
+    assert runs.held_disks() == {"A": folder.name, "B": folder.name}
+
+
+def test_a_run_that_failed_before_it_began_has_no_result_and_keeps_its_cause() -> None:
+    tally = Tally()
+    assert not tally.began
+    tally.add(Record(1, 0.0, "", RunFinished(1, "bug")))
+    assert not tally.began

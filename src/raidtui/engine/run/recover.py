@@ -82,6 +82,10 @@ def _recover(folder: Path, without: Collection[str], report: Report) -> Recovere
                        remedy="It left something on: " + (", ".join(story.owed) or "no disk"))  # fmt: skip
         if not (story.owed or story.left or interrupted):
             return RecoveredRun(folder.name, 0)
+        try:
+            _done(story.made)
+        except ProblemError as error:  # steps of another version: undoing half of them would be worse than none
+            return RecoveredRun(folder.name, int(Exit.LEFT_BEHIND), (), error.problems)
         journal = Journal(folder)
         try:
             journal.append(RecoverStarted(f"pid {os.getpid()}"))

@@ -148,6 +148,8 @@ class Runner:
         self._emit(RunStarted(self.folder.name, self.plan, machine, os.getpid(), __version__))
 
     def _save(self) -> None:
+        if not self.tally.began:
+            return  # the cause is in the journal, and in the runner's log
         try:
             write_atomic(self.folder / "result.json", encode(self.tally.result()))
         except OSError as error:

@@ -9,13 +9,13 @@ import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from raidtui.base.files import private_folder, write_atomic
 from raidtui.base.paths import state_folder
-from raidtui.engine.run.journal import JOURNAL_NAME, UNREADABLE, read_lasting
+from raidtui.engine.run.journal import JOURNAL_NAME, UNREADABLE, read_lasting, read_lines
 from raidtui.engine.step_args import common_args
 from raidtui.gate.locks import locked
 from raidtui.inventory import boot_id
@@ -41,6 +41,8 @@ _PLAN_NAME: Final = "plan.json"
 _LOCK_NAME: Final = "runner.lock"
 _CLOSED_NAME: Final = "closed"
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+_Kind = TypeVar("_Kind")
+_NO_PLAN: Final = (*UNREADABLE, FileNotFoundError)
 
 
 def new_token() -> str:
@@ -82,25 +84,44 @@ def check_token(token: str) -> None:
                    remedy=f"`raidtui attach {taken}` shows it; look at the plan again to start another run.")  # fmt: skip
 
 
+class _Started(msgspec.Struct):
+    plan: msgspec.Raw
+
+
+class _FirstRecord(msgspec.Struct):
+    event: _Started
+
+
+def _read_plan(folder: Path, kind: type[_Kind]) -> _Kind:
+    """Return the plan; if its file is missing or damaged, the copy in the journal's first record."""
+    try:
+        return msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=kind)
+    except _NO_PLAN:
+        first = next(read_lines(folder), None)
+        if first is None:
+            raise
+        return msgspec.json.decode(msgspec.json.decode(first[0], type=_FirstRecord).event.plan, type=kind)
+
+
 def plan_of(folder: Path) -> Plan:
-    """The plan a run was started with."""
-    return msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=Plan)
+    """Return the plan that a run was started with. Raises one of UNREADABLE, or FileNotFoundError."""
+    return _read_plan(folder, Plan)
 
 
 def disks_of(folder: Path) -> tuple[Fingerprint, ...]:
-    """The disks that a run was planned on, also by another version of raidtui; none where the plan is damaged."""
+    """Return the disks that a run was planned on, also by another version of raidtui; none if no plan is readable."""
     try:
-        binding = msgspec.json.decode((folder / _PLAN_NAME).read_bytes(), type=_Bound).binding
-    except UNREADABLE:
+        binding = _read_plan(folder, _Bound).binding
+    except _NO_PLAN:
         return ()
     return tuple({print_.id: print_ for prints in binding.values() for print_ in prints}.values())
 
 
 def steps_of(folder: Path) -> tuple[Step, ...]:
-    """What a run was to do; nothing where another version of raidtui wrote the plan."""
+    """Return the planned steps of a run; none if another version of raidtui wrote the plan."""
     try:
         return plan_of(folder).steps
-    except UNREADABLE:
+    except _NO_PLAN:
         return ()
 
 
@@ -140,7 +161,7 @@ def owner(folder: Path) -> int | None:
 
 
 class _Bound(msgspec.Struct):
-    """Of a plan what does not change from version to version."""
+    """The part of a plan that is the same in all versions."""
 
     binding: dict[str, tuple[Fingerprint, ...]]
 
@@ -269,7 +290,7 @@ def info(folder: Path) -> RunInfo:
     restarted = state == "interrupted" and story.finished is None and another_boot
     try:
         plan = plan_of(folder)
-    except UNREADABLE:
+    except _NO_PLAN:
         return RunInfo(folder.name, "", state, story.started_at, disks, restarted=restarted)
     return RunInfo(
         run=folder.name,
@@ -287,8 +308,9 @@ def info(folder: Path) -> RunInfo:
 
 
 def all_folders() -> list[Path]:
-    """Folders of all runs, oldest first. A folder without a plan was interrupted before anything began."""
-    return sorted(f for f in runs_folder().iterdir() if re.fullmatch(RUN_PATTERN, f.name) and (f / _PLAN_NAME).exists())
+    """Return the folders of all runs, oldest first. Without plan and journal, nothing of a run has begun."""
+    folders = (folder for folder in runs_folder().iterdir() if re.fullmatch(RUN_PATTERN, folder.name))
+    return sorted(f for f in folders if (f / _PLAN_NAME).exists() or (f / JOURNAL_NAME).exists())
 
 
 def latest(*states: str) -> str:

@@ -76,6 +76,11 @@ class Tally:
             self._finished, self._ended = event, record.wall
 
     @property
+    def began(self) -> bool:
+        """True once the run has begun; there is no result before."""
+        return self._start is not None
+
+    @property
     def rankings(self) -> Rankings:
         """Which cells are still needed. Raises ValueError before the run began."""
         if self._rankings is None:
