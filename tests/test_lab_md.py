@@ -184,12 +184,12 @@ def test_an_array_is_taken_away_in_whatever_state_it_is(seen: Seen, name: str) -
 
 def test_a_degraded_array_is_not_healthy(seen: Seen) -> None:
     assert any("degraded: 1 of 3" in sentence for sentence in seen["a member kicked out"]["health"])
-    assert any("is no member of the array any more" in sentence for sentence in seen["a member kicked out"]["health"])
+    assert any("is not a member of the array any more" in sentence for sentence in seen["a member kicked out"]["health"])
 
 
 @pytest.mark.slow
 def test_an_array_that_is_gone_or_waits_for_its_first_write_is_not_healthy(seen: Seen) -> None:
-    assert seen["stopped"]["health"] == ["the array is not there"]
+    assert seen["stopped"]["health"] == ["the array does not exist"]
     assert seen["under another name"]["health"] == ["the array is read-auto"], "it is known by its UUID"
 
 
@@ -236,7 +236,7 @@ def test_arrays_stand_on_arrays_and_go_from_above(seen: Seen) -> None:
 def test_an_unplugged_member_makes_it_sick_and_does_not_hinder_its_end(seen: Seen) -> None:
     case = seen["unplugged"]
     assert any("degraded" in sentence for sentence in case["health"])
-    assert any(f"{case['serial']} is not there any more" in sentence for sentence in case["health"])
+    assert any(f"{case['serial']} does not exist any more" in sentence for sentence in case["health"])
     assert case["undo"] == ["undone", "nothing to do"]
     assert case["facts"]["missing"] == [f"disk:{case['serial']}"]
     assert case["left"] == {}

@@ -1,4 +1,1 @@
-"""Building storage: layers one file each under `layers/`, and what they share.
-
-Only here are storage libraries imported, and only when a layer is first built.
-"""
+"""Storage layers, one package each, and their shared parts. Storage libraries are imported only here, at first use."""

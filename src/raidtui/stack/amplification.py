@@ -1,6 +1,4 @@
-"""What one byte that is written to a layer comes to in each of its inputs. Each layer says it in `amplifies(spec, …)`.
-
-Arithmetic that several layers share is here: blocks in chunks, stripes with parity.
+"""Write amplification: the types of `Layer.amplifies`, and the arithmetic of chunks and parity stripes.
 """
 
 from __future__ import annotations
@@ -16,71 +14,71 @@ _MOST_PLACES: Final = 4096
 
 
 class Writes(NamedTuple):
-    """How writes arrive at a layer."""
+    """Pattern of the writes to a layer."""
 
     block_bytes: int
-    """Of each write."""
+    """Bytes of each write."""
     run_bytes: int
-    """How much that follows in a row is under way at once, at most; one block where they are random."""
+    """Most sequential bytes in flight at once; one block for random writes."""
     random: bool
     syncs: bool = False
-    """Durability is asked for again and again, not only at the end."""
+    """True if the workload syncs repeatedly, not only at the end."""
     reducible: bool = True
-    """Compression or deduplication might make less of them."""
+    """True if compression or deduplication may reduce them."""
     streams: int = 1
-    """How many of them, each in a row of its own, come side by side."""
+    """Number of sequential streams in parallel."""
     aligned: bool = True
-    """Each begins at a multiple of its size: not so below a filesystem, which puts blocks where there is room."""
+    """True if each write begins at a multiple of its size; False below a filesystem."""
 
 
 class Share(NamedTuple):
-    """What goes into one input of a layer for each byte that is written to the layer, over all devices of that input."""
+    """Bytes written to one input for each byte written to the layer, summed over the devices of the input."""
 
     low: float | None
-    """Bytes written at least; None where it cannot be known."""
+    """Fewest bytes written; None if unknown."""
     high: float | None
-    """Bytes written at most; None where nothing bounds it."""
+    """Most bytes written; None if unbounded."""
     writes: Writes
-    """How they arrive there."""
+    """Pattern of the writes to the input."""
     reads_low: float = 0.0
-    """Bytes read before they can be written, at least."""
+    """Fewest bytes read before the write."""
     reads_high: float | None = 0.0
     keeps: bool = True
-    """The data stays there: False for journals, logs and caches, which it only passes."""
+    """True if the input keeps the data; False for journals, logs and caches."""
 
 
 class Spread(NamedTuple):
-    """A layer's answer: a share for every input that is written to. `low` and `high` of all inputs belong together."""
+    """Shares of all inputs that are written to. All `low` values belong together, and all `high` values."""
 
     inputs: Mapping[str, Share]
     why: str
-    """In a few words: `each stripe with its parity (4/3)`, or why it cannot be known."""
+    """Short reason: `each stripe with its parity (4/3)`, or why the shares are unknown."""
 
 
 class Rows(NamedTuple):
-    """What a write comes to in stripes with parity, for each byte of it."""
+    """Bytes written and read in parity stripes for each byte of a write."""
 
     written: float
     read: float
     partial: float
-    """Of the parity, what belongs to rows that are not written whole."""
+    """Parity of the rows that are not written whole."""
 
 
 def bounds(share: Share) -> tuple[float, float]:
-    """The least and the most of a share that geometry alone determines."""
+    """Return the bounds of a share that only depends on the geometry."""
     assert share.low is not None, "only what reduces data is not known"
     assert share.high is not None, "only what keeps metadata of every block has no bound"
     return share.low, share.high
 
 
 def pieces(writes: Writes, chunk_bytes: int, devices: int) -> Writes:
-    """How writes arrive at each of the devices that they are spread over in chunks."""
+    """Return the pattern of the writes to each of the devices that are striped in chunks."""
     block = min(writes.block_bytes, chunk_bytes)
     return writes._replace(block_bytes=block, run_bytes=max(block, writes.run_bytes // max(1, devices)))
 
 
 def copies(count: int, writes: Writes) -> Share:
-    """Each byte as often as it is kept."""
+    """Return the share of `count` copies of each byte."""
     return Share(float(count), float(count), writes)
 
 
@@ -111,7 +109,7 @@ def rows(block_bytes: int, chunk_bytes: int, data: int, parity: int) -> Rows:
 
 
 def parity_rows(writes: Writes, chunk_bytes: int, data: int, parity: int) -> tuple[Rows, Rows]:
-    """The least and the most that such writes come to: what follows in a row may be gathered into whole stripes, or not."""
+    """Return the least and the most for such writes; sequential writes may be gathered into whole stripes."""
     stripe = chunk_bytes * data
     single = rows(writes.block_bytes, chunk_bytes, data, parity)
     # Where it begins anywhere, each chunk that it touches may be in another stripe.
@@ -127,13 +125,13 @@ def parity_rows(writes: Writes, chunk_bytes: int, data: int, parity: int) -> tup
 
 
 def parity_share(writes: Writes, chunk_bytes: int, data: int, parity: int) -> Share:
-    """What goes to the members of an array with parity."""
+    """Return the share of the members of an array with parity."""
     least, most = parity_rows(writes, chunk_bytes, data, parity)
     return Share(least.written, most.written, pieces(writes, chunk_bytes, data), least.read, most.read)
 
 
 def parity_words(share: Share, data: int, parity: int) -> str:
-    """`whole stripes: 4/3`, `data and parity of every page: 2`."""
+    """Describe a share: `whole stripes, 4/3`, `parts of stripes, data with its parity, 2`."""
     whole = (data + parity) / data
     if share.low is None or share.high is None:
         return ""

@@ -140,7 +140,7 @@ class WritePath(NamedTuple):
     behind: tuple[str, ...]
     """Names of the inputs that keep the data."""
     writes: str
-    """Which writes, as the beginning of a sentence: `every write`, `every synchronous write`."""
+    """The writes, as the beginning of a sentence: `every write`, `every synchronous write`."""
     large: bool
     """True if large sequential writes pass it as well, so that they are limited by its speed."""
 
@@ -177,7 +177,7 @@ class Layer(Generic[Spec]):
     spec: type[Spec]
     """Options: a frozen struct that forbids unknown fields; every field is typed and has a docstring."""
     offers: Literal["", "block", "directory"]
-    """What a layer above gets; empty if nothing can stand on this layer."""
+    """Kind of device for the layer above; empty if no layer can be built on it."""
 
     inputs: Callable[[Spec], Mapping[str, Operand]]
     """Return the operands by input: `{"on": …, "journal": …}`."""

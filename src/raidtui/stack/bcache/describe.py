@@ -65,7 +65,7 @@ def tolerates_failures(spec: BcacheSpec, counts: Mapping[str, int]) -> dict[str,
 
 
 def write_path(spec: BcacheSpec) -> tuple[WritePath, ...]:
-    """What is written through the cache (drivers/md/bcache/request.c, check_should_bypass)."""
+    """Return the writes that pass the cache (drivers/md/bcache/request.c, check_should_bypass)."""
     if spec.mode not in ("writethrough", "writeback"):
         return ()
     cutoff = spec.sequential_cutoff or DEFAULT_CUTOFF

@@ -1,4 +1,4 @@
-"""What the kernel says of bcache (Documentation/admin-guide/bcache.rst): registered devices, their set, its numbers.
+"""bcache as reported by the kernel (Documentation/admin-guide/bcache.rst): registered devices, sets, statistics.
 
 A device is known by the UUIDs in the superblocks: kernel names change hands. Everything here reads; most of these files
 wait for the kernel's one lock of bcache, so that they are read by `bounded`.
@@ -31,13 +31,13 @@ class Registered(NamedTuple):
     """One device that the kernel's bcache has taken."""
 
     name: str
-    """What the kernel calls the device itself."""
+    """Kernel name of the device."""
     folder: Path
     is_cache: bool
     set_uuid: str
-    """Of the running set that it belongs to; empty where it has none."""
+    """UUID of its running set; empty without a set."""
     uuid: str
-    """Of a backing device, as the kernel says it; empty for a cache device."""
+    """UUID of a backing device; empty for a cache device."""
     device: str
     """`bcache0`; empty for a cache device, and while a backing device waits for its cache."""
 
@@ -58,12 +58,12 @@ def registered(sys_block: Path = SYS_BLOCK) -> list[Registered]:
 
 
 def uuids(cached: BcacheDevice) -> set[str]:
-    """Of the devices of this step."""
+    """Return the superblock UUIDs of the devices of this step."""
     return {entry.uuid for entry in cached.devices}
 
 
 def is_ours(found: superblock.Superblock | None, cached: BcacheDevice) -> bool:
-    """Whether a superblock is one that this step made: it has the set's UUID, or already the one that was planned."""
+    """Return True if this step created the superblock: it has the UUID of the set, or a planned one."""
     return found is not None and (found.set_uuid == cached.uuid or found.uuid in uuids(cached))
 
 
@@ -85,7 +85,7 @@ def _belongs(one: Registered, cached: BcacheDevice) -> bool:
 
 
 def strangers(cached: BcacheDevice, sets: Path = SETS, sys_block: Path = SYS_BLOCK) -> list[str]:
-    """What others have put behind this step's cache: their backing devices, and volumes that live in the cache alone.
+    """Return the foreign users of this step's cache: backing devices, and volumes that exist in the cache alone.
 
     A single device is this step's own even before it has the UUID that was planned, unless that is somewhere else.
     """
@@ -110,7 +110,7 @@ def signatures(cached: BcacheDevice) -> Iterator[str]:
 
 
 def _superblocks(sys_block: Path) -> Iterator[superblock.Superblock]:
-    """Those of all block devices there are."""
+    """Yield the superblocks of all block devices."""
     for node in sorted(sys_block.iterdir()):
         if (read_int(node / "size") or 0) * 512 < 2 * superblock.OFFSET or is_suspended(node.name):
             continue

@@ -107,7 +107,7 @@ def _cached_device(spec: BcacheSpec, parts: Parts, name: str, set_uuid: str) -> 
 
 
 def _refuse(spec: BcacheSpec, parts: Parts) -> None:
-    """What only shows once the devices are known."""
+    """Raise ProblemError if the sizes or sectors of the devices do not allow bcache."""
     backing, cache = parts["on"][0], parts["cache"][0]
     problems = []
     bucket, block = options.bucket_bytes(spec), _block(spec, parts)

@@ -1,4 +1,4 @@
-"""What bcache and make-bcache refuse, found when a scenario is read: each with its reason and a way out.
+"""Options that bcache and make-bcache refuse, found when a scenario is read.
 
 Sources: make-bcache(8), bcache-tools' make-bcache.c, drivers/md/bcache/{super,sysfs}.c.
 """
@@ -123,7 +123,7 @@ def has_module(name: str, sys: Path = Path("/sys"), lib: Path = Path("/lib/modul
 
 
 def check(spec: BcacheSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
-    """Why this cache cannot be, given how many devices go into each input."""
+    """Return the reasons why this cache cannot be built; `counts`: number of devices by input."""
     return [*_devices(counts, place), *_below(spec, place), *_sizes(spec, place), *_writeback(spec, place)]
 
 

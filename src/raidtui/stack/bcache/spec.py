@@ -16,7 +16,7 @@ SECTOR: Final = 512
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
 DEFAULT_BUCKET_BYTES: Final = 512 * KIB
-"""As make-bcache(8)."""
+"""Default of make-bcache(8)."""
 DEFAULT_DATA_OFFSET_BYTES: Final = 8 * KIB
 """Where data begins on the backing device: right behind its superblock (uapi/linux/bcache.h, BDEV_DATA_START_DEFAULT)."""
 
@@ -39,7 +39,7 @@ class BcacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     data_offset: Annotated[Size, Meta(examples=["1MiB", "8KiB"])] | None = None
     """Where data begins on the backing device; 8KiB where not given. A whole stripe keeps an array below aligned."""
     replacement: Literal["lru", "fifo", "random"] = "lru"
-    """Which bucket goes when there is no room: the one longest not used, the oldest, or any."""
+    """Bucket to evict if the cache is full: the least recently used, the oldest, or a random one."""
     sequential_cutoff: Annotated[Size, Meta(examples=["4MiB", "0B"])] | None = None
     """Requests that follow each other for longer than this go past the cache; 4MiB where not given, 0B: none do."""
     congestion: Literal["default", "off"] = "default"

@@ -30,11 +30,11 @@ class Superblock(NamedTuple):
     """One superblock that was found."""
 
     uuid: str
-    """Of the device: what libblkid shows."""
+    """UUID of the device, as libblkid shows it."""
     set_uuid: str
-    """Of the set that it belongs to; all zeroes on a detached backing device."""
+    """UUID of its set; all zeroes on a detached backing device."""
     sound: bool
-    """Whether its checksum is right."""
+    """True if its checksum is correct."""
 
 
 def parse(block: bytes) -> Superblock | None:

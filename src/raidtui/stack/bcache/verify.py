@@ -29,11 +29,11 @@ class Device(NamedTuple):
     role: str
     """`backing` or `cache`."""
     uuid: str
-    """That its superblock has, or is to have."""
+    """Planned UUID of its superblock."""
 
     @property
     def name(self) -> str:
-        """What the kernel calls it."""
+        """Kernel name."""
         return Path(self.path).resolve().name
 
 
@@ -73,7 +73,7 @@ def member_differences(devices: dict[str, Device], found: dict[str, Any]) -> lis
 
 
 def differences(cached: BcacheDevice, found: dict[str, Any]) -> list[Difference]:
-    """What is not as asked in `found` (from `kernel.read_back`)."""
+    """Compare `found` (from `kernel.read_back`) with the requested device."""
     asked: dict[str, Any] = {
         "backing_uuid": kernel.uuid_of(cached, "backing"),
         "mode": cached.mode,
@@ -110,7 +110,7 @@ def verify(context: Context, cached: BcacheDevice) -> Outcome:
 
 
 def health(context: Context, cached: BcacheDevice) -> tuple[str, ...]:
-    """Why numbers would be wrong: one sentence each; empty when nothing is wrong."""
+    """Return the reasons why numbers measured now would be wrong, one sentence each."""
     devices, missing = present_devices(context, cached)
     wrong = [f"{ref.partition(':')[2]} is not there any more" for ref in missing]
     try:

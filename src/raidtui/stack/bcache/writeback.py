@@ -30,7 +30,7 @@ class Moment(NamedTuple):
     dirty_bytes: int | None
     """In steps of a tenth of the unit that the kernel writes it in, so that it may stand still for minutes."""
     writes: str
-    """Of the backing device, which do not."""
+    """Write counter of the backing device."""
 
 
 def detach(context: Context, cached: BcacheDevice) -> Outcome:

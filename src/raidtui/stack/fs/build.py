@@ -105,7 +105,7 @@ def _wait_for_others(context: Context, fs: Filesystem) -> list[Argv]:
 
 
 def _users(fs: Filesystem, path: str) -> list[str]:
-    """Who still uses a device that carries this filesystem."""
+    """Return the users of a device with this filesystem, as sentences."""
     try:
         if not is_ours(fs, path):
             return []

@@ -82,7 +82,7 @@ def defaults(spec: FilesystemSpec, counts: Mapping[str, int]) -> dict[str, tuple
 
 
 def may_fail(spec: FilesystemSpec, devices: int) -> int:
-    """How many of its devices may fail without loss, whichever they are."""
+    """Return how many devices may fail without data loss, whichever these are."""
     if spec.type != "btrfs":
         return 0
     return min(MAY_FAIL[profile(spec, what, devices)] for what in ("data", "metadata"))

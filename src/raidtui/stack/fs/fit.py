@@ -106,7 +106,7 @@ FIRST: Final = (6, 12)
 
 
 def release() -> str:
-    """Of the running kernel: `6.12.0-1-amd64`."""
+    """Return the release of the running kernel: `6.12.0-1-amd64`."""
     return os.uname().release
 
 

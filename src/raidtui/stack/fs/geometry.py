@@ -13,9 +13,9 @@ from raidtui.stack.fs.spec import COPIES, MIB, PARITY, FilesystemSpec, block_byt
 from raidtui.stack.layer import Part
 
 LEAST_BYTES: Final = {"xfs": 320 * MIB, "ext4": 64 * MIB, "btrfs": 256 * MIB, "f2fs": 256 * MIB}
-"""What each has to have of a device, so that there is room for files."""
+"""Smallest device of each type that leaves room for files."""
 _OWN_SHARE: Final = {"xfs": 0.03, "ext4": 0.09, "btrfs": 0.05, "f2fs": 0.12}
-"""What each takes of a device at most for itself: inode tables, reserves, room for cleaning."""
+"""Largest share of a device for inode tables, reserves and room for cleaning, by type."""
 _OWN_BYTES: Final = {"xfs": 160 * MIB, "ext4": 160 * MIB, "btrfs": 48 * MIB, "f2fs": 160 * MIB}
 """And beside that, on any device: log or journal."""
 
@@ -26,7 +26,7 @@ _LARGE_BTRFS: Final = 50 << 30
 
 
 class Stripes(NamedTuple):
-    """What a filesystem is told about the stripes below, in bytes, and where that is from."""
+    """Stripe geometry for mkfs, in bytes, with its source."""
 
     unit: int
     width: int
@@ -48,19 +48,19 @@ def stripes(spec: FilesystemSpec, part: Part | None) -> Stripes | None:
 
 
 def sector_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int | None:
-    """What direct I/O comes in whole ones of; None where it is buffered otherwise, as btrfs and f2fs do."""
+    """Return the unit of direct I/O; None if other sizes are buffered, as btrfs and f2fs do."""
     return max(part.logical_sector_bytes for part in parts) if spec.type in ("xfs", "ext4") else None
 
 
 def buffered_under(spec: FilesystemSpec) -> float:
-    """As `Shape.buffered_under`. Source: ext4_should_use_dio, btrfs and f2fs's checks of alignment in the kernel's fs/."""
+    """Return `Shape.buffered_under`. Source: ext4_should_use_dio, btrfs and f2fs alignment checks in the kernel's fs/."""
     if spec.type == "ext4" and spec.journal_mode == "journal":
         return inf
     return SMALL_BLOCK if spec.type in ("btrfs", "f2fs") else 0.0
 
 
 def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
-    """What files may fill at least, known before it is made. Raises ProblemError (`fs-too-small`)."""
+    """Return the least room for files, before the filesystem exists. Raises ProblemError (`fs-too-small`)."""
     smallest = min(part.size_bytes for part in parts)
     if smallest < LEAST_BYTES[spec.type]:
         least, there = size_texts(LEAST_BYTES[spec.type], smallest)
@@ -80,12 +80,12 @@ def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
 
 
 def blocks_factor(spec: FilesystemSpec) -> int:
-    """How much larger log and trees of xfs may be: in blocks they are as many as with the usual ones."""
+    """Return the factor of the sizes of log and trees of xfs, which have a fixed number of blocks."""
     return max(1, block_bytes(spec) // SMALL_BLOCK) if spec.type == "xfs" else 1
 
 
 def _own_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
-    """What it takes for itself on any device: its log or journal, or its first chunks of metadata."""
+    """Return the fixed bytes on any device: log or journal, or the first chunks of metadata."""
     own = _OWN_BYTES[spec.type] * blocks_factor(spec)
     if spec.log_size is not None:
         return max(own, spec.log_size.bytes + 32 * MIB)
@@ -97,7 +97,7 @@ def _own_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
 
 
 def _data_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
-    """What is left for data by the profile alone: every device gives as much as the smallest."""
+    """Return the room that the profile leaves for data; every device contributes as much as the smallest."""
     if spec.type != "btrfs":
         return sizes[0]
     kind = profile(spec, "data", len(sizes))

@@ -108,7 +108,7 @@ def _stripes_in_words(spec: FilesystemSpec, on: tuple[Part, ...]) -> str:
 
 
 def _counted(spec: FilesystemSpec) -> Literal["at least", "no"]:
-    """What is compressed reaches the devices as less than what was written."""
+    """Return `no` with compression, because the devices receive fewer bytes than were written."""
     return "no" if spec.compress is not None else "at least"
 
 

@@ -1,4 +1,4 @@
-"""What is refused of a filesystem's options when the scenario is read: what Linux does not take, and what no one wants."""
+"""Filesystem options that are refused when a scenario is read: those that Linux or mkfs does not accept."""
 
 from __future__ import annotations
 

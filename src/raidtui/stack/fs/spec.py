@@ -17,7 +17,7 @@ Profile = Literal["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
 COPIES: Final[dict[str, int]] = {"single": 1, "dup": 2, "raid0": 1, "raid1": 2, "raid1c3": 3, "raid1c4": 4, "raid10": 2}
-"""How often btrfs keeps each block."""
+"""Number of copies of each block in btrfs, by profile."""
 PARITY: Final[dict[str, int]] = {"raid5": 1, "raid6": 2}
 LEAST_DEVICES: Final[dict[str, int]] = {
     "single": 1, "dup": 1, "raid0": 1, "raid1": 2, "raid1c3": 3, "raid1c4": 4, "raid10": 2, "raid5": 2, "raid6": 3,
@@ -31,7 +31,7 @@ class FilesystemSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """A filesystem, mounted where only root may enter: a directory that workloads fill with files."""
 
     type: Type
-    """Which filesystem."""
+    """Type of the filesystem."""
     on: Operand
     """The device it is made on; btrfs takes several."""
     block_size: Annotated[Size, Meta(examples=["4KiB", "1KiB"])] | None = None

@@ -69,14 +69,14 @@ def signatures_on(path: str) -> tuple[Signature, ...]:
 
 
 def is_ours(fs: Filesystem, path: str) -> bool:
-    """Whether the filesystem of this step is on the device at `path`. Raises OSError where it cannot be read."""
+    """Return True if the device at `path` has the filesystem of this step. Raises OSError if it cannot be read."""
     return any(one.type == fs.type and one.uuid == fs.uuid for one in signatures_on(path))
 
 
 _SHOWN_OTHERWISE: Final = {
     "data=ordered": (), "noinit_itable": (), "noalign": (), "nodiscard": (), "nodatacow": ("nodatacow",),
 }  # fmt: skip
-"""What the kernel does not show, because it is what it does anyway, or never shows."""
+"""Mount options that the kernel shows otherwise, or not at all."""
 
 
 def verify(context: Context, fs: Filesystem) -> Outcome:
@@ -216,7 +216,7 @@ def _number(pattern: str, text: str) -> int:
 
 
 def health(context: Context, fs: Filesystem) -> tuple[str, ...]:
-    """Why numbers measured on it would be wrong now."""
+    """Return the reasons why numbers measured now would be wrong."""
     try:
         found = all_devices(context, fs)
         point = context.path(fs.ref)
@@ -261,5 +261,5 @@ def _number_of(path: str) -> int | None:
 
 
 def members(context: Context, fs: Filesystem) -> dict[str, str]:
-    """What it is on is what is measured: a directory has no counters."""
+    """Return the devices as targets, because a directory has no counters."""
     return {device.name: "target" for device in all_devices(context, fs)}
