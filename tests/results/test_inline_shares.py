@@ -59,7 +59,7 @@ def test_an_error_says_what_was_noted_before_it():
 
 @pytest.mark.parametrize("word", ["bandwidth:furlongs=Speed", "latency:weeks=Wait", "iops:x=Ops", "layout:x=Setup"])
 def test_a_unit_that_nobody_knows_is_refused_at_once(word):
-    with pytest.raises(ProblemError, match="is no unit of it"):
+    with pytest.raises(ProblemError, match="is not a unit of it"):
         column_mapping([word])
 
 

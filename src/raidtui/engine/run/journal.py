@@ -22,10 +22,17 @@ import msgspec
 from raidtui.base.files import sync_folder
 from raidtui.model.convert import encode
 from raidtui.model.event import LIVE, AnyEvent, Record
+from raidtui.model.problem import Refusal
 
 JOURNAL_NAME: Final = "journal.jsonl"
 _RESERVE_NAME: Final = "reserve"
 _RESERVE_BYTES: Final = 16 << 20
+JOURNAL_LOST: Final = Refusal(
+    "journal-lost",
+    "The journal cannot be written",
+    "The filesystem of the run's folder is full, read-only or broken. Everything that could be taken down was taken down.",
+    "Make space, then run `raidtui recover`: it looks at the disks themselves.",
+)
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
 """What msgspec says of bytes that are not what was asked for."""
 _DECODER: Final = msgspec.json.Decoder(Record)

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
 
 from raidtui import __version__
 from raidtui.base.files import write_atomic
@@ -17,8 +16,8 @@ from raidtui.engine.machine import describe
 from raidtui.engine.run import claims, measuring, runs
 from raidtui.engine.run.conditioning import precondition
 from raidtui.engine.run.family import Family, family_of_step
-from raidtui.engine.run.journal import Journal
-from raidtui.engine.run.tally import Tally
+from raidtui.engine.run.journal import JOURNAL_LOST, Journal
+from raidtui.engine.run.tally import RESULT_NOT_SAVED, Tally
 from raidtui.engine.run.target import reserve
 from raidtui.engine.run.watchdog import Watchdog
 from raidtui.engine.step_args import Cooldown, Precondition, Prefill, Recheck, decode_args
@@ -48,7 +47,7 @@ from raidtui.model.frame import Frame
 from raidtui.model.mark import Mark, mark_of, of_weight
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Step
-from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, bug, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, bug, fail
 from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, marked
 from raidtui.stack import mounts
@@ -60,19 +59,6 @@ from raidtui.watch.caches import Caches
 from raidtui.watch.sampler import Sampler
 from raidtui.watch.temperature import Thermometer
 from raidtui.watch.threads import Threads
-
-RESULT_NOT_SAVED: Final = Refusal(
-    "result-not-saved",
-    "The result could not be saved",
-    "The filesystem of the run's folder is full, read-only or broken. The measured numbers are in the journal.",
-    "Make space; `raidtui attach RUN` shows the journal.",
-)
-JOURNAL_LOST: Final = Refusal(
-    "journal-lost",
-    "The journal cannot be written",
-    "The filesystem of the run's folder is full, read-only or broken. Everything that could be taken down was taken down.",
-    "Make space, then run `raidtui recover`: it looks at the disks themselves.",
-)
 
 _PROGRESS_EVERY_S = 0.5
 _GONE = ("disk-gone", "disk-changed", "disk-lost")
@@ -144,8 +130,6 @@ class Runner:
             os.close(self._lock)
         return outcome
 
-    # What the run says
-
     def _emit(self, event: AnyEvent) -> None:
         self.tally.add(self.journal.append(event))
 
@@ -178,8 +162,6 @@ class Runner:
     def _failed(self, code: Exit, problems: Sequence[Problem]) -> None:
         self._exits.add(code)
         self._problems += [p for p in problems if p not in self._problems]
-
-    # The run itself
 
     def _admit(self) -> bool:
         prints = {p.id: p for role in self.plan.binding.values() for p in role}
@@ -234,7 +216,7 @@ class Runner:
                 self._do(step)
             except ProblemError as error:
                 otherwise = Exit.LEFT_BEHIND if step.phase == "finish" else Exit.BUILD_FAILED
-                self._failed(self._kind(error, otherwise), error.problems)
+                self._failed(_exit_of(error, otherwise), error.problems)
                 return False
         return True
 
@@ -256,7 +238,7 @@ class Runner:
                 self._do(step)
                 self.sampler.watch_md(name for name in self._family(step).devices if name.startswith("md"))
         except ProblemError as error:
-            self._failed(self._kind(error, Exit.BUILD_FAILED), error.problems)
+            self._failed(_exit_of(error, Exit.BUILD_FAILED), error.problems)
         else:
             self._measure_all(phases["measure"])
         finally:
@@ -324,11 +306,6 @@ class Runner:
         return problem.place in self._permits and (
             problem.code in _GONE or problem.place in self.watchdog.lost or not self._permits[problem.place].alive()
         )
-
-    def _kind(self, error: ProblemError, otherwise: Exit) -> Exit:
-        return Exit.CANCELLED if error.problems[0].code == "cancelled" else otherwise
-
-    # One step
 
     def _do(self, step: Step) -> None:
         """Journal, act, journal. Raises ProblemError after having journaled it."""
@@ -409,8 +386,6 @@ class Runner:
         disks = {disk: permit.disk.name for disk, permit in self._permits.items()}
         return family_of_step(step, disks, self._done_builds, self.context)
 
-    # Live
-
     def _report(self, text: str, fraction: float | None) -> None:
         now = time.monotonic()
         if now - self._last_progress_s >= _PROGRESS_EVERY_S or fraction == 1.0:
@@ -427,6 +402,10 @@ class Runner:
         self._emit(FrameTaken(frame))
         if (listener := self._listener) is not None:
             listener(frame)
+
+
+def _exit_of(error: ProblemError, otherwise: Exit) -> Exit:
+    return Exit.CANCELLED if error.problems[0].code == CANCELLED.code else otherwise
 
 
 def _since(began: float) -> float:

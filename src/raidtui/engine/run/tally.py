@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from raidtui.engine.run.ranking import Rankings
@@ -20,9 +22,16 @@ from raidtui.model.event import (
     StepStarted,
 )
 from raidtui.model.plan import Plan, Step, block_parts
-from raidtui.model.problem import Problem
+from raidtui.model.problem import Problem, Refusal
 from raidtui.model.refusals import NOTE
 from raidtui.model.result import RESULT_SCHEMA, Built, Cell, Result, Tuned
+
+RESULT_NOT_SAVED: Final = Refusal(
+    "result-not-saved",
+    "The result could not be saved",
+    "The filesystem of the run's folder is full, read-only or broken. The measured numbers are in the journal.",
+    "Make space; `raidtui attach RUN` shows the journal.",
+)
 
 
 class Tally:
