@@ -8,7 +8,7 @@ STAMP := $(VENV)/.made
 # What shares a lab stays together; labs come first (tests/conftest.py), so that the two end at about the same time.
 TWO_AT_ONCE := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test test-tools check unit lab-all bench lock clean
+.PHONY: help setup demo test test-tools check unit one lab-all bench lock clean
 
 help:
 	@echo 'make demo    raidtui on a virtual storage server: the screens on a terminal, else a replay (first time: builds its image)'
@@ -16,6 +16,7 @@ help:
 	@echo 'make setup   the environment only: $(BIN)/raidtui, and what the lab needs'
 	@echo 'make check   linter, types and import rules, in seconds'
 	@echo 'make unit    the tests that need no lab'
+	@echo 'make one T=… one test file or test: T=tests/engine/test_ordering.py, T=tests/…::test_name'
 	@echo 'make lab-all every shipped scenario in the lab, then every lab test, the long ones too; one table of what passed'
 	@echo '             (ONLY=zpool-layouts,lvm-local/vdo-*,rows: these alone; RESUME=1: what passed before is kept; BRIEF=1: two workloads a layout;'
 	@echo '             AT_ONCE=1: one lab at a time, not two side by side)'
@@ -44,6 +45,10 @@ test-tools:
 
 unit: $(STAMP)
 	$(BIN)/pytest -m 'not lab' -q $(TWO_AT_ONCE)
+
+one: $(STAMP)
+	@test -n '$(T)' || { echo 'Name a test: make one T=tests/engine/test_ordering.py' >&2; exit 2; }
+	$(BIN)/pytest -q -n 0 '$(T)'
 
 test: setup check test-tools
 	$(BIN)/pytest -m 'not slow' $(TWO_AT_ONCE)
