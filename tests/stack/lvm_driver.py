@@ -21,6 +21,8 @@ from typing import Any
 
 sys.path.insert(0, "/opt/raidtui")
 
+import msgspec
+
 from raidtui.gate.admit import admit
 from raidtui.gate.blank import make_blank
 from raidtui.inventory import boot_id, scan
@@ -125,7 +127,7 @@ class Bench:
     def blank(self, planned: Planned) -> float:
         """Make the disks blank, and remember the proof; seconds."""
         began = time.monotonic()
-        for disk in planned.build[0].args["disks"]:
+        for disk in msgspec.to_builtins(planned.build[0].args)["disks"]:
             self.context.zero_proof[disk] = make_blank(self.permits[disk])
         return round(time.monotonic() - began, 1)
 
