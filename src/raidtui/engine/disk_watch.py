@@ -23,7 +23,7 @@ AT_WORK_S: Final = 300.0
 _SHARE: Final = 0.005
 """Largest share of all CPUs that these looks may use."""
 _BETWEEN_S: Final = 3.0
-"""From the end of one look to the next, on a server where something changes all the time."""
+"""Pause between two scans on a server where something changes all the time, in seconds."""
 
 
 def watch_disks(stopped: Callable[[], bool]) -> Iterator[DiskList]:

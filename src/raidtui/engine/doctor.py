@@ -1,4 +1,4 @@
-"""What this server can build and measure, what is missing, and how to get it."""
+"""Check what this server can build and measure, and name the missing tools with the way to install them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MIN_FREE_BYTES: Final = 256 << 20
 
 
 def checkup() -> Checkup:
-    """Every check, in the order in which a newcomer would make them."""
+    """Return all checks, the basic ones first."""
     checks = (
         _root(), _python(), _tool("fio", ("fio", "--version"), "measuring", "apt install fio", _MIN_FIO),
         _tool("mdadm", ("mdadm", "--version"), "md arrays", "apt install mdadm"), _md_modules(),
@@ -77,7 +77,7 @@ def _libblockdev() -> Check:
 
 
 def _has_module(name: str) -> bool:
-    """Whether the kernel has this module: loaded, built in or to be loaded."""
+    """Return True if the kernel has this module: loaded, built in or loadable."""
     modprobe = find_tool("modprobe")
     try:
         return modprobe is not None and run((modprobe, "--dry-run", name), timeout_s=10, check=False).code == 0
@@ -122,7 +122,7 @@ def _filesystems() -> Check:
 
 
 def _iozone() -> Check:
-    """Nothing is missing without it."""
+    """iozone is optional: fio runs its pattern if it is missing."""
     needed_for = "workloads of kind iozone"
     if find_tool("iozone") is None:
         return Check("iozone", True, "not found: fio does the same pattern instead", needed_for,

@@ -19,11 +19,11 @@ STALE_S: Final = 60.0
 
 
 class Look(NamedTuple):
-    """Every disk at one moment."""
+    """All disks at one moment."""
 
     disks: tuple[Disk, ...]
     at: str
-    """When the look began, by this server's clock (ISO 8601, UTC)."""
+    """Begin of the scan by this server's clock (ISO 8601, UTC)."""
     began_s: float
     """The same by the monotonic clock."""
     cpu_s: float
@@ -69,7 +69,7 @@ def newest() -> Look | None:
 
 
 def confirm(seen: Look) -> None:
-    """Nothing changed since this look, as a cheap one found just now."""
+    """Note that nothing has changed since the last scan."""
     global _confirmed_s
     with _state:
         if seen is _newest:
@@ -77,7 +77,7 @@ def confirm(seen: Look) -> None:
 
 
 def recent() -> tuple[Disk, ...]:
-    """Every disk as last seen: at once where that is not long ago, and then looked at again in the background."""
+    """Return all disks as last seen; a recent list is returned at once and renewed in the background."""
     with _state:
         seen, confirmed_s = _newest, _confirmed_s
     if seen is None or seen.age_s >= STALE_S:

@@ -1,4 +1,4 @@
-"""What can be asked of an engine, by name."""
+"""The methods of the protocol, by name."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _PIECE_BYTES: Final = 512 << 10
 _MOST_RUNS: Final = 1000
 
 PLAN_LOOK_S: Final = 3.0
-"""How long each disk that a plan erases is searched for data, beyond the look of every scan."""
+"""Duration of the search for data on each disk that a plan erases, in addition to the scan."""
 
 _PROGRESS_EVERY_S: Final = 1.0
 
@@ -73,13 +73,13 @@ class Method(NamedTuple):
     params: Any
     do: Callable[[Any, Stopped], Any]
     to_the_end: bool = False
-    """Whether it is finished however long it takes when nobody listens any more: zeroing a disk takes hours."""
+    """True if the method runs to its end even when its client is gone: making a disk blank takes hours."""
     lasts: bool = False
     """True for a method that may run for long: refused at once where too many are under way."""
 
 
 def disks(_: Nothing, __: Stopped) -> DiskList:
-    """Every disk, and whether it is free."""
+    """Return all disks with the reasons why they are not free."""
     return disk_list(recent.look())
 
 

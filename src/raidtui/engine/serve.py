@@ -89,7 +89,7 @@ class Server:
         self._out = out
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        """Nothing more is asked: what is under way is still answered, streams end."""
+        """Stop reading requests: answers under way are still sent, streams end."""
         self._gone = threading.Event()
         """Nobody reads any more."""
         self._lines = LineReader(requests, self._gone.is_set)

@@ -79,7 +79,7 @@ def bind_partly(
     disks: Sequence[Disk],
     wished: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[dict[str, tuple[Disk, ...]], tuple[Problem, ...]]:
-    """As `bind`, for a choice that is not finished: the roles that have as many disks as they want, and what is wrong.
+    """Return the bindings of an unfinished choice: the roles that have all their disks, and the problems of the others.
 
     Disks that were named count whether they are free or not: what is asked of them is arithmetic only.
     """

@@ -14,7 +14,7 @@ from raidtui.stack.layer import Reading
 def memory_for(
     layout: Node, policy: Policy, engine: Engine, spec: Any, size_bytes: int, kind: TargetKind
 ) -> int | None:
-    """Most bytes of memory that answer reads of this workload, where all that it reads fits; None where it does not."""
+    """Return the memory in which a layer can cache all data that the workload reads, in bytes; None if it does not fit."""
     pattern = engine.pattern(spec)
     if not pattern.reads or policy.caches == "cold":
         return None

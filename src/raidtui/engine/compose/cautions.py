@@ -1,4 +1,4 @@
-"""What can be built and measured, and yet should be known before: each one plain sentence with its consequence."""
+"""Warnings about layouts that can be built but have a consequence the operator should know: one sentence each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def of_role(role: str, disks: Sequence[Disk]) -> Iterator[str]:
 
 
 def of_layer(inputs: Inputs, roles: Mapping[str, tuple[Disk, ...]]) -> Iterator[str]:
-    """Of one layer: inputs with disks of several roles that differ, and a device that slows down those behind it."""
+    """Warn about inputs of a layer with unlike disks, and about a device that slows down those behind it."""
     for disks in inputs.disks.values():
         ids = {disk.id for disk in disks}
         mixed = {role: found for role, found in roles.items() if found and ids & {disk.id for disk in found}}
@@ -93,7 +93,7 @@ def of_data(reducing: Mapping[str, Sequence[str]], silent: Sequence[str]) -> Ite
 
 
 def of_memory(found: Mapping[tuple[str, str], int]) -> Iterator[str]:
-    """Of (layout, workload): memory in which a layer keeps what the workload reads, where all of it fits."""
+    """Warn about layers that can answer a workload's reads from memory. `found`: bytes by (layout, workload)."""
     workloads: dict[tuple[str, int], list[str]] = {}
     for (layout, workload), most in found.items():
         workloads.setdefault((layout, most), []).append(workload)
@@ -146,7 +146,7 @@ def of_workloads(
 
 
 def _partial(found: Pattern, stripe_bytes: int) -> bool:
-    """True where md cannot gather whole stripes: random blocks that are none, or too little in flight to fill one."""
+    """Return True if md cannot gather full stripes: blocks are random and smaller, or too little is in flight."""
     if not found.writes or not found.block_bytes:
         return False
     if found.random:

@@ -28,12 +28,12 @@ class Bare(NamedTuple):
     name: str
     node: Node
     given: dict[str, Any]
-    """As a scenario would write it."""
+    """The layout as a scenario would write it."""
     workloads: tuple[str, ...]
 
 
 class Ceilings(NamedTuple):
-    """What is added, and what cannot be."""
+    """Layouts to add for the ceilings, and warnings about those that cannot be added."""
 
     layouts: tuple[Bare, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ def ceilings(
 
 
 def _unable(load: Load, disks: Sequence[Part]) -> str:
-    """Why this workload cannot be run on these disks bare; empty where it can."""
+    """Return the reason why this workload cannot run on these bare disks; empty if it can."""
     engine, size_bytes = engines()[load.kind], min(disk.size_bytes for disk in disks)
     pattern, sector = engine.pattern(load.spec), max(disk.logical_sector_bytes for disk in disks)
     if wrong := pattern.under_sector(sector):

@@ -1,4 +1,4 @@
-"""Every kind of layer and workload with every option it has, made from the very structs that read scenario files."""
+"""Descriptions of every kind of layer and workload with all options, made from the structs that read scenario files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS_SCHEMA: Final = "raidtui.kinds/1"
 
 @cache
 def describe() -> Kinds:
-    """What can stand in a scenario for this engine."""
+    """Return the kinds of layers and workloads that this engine knows."""
     layers = tuple(
         Kind(kind, layer.title, doc_of(layer.spec), layer.fields, layer.offers)
         for kind, layer in all_layers().items()

@@ -1,4 +1,4 @@
-"""What the disks' own links allow at most, whatever stands on them."""
+"""Upper bound of a layout's rate by the PCIe links of its disks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from raidtui.model.links import link_bytes_per_s
 
 
 def ceiling_of(piece: Piece, *, one_by_one: bool) -> Ceiling | None:
-    """Of a layout; None where a link is not known. `one_by_one`: its disks are measured each alone, the slowest counts."""
+    """Return the bound of a layout; None if a link is unknown. `one_by_one`: the disks are measured one by one."""
     carried = [link_bytes_per_s((disk,)) for disk in piece.data]
     known = [bytes_per_s for bytes_per_s in carried if bytes_per_s is not None]
     together = link_bytes_per_s(piece.data)

@@ -1,4 +1,4 @@
-"""In which order layouts are built, and workloads are run on each. Pure."""
+"""The order in which layouts are built and workloads run. Pure functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(layouts: Sequence[str], policy: Policy, seed: str) -> Iterator[Block]:
-    """Every building of a layout, in order. The same seed gives the same order."""
+    """Return all buildings of the layouts, in order. The same seed gives the same order."""
     rounds = tuple(range(1, policy.rounds + 1))
     for some in (rounds,) if policy.order == "grouped" else ((number,) for number in rounds):
         names = shuffled(layouts, f"{seed}/{some[0]}") if policy.order == "random" else layouts
@@ -39,12 +39,12 @@ def workloads_of(workloads: Sequence[str], policy: Policy, seed: str, block: Blo
 
 
 def shuffled(names: Iterable[str], seed: str) -> list[str]:
-    """In an order that follows from the seed alone, on every machine and with every version of Python."""
+    """Shuffle by the seed alone: the same order on every machine and with every version of Python."""
     return sorted(names, key=lambda name: hashlib.sha256(f"{seed}/{name}".encode()).digest())
 
 
 def _with_second(blocks: list[Block], noise_of: str | None) -> list[Block]:
-    """With the second building of a layout half a cycle from its first, so that little else has both in common."""
+    """Place the second building of a layout half a cycle after its first, so that the two share little else."""
     first = next((place for place, block in enumerate(blocks) if block.layout == noise_of), None)
     if first is None:
         return blocks

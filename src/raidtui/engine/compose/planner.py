@@ -1,4 +1,4 @@
-"""From a scenario and its binding to the ordered steps of a run. Pure: touches nothing, and decides nothing later."""
+"""Plan the ordered steps of a run from a scenario and its binding. Pure: no step is decided later."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class _Planner:
         self._place: dict[str, Any] = {"phase": "prepare", "block": ""}
 
     def whole(self) -> None:
-        """Every step, from the gate to the last disk being blank."""
+        """Plan every step, from admission to the last blank disk."""
         self._add(Draft("admit", f"Check and lock {plural(len(self.disks), 'disk')}", seconds=2.0))
         blocks = list(blocks_of([*self.bare, *self.layouts], self.policy, self.seed))
         planned = self._planned(blocks)
@@ -257,14 +257,14 @@ class _Planner:
         return of_memory(found)
 
     def _unsaid(self) -> Iterator[str]:
-        """What is written to layouts that make less of it, where the workloads do not say it."""
+        """Warn about workloads that do not state the compressibility of the data they write to reducing layouts."""
         layouts, loads = self.scenario.layouts, self.scenario.workloads
         reducing = {name: how for name in self.layouts if (how := reductions(layouts[name]))}
         met = [name for name in self.workloads if any(self.policy.meets(layout, name) for layout in reducing)]
         return of_data(reducing, silent({name: loads[name] for name in met}))
 
     def _data_disks(self, layout: str, target: PlannedTarget) -> tuple[str, ...]:
-        """Those that keep the data of what is measured: where it is one disk of a layout, that one."""
+        """Return the disks that keep the data of a target; if it is a single disk of the layout, that disk."""
         roles = data_roles(self.nodes[layout], self.scenario.roles)
         disks = tuple(disk for role in roles for part in self.parts[role] for disk in part.disks)
         return (target.part,) if target.part else disks
@@ -372,7 +372,7 @@ def _total(values: Iterator[int | None]) -> int | None:
 
 
 def refused(plan: Plan, erase: tuple[str, ...], disks: Mapping[str, Disk]) -> list[Problem]:
-    """What is wrong with the operator's consent: a disk too few, a disk too many, a name that names nothing."""
+    """Return the problems of the operator's consent: missing disks, extra disks, unknown names."""
     named: set[str] = set()
     problems = []
     for name in erase:

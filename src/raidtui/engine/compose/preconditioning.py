@@ -1,4 +1,4 @@
-"""What is planned where disks are written before a layout is built on them. Pure.
+"""Plan the writes to disks before a layout is built on them. Pure.
 
 SNIA, Solid State Storage Performance Test Specification 2.0.2: purge, then twice the capacity sequentially in 128 KiB.
 Members are written one by one before they are built into anything: what stands on them later would decide what is written
@@ -23,7 +23,7 @@ from raidtui.stack.layer import Draft
 
 SNIA_TIMES: Final = 2.0
 _BYTES_PER_S: Final = {True: 120e6, False: 500e6}
-"""What a disk is filled with in a second, roughly, by rotational: for estimates only."""
+"""Rough sequential write rate of a disk in bytes per second, by rotational; for estimates only."""
 
 
 def draft(disks: Sequence[Disk], amount: str, times: float, *, quick: bool) -> Draft:
@@ -40,7 +40,7 @@ def draft(disks: Sequence[Disk], amount: str, times: float, *, quick: bool) -> D
 
 
 def words(amount: str, times: float, most_bytes: int | None, *, purged: bool) -> str:
-    """What a result says of it: how much, and whether it is what SNIA's specification asks for."""
+    """Return the description of a preconditioning for the result, compared with SNIA's specification."""
     if most_bytes is not None:
         return f"preconditioned with {size_text(most_bytes)} of each disk (a rehearsal): less than SNIA PTS asks"
     if times < SNIA_TIMES:

@@ -1,4 +1,4 @@
-"""What a scenario comes to while it is being composed: each layout and workload alone, none spoiling another."""
+"""Preview of an unfinished scenario: each layout and workload is examined alone, so that none spoils another."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _chosen(value: Any, section: str, only: Sequence[str]) -> dict[str, Any]:
 
 
 def _mentioned(raw: Any) -> Iterator[str]:
-    """Every role that is named anywhere in unread layouts."""
+    """Return all roles that are named anywhere in unread layouts."""
     if isinstance(raw, str):
         if match := re.fullmatch(ROLE_PATTERN, raw):
             yield match.group(1)

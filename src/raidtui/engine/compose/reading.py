@@ -1,4 +1,4 @@
-"""From a document's text to a scenario that this engine can plan: the catalogs of layers and workloads meet the model."""
+"""Read the text of a scenario file and check it against the layers and workload engines of this engine."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _MEET: Final = "Name it in the policy's `only`, or take it out."
 
 @cache
 def catalog() -> Catalog:
-    """Every kind of layer and workload that this engine knows."""
+    """Return the kinds of layers and workloads that this engine knows."""
     layers = all_layers()
     return Catalog(
         layers={kind: layer.spec for kind, layer in layers.items()},
@@ -165,7 +165,7 @@ def _ranking_problems(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _crossing_problems(scenario: Scenario) -> Iterator[Problem]:
-    """What a workload cannot load of the layouts that it meets is said once per workload."""
+    """Find workloads that cannot load the targets of their layouts; one problem per workload."""
     kinds = {name: all_layers()[node.kind].target_kind(node.spec) for name, node in scenario.layouts.items()}
     for workload, load in scenario.workloads.items():
         engine = engines()[load.kind]
@@ -178,12 +178,12 @@ def _crossing_problems(scenario: Scenario) -> Iterator[Problem]:
 
 
 def reductions(layout: Node) -> tuple[str, ...]:
-    """How any layer of it makes less of what is written: `compresses`, `deduplicates`."""
+    """Return how the layers of a layout reduce written data: `compresses`, `deduplicates`."""
     return tuple(dict.fromkeys(how for node in layout.walk() for how in all_layers()[node.kind].reduces(node.spec)))
 
 
 def stacking(layout: Node) -> tuple[str, ...]:
-    """What its layers say of those that they stand on."""
+    """Return the warnings of the layers about the layers below them."""
     kinds = {
         node.place: {source.kind for sources in node.inputs.values() for source in sources if isinstance(source, Node)}
         for node in layout.walk()
@@ -198,7 +198,7 @@ def silent(loads: Mapping[str, Load]) -> list[str]:
 
 
 def kind_problems(engine: Engine, kind: TargetKind, place: str, layouts: str) -> list[Problem]:
-    """Why a workload cannot load layouts that are measured as this kind of target."""
+    """Return the reason why a workload cannot load this kind of target."""
     if engine.takes in ("both", kind):
         return []
     needs = {"block": "a block device", "directory": "files in a directory"}
@@ -211,7 +211,7 @@ def kind_problems(engine: Engine, kind: TargetKind, place: str, layouts: str) ->
 
 
 def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
-    """Why Linux would not build this layout."""
+    """Return the reasons why Linux would not build this layout."""
     problems: list[Problem] = []
     for node in layout.walk():
         problems += all_layers()[node.kind].check(node.spec, counts_of(node, roles), node.place)
@@ -232,7 +232,7 @@ def _offers(node: Node) -> str:
 
 
 def counts_of(node: Node, roles: Mapping[str, Role]) -> dict[str, int]:
-    """How many devices go into each input of a layer."""
+    """Return the number of devices that go into each input of a layer."""
     return {
         name: sum(roles[s.role].count if isinstance(s, RoleRef) else 1 for s in sources)
         for name, sources in node.inputs.items()

@@ -1,4 +1,4 @@
-"""How each field of a layer or workload stands, given all the others: what is taken where it is left out, what is refused.
+"""State of each option in a form: default value and reason if left out, and the reason if it is refused.
 
 Refusals are found by trying: a value is put in, the options are decoded and checked as a scenario's would be, and what is
 wrong then and was not before is the reason. So no layer has to declare what excludes what.
@@ -32,12 +32,12 @@ _BRIEF: Final = "10ms"
 
 
 def layer_settings(kind: str, options: Mapping[str, Any], counts: Mapping[str, int]) -> tuple[Setting, ...]:
-    """Of a layer with these options (plain JSON data, maybe unfinished) and so many devices in its inputs."""
+    """Return the settings of a layer with these options (plain JSON, may be unfinished) and numbers of devices."""
     return _settings("layer", kind, json.dumps(options), tuple(sorted(counts.items())))
 
 
 def workload_settings(kind: str, options: Mapping[str, Any]) -> tuple[Setting, ...]:
-    """Of a workload with these options (plain JSON data, maybe unfinished)."""
+    """Return the settings of a workload with these options (plain JSON, may be unfinished)."""
     return _settings("workload", kind, json.dumps(options), ())
 
 
@@ -83,7 +83,7 @@ class Trial:
         self._before = self._wrong({})
 
     def refusals(self, field: Field) -> tuple[str, dict[str, str]]:
-        """Why this field cannot be given at all (or empty), and which of its choices cannot be taken, and why."""
+        """Return the reason why this field cannot be given at all (or empty), and the reasons of refused choices."""
         if self.spec is None or field.type == "object" or field.many:
             return "", {}
         now = self._options.get(field.name, field.default)
@@ -94,7 +94,7 @@ class Trial:
         return next(iter(reasons.values())) if nothing_left else "", choices
 
     def _reason(self, name: str, value: Any) -> str:
-        """What is wrong with this value and was not before; empty where it can be had."""
+        """Return the problem that this value adds; empty if it is accepted."""
         new = self._wrong_alone(name, value)
         if not new or self._with_partner(name, value):
             return ""
@@ -102,7 +102,7 @@ class Trial:
         return (own or new)[0].message
 
     def _with_partner(self, name: str, value: Any) -> bool:
-        """True where the value needs another field that is not given, and that one cannot be given without this one."""
+        """Return True if the value and another missing field need each other, so that neither can be given first."""
         for field in self.fields:
             if field.name == name or field.name in self._options or field.default is not None or field.required:
                 continue
@@ -153,7 +153,7 @@ class Trial:
 
 
 def _blames(struct: type[msgspec.Struct], options: Options, name: str) -> bool:
-    """True where decoding stumbles over this field."""
+    """Return True if this field is the one that cannot be decoded."""
     try:
         decode(struct, options, _PLACE)
     except ProblemError as error:

@@ -26,7 +26,7 @@ _ANY_SIZE_BYTES: Final = 1 << 40
 
 
 class Ground(NamedTuple):
-    """What a scenario's layouts stand on."""
+    """Data that the layouts of a scenario stand on."""
 
     roles: Mapping[str, Role]
     binding: Mapping[str, tuple[Disk, ...]]
@@ -47,15 +47,15 @@ class Piece(NamedTuple):
     may_fail: int | None = None
     """Disks that may fail without loss of one of its devices, whichever they are."""
     words: str = ""
-    """Which, where that needs words of its own."""
+    """Sentence about the disks that may fail, if the number alone is not enough."""
     penalty: float = 1.0
     data: tuple[Disk, ...] = ()
-    """Its disks that keep data: no journals, no spares."""
+    """Disks that keep data: no journals, no spares."""
     data_share: float = 1.0
-    """Of what is written to its disks, how much is data: 0.5 on a mirror of two."""
+    """Share of data in the bytes written to the disks: 0.5 on a mirror of two."""
     shapes: tuple[Shaped, ...] = ()
     inputs: tuple[Inputs, ...] = ()
-    """Of every layer."""
+    """Problems of every layer."""
     shape: Shape | None = None
     problems: tuple[Problem, ...] = ()
 
@@ -104,7 +104,7 @@ def _spec(layer: Layer[Any], options: Any, place: str) -> tuple[Any, list[Proble
 
 
 def _sources(raw: Any, place: str, ground: Ground, depth: int) -> Iterator[Piece | None]:
-    """What goes into one input; None for what cannot be read, or is no role of this scenario."""
+    """Yield the devices of one input; None for an operand that cannot be read or names no role."""
     if isinstance(raw, list):
         for index, entry in enumerate(raw[:64]):
             yield from [None] if isinstance(entry, list) else _sources(entry, f"{place}[{index}]", ground, depth)
@@ -181,7 +181,7 @@ def _measured(
 
 
 def _tolerance(layer: Layer[Any], spec: Any, below: Mapping[str, tuple[Piece, ...]]) -> tuple[int, str]:
-    """How many disks may fail, whichever they are, and which in words: the layer's own, then those of layers below."""
+    """Return how many disks may fail, and a sentence: for this layer, then for the layers below."""
     counts = {name: sum(piece.devices for piece in pieces) for name, pieces in below.items()}
     tolerated_by = layer.tolerates_failures(spec, counts)
     fewest = []

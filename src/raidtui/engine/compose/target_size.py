@@ -1,4 +1,4 @@
-"""Why a workload cannot run on what is measured of a layout, once its size and sectors are known."""
+"""Find workloads that do not fit the size or the sectors of a layout's target."""
 
 from __future__ import annotations
 

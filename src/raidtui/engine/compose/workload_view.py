@@ -62,5 +62,5 @@ def workload_view(
 
 
 def _kind_of(engine: Engine) -> TargetKind:
-    """What it is shown on while there is no layout."""
+    """Return the target that a workload is shown on before a layout exists."""
     return "directory" if engine.takes == "directory" else "block"

@@ -1,4 +1,4 @@
-"""What a layout ought to write for each byte of a workload: the layers' own answers, multiplied up the stack. Pure."""
+"""Predicted bytes written per byte of a workload: the layers' declarations, multiplied up the stack. Pure."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class _Sum(NamedTuple):
     read_low: float
     read_high: float | None
     beside: float
-    """Of `low`, what goes to disks that do not keep the data."""
+    """Part of `low` that goes to disks that do not keep the data."""
 
 
 _DISK = _Sum(1.0, 1.0, 0.0, 0.0, 0.0)
 
 
 def expected(layout: Node, roles: Mapping[str, Role], pattern: Pattern) -> Amplification | None:
-    """Of a layout under a workload; None where nothing is written. Of a mix of block sizes the least and the most."""
+    """Return the prediction for a layout under a workload; None if it does not write. Mixed block sizes give a range."""
     if not pattern.writes or not pattern.block_bytes:
         return None
     if not pattern.reported_whole:
@@ -86,7 +86,7 @@ def _of(node: Node, roles: Mapping[str, Role], writes: Writes, why: list[str]) -
 
 
 def _mean(node: Node, name: str, roles: Mapping[str, Role], writes: Writes, why: list[str]) -> _Sum:
-    """Of everything in one input: each of its devices takes the same share."""
+    """Return the sum over one input: each of its devices takes the same share."""
     found = [(_DISK, roles[one.role].count) if isinstance(one, RoleRef) else (_of(one, roles, writes, why), 1)
              for one in node.inputs.get(name, ())]  # fmt: skip
     if not found:
@@ -98,7 +98,7 @@ def _mean(node: Node, name: str, roles: Mapping[str, Role], writes: Writes, why:
 
 
 def _added(total: _Sum, share: Share, below: _Sum) -> _Sum:
-    """With one input's share of the writes, and what the layers below it make of them. Reads are passed on as they are."""
+    """Add one input's share of the writes, multiplied by the layers below it. Reads are added unchanged."""
     low = _times(share.low, below.low)
     high = _times(share.high, below.high)
     read_high = _plus(share.reads_high, _times(share.high, below.read_high))

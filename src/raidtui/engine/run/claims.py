@@ -1,4 +1,4 @@
-"""What runs change of the whole server, such as the parameters of ZFS: one run at a time, and none after one that died.
+"""Server-wide settings that runs change, such as the parameters of ZFS: one run at a time, and none after one that died.
 
 Runs whose numbers only rely on it go on together, and none of them beside one that changes it.
 """

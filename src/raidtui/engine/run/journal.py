@@ -34,13 +34,13 @@ JOURNAL_LOST: Final = Refusal(
     "Make space, then run `raidtui recover`: it looks at the disks themselves.",
 )
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError)
-"""What msgspec says of bytes that are not what was asked for."""
+"""Errors of msgspec for bytes that are not the expected JSON."""
 _DECODER: Final = msgspec.json.Decoder(Record)
 _LIVE_LINE: Final = re.compile(
     rb'\{"seq":\d+,"at_s":[\d.e-]+,"wall":"[^"]*","event":\{"kind":"(?:%s)"'
     % b"|".join(str(event.__struct_config__.tag).encode() for event in LIVE)
 )
-"""How `append` begins the line of a live event."""
+"""Beginning of the line of a live event."""
 
 
 def wall_clock() -> str:
@@ -115,13 +115,13 @@ class Journal:
 
 
 def read_journal(folder: Path) -> Iterator[Record]:
-    """Every record of a run, in order. A torn last line, left by a crash, is no record."""
+    """Yield every record of a run, in order. A torn last line, left by a crash, is ignored."""
     for line, _ in read_lines(folder):
         yield _DECODER.decode(line)
 
 
 def read_lasting(folder: Path) -> Iterator[Record]:
-    """As `read_journal` without the live numbers, which are nearly all of a long journal: they are not even parsed."""
+    """Yield the records without the live numbers, which are most of a long journal and are not even parsed."""
     for line, _ in read_lines(folder):
         if not _LIVE_LINE.match(line):
             yield _DECODER.decode(line)
@@ -146,7 +146,7 @@ def read_lines(folder: Path, offset: int = 0) -> Iterator[tuple[bytes, int]]:
 
 
 def _second_of(line: bytes) -> float:
-    """When it was written; 0 for a line that is no record: what is damaged is not to keep a recovery from its work."""
+    """Return the time of a record; 0 for a damaged line, which must not stop a recovery."""
     with suppress(*UNREADABLE):
         return _DECODER.decode(line).at_s
     return 0.0

@@ -31,7 +31,7 @@ NOT_RUNNING: Final = Refusal(
 
 _ADMIT_TIMEOUT_S: Final = 120.0
 _STOP_TIMEOUT_S: Final = 900
-"""How long a shutting down system waits for the teardown."""
+"""Time that a system which shuts down waits for the teardown."""
 
 
 def unit_name(run_name: str) -> str:
@@ -39,7 +39,7 @@ def unit_name(run_name: str) -> str:
 
 
 def has_systemd() -> bool:
-    """True where systemd is process 1 and can start services."""
+    """Return True if systemd is process 1 and can start services."""
     return Path("/run/systemd/system").is_dir() and find_tool("systemd-run") is not None
 
 

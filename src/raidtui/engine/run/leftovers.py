@@ -1,4 +1,4 @@
-"""What somebody keeps on a device that a dead run left: an idle array, assembled again by the next start, invites it."""
+"""Foreign data on the devices of an interrupted run: after a restart an idle array is assembled, and may get used."""
 
 from __future__ import annotations
 

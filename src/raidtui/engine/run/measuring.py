@@ -43,11 +43,11 @@ PREFILL: Final = Refusal(
 )
 
 MOST_THREADS: Final = 8
-"""Of the kernel, kept with a cell."""
+"""Number of kernel threads that are kept with a cell."""
 
 
 class Scene(NamedTuple):
-    """What a cell is measured in."""
+    """Everything that measuring a cell needs of its run."""
 
     context: Context
     sampler: Sampler
@@ -58,15 +58,15 @@ class Scene(NamedTuple):
     stop: threading.Event
     """Set when the workload is to end at once: the run was cancelled, or a disk was lost."""
     health: Callable[[], tuple[Mark, ...]]
-    """What the layers say is wrong with them now."""
+    """Return the marks for layers that are unhealthy now."""
     devices: Mapping[str, str]
     """Kernel names of the layers' devices and of the disks below, and what each is."""
     disks: Mapping[str, Disk]
-    """By kernel name."""
+    """Disks by kernel name."""
     heat: Callable[[], Mapping[str, Heat]]
-    """What disks say of their heat."""
+    """Return the temperatures of the disks."""
     earlier: Callable[[], tuple[Cell, ...]]
-    """What the run measured before."""
+    """Return the cells that the run has measured so far."""
     memory_bytes: int
     lost: Callable[[], tuple[str, ...]]
     out_of_space: Callable[[], bool]

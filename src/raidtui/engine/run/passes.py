@@ -16,7 +16,7 @@ from raidtui.model.statistics.steady import MOST_ROUNDS, WINDOW, Steadiness, Win
 
 MOST_PASSES: Final = MOST_ROUNDS
 QUICK_PASSES: Final = WINDOW
-"""Of a rehearsal: no fewer can tell."""
+"""Number of passes of a rehearsal, the least that can show a trend."""
 
 
 class Passes:
@@ -34,7 +34,7 @@ class Passes:
 
     @property
     def number(self) -> int:
-        """Of the pass that comes next, counted from 1."""
+        """Number of the next pass, counted from 1."""
         return len(self._runs) + 1
 
     @property
@@ -61,7 +61,7 @@ class Passes:
 
     @property
     def summary(self) -> Summary | None:
-        """What is reported: of the window, where passes were repeated."""
+        """Return the reported summary: that of the steady window, if passes were repeated."""
         return pooled(self._window) if self._runs else None
 
     def report(self) -> Any:
@@ -121,7 +121,7 @@ def spread_words(name: str, one: Tracked) -> str:
 
 
 def _of_pass(number: int, problem: str) -> str:
-    """With its code, where it has one."""
+    """Return the problem with the code of its mark, if it has one."""
     sentence = f"pass {number}: {problem}"
     return Coded(problem.code, sentence) if isinstance(problem, Coded) else sentence
 

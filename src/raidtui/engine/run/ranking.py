@@ -24,7 +24,7 @@ _WORDS: Final = 3
 
 
 class Rankings:
-    """Of all workloads of one plan. Without a question in its policy, every cell is needed and nothing is ranked."""
+    """Rankings of all workloads of a plan. Without a question in the policy, every cell is needed."""
 
     def __init__(self, plan: Plan) -> None:
         self._asked = decode(Policy, plan.scenario.get("policy", {}), "$.policy").ranking
@@ -41,7 +41,7 @@ class Rankings:
 
     @property
     def skipped(self) -> int:
-        """How many cells were not needed."""
+        """Number of cells that were not needed."""
         return len(self._skipped)
 
     def done(self, cell: Cell) -> None:
@@ -58,7 +58,7 @@ class Rankings:
         self._skipped.update(cells)
 
     def not_needed(self, cell: CellPlan) -> str:
-        """Why measuring this cell would tell nothing that is asked for; empty where it would."""
+        """Return the reason why this cell is not needed; empty if it is."""
         if self._asked is None or cell.workload not in self._planned:
             return ""
         rounds = self._complete(cell.workload)
@@ -92,7 +92,7 @@ class Rankings:
         return "; ".join(found[:_WORDS]) + ("; …" if found[_WORDS:] else "")
 
     def ranked(self) -> tuple[Ranked, ...]:
-        """What is known of each workload, in the order of the plan."""
+        """Return the ranking of each workload, in the order of the plan."""
         return tuple(self._ranked(workload) for workload in self._planned)
 
     def _ranked(self, workload: str) -> Ranked:
@@ -155,7 +155,7 @@ class Rankings:
 
 
 def metric_of(summaries: Sequence[Summary]) -> Metric:
-    """What layouts are ranked by under one workload.
+    """Return the values by which layouts are ranked under one workload.
 
     Where every run of it waited for durability (fsync and the like), the mean time that took; else bytes per second where a
     mean operation has at least 256 KiB, and operations per second where it is smaller.

@@ -174,7 +174,7 @@ class _Recovery:
         return RecoveredRun(self.folder.name, int(code), actions, tuple(self.problems), disks)
 
     def _leave_alone(self, given_up: list[Fingerprint]) -> None:
-        """What was made on disks that are here, but somebody else's by now, is so as well."""
+        """Count objects that were built only on given-up disks as given up."""
         here = {print_.id for print_ in self._present(given_up)}
         theirs = [s for s in self.story.made if here & set(common_args(s).disks) and self._only_on_given_up(s)]
         self.made = tuple(step for step in self.story.made if step not in theirs)
@@ -245,7 +245,7 @@ class _Recovery:
         yield from (RecoveredDisk(disk, "given up") for disk in self.story.owed if disk in self.given_up)
 
     def _with_way_out(self, problem: Problem) -> Problem:
-        """What speaks against writing to a disk may stay so, when somebody else has it by now."""
+        """Add the way to give up the disk, for problems of disks that may belong to someone else by now."""
         if problem.place not in self.story.owed:
             return problem
         text = f"If the disk is somebody else's by now: {self._leaving_out(problem.place)}"

@@ -221,7 +221,7 @@ class Runner:
         return True
 
     def _block_if_needed(self, block: str, steps: list[Step]) -> None:
-        """What is asked for may be known by now, or this layout's part of it."""
+        """Do a block unless the ranking no longer needs any of its cells."""
         cells = tuple(dict.fromkeys(step.cell for step in steps if step.cell))
         if why := self.tally.rankings.block_not_needed([self._cells[cell] for cell in cells]):
             self._emit(Skipped(cells, why, block))

@@ -187,13 +187,13 @@ class _Bound(msgspec.Struct):
 
 
 class Story(NamedTuple):
-    """What a journal says, folded."""
+    """State of a run, folded from its journal."""
 
     started: RunStarted | None
     admitted: bool
     """The gate let the disks through: something may have been written to them."""
     made: tuple[StepStarted, ...]
-    """Every step that may have made something, oldest first."""
+    """Steps that may have created something, oldest first."""
     left: tuple[str, ...]
     """UUIDs of what was made and nothing after it took away."""
     owed: tuple[str, ...]
@@ -206,8 +206,8 @@ class Story(NamedTuple):
     given_up: tuple[str, ...] = ()
     """Ids of disks that a recovery was told to leave as they are."""
     unreadable: str = ""
-    """Why the journal cannot be read to its end. Then nothing can be undone by it, and every disk of the plan is owed,
-    unless it is known that the run left nothing.
+    """Reason why the journal cannot be read to its end; then nothing is undone, and every disk of the plan is owed unless
+    the run is known to have left nothing.
     """
 
 
@@ -267,7 +267,7 @@ def fold(records: Iterator[Record]) -> Story:
 
 
 def story_of(folder: Path) -> Story:
-    """What its journal says. One that was damaged, or that another version wrote, keeps no other run from being known."""
+    """Return the state of a run. A journal that is damaged or of another version does not hide other runs."""
     why = ""
 
     def readable() -> Iterator[Record]:
@@ -353,7 +353,7 @@ def held_disks() -> dict[str, str]:
 
 
 def standing() -> frozenset[tuple[str, bool, bool]]:
-    """Every run with whether somebody works on it and whether it is closed: differs whenever `held_disks` may.
+    """Return every run with whether it is owned and whether it is closed; this differs whenever `held_disks` may differ.
 
     No plan and no journal is read for it.
     """
@@ -367,7 +367,7 @@ def any_at_work() -> bool:
 
 
 def interrupted() -> Iterator[tuple[str, Story]]:
-    """Every run that nobody works on and that left something to undo, by name."""
+    """Yield every run that nobody works on and that left something to undo, by name."""
     for folder in all_folders():
         if owner(folder) is None and not (folder / _CLOSED_NAME).exists():
             story = story_of(folder)

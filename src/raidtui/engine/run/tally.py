@@ -57,7 +57,7 @@ class Tally:
         self._disks = disks
 
     def cells(self) -> tuple[Cell, ...]:
-        """What was measured so far."""
+        """Return the cells measured so far."""
         return tuple(self._cells)
 
     def add(self, record: Record) -> None:
@@ -92,7 +92,7 @@ class Tally:
 
     @property
     def rankings(self) -> Rankings:
-        """Which cells are still needed. Raises ValueError before the run began."""
+        """The rankings, which know the cells that are still needed. Raises ValueError before the run began."""
         if self._rankings is None:
             raise ValueError("the run has not begun")
         return self._rankings
@@ -182,6 +182,6 @@ def _rounds(plan: Plan) -> dict[str, set[int]]:
 
 
 def _with_tuning(known: dict[str, Tuned], facts: dict[str, dict[str, str]]) -> dict[str, Tuned]:
-    """With what a step set, or put back again."""
+    """Return the tuning with the values that a step set or restored."""
     values = {what: {**plain(known[what]), **new} if what in known else new for what, new in facts.items()}
     return {**known, **{what: decode(Tuned, value, what) for what, value in values.items()}}

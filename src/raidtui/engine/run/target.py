@@ -28,10 +28,10 @@ TARGET: Final = Refusal(
 )
 
 CELL_FOLDER: Final = "cell"
-"""Where a workload has its files, in the directory that is measured."""
+"""Name of a cell's folder in the measured directory."""
 
 _RELEASE_PATIENCE_S: Final = 30.0
-"""How long a device that lost a disk may take to let go."""
+"""Time that a device which lost a disk may take to be closed, in seconds."""
 
 _reserved: Final[set[int]] = set()
 

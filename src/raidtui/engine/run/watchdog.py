@@ -10,9 +10,9 @@ from raidtui.gate.permit import Permit
 from raidtui.model.event import AnyEvent, CancelAsked, Noted
 
 _EVERY_S = 0.25
-"""How soon a signal is answered."""
+"""Longest delay until a signal is answered, in seconds."""
 _LOOK_EVERY_S = 1.0
-"""How often the disks are looked at: each look costs time that belongs to what is measured."""
+"""Interval between two looks at the disks, in seconds: each look costs time during a measurement."""
 STOP_GRACE_S = 5.0
 
 

@@ -1,4 +1,4 @@
-"""Nothing is faster than what it stands on: the disks' PCIe links, and the disks measured by themselves."""
+"""Check that no cell is faster than the disks' PCIe links or the bare disks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BASELINE = Meaning(
 
 
 def find(evidence: Evidence) -> Iterator[Mark]:
-    """By direction. An answer from memory is said by the checks that look for it; this one needs no cause."""
+    """Find rates above a bound, by direction. Other checks look for answers from memory."""
     summary, members = evidence.summary, evidence.members
     if summary is None or not members:
         return
@@ -55,7 +55,7 @@ def find(evidence: Evidence) -> Iterator[Mark]:
 
 
 def _is_wire(evidence: Evidence) -> bool:
-    """Whether the links are what they say: no disk at such a link ever counted more than goes through it.
+    """Return True if the links are plausible: no disk ever counted more than its link carries.
 
     One of a virtual machine need not be.
     """
@@ -74,7 +74,7 @@ def _is_wire(evidence: Evidence) -> bool:
 
 
 def _alone(evidence: Evidence, word: str) -> float | None:
-    """What these disks moved in bytes per second, each by itself, at their best; None where one of them was not measured.
+    """Return the best rate of these bare disks together in bytes per second; None if one of them was not measured.
 
     At their best in large blocks: small ones may be gathered on their way. A mix of reads and writes is nobody's best in
     either; under the same workload a disk may be faster still.

@@ -1,4 +1,4 @@
-"""What a check of a cell is: a module of this package with an object named `CHECK`."""
+"""The interface of a check of a cell: a module of this package with an object `CHECK`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Meaning(NamedTuple):
     weight: Weight
     title: str
     why: str
-    """Why the number is not what it looks like."""
+    """Reason why the number is misleading."""
     way_out: str
 
     def mark(self, sentence: str, *, about: str = "", at_s: float | None = None) -> Mark:
@@ -29,6 +29,6 @@ class Check(NamedTuple):
 
     find: Callable[[Evidence], Iterable[Mark]]
     meanings: tuple[Meaning, ...]
-    """Of every code that it may find."""
+    """All findings that the check may report."""
     rank: int = 50
     """Causes before what follows from them: marks of one weight come by rank, then by the name of the check."""

@@ -46,7 +46,7 @@ def find(evidence: Evidence) -> Iterator[Mark]:
 
 
 def _missing(evidence: Evidence, missing: int, written: int) -> bool:
-    """More than what may still wait in memory; blocks that were written over before they went out count as well."""
+    """Return an upper bound of the bytes that may still be in memory; overwritten blocks are counted as well."""
     region = evidence.region_bytes
     overwritten = region is not None and written > region
     return not overwritten and missing > max(MOST_MISSING * written, IN_MEMORY * evidence.memory_bytes)

@@ -1,4 +1,4 @@
-"""What was seen around one cell: all that checks may look at."""
+"""The observations around one cell: the input of all checks."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from raidtui.watch.series import Busy
 from raidtui.watch.temperature import Heat
 
 Counted = Literal["exactly", "at least", "no"]
-"""How the devices' counters are held against what the workload says of itself (`stack.layer.PlannedTarget.counted`)."""
+"""Relation of the devices' counters to the workload's report (`stack.layer.PlannedTarget.counted`)."""
 
 
 class Evidence(NamedTuple):
     """Facts of one cell. What could not be seen is None or empty."""
 
     cell: Cell
-    """As it was measured: summary, samples, devices, caches, threads. No marks as yet."""
+    """The measured cell: summary, samples, devices, caches, threads; without marks."""
     whole: Summary | None = None
-    """Of all passes together, where the cell's own summary is of the window alone."""
+    """Summary of all passes together; the cell's own summary is that of the steady window."""
     said: tuple[Mark, ...] = ()
-    """By layers and tools themselves: what is wrong with an array, why a target could not be opened."""
+    """Reports of layers and tools: an array is degraded, a target could not be opened."""
     lost: tuple[str, ...] = ()
     """Disks that went away, by id."""
     cancelled: bool = False
@@ -42,35 +42,35 @@ class Evidence(NamedTuple):
     monotonic_s: float = 0.0
     """Length of the cell by the clock that stands still in a suspended machine."""
     boottime_s: float = 0.0
-    """By the clock that goes on then."""
+    """Duration by the clock that continues during suspend."""
     wall_s: float = 0.0
-    """By the wall clock."""
+    """Duration by the wall clock."""
 
     pattern: Pattern | None = None
     region_bytes: int | None = None
-    """How much of the target the workload reaches."""
+    """Part of the target that the workload uses, in bytes."""
     layers: tuple[str, ...] = ()
     """Kinds of the layers of the layout, lowest first."""
     reduces: tuple[str, ...] = ()
-    """How they make less of what is written: `compresses`, `deduplicates`."""
+    """How layers reduce written data: `compresses`, `deduplicates`."""
     prefilled: bool = True
     """The region was written before it was measured."""
     caches: Literal["", "warm", "cold"] = ""
-    """What the scenario says of caches; empty where it says nothing."""
+    """The scenario's choice for caches; empty if it has none."""
 
     disks: Mapping[str, Disk] = {}
     """The run's disks, by id."""
     heat: tuple[Mapping[str, Heat], Mapping[str, Heat]] = ({}, {})
-    """What disks said of their heat before and after, by kernel name."""
+    """Temperatures of the disks before and after, by kernel name."""
     busy: tuple[Busy, ...] = ()
-    """What arrays and caches did beside the workload."""
+    """Activity of arrays and caches besides the workload."""
     earlier: tuple[Cell, ...] = ()
-    """What the run measured before."""
+    """Cells that the run has measured before."""
     memory_bytes: int = 0
 
     @property
     def summary(self) -> Summary | None:
-        """Of all that was run: what devices and clocks are held against."""
+        """Summary of everything that ran, for comparison with devices and clocks."""
         return self.whole or self.cell.summary
 
     @property
@@ -80,5 +80,5 @@ class Evidence(NamedTuple):
 
     @property
     def on_disks(self) -> bool:
-        """Nothing stands between the workload and its disks."""
+        """True if no layer is between the workload and its disks."""
         return all(use.role == "target" for use in self.members.values())

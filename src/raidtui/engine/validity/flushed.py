@@ -1,4 +1,4 @@
-"""What was reported durable was flushed: no sync is faster than the flush that it waits for, and none goes without."""
+"""Check that durable writes were flushed: no sync is faster than the flush it waits for, and none lacks one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from raidtui.model.mark import Mark
 
 FEWEST: Final = 50
 LEAST_SHARE: Final = 0.5
-"""Of the flushes that there must be, and of the time that one takes: below this it is no matter of counting."""
+"""Tolerance for the number and the duration of flushes."""
 
 FASTER = Meaning(
     "sync-without-flush",
@@ -26,7 +26,7 @@ FASTER = Meaning(
 
 
 def find(evidence: Evidence) -> Iterator[Mark]:
-    """Of cells whose disks all have a cache that must be flushed: to others the kernel sends no flushes."""
+    """Check cells whose disks all have a volatile write cache: the kernel sends flushes to no other disks."""
     sync = evidence.summary.sync if evidence.summary is not None else None
     members = evidence.members
     if evidence.summary is None or sync is None or sync.ios < FEWEST or not members:

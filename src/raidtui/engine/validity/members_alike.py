@@ -16,7 +16,7 @@ FEWEST: Final = 3
 FEWEST_REQUESTS: Final = 100
 LEAST_Z: Final = 3.5
 BUSY_RATIO: Final = 1.5
-"""Of the others' median, from which on a busy disk is slow."""
+"""Share of the others' median rate below which a busy disk counts as slow."""
 BUSY_PERCENT: Final = 60.0
 IDLE_RATIO: Final = 2.0
 """The same of a disk that has time left: it holds up only those who wait for it."""
@@ -24,9 +24,9 @@ LEAST_APART_MS: Final = 0.1
 FEWEST_SECONDS: Final = 5
 SECOND_RATIO: Final = 1.25
 SECONDS_SHARE: Final = 0.75
-"""In so many of the seconds it must have been slower than the others by `SECOND_RATIO`: a sick disk always is."""
+"""Share of seconds in which a slow disk must have been slower than the others by `SECOND_RATIO`."""
 LIKE_WORK: Final = 0.25
-"""How far requests may differ in number and size from the median's: what had other work to do is not compared."""
+"""Tolerated difference of number and size of requests from the median; disks with other work are not compared."""
 
 SLOW = Meaning(
     "slow-member",
@@ -39,7 +39,7 @@ SLOW = Meaning(
 
 
 class Work(NamedTuple):
-    """What one member did in one direction."""
+    """Work of one member in one direction."""
 
     disk: str
     requests: int
@@ -76,7 +76,7 @@ def _z_text(z: float) -> str:
 
 
 def _always(slow: Work, works: Sequence[Work]) -> bool:
-    """Whether it was the slow one from second to second, and not once for long."""
+    """Return True if the disk was slow from second to second, not once for a long time."""
     seen = slower = 0
     others = [work.seconds_ms for work in works if work is not slow]
     for own, *theirs in zip(slow.seconds_ms, *others, strict=False):
@@ -106,7 +106,7 @@ def _groups(evidence: Evidence) -> Iterator[tuple[str, Sequence[Work]]]:
 
 
 def _like_work(works: Sequence[Work]) -> list[Work]:
-    """Those with about as many requests and flushes, of about the same size, as most."""
+    """Return the members with about as many requests and flushes, of about the same size, as most."""
     busy = [work for work in works if work.requests >= FEWEST_REQUESTS]
     measures: Sequence[Callable[[Work], float]] = (
         lambda work: work.requests, lambda work: work.bytes / work.requests, lambda work: work.requests + work.flushes,

@@ -24,7 +24,7 @@ MERGED = Meaning(
 
 
 def find(evidence: Evidence) -> Iterator[Mark]:
-    """Of random workloads on block devices; sequential ones are expected to be merged."""
+    """Check random workloads on block devices; sequential requests are expected to be merged."""
     summary, pattern = evidence.summary, evidence.pattern
     targets = [use for use in evidence.cell.devices.values() if use.role == "target"]
     if summary is None or pattern is None or not pattern.wholly_random or not targets or evidence.counted != "exactly":

@@ -1,4 +1,4 @@
-"""What was read came from the disks: not from blocks that were never written, and not from the machine's memory."""
+"""Check that reads reached the disks, not unwritten blocks and not memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_MISSING: Final = 0.5
 """Share of the reads that may have been answered without a disk before the number is about something else."""
 FEWEST: Final = 100
 SMALL: Final = 1 / 8
-"""Of the ARC: ZFS keeps 1/32 of it as buffers (dbuf_cache_shift), and those in use beside."""
+"""Share of the ARC that ZFS keeps as buffers in addition (1/32, dbuf_cache_shift)."""
 MEMORY: Final = "arc"
 
 UNWRITTEN = Meaning(
@@ -72,7 +72,7 @@ def find(evidence: Evidence) -> Iterator[Mark]:
 
 
 def _left(evidence: Evidence) -> float:
-    """What compression leaves of a byte that is read."""
+    """Return the share that compression leaves of a byte to read."""
     percent = evidence.pattern.compressible_percent if evidence.pattern and "compresses" in evidence.reduces else 0
     return max(0.01, 1 - percent / 100)
 
@@ -96,7 +96,7 @@ def _in_memory(evidence: Evidence, reached: float) -> str:
 
 
 def _written_before(evidence: Evidence) -> bool:
-    """By any cell of the layout: where it was built anew in between, this is too generous rather than a false alarm."""
+    """Return the largest amount written by any cell of the layout; generous if the layout was rebuilt in between."""
     own = evidence.cell
     of_layout = (cell for cell in evidence.earlier if (cell.layout, cell.part) == (own.layout, own.part))
     return any(cell.summary is not None and cell.summary.written_bytes for cell in of_layout)

@@ -1,4 +1,4 @@
-"""What layers and tools themselves say is wrong: each with a code of its own, explained where it is made."""
+"""Reports of the layers and tools themselves, each with its own code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every sample found its place in the journal."""
+"""Check that every sample was written to the journal."""
 
 from __future__ import annotations
 

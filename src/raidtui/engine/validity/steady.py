@@ -16,7 +16,7 @@ from raidtui.model.statistics.change import lasting_change
 from raidtui.watch.series import FULL
 
 NEAR_S: Final = 5.0
-"""What began so long before or after the change may be its cause."""
+"""Largest time between a change and its possible cause, in seconds."""
 ENDING_SHARE: Final = 0.95
 
 UNSTEADY = Meaning(
@@ -31,7 +31,7 @@ UNSTEADY = Meaning(
 
 
 def find(evidence: Evidence) -> Iterator[Mark]:
-    """Of workloads that do the same all the while: a search for a latency changes its queue depth on purpose."""
+    """Check workloads with a constant load: a search for a latency varies its queue depth on purpose."""
     summary, pattern = evidence.summary, evidence.pattern
     if summary is None or summary.queue_depth is not None or evidence.cancelled or (pattern and pattern.in_turns):
         return
@@ -47,7 +47,7 @@ def find(evidence: Evidence) -> Iterator[Mark]:
 
 
 def _reported(cell: Cell) -> tuple[Sample, ...]:
-    """Where passes were repeated until they were steady, only the window is reported: what went before it may change."""
+    """Skip cells whose passes were repeated until they were steady: only the steady window is reported."""
     if cell.steady is None:
         return cell.samples
     first, _ = cell.steady.window
@@ -56,7 +56,7 @@ def _reported(cell: Cell) -> tuple[Sample, ...]:
 
 
 def _whole(samples: tuple[Sample, ...]) -> list[Sample]:
-    """Those of the measured part that cover about as much time as most."""
+    """Return the samples of the measured part that span about as much time as most."""
     measured = [sample for sample in samples if sample.at_s > 0]
     if not measured:
         return []

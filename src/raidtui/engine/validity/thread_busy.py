@@ -33,7 +33,7 @@ def find(evidence: Evidence) -> Iterator[Mark]:
 
 
 def _spread(evidence: Evidence) -> float:
-    """How much longer the cell was than its workload: what a thread did, it did while that ran."""
+    """Ratio of the cell's time to the workload's: kernel threads did their work during the workload."""
     cell_s, ran_s = evidence.cell.seconds, evidence.summary.runtime_s if evidence.summary is not None else 0.0
     return cell_s / max(ran_s, (1 - MOST_BESIDE) * cell_s) if 0 < ran_s < cell_s else 1.0
 
