@@ -315,7 +315,7 @@ def test_what_is_left_out_says_what_it_comes_to_and_why() -> None:
 def test_what_linux_would_refuse_together_is_refused_with_the_reason() -> None:
     mirror = layer_settings("md", {"level": "raid1", "on": "@data"}, {"on": 2})
     assert setting(mirror, "chunk").refused == "raid1 does not stripe and has no chunk"
-    assert setting(mirror, "journal").refused == "raid1 does not support a write journal"
+    assert setting(mirror, "journal").refused == "raid1 has no write journal"
     assert "raid6" in setting(mirror, "level").refused_choices
     assert "raid0" not in setting(mirror, "level").refused_choices
     assert setting(mirror, "spares").refused == ""

@@ -18,8 +18,8 @@ from typing import Any
 sys.path.insert(0, "/opt/raidtui")
 
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.fio import engine as fio
-from raidtui.load.fio import process
+from raidtui.load import fio
+from raidtui.load.fio import engine, process
 from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode, plain
 from raidtui.model.problem import ProblemError
@@ -52,7 +52,7 @@ def main() -> None:
     stop = threading.Event()
     threading.Thread(target=stop_when_asked, args=(stop,), daemon=True).start()
     if "patience" in asked:
-        fio.PATIENCE_S = asked["patience"]  # type: ignore[misc]
+        engine.PATIENCE_S = asked["patience"]  # type: ignore[misc]
         process.TERM_GRACE_S = 1.0  # type: ignore[misc]
     devices = []
     for path in asked["devices"]:

@@ -151,7 +151,7 @@ def test_refused_options_and_choices_show_their_reason_and_cannot_be_chosen(shop
         screen = await opened(pilot)
         await at_line(pilot, screen, "layouts", "raid10")
         assert any(
-            "journal" in line and "refused: raid10 does not support a write journal" in line
+            "journal" in line and "refused: raid10 has no write journal" in line
             for line in lines(screen, "#form")
         )
         await at_option(pilot, screen, "journal")

@@ -178,7 +178,7 @@ def _consistency(spec: MdSpec, counts: Mapping[str, int], place: str) -> Iterato
         if spec.level not in PARITY:
             yield _refusal(
                 JOURNAL,
-                f"{spec.level} does not support a write journal",
+                f"{spec.level} has no write journal",
                 f"{place}.journal",
                 "Use raid4, raid5 or raid6.",
             )
