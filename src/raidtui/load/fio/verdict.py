@@ -160,7 +160,7 @@ def _doubts(asked: Asked, report: Report, ended: Ended, *, whole: bool) -> Itera
     if moved < least and not group.error:
         yield (
             f"{fio} counted {group.ios} operations, but they moved {moved} bytes instead of at least "
-            f"{math.ceil(least)}: a device was probably removed (see dmesg)"
+            f"{math.ceil(least)}: a device probably went away (see dmesg)"
         )
     for word, short in (("reads", _short_reads(asked, group)), ("writes", group.write.short_ios)):
         if short:
