@@ -120,5 +120,5 @@ def test_a_mix_of_blocks_that_moved_less_than_its_smallest_is_still_found(versio
     ended = Ended(code=0, stderr="", text="", span_s=report.group.runtime_s + 10)
     asked = asked_of(spec, target_of(CASES[name]))._replace(min_bytes=0)
     (sentence,) = problems_of(asked, ended, msgspec.structs.replace(report, group=few))
-    assert "a device was probably removed" in sentence
+    assert "a device probably went away" in sentence
     assert sentence.startswith(f"fio {version} counted ")
