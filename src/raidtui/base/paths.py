@@ -1,11 +1,18 @@
-"""Where raidtui keeps things. As root everything lives under /var and /run, never in somebody's home."""
+"""Directories of raidtui. As root everything is under /var and /run, never in a home directory."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
+import raidtui
 from raidtui.base.files import private_folder
+
+PACKAGE: Final = Path(raidtui.__file__).resolve().parent
+
+ENTRY: Final = PACKAGE / "__main__.py"
+"""File to start another raidtui process by path, where the package need not be installed: `python3 -I ENTRY engine`."""
 
 
 def _home_relative(variable: str, fallback: str) -> Path:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from raidtui.base.paths import ENTRY
 from raidtui.base.proc import CLEAN_ENV, ToolError
 from raidtui.base.text import clean, clean_lines
 from raidtui.model.problem import ProblemError, Refusal, fail
@@ -64,8 +65,7 @@ def place(on: str) -> Place:
 
 
 def _here() -> Place:
-    main = str(Path(__file__).resolve().parent.parent / "__main__.py")
-    argv = (engine_python(), "-I", main, "engine")
+    argv = (engine_python(), "-I", str(ENTRY), "engine")
     if os.geteuid() == 0:
         return Place("this machine", argv, CLEAN_ENV)
     # Without root the engine still lists disks and reads scenarios; other requests are refused.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from raidtui.base.files import is_there, private_folder, write_atomic
-from raidtui.base.paths import state_folder
+from raidtui.base.paths import PACKAGE, state_folder
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES
 from raidtui.model.problem import ProblemError, Refusal, fail
 from raidtui.model.refusals import FILE, JSON, OUTPUT
@@ -91,8 +91,7 @@ def _unknown(name: str, known: dict[str, Path]) -> ProblemError:
 
 def shipped_folder(kind: str) -> Path | None:
     """Return the folder of the shipped `scenarios` or `themes`: inside an installed package, or beside it in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    inside, checkout = package / "shipped" / kind, package.parents[1] / kind
+    inside, checkout = PACKAGE / "shipped" / kind, PACKAGE.parents[1] / kind
     return next((folder for folder in (inside, checkout) if folder.is_dir()), None)
 
 

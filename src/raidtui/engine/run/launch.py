@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from raidtui.base.paths import ENTRY
 from raidtui.base.proc import CLEAN_ENV, DEVNULL, find_tool, run, spawn
 from raidtui.engine.run import runs
 from raidtui.engine.run.journal import read_lasting
@@ -48,8 +49,7 @@ def launch(folder: Path) -> None:
 
     Raises ProblemError with what the gate refused; the run's folder is gone then, because nothing was touched.
     """
-    main = str(Path(__file__).resolve().parent.parent / "__main__.py")
-    argv = (sys.executable, "-I", main, "runner", str(folder))
+    argv = (sys.executable, "-I", str(ENTRY), "runner", str(folder))
     if has_systemd():
         systemd_run = find_tool("systemd-run") or "systemd-run"
         properties = ("KillMode=mixed", f"TimeoutStopSec={_STOP_TIMEOUT_S}", "OOMPolicy=continue", "IgnoreSIGPIPE=no")
