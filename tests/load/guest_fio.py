@@ -17,8 +17,8 @@ from typing import Any
 
 sys.path.insert(0, "/opt/raidtui")
 
-from raidtui.load.engine import Target, TargetDevice
 from raidtui.load import fio
+from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.fio import engine, process
 from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode, plain

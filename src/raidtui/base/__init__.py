@@ -1,1 +1,1 @@
-"""What every other package stands on: processes, files, paths, text. Knows nothing of storage."""
+"""Foundations of every other package: processes, files, paths, text. No knowledge of storage."""

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from raidtui.base.silence import LIMIT_S, LONGEST_S, Counters, Hangs, Silence, Silent, hangs_text
 
 TICK_S: Final = 0.2
-"""How soon a cancel is noticed."""
+"""Longest delay until a cancel is noticed."""
 _LOOK_EVERY_S: Final = 1.0
 _TELL_AFTER_S: Final = 2.0
 _TELL_HANGS_AFTER_S: Final = 10.0
@@ -27,7 +27,7 @@ _hangs: Final = Hangs()
 
 
 class Told(NamedTuple):
-    """How far a command is."""
+    """Progress of a command."""
 
     what: str
     seconds: float
@@ -35,7 +35,7 @@ class Told(NamedTuple):
     """By all disks together since it began, as `discarded_bytes`."""
     discarded_bytes: int
     hangs: str
-    """Which disks do not answer at the moment, in words."""
+    """Disks that do not answer at the moment, in words."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected(many: bool) -> Iterator[None]:
-    """Where `many` things are made of which none becomes garbage, looking for it would take as long as making them."""
+    """Suspend garbage collection while `many` objects are made of which none becomes garbage: it would double the time."""
     if not many or not gc.isenabled():
         yield
         return

@@ -25,7 +25,9 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
 
 
 def is_there(name: str) -> bool:
-    """Whether something has this name. What cannot be looked at (no permission, a name too long) is not there."""
+    """Return True if something has this name. A path that cannot be examined (no permission, name too long) counts as
+    absent.
+    """
     try:
         return Path(name).exists()
     except (OSError, ValueError):

@@ -35,7 +35,7 @@ KILL_GRACE_S = 5.0
 
 
 class Finished(NamedTuple):
-    """What a process that ended left behind. `code` is negative when a signal ended it."""
+    """Result of a process that ended. `code` is negative if a signal ended it."""
 
     argv: tuple[str, ...]
     code: int

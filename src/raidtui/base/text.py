@@ -23,7 +23,7 @@ def clean(value: object, limit: int = 512) -> str:
 
 
 def clean_lines(value: object, limit: int = 65536) -> str:
-    """As `clean`, but keeps line breaks."""
+    """Like `clean`, but keep line breaks."""
     text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
     return "\n".join(clean(line, limit) for line in text[:limit].splitlines())
 

@@ -1,4 +1,4 @@
-"""What may stand at a place of a document: keys of an object, or words, for errors that show the way out."""
+"""Allowed keys and words at a place of a document, for error messages that show the way out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec.inspect as types
 
 STEP: Final = r"\.([^.\[]+)|\[([^\]]*)\]"
-"""Of a path: a name, or what stands in brackets."""
+"""One part of a path: a name, or the text in brackets."""
 
 _CLOSE: Final = 0.7
 _VERY_CLOSE: Final = 0.85
@@ -25,7 +25,7 @@ def at(type_: type, path: str) -> tuple[str, ...]:
 
 
 def types_at(type_: type, path: str) -> list[types.Type]:
-    """What may stand at `.a.b[0].c` below a type."""
+    """Return the types allowed at `.a.b[0].c` below a type."""
     found = [types.type_info(type_)]
     for name, item in re.findall(STEP, path):
         found = [below for one in found for below in _below(one, name, listed=bool(item))]
@@ -33,7 +33,7 @@ def types_at(type_: type, path: str) -> list[types.Type]:
 
 
 def remedy(wrong: str, possible: Iterable[str]) -> str:
-    """What to write instead of `wrong`; empty where nothing is known."""
+    """Return a sentence with the likely correct words for `wrong`; empty if none is known."""
     words = list(possible)
     if close := near(wrong, words):
         return f"Did you mean {' or '.join(close)}?"
@@ -41,7 +41,9 @@ def remedy(wrong: str, possible: Iterable[str]) -> str:
 
 
 def near(wrong: str, possible: Iterable[str]) -> list[str]:
-    """What may be meant: written almost so, or one within the other, or at least begun alike."""
+    """Return up to three words that were probably meant: similar in spelling, contained in one another, or with the same
+    beginning.
+    """
     wrong, spelled = wrong[:80].lower(), {word.lower(): word for word in possible}
     words = list(spelled)
     close = get_close_matches(wrong, words, n=3, cutoff=_CLOSE)
@@ -53,7 +55,7 @@ def near(wrong: str, possible: Iterable[str]) -> list[str]:
 
 
 def elsewhere(type_: type, path: str, key: str) -> str:
-    """Where a key belongs that is not one of the object at this path, where that object's type knows it.
+    """Return a sentence naming the place where a misplaced key belongs; empty if the type at this path does not know it.
 
     Types that do say so in a static method `elsewhere(key)`.
     """

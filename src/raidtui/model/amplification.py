@@ -1,4 +1,4 @@
-"""How many bytes ought to reach the disks for each byte that a workload writes, known before anything is measured."""
+"""Expected write amplification: bytes that reach the disks for each byte that a workload writes, from geometry alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Amplification(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """
 
     why: str
-    """How it comes about, or why it cannot be known, in a sentence."""
+    """One sentence with the derivation, or with the reason why the value cannot be known."""
     low: float | None = None
     """Written at least; None where it cannot be known."""
     high: float | None = None
@@ -22,4 +22,4 @@ class Amplification(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     read_high: float | None = 0.0
     """Read at most; None where nothing bounds it."""
     low_beside: float = 0.0
-    """Of `low`, what goes to disks that do not keep the data: journals, logs, caches."""
+    """Part of `low` that goes to disks that do not keep the data: journals, logs, caches."""

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Operand:
-    """Where block devices go into a layer: a role (`"@data"`), another layer, or a list of them. Resolved later."""
+    """Reference to block devices: a role (`"@data"`), another layer, or a list of them. It is resolved later."""
 
     __slots__ = ("raw",)
 
@@ -48,7 +48,7 @@ def decode(type_: type[T], value: Any, place: str = "$", document: str = "scenar
 
 
 def _way_out(type_: type, message: str, where: str) -> str:
-    """What may stand there, if that is a choice of keys or words."""
+    """Return a sentence with the allowed keys or words at that place; empty if there is no such list."""
     if match := re.fullmatch(r"unknown key '(.*)'", message, re.DOTALL):
         parent = where[: -len(match[1]) - 1]
         where_to = alternatives.elsewhere(type_, parent, match[1])

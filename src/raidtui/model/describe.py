@@ -1,4 +1,4 @@
-"""What an engine says of itself and of a scenario being composed: forms are made from it, and screens only draw it."""
+"""Descriptions of layers, options and composed scenarios: forms are generated from them, and screens only draw them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True):
     """One sentence or two, as the field's docstring has it."""
     required: bool = False
     default: Any = None
-    """As a scenario would write it; None where leaving it out means that something else decides (see `Setting`)."""
+    """Default as a scenario would write it; None if it depends on other options (see `Setting`)."""
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
@@ -35,7 +35,7 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True):
     many: bool = False
     """A list of such values; for `object`: by name."""
     fields: tuple[Field, ...] = ()
-    """Of an `object`."""
+    """Fields of an `object`."""
 
 
 class Kind(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -47,16 +47,16 @@ class Kind(msgspec.Struct, frozen=True, omit_defaults=True):
     help: str
     fields: tuple[Field, ...]
     offers: Literal["", "block", "directory"] = ""
-    """What a layer offers to a layer above; empty for those that can only be measured, and for workloads."""
+    """Target that a layer offers to a layer above; empty for layers that can only be measured, and for workloads."""
     takes: Literal["", "block", "directory", "both"] = ""
-    """What a workload can load; empty for layers."""
+    """Targets that a workload can load; empty for layers."""
 
 
 class Preset(msgspec.Struct, frozen=True, omit_defaults=True):
     """A workload under the name that the field has for it."""
 
     name: str
-    """As a key in a scenario: `rand-write-4k-t1q1-fsync`."""
+    """Key in a scenario: `rand-write-4k-t1q1-fsync`."""
     title: str
     """`T1Q1 4k randwrite fsync`"""
     kind: str
@@ -84,19 +84,19 @@ class PreviewRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How one field of one layer or workload stands, given all the others."""
+    """State of one field of a layer or workload, given all other fields."""
 
     field: str
     given: Any = None
-    """As the scenario has it; None where it is left out."""
+    """Value in the scenario; None if it is left out."""
     value: str = ""
-    """What it comes to: as given, or what is taken where it is left out."""
+    """Effective value: the given one, or the default."""
     why: str = ""
-    """Why that is taken where it is left out."""
+    """Reason for the default."""
     refused: str = ""
-    """Why it cannot be given at all here: its place in a form is greyed, with this."""
+    """Reason why the field cannot be set here; a form greys it out and shows this text."""
     refused_choices: dict[str, str] = {}
-    """Which of its choices cannot be taken, and why."""
+    """Choices that cannot be taken, each with the reason."""
 
 
 class RoleView(msgspec.Struct, frozen=True, omit_defaults=True, tag="role"):
@@ -107,7 +107,7 @@ class RoleView(msgspec.Struct, frozen=True, omit_defaults=True, tag="role"):
     disks: tuple[str, ...] = ()
     """Ids, where they were chosen."""
     size_bytes: int | None = None
-    """Of the smallest."""
+    """Size of the smallest disk."""
 
 
 class LayerView(msgspec.Struct, frozen=True, omit_defaults=True, tag="layer"):
@@ -127,10 +127,10 @@ class LayerView(msgspec.Struct, frozen=True, omit_defaults=True, tag="layer"):
 
 
 class Ceiling(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the disks' own figures allow at most, whatever stands on them."""
+    """Upper limit of the transfer rates by the disks' own data, independent of the layout."""
 
     source: str
-    """Where the figures are from: `4 PCIe links`."""
+    """Origin of the figures: `4 PCIe links`."""
     read_bytes_per_s: float | None = None
     write_bytes_per_s: float | None = None
 
@@ -144,16 +144,16 @@ class LayoutView(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     stack: LayerView | None = None
     problems: tuple[Problem, ...] = ()
-    """Why it cannot be built; empty means it can."""
+    """Reasons why the layout cannot be built; empty if it can."""
     warnings: tuple[str, ...] = ()
     size_bytes: int | None = None
     """Usable capacity."""
     raw_bytes: int | None = None
-    """Of all its disks."""
+    """Sum of the capacities of all its disks."""
     may_fail: int | None = None
-    """How many disks may fail without loss, whichever they are."""
+    """Number of arbitrary disks that may fail without data loss."""
     may_fail_words: str = ""
-    """Which: `any 1 of the 4 members; the journal: the array goes read-only, nothing is lost`."""
+    """The same in words: `any 1 of the 4 members; the journal: the array goes read-only, nothing is lost`."""
     write_penalty: float | None = None
     stripe_bytes: int | None = None
     ceiling: Ceiling | None = None
@@ -185,7 +185,7 @@ class Preview(msgspec.Struct, frozen=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
     """Everything that stands between this scenario and a plan."""
     seconds: float | None = None
-    """Of the whole run; None while there is no plan."""
+    """Duration of the whole run; None while there is no plan."""
     writes_bytes: int | None = None
     """At most; None where only the disks' speed bounds it, and while there is no plan."""
     erases: tuple[str, ...] = ()

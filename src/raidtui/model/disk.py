@@ -15,14 +15,14 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     """One sentence naming what was found and where: `mounted on /srv (ext4, nvme0n1p1)`."""
     remedy: str = ""
     system: bool = False
-    """True where the running system itself stands on the disk: nothing frees such a disk."""
+    """True if the running system itself uses the disk: such a disk can never be freed."""
 
 
 class Look(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How much of a blank disk was read. Data in the places between was not seen."""
+    """Extent of the search for data on a blank disk. Data between the samples was not seen."""
 
     places: int
-    """How many places were read, at random in equal parts of the disk."""
+    """Number of samples, at random positions in equal parts of the disk."""
     read_bytes: int
     gap_bytes: int
     """The longest piece of which nothing was read: data in one piece longer than this would have been found."""
@@ -40,17 +40,17 @@ class Link(msgspec.Struct, frozen=True):
 
     @property
     def below_maximum(self) -> bool:
-        """True where the link runs slower or narrower than both ends could."""
+        """True if the link runs slower or narrower than both ends support."""
         slower = None not in (self.speed_gts, self.max_speed_gts) and self.speed_gts < self.max_speed_gts  # type: ignore[operator]
         narrower = None not in (self.width, self.max_width) and self.width < self.max_width  # type: ignore[operator]
         return slower or narrower
 
 
 class Disk(msgspec.Struct, frozen=True):
-    """What is known of one disk at one moment. Absent is None, never 0."""
+    """One disk as it was found at one moment. Unknown values are None, never 0."""
 
     id: str
-    """What names this disk everywhere: its serial where that is unique on the server, else its WWN."""
+    """Name of the disk everywhere in raidtui: its serial number if that is unique on the server, else its WWN."""
     name: str
     """The kernel's name at this moment (`nvme3n1`); never an identity."""
     size_bytes: int
@@ -81,7 +81,7 @@ class Disk(msgspec.Struct, frozen=True):
     reasons: tuple[Reason, ...] = ()
     """Every reason why this disk is not free; empty means free."""
     look: Look | None = None
-    """How much of the disk was read to call it blank; None where it is not, or was not read."""
+    """Extent of the search that found the disk blank; None if it is not blank or was not searched."""
 
     @property
     def free(self) -> bool:
@@ -105,7 +105,7 @@ def lasting(disks: Iterable[Disk]) -> tuple[Disk, ...]:
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
-    """What a plan is bound to: these, and not a name, say that a disk is still the same disk."""
+    """Properties to which a plan is bound: they, not the kernel name, identify a disk."""
 
     id: str
     serial: str

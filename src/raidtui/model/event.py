@@ -59,7 +59,7 @@ class StepDone(Event, frozen=True, tag="step-done", omit_defaults=True):
     commands: tuple[Argv, ...] = ()
     facts: dict[str, Any] = {}
     problems: tuple[Problem, ...] = ()
-    """What of it could not be done; what is in `facts` was."""
+    """Parts of the step that failed; the work recorded in `facts` was done."""
 
 
 class StepFailed(Event, frozen=True, tag="step-failed", omit_defaults=True):
@@ -85,7 +85,7 @@ class Skipped(Event, frozen=True, tag="skipped", omit_defaults=True):
     cells: tuple[str, ...]
     why: str
     block: str = ""
-    """Where nothing of a block is needed, so that its layout is not built at all."""
+    """Block whose cells are all skipped, so that its layout is not built at all."""
 
 
 class WorkloadSampled(Event, frozen=True, tag="sampled"):
@@ -93,7 +93,7 @@ class WorkloadSampled(Event, frozen=True, tag="sampled"):
     sample: Sample
     prefill: bool = False
     pass_number: int = 0
-    """Which pass of a workload that is repeated until it is steady; 0 where it is not."""
+    """Number of the pass of a workload that is repeated until it is steady; 0 for other workloads."""
 
 
 class FrameTaken(Event, frozen=True, tag="frame"):

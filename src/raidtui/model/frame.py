@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 SECTOR_BYTES = 512
-"""What /proc/diskstats calls a sector, whatever the device's own block size."""
+"""Sector size of /proc/diskstats, independent of the device's block size."""
 
 
 class Counters(msgspec.Struct, frozen=True, array_like=True):
@@ -56,7 +56,7 @@ class CpuTimes(msgspec.Struct, frozen=True, array_like=True):
 
 
 class MdState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What /sys/block/mdN/md says of an array, in the kernel's words. None: not there (raid0 never syncs), or gone."""
+    """State of an array in /sys/block/mdN/md, in the kernel's words. None: absent (raid0 never syncs), or removed."""
 
     array_state: str | None = None
     """`clean`, `active`, `write-pending`, `readonly`, `broken`, …"""
@@ -65,7 +65,7 @@ class MdState(msgspec.Struct, frozen=True, omit_defaults=True):
     degraded: int | None = None
     """Members missing."""
     done_sectors: int | None = None
-    """How far a running sync is, of `total_sectors`, both of one member; None when nothing is running."""
+    """Progress of a running sync out of `total_sectors`, both of one member; None if no sync is running."""
     total_sectors: int | None = None
 
 
@@ -73,20 +73,20 @@ _CACHE_COUNTS = ("hits", "misses", "write_hits", "write_misses")
 
 
 class CacheState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """What a cache of the kernel says of itself. Hits and misses count up since it appeared; sizes are those of now."""
+    """Counters of a kernel cache. Hits and misses count up since the cache appeared; sizes are current."""
 
     hits: int
-    """Of reads; of a bcache, which counts both as one, of writes too."""
+    """Read hits; for bcache, which does not separate them, hits of reads and writes."""
     misses: int
     write_hits: int | None = None
     """None, as each of the following, for a cache that does not say."""
     write_misses: int | None = None
     size_bytes: int | None = None
-    """What it holds."""
+    """Current content."""
     target_bytes: int | None = None
-    """What it may hold at most now."""
+    """Current upper limit of the content."""
     dirty_bytes: int | None = None
-    """What only it holds as yet."""
+    """Content that is not yet written to the backing disks."""
 
     def since(self, before: CacheState) -> CacheState:
         """With the hits and misses since an earlier state; all of them where it began anew in between."""
@@ -96,12 +96,12 @@ class CacheState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
 
     @property
     def room_bytes(self) -> int | None:
-        """What there is room for: what it may hold, not what happens to be in it; None for a cache that does not say."""
+        """Capacity of the cache, independent of its present content; None if the cache does not report it."""
         return self.target_bytes if self.target_bytes is not None else self.size_bytes
 
     @property
     def hit_percent(self) -> float | None:
-        """Of its reads; None where there were none."""
+        """Share of reads that were hits; None if nothing was read."""
         return 100 * self.hits / (self.hits + self.misses) if self.hits + self.misses else None
 
 
@@ -174,7 +174,7 @@ class Flow(msgspec.Struct, frozen=True):
 
 
 class DeviceRates(msgspec.Struct, frozen=True):
-    """What one device did between two samples. `discard` and the flush rates are None on kernels that do not count them."""
+    """Rates of one device between two samples. `discard` and the flush rates are None on kernels that do not count them."""
 
     read: Flow
     write: Flow
@@ -196,7 +196,7 @@ _COUNTS = (
 
 
 def rates(a: Counters, b: Counters, span_s: float) -> DeviceRates | None:
-    """What happened between sample `a` and the later sample `b`, `span_s` seconds apart.
+    """Return the rates between sample `a` and the later sample `b`, `span_s` seconds apart.
 
     None when a count went down: the counters began anew (another device of the same name), so nothing is known.
     """
@@ -248,7 +248,7 @@ def _flow(ios: int, merged: int, sectors: int, ms: int | None, span_s: float) ->
 
 
 class CpuRates(msgspec.Struct, frozen=True):
-    """How one core spent the time between two samples, in percent of it."""
+    """Use of one core between two samples, in percent of the time."""
 
     user: float
     nice: float
@@ -266,7 +266,7 @@ class CpuRates(msgspec.Struct, frozen=True):
 
 
 def cpu_rates(a: CpuTimes, b: CpuTimes) -> CpuRates | None:
-    """How a core spent the time between two samples; None when a count went down or no tick passed.
+    """Return the use of a core between two samples; None if a count went down or no tick passed.
 
     idle and iowait may go back a little on a running core (proc.rst says so): then nothing was idled, as in sysstat.
     """
@@ -286,10 +286,10 @@ class Frames:
         self.md: Mapping[str, MdState] = {}
         self.temperatures_c: dict[str, float] = {}
         self.devices: dict[str, str] = {}
-        """As `Frame.devices`, but all of them."""
+        """Like `Frame.devices`, but complete."""
         self.cpus: dict[str, str] = {}
         self.threads: dict[str, int] = {}
-        """As `Frame.threads`, but all of them."""
+        """Like `Frame.threads`, but complete."""
         self.caches: Mapping[str, CacheState] = {}
         self._caches_before: Mapping[str, CacheState] = {}
         self._threads_before: dict[str, int] | None = None
@@ -326,7 +326,7 @@ class Frames:
         return None if text is None else read_counters(text)
 
     def rates(self, name: str) -> DeviceRates | None:
-        """What a device did since the frame before, or None for the first time it is seen."""
+        """Return the rates of a device since the previous frame; None when it is seen for the first time."""
         after = self.counters(name)
         if after is None or self.span_s is None or name in self._new:
             return None
@@ -334,7 +334,7 @@ class Frames:
         return None if before is None else rates(before, after, self.span_s)
 
     def cpu_rates(self, name: str) -> CpuRates | None:
-        """How a core (`cpu0`) spent the time since the frame before."""
+        """Return the use of a core (`cpu0`) since the previous frame."""
         if name not in self._before or name not in self.cpus:
             return None
         before, after = read_cpu_times(self._before[name]), read_cpu_times(self.cpus[name])

@@ -50,7 +50,7 @@ def read_json(data: bytes, *, max_bytes: int = MAX_SCENARIO_BYTES, max_depth: in
 
 
 class _Ambiguous(Exception):
-    """What one reader takes in one way and another in another."""
+    """A document that JSON parsers read in different ways."""
 
     def __init__(self, message: str, written: str) -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ class _Ambiguous(Exception):
 
 
 def _lines(text: str, written: str) -> str:
-    """Where in a document something is written: the parser does not say."""
+    """Return the lines of a document that contain this text, which the parser does not report."""
     pattern = rf'(?<![\w.+\-"]){re.escape(written)}(?![\w.])'
     numbers = list(dict.fromkeys(text.count("\n", 0, match.start()) + 1 for match in re.finditer(pattern, text)))
     most = [str(number) for number in numbers[:4]]

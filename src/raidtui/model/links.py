@@ -1,4 +1,4 @@
-"""What PCIe links carry."""
+"""Transfer rates of PCIe links."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from raidtui.model.disk import Disk
 
 
 def link_bytes_per_s(disks: Sequence[Disk]) -> float | None:
-    """What the PCIe links of these disks carry together in one direction; None where one of them is not known.
+    """Return the sum of the PCIe links of these disks in one direction; None if one of them is unknown.
 
     Lanes × GT/s × encoding: 8b/10b up to 5 GT/s, 128b/130b from 8. Only NVMe disks have a link of their own: others share
     their controller's. Namespaces of one controller (the same serial) share its link.

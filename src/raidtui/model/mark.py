@@ -20,7 +20,7 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     sentence: str
     weight: Weight = "invalid"
     about: str = ""
-    """What it names, as programs look for it: a disk's id, a kernel thread."""
+    """Object in the form that programs look up: a disk's id, a kernel thread."""
     at_s: float | None = None
     """When it began, in seconds since the cell did; None for what holds for the whole of it."""
 

@@ -1,4 +1,4 @@
-"""What a workload reports: live samples while it runs, one summary at its end. Times in µs, sizes in bytes."""
+"""Reports of a workload: live samples while it runs, one summary at its end. Times in µs, sizes in bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 BULK_BYTES: Final = 256 << 10
-"""Of a mean operation: from here on a workload is about throughput, below about operations."""
+"""Mean operation size from which throughput is shown first; below it, operations are."""
 
 
 class Latency(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -32,7 +32,7 @@ class Direction(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def in_bulk(ios: float, moved_bytes: float) -> bool:
-    """Whether a mean operation is so large that MB/s say more than IOPS."""
+    """Return True if the mean operation is so large that MB/s is more useful than IOPS."""
     return bool(ios) and moved_bytes / ios >= BULK_BYTES
 
 
@@ -56,7 +56,7 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one workload did on one target, whole."""
+    """Totals of one workload on one target."""
 
     read: Direction | None = None
     write: Direction | None = None
@@ -68,16 +68,16 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
     runtime_s: float = 0.0
     jobs: int = 0
     queue_depth: int | None = None
-    """Of each job, at its end: what a search for a latency found. None where nothing was searched."""
+    """Queue depth of each job at its end, found by a search for a latency. None if nothing was searched."""
     latency_target_us: float | None = None
-    """What was searched for, and the share of operations in percent that had to keep it."""
+    """Latency that was searched for, and the percentage of operations that had to meet it."""
     latency_percentile: float | None = None
     within_target_percent: float | None = None
     """Share of all operations that kept it, at whatever queue depth."""
 
     @property
     def moved(self) -> tuple[Direction, ...]:
-        """What moved data: reads, writes and trims, but not syncs."""
+        """Directions that moved data: reads, writes and trims, but not syncs."""
         return tuple(one for one in (self.read, self.write, self.trim) if one is not None and one.ios)
 
     @property
@@ -94,7 +94,7 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     problems: tuple[str, ...] = ()
     """Reasons why the numbers may be wrong, as sentences; empty when the tool itself saw nothing wrong."""
     remarks: tuple[str, ...] = ()
-    """What must be known beside the numbers, which stand."""
+    """Facts to know beside the numbers, which are valid."""
     version: str = ""
     raw: msgspec.Raw | None = None
     """The tool's own report, unchanged."""

@@ -53,7 +53,7 @@ def _values(value: Any, name: str, item: str) -> list[Any]:
 
 
 def _forms(type_: type, where: str, pattern: str, *, of_key: bool) -> Iterator[types.Metadata]:
-    """What is said of the form with this pattern, at this place of a type."""
+    """Return the metadata of this pattern at this place of a type."""
     found = alternatives.types_at(type_, where)
     if of_key:
         found = [one.key_type for given in found for one in alternatives.single(given) if isinstance(one, types.DictType)]

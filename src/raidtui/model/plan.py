@@ -16,13 +16,13 @@ from raidtui.model.disk import Fingerprint, Look
 Phase = Literal["prepare", "build", "measure", "teardown", "finish"]
 Argv = tuple[str, ...]
 TargetKind = Literal["block", "directory"]
-"""What is measured: a block device, or files in a directory."""
+"""Measured object: a block device, or files in a directory."""
 
 _NAMESPACE: Final = uuid.UUID("3b6a1d4e-8f0c-5d27-9a51-6c2e7f90b8d4")
 
 
 class Created(msgspec.Struct, frozen=True):
-    """What a step brings into being: enough to find and undo it, and nothing else, after a crash."""
+    """Object that a step creates, with enough to find and remove exactly this one after a crash."""
 
     kind: str
     name: str
@@ -34,7 +34,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
 
     id: str
     action: str
-    """Which action runs it: `md.create`, `blank`, `measure`."""
+    """Name of the action: `md.create`, `blank`, `measure`."""
     title: str
     phase: Phase
     block: str = ""
@@ -43,7 +43,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     args: dict[str, Any] = {}
     """The action's arguments. Devices are references (`disk:ID`, `md:NAME`), never paths."""
     commands: tuple[Argv, ...] = ()
-    """What will be executed, as far as it is known before: the same argv appears in the journal afterwards."""
+    """Commands to be executed, as far as known in advance: the same argv appear in the journal afterwards."""
     undo: tuple[Argv, ...] = ()
     creates: Created | None = None
     erases: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     writes_bytes: int | None = 0
     """Upper bound of what it writes to disks; None where only the disks' speed bounds it."""
     seconds: float = 0.0
-    """How long it will take, roughly."""
+    """Estimated duration."""
 
 
 class CellPlan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -72,7 +72,7 @@ class CellPlan(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How a scenario is to be replayed, beyond what it says itself."""
+    """Options of a replay that are not part of the scenario."""
 
     quick: bool = False
     """A rehearsal: at most 3 s per workload, at most 256 MiB prefill."""
@@ -101,17 +101,17 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     """Layouts that the plan adds because the policy asks for ceilings: bare disks, by name, as a scenario writes them."""
 
     looks: dict[str, Look] = {}
-    """How much of each disk that is erased was read when the plan was made: id → what the word blank stands on."""
+    """How much of each disk to be erased was read when the plan was made, by disk id: the basis of the word blank."""
 
     @property
     def ends_early(self) -> bool:
-        """Whether its cells and seconds are the most: a ranking leaves out what it no longer needs."""
+        """True if its cells and seconds are upper limits: a ranking skips cells that it no longer needs."""
         policy = self.scenario.get("policy")
         return isinstance(policy, dict) and policy.get("ranking") is not None
 
 
 def plan_digest(scenario: Mapping[str, Any], binding: Mapping[str, tuple[Fingerprint, ...]], options: Options) -> str:
-    """What consent refers to: the same scenario on the same disks with the same options has the same digest.
+    """Digest to which consent refers: the same scenario on the same disks with the same options has the same digest.
 
     The steps follow from these alone; kernel names, the moment and the run's own names are left out.
     """

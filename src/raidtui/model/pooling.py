@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
 
 def pooled(runs: Sequence[Measured]) -> Summary:
-    """What they did together. Rates are averages over the runs, as they stand beside each other in SNIA's windows."""
+    """Return the pooled report of several runs. Rates are averages over the runs, as in SNIA's measurement windows."""
     if len(runs) == 1:
         return runs[0].summary
     summaries = [run.summary for run in runs]

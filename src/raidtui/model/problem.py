@@ -55,7 +55,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     code: str
     message: str
     place: str = ""
-    """Where: a path into a file (`$.layouts.raid5.md.chunk`), a disk, a step."""
+    """Object of the problem: a path into a file (`$.layouts.raid5.md.chunk`), a disk, a step."""
     remedy: str = ""
     exit: int = int(Exit.BUG)
 

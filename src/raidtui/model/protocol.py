@@ -1,4 +1,4 @@
-"""What client and engine say to each other: one JSON message a line, over stdin and stdout of any argv.
+"""Messages between client and engine: one JSON message a line, over stdin and stdout of any argv.
 
 The engine speaks first (`Hello`). Each request gets any number of `Event` replies and then one `Result` or one `Failure`,
 all with the request's id; replies to several requests may be mixed. `model/wire.py` says how long a message may be; the
@@ -66,7 +66,7 @@ class DiskList(msgspec.Struct, frozen=True, omit_defaults=True):
     age_s: float = 0.0
     """Seconds between that look and the sending of this list."""
     again_s: float = 0.0
-    """They are looked at again within so many seconds, whatever happens; 0 where nothing follows."""
+    """Longest time in seconds until the next list is sent; 0 if no other list follows."""
 
 
 class PlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,7 +142,7 @@ class RunList(msgspec.Struct, frozen=True, omit_defaults=True):
     runs: Annotated[tuple[RunInfo, ...], msgspec.Meta(max_length=10_000)]
     """The latest, and older ones that go on or left something."""
     older: int = 0
-    """How many are not listed."""
+    """Number of older runs that are not listed."""
 
 
 class Recovered(msgspec.Struct, frozen=True):
@@ -166,7 +166,7 @@ class RecoveredRun(msgspec.Struct, frozen=True, omit_defaults=True):
     actions: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     disks: tuple[RecoveredDisk, ...] = ()
-    """Those that the run owed before."""
+    """Disks that the run still held before the recovery."""
 
 
 class RecoveredDisk(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""What a run leaves: the result file, schema `raidtui.result/1`. MB is 10⁶ bytes, MiB is 2²⁰."""
+"""Result file of a run, schema `raidtui.result/1`. MB is 10⁶ bytes, MiB is 2²⁰."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Tracked(msgspec.Struct, frozen=True, omit_defaults=True):
     range_percent: float | None = None
     """From the smallest to the largest value, in percent of the average; None where the average is 0."""
     excursion_percent: float | None = None
-    """How far the fitted line rises or falls over the window, likewise."""
+    """Rise or fall of the fitted line over the window, in percent of the average; None where the average is 0."""
     steady: bool = False
 
 
@@ -109,7 +109,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     round: int
     valid: bool
     reasons: tuple[str, ...] = ()
-    """Why it is not valid: the sentences of its marks of weight `invalid`."""
+    """Reasons why the cell is not valid: the sentences of its marks of weight `invalid`."""
     part: str = ""
     summary: Summary | None = None
     samples: tuple[Sample, ...] = ()
@@ -138,8 +138,8 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     again: bool = False
     """Measured on the second building of a layout that is measured against itself: for the noise floor alone."""
     steady: Steady | None = None
-    """Where the policy asks for steady state. `summary` and `report` (a list of them) are then of the window; samples,
-    devices, CPU and write amplification of all passes.
+    """Passes of a cell that is repeated until steady state. `summary` and `report` (a list) then belong to the window;
+    samples, devices, CPU and write amplification to all passes.
     """
 
 
@@ -162,9 +162,9 @@ class Tuned(msgspec.Struct, frozen=True, omit_defaults=True):
     found: str
     """Before it was set."""
     set: str
-    """As it was read back: the kernel rounds some."""
+    """Value read back after it was set: the kernel rounds some."""
     restored: str = ""
-    """As it was read back after it was put back; `gone with its device` where there was nothing left to put back."""
+    """Value read back after it was restored; `gone with its device` if there was nothing left to restore."""
 
 
 class Built(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -185,13 +185,13 @@ class Built(msgspec.Struct, frozen=True, omit_defaults=True):
     commands: tuple[Argv, ...] = ()
     """Executed, in order, build and teardown."""
     seconds: float = 0.0
-    """How long the building took, preconditioning and initial sync included."""
+    """Duration of the build, preconditioning and initial sync included."""
     taken_down: bool = False
     problem: Problem | None = None
     rounds: int = 1
-    """How many were measured on this one building."""
+    """Number of rounds that were measured on this build."""
     preconditioned: str = NOT_PRECONDITIONED
-    """What its disks were written with before, and whether that is what SNIA's specification asks for."""
+    """Preconditioning of its disks, and whether it meets SNIA's specification."""
     again: bool = False
     """The second building of a layout that is measured against itself."""
 
@@ -217,14 +217,14 @@ class Beyond(msgspec.Struct, frozen=True):
 
 
 class Ranked(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a campaign that was asked for a ranking knows of one workload."""
+    """State of a ranking for one workload."""
 
     workload: str
     question: Literal["best", "order"]
     confidence_percent: float
     close_enough_percent: float
     metric: Literal["IOPS", "MB/s", "µs per sync"]
-    """Of the last, less is better."""
+    """Compared quantity; of µs per sync, less is better."""
     answered: bool
     """False: not known yet, or not to be told apart within the rounds that there are."""
     layouts: tuple[RankedLayout, ...]
@@ -232,7 +232,7 @@ class Ranked(msgspec.Struct, frozen=True, omit_defaults=True):
     told: tuple[Told, ...]
     """In the order in which it became known."""
     rounds: int
-    """How many were measured."""
+    """Number of measured rounds."""
     most_rounds: int
     spent_s: float
     """Seconds of measuring, as planned, of the cells that were measured."""
@@ -241,7 +241,7 @@ class Ranked(msgspec.Struct, frozen=True, omit_defaults=True):
     skipped: int = 0
     """Cells that were not needed."""
     beyond: tuple[Beyond, ...] = ()
-    """What of the question is left open."""
+    """Pairs of layouts that stay undecided."""
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -22,14 +22,14 @@ ROLE_IMPOSSIBLE: Final = Refusal(
 
 
 class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the disks of a role must be like. Everything given must hold."""
+    """Conditions that the disks of a role must meet, all of those that are given."""
 
     transport: Literal["nvme", "sata", "sas", "scsi", "virtio", "usb"] | None = None
-    """How they are attached."""
+    """Interface of the disks."""
     kind: Literal["nvme", "ssd", "hdd"] | None = None
     """NVMe, other flash, or rotating disks."""
     rotational: bool | None = None
-    """Whether they rotate."""
+    """True for rotating disks, false for flash."""
     min_size: Annotated[Size, Meta(examples=["1TB", "960GB"])] | None = None
     """Not smaller than this."""
     max_size: Annotated[Size, Meta(examples=["2TB", "4TB"])] | None = None
@@ -40,7 +40,7 @@ class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """Size of the sectors that they are addressed in."""
 
     def mismatch(self, disk: Disk) -> str | None:
-        """Why `disk` is not such a disk, or None when it is."""
+        """Return the reason why `disk` does not meet the conditions, or None if it does."""
         if self.transport is not None and disk.transport != self.transport:
             return f"its transport is {disk.transport or 'unknown'}, not {self.transport}"
         if self.kind is not None and disk.kind != self.kind:
@@ -75,9 +75,9 @@ class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """A name that stands for `count` disks which are like `where`."""
 
     count: Annotated[int, Meta(ge=1, le=1024)]
-    """How many disks."""
+    """Number of disks."""
     where: Where = Where()
-    """What each of them must be like."""
+    """Conditions that each disk must meet."""
 
 
 def read_role(value: Any, place: str) -> Role:

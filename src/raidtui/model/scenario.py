@@ -50,23 +50,23 @@ class Ranking(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     question: Literal["best", "order"] = "best"
     """`best`: what is told to be worse than another layout is not measured again; `order`: every two are told apart."""
     confidence: Annotated[float, Meta(ge=50, le=99.99, extra={"unit": "%"})] = 95
-    """How sure everything that is said must be, of all layouts, workloads and rounds together."""
+    """Confidence of the whole answer: of all layouts, workloads and rounds together."""
     close_enough: Annotated[float, Meta(ge=0, le=50, extra={"unit": "%"})] = 5
     """Layouts that surely differ by less than this need not be told apart."""
     slice: Duration = msgspec.field(default_factory=lambda: Duration("5s"))
-    """How long each cell is measured at most, instead of the workload's own runtime.
+    """Longest measuring time of a cell, in place of the workload's own runtime.
 
     Long enough for what is to be compared: what only shows after a minute is not seen in seconds.
     """
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How the whole matrix is run."""
+    """Rules by which the whole matrix is run."""
 
     rounds: Annotated[int, Meta(ge=1, le=100)] = 1
-    """How often every layout is measured with every workload; with a ranking, at most."""
+    """Number of times that every layout is measured with every workload; with a ranking, the largest number."""
     ranking: Ranking | None = None
-    """What is to be found out: rounds end as soon as it is, and cells that no longer matter are left out."""
+    """Question to be answered: rounds end as soon as it is, and cells that no longer matter are left out."""
     order: Literal["interleaved", "random", "grouped"] = "interleaved"
     """`interleaved`: every layout is built anew in every round, in the scenario's order.
 
@@ -78,8 +78,8 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     prefill: bool = True
     """Write the region before it is read, so that reads never hit unwritten blocks. Files always are."""
     precondition: Annotated[str, Meta(pattern=AMOUNT_PATTERN, description=_AMOUNT, examples=["2x", "1x", "0.5x"])] = "none"
-    """How often each disk is written over, sequentially and after a discard, before every building: `2x` its capacity is
-    what SNIA's test specification asks for. `none`: disks are as blanking left them.
+    """Number of times that each disk is written over, sequentially and after a discard, before every building: `2x` its
+    capacity is what SNIA's test specification asks for. `none`: disks are as blanking left them.
     """
     steady: bool = False
     """Run each workload again and again on the same building, up to 25 times, until the last five runs are steady as
@@ -109,7 +109,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         return 0.0 if self.precondition == "none" else float(self.precondition.removesuffix("x"))
 
     def meets(self, layout: str, workload: str) -> bool:
-        """Whether this layout is measured with this workload."""
+        """Return True if this layout is measured with this workload."""
         if layout in self.only:
             return workload in self.only[layout]
         return not any(workload in workloads for workloads in self.only.values())
@@ -169,7 +169,7 @@ class Scenario(NamedTuple):
 
 
 class Sketch(NamedTuple):
-    """What could be read of a scenario that may be unfinished: the entries that are whole, and what the others lack."""
+    """The readable part of a scenario that may be unfinished: valid entries, and the problems of the others."""
 
     roles: Mapping[str, Role]
     layouts: Mapping[str, Node]
@@ -188,7 +188,7 @@ class Catalog(NamedTuple):
     gone: Mapping[str, tuple[str, str]] = MappingProxyType({})
     """Kinds of layers that people know and that cannot be built any more: why, and what to use instead."""
     called: Mapping[str, str] = MappingProxyType({})
-    """What people call kinds of layers → what to write instead."""
+    """Other names of kinds of layers, each with the kind to write instead."""
 
 
 _SPELLING: Final = {
@@ -223,7 +223,7 @@ def read_scenario(value: Any, catalog: Catalog, place: str = "$") -> Scenario:
 
 
 def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
-    """What can be read of a scenario that may be unfinished; never raises ProblemError."""
+    """Read as much as possible of a scenario that may be unfinished; never raises ProblemError."""
     problems: tuple[Problem, ...] = ()
     try:
         return _read(decode(_Outline, value, place), catalog, place)
@@ -260,7 +260,7 @@ def _read(outline: _Outline, catalog: Catalog, place: str) -> Sketch:
 
 
 def _strangers(policy: Policy, outline: _Outline, place: str) -> Iterator[Problem]:
-    """What the policy names and is not there."""
+    """Return problems of names in the policy that the scenario does not define."""
     if policy.noise_of is not None and policy.noise_of not in outline.layouts:
         text = f"there is no layout {policy.noise_of!r}"
         yield Problem("unknown-name", text, f"{place}.noise_of", "Use the name of a layout.", exit=2)
@@ -275,7 +275,7 @@ def _strangers(policy: Policy, outline: _Outline, place: str) -> Iterator[Proble
 
 
 def _contradictions(policy: Policy, place: str) -> Iterator[Problem]:
-    """What cannot be had together."""
+    """Return problems of policy options that exclude each other."""
     if policy.precondition_times and policy.initial_sync == "skip-if-zeroed":
         text = "preconditioned disks are full of data, and an initial sync can be skipped over zeroes alone"
         remedy = 'Set "initial_sync" to "wait", or "precondition" to "none".'

@@ -1,4 +1,4 @@
-"""What names in a scenario look like, for whoever needs no more of it than that."""
+"""Form of the names in a scenario, for modules that need nothing else of it."""
 
 from __future__ import annotations
 

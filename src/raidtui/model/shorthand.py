@@ -28,7 +28,7 @@ class Shorthand(NamedTuple):
 
 
 def is_shorthand(text: str) -> bool:
-    """Whether it begins as one: names of workloads never do, because they have no blanks."""
+    """Return True if the text begins like a shorthand: names of workloads never do, because they have no blanks."""
     return bool(re.match(r"\s*T\d+Q\d+\s", text, re.IGNORECASE))
 
 

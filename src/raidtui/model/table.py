@@ -51,16 +51,16 @@ UNITS_OF: Final[Mapping[Metric, frozenset[str]]] = MappingProxyType({
     "amount": frozenset({*SIZE_UNITS, "operations"}), "time": frozenset(TIME_UNITS), "request-size": frozenset(SIZE_UNITS),
     "depth": frozenset({"operations"}), "merges": frozenset({"IOPS"}), "service-time": frozenset(TIME_UNITS),
 })  # fmt: skip
-"""What each metric may be counted in."""
+"""Allowed units of each metric."""
 
 Pattern = Literal["read", "write", "mixed"]
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a workload is, as far as it was said. None where it was not."""
+    """Description of a workload by its source. Unstated properties are None."""
 
     label: Label = ""
-    """As it was published; the key where empty."""
+    """Published name; empty if it is the key."""
     pattern: Pattern | None = None
     random: bool | None = None
     block_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] | None = None
@@ -72,20 +72,20 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     read_percent: Annotated[float, Meta(ge=0, le=100)] | None = None
     random_percent: Annotated[float, Meta(ge=0, le=100)] | None = None
     command: Text = ""
-    """What was run, or how the source defines it, word by word. Never executed."""
+    """Command, or the source's definition of the workload, verbatim. Never executed."""
     place: Label = ""
-    """Where the command stands."""
+    """Place of the command in the source."""
 
 
 class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What was measured: a layout, or one disk."""
+    """Measured object: a layout, or one disk."""
 
     label: Label = ""
-    """As it was published; the key where empty."""
+    """Published name; empty if it is the key."""
     like: Label = ""
     """Equal for disks (or other things) that should perform alike: their model and how they are attached."""
     command: Text = ""
-    """What it was built with, word by word. Never executed."""
+    """Commands that built it, verbatim. Never executed."""
     place: Label = ""
 
 
@@ -102,9 +102,9 @@ class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     text: Annotated[str, Meta(max_length=60)] = ""
     """The number as it was published: its digits say how exact it is."""
     place: Label = ""
-    """Where it stands: file and line."""
+    """File and line of the number."""
     direction: Literal["", "read", "write", "trim"] = ""
-    """Of a mix, where it is of one direction only."""
+    """Direction, for a number of one direction of a mix."""
     of: Label = ""
     """For a share: the layout that is 100 %."""
     statistic: Literal["", "mean", "p50", "p99", "p99.9", "max"] = ""
@@ -131,7 +131,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     name: Key
     title: Label = ""
     source: Label = ""
-    """Where it was published, or the tool that printed it."""
+    """Publication, or the tool that printed the numbers."""
     kind: Literal["published", "printed"] = "published"
     """Copied by people, or read from what a tool printed."""
     date: Label = ""
@@ -151,6 +151,6 @@ class Finding(msgspec.Struct, frozen=True):
     """Layout, workload and place in the source."""
     sentence: str
     published: float | str
-    """As it was published, in the unit that stands there."""
+    """Published value, in its unit."""
     computed: float | str
-    """What the other figures make it, in the same unit."""
+    """Value that follows from the other figures, in the same unit."""

@@ -35,7 +35,7 @@ _PART_BYTES: Final = 64 << 10
 
 
 def excess(message: bytes | bytearray, *, texts: bool = True) -> str:
-    """Why this JSON is more than is taken, in words; empty where it is not.
+    """Return the reason why this JSON exceeds a limit; empty if it does not.
 
     Without `texts`, one text may be as long as a message may.
     """
@@ -59,7 +59,7 @@ def excess(message: bytes | bytearray, *, texts: bool = True) -> str:
 
 
 def _outside_strings(message: bytes | bytearray) -> Iterator[tuple[int, int]]:
-    """Where there is no string, in order."""
+    """Yield the start and end of the parts outside of strings, in order."""
     at = 0
     for match in _STRING.finditer(message):
         yield at, match.start()

@@ -28,7 +28,7 @@ _SECTOR_BYTES: Final = 512
 
 
 class Caches:
-    """Which caches there are is found out by `list_soon`, since asking every device each second would cost too much."""
+    """The set of caches is refreshed by `list_soon`, because asking every device each second would cost too much."""
 
     def __init__(self, procfs: Path = Path("/proc"), sys_block: Path = Path("/sys/block")) -> None:
         self._arcstats = procfs / ARCSTATS
@@ -87,7 +87,7 @@ def arc_states(text: str) -> dict[str, CacheState]:
 
 
 def _dm(dev: Path) -> CacheState | None:
-    """Of a device-mapper device; None where it is no cache, or cannot be asked."""
+    """Return the counters of a device-mapper cache; None if the device is no cache or cannot be asked."""
     major, _, minor = (read_text(dev) or "").partition(":")
     if not (major.isdigit() and minor.isdigit()):
         return None

@@ -1,4 +1,4 @@
-"""How an md array's sync is doing, as sysfs says (the kernel's Documentation/admin-guide/md.rst)."""
+"""Sync state of an md array in sysfs (the kernel's Documentation/admin-guide/md.rst)."""
 
 from __future__ import annotations
 

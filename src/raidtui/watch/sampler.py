@@ -59,7 +59,7 @@ class Sampler:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self.failure: Exception | None = None
-        """What ended the thread: a table that could not be read, or the sink's own error."""
+        """Error that ended the thread: a table that could not be read, or the sink's own error."""
 
     def watch_md(self, names: Iterable[str]) -> None:
         """From the next frame on watch these arrays and no others."""

@@ -1,4 +1,4 @@
-"""What the frames of one cell add up to: a column per rate and device, and their totals."""
+"""Frames of one cell as columns: one per rate and device, and their totals."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ class Series(msgspec.Struct, frozen=True):
     at_s: list[float]
     """When each interval ended, in seconds since the first frame."""
     span_s: list[float]
-    """How long each interval was."""
+    """Length of each interval."""
     devices: dict[str, DeviceSeries]
     totals: dict[str, DeviceTotals]
     cores_used: list[float | None]
     """Cores that were busy, all processes of the machine together."""
     cores_used_mean: float | None
     caches: dict[str, CacheState]
-    """Those that were asked for something: hits and misses of the cell, sizes at its end."""
+    """Caches with requests during the cell: hits and misses of the cell, sizes at its end."""
     busy: tuple[Busy, ...] = ()
-    """What arrays and caches did beside serving the workload, in the order in which it was first seen."""
+    """Background work of arrays and caches during the cell, in the order in which it was first seen."""
 
 
 class Busy(NamedTuple):
@@ -117,7 +117,7 @@ class SeriesFold:
         self._cores_used.append(self._frames.cores_used())
 
     def series(self) -> Series:
-        """What has been taken so far. Devices that were never seen are left out."""
+        """Return the series taken so far. Devices that were never seen are left out."""
         seen = [name for name, rates in self._rates.items() if any(rates)]
         return Series(
             at_s=list(self._at_s),
@@ -190,13 +190,13 @@ def write_amplification(member_written_bytes: Iterable[int | None], workload_wri
 
 
 PROBE_BYTES = 8 << 20
-"""What udev may read of a device by itself: some 0.7 MB whenever somebody who could write closes it, as each job does."""
+"""Bytes that udev may read of a device: some 0.7 MB whenever a writer closes it, as each fio job does."""
 
 
 def counters_agree(
     workload_bytes: int, device_bytes: int | None, tolerance: float = 0.02, extra_bytes: int = PROBE_BYTES
 ) -> bool | None:
-    """Whether the target's own counters saw the bytes that the workload says it moved; None when they are not known.
+    """Return True if the target's own counters agree with the bytes reported by the workload; None if they are unknown.
 
     The device may have moved `extra_bytes` more, but never less: then the workload ran on something else. For writes and
     discards of a block device nobody else has an excuse, and `extra_bytes` is 0.

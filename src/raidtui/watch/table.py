@@ -11,7 +11,7 @@ _CHUNK_BYTES = 1 << 15
 
 
 class Changes(NamedTuple):
-    """What one reading found: text by row name, and names no longer there. With `whole`, every row is in `rows`."""
+    """Result of one reading: text by row name, and names that disappeared. With `whole`, every row is in `rows`."""
 
     rows: dict[str, str]
     gone: tuple[str, ...]
@@ -31,7 +31,7 @@ class Table:
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._lines: list[str] = []
         self._heads: list[str] = []
-        """What stands before the numbers of each line: the same head means the same device (diskstats: and numbers)."""
+        """Text before the numbers of each line: the same text means the same device (diskstats: and numbers)."""
         self._names: list[str] = []
 
     def close(self) -> None:

@@ -21,14 +21,14 @@ PATIENCE_S: Final = 2.0
 
 
 class Heat(NamedTuple):
-    """What a disk says of its own heat. None: it does not say."""
+    """Temperature data reported by a disk. None: not reported."""
 
     limit_c: float | None = None
     """From here on it warns, and may slow down to cool: `temp1_max` of the kernel's hwmon, WCTEMP of NVMe."""
     too_hot: bool | None = None
-    """It says that a temperature is beyond its limits now: the critical warning of an NVMe SMART log."""
+    """True if a temperature is beyond its limits now: the critical warning of an NVMe SMART log."""
     slowed_s: int | None = None
-    """How long in its life it was slowed down, or beyond its limit, for heat: counters of an NVMe SMART log."""
+    """Lifetime duration of throttling, or of heat beyond the limit: counters of an NVMe SMART log."""
 
 
 class Thermometer:
@@ -84,7 +84,7 @@ class Thermometer:
         return news
 
     def heat(self, patience_s: float = PATIENCE_S) -> dict[str, Heat]:
-        """What each disk says now; what it said last where one of them does not answer within `patience_s`."""
+        """Return the current reading of each disk; the previous one for a disk that does not answer within `patience_s`."""
         if self._thread is not None:
             with self._answer:
                 self._asked += 1

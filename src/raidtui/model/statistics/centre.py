@@ -15,7 +15,7 @@ def geometric_mean(ratios: Sequence[float]) -> float | None:
 
 
 def robust_z(values: Sequence[float]) -> list[float]:
-    """How far each value is from the median, in standard deviations as the median of the distances tells them.
+    """Return the distance of each value from the median, in standard deviations estimated by the median absolute deviation.
 
     Above 3.5 is an outlier (B. Iglewicz, D. C. Hoaglin, How to Detect and Handle Outliers, 1993). Where more than half of
     the values are equal, the mean of the distances but the largest stands in for their median: with the largest, no one of

@@ -1,4 +1,4 @@
-"""Whether a series stays at one level, or moves to another one and stays there, and when."""
+"""Detection of a lasting change of level in a series."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 FEWEST: Final = 12
 MOST_POINTS: Final = 120
 LEAST_CHANGE: Final = 0.2
-"""Of the first third's median, between it and the last third's."""
+"""Least difference between the medians of the first and the last third, as a share of the first."""
 LEAST_APART: Final = 0.8
 """Cliff's delta of the values before and after (N. Cliff, Dominance statistics, 1993): 1 is no overlap at all."""
 _EDGE: Final = 3
@@ -50,7 +50,7 @@ def lasting_change(values: Sequence[float]) -> Change | None:
 
 
 def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
-    """How far values of `b` are above (1) or below (-1) those of `a`, over all pairs."""
+    """Return the effect size of `b` against `a` over all pairs: 1 if all values of `b` are higher, -1 if all are lower."""
     return sum((y > x) - (y < x) for x in a for y in b) / (len(a) * len(b)) if a and b else 0.0
 
 

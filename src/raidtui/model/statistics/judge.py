@@ -24,7 +24,7 @@ class Judged(NamedTuple):
 
     verdict: Verdict
     low: float | None = None
-    """Of the interval at 95 % in which the ratio to the baseline lies; None for fewer than two rounds."""
+    """Lower end of the 95 % interval of the ratio to the baseline; None for fewer than two rounds."""
     high: float | None = None
     rank_p: float | None = None
     """Mann-Whitney's; None where a round was not positive."""
@@ -33,7 +33,7 @@ class Judged(NamedTuple):
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Where the typical value lies with 95 % confidence (t on logarithms); None for fewer than two positive values."""
+    """Return the 95 % interval of the typical value (t on logarithms); None for fewer than two positive values."""
     if len(values) < 2 or min(values) <= 0:
         return None
     found = mean_interval([math.log(value) for value in values])
@@ -52,7 +52,7 @@ def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judg
 
 
 def few(n: int, m: int) -> bool:
-    """Whether so many rounds against so many could never show a difference at 5 %, however large it was."""
+    """Return True if so many rounds against so many could never show a difference at 5 %, however large it was."""
     return least_p(n, m) >= ALPHA
 
 

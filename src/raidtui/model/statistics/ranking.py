@@ -1,4 +1,4 @@
-"""Which layouts are told apart, asked after every round, so that measuring can end as soon as the answer is clear.
+"""Sequential ranking of layouts: after every round it tells which differ, so that measuring can end with a clear answer.
 
 Every look at the numbers is one more chance to be wrong. The error that is allowed is shared beforehand: look `k` (after
 round `k`, from the second on) may spend 1 ÷ (k (k - 1)) of it: less than all of it together, however many rounds there are.
@@ -36,21 +36,21 @@ Values = Mapping[str, Mapping[int, float | None]]
 
 
 class Asked(NamedTuple):
-    """What a ranking has to answer."""
+    """Question that a ranking answers."""
 
     confidence: float = 0.95
-    """Of everything that is said of one campaign together."""
+    """Confidence of all statements of one campaign together."""
     question: Literal["best", "order"] = "best"
     close_enough: float = 0.05
     """Layouts that surely differ by less than this share (0.05 is 5 %) need not be told apart."""
     workloads: int = 1
-    """How many are ranked in the same campaign: they share the error that is allowed."""
+    """Number of workloads ranked in the same campaign: they share the allowed error."""
     rounds: int = 0
     """The most there will be; 0: as many as it takes, and nothing is given up."""
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What is known of two layouts."""
+    """Decided order of two layouts."""
 
     better: str
     worse: str
@@ -151,7 +151,9 @@ class _Fold:
         return [(first[0], name) for name in first[1:]]
 
     def _hopeless(self, held: _Held, look: int, apart_of: int, close_of: int) -> bool:
-        """Whether the last round would find these two undecided, though the difference were off by its standard error."""
+        """Return True if the two would still be undecided in the last round, even if the difference were off by its
+        standard error.
+        """
         last = self._asked.rounds
         if look < GIVE_UP_FROM or last <= look:
             return False
@@ -197,7 +199,7 @@ class _Held(NamedTuple):
         return math.sqrt(2 * min(self.of_all.variance, self.own.variance) / self.rounds)
 
     def p(self, difference: float) -> float:
-        """How likely the means are this far off."""
+        """Return the probability of means that differ by this much by chance."""
         return max(self.of_all.p(difference, self.rounds), self.own.p(difference, self.rounds))
 
     def after(self, more: int) -> _Held:
@@ -221,7 +223,7 @@ def _held(a: Mapping[int, float], b: Mapping[int, float], look: int, of_all: _Sc
 
 
 def _scatter_of(layouts: Sequence[Mapping[int, float]]) -> _Scatter | None:
-    """Of all layouts together, each about its own mean; None where none has two rounds."""
+    """Return the scatter of all layouts together, each about its own mean; None if none has two rounds."""
     several = [list(rounds.values()) for rounds in layouts if len(rounds) >= FIRST_LOOK]
     freedom = sum(len(values) - 1 for values in several)
     if not freedom:

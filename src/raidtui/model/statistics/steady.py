@@ -19,9 +19,9 @@ class Window(NamedTuple):
     range: float
     """Largest value - smallest value."""
     slope: float
-    """Of the line fitted by least squares, per round."""
+    """Slope of the line fitted by least squares, per round."""
     excursion: float
-    """How far that line rises or falls from the first round of the window to the last."""
+    """Rise or fall of that line from the first round of the window to the last."""
 
     @property
     def steady(self) -> bool:
@@ -30,7 +30,7 @@ class Window(NamedTuple):
 
 
 class Steadiness(NamedTuple):
-    """Whether, and since when, every tracking variable was steady."""
+    """First steady window of all tracking variables, if there is one."""
 
     round: int | None
     """The last round of the first steady window, counted from 1; None where steady state was not reached."""

@@ -13,7 +13,7 @@ _TINY = 1e-300
 
 
 class Welch(NamedTuple):
-    """How two means differ (`b - a`), the interval of that at 95 %, and the two-sided p."""
+    """Difference of two means (`b - a`) with its 95 % interval and the two-sided p."""
 
     difference: float
     low: float
@@ -22,7 +22,7 @@ class Welch(NamedTuple):
 
 
 def two_sided_p(t: float, freedom: float) -> float:
-    """How likely a value at least as far from 0 as `t` is."""
+    """Return the two-sided probability of a value at least as far from 0 as `t`."""
     if math.isinf(t):
         return 0.0
     return _beta(freedom / (freedom + t * t), freedom / 2, 0.5)
@@ -41,7 +41,7 @@ def quantile(freedom: float, confidence: float = CONFIDENCE) -> float:
 
 
 def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:
-    """Where the mean lies with that confidence; None for fewer than two values."""
+    """Return the confidence interval of the mean; None for fewer than two values."""
     if len(values) < 2:
         return None
     reach = quantile(len(values) - 1, confidence) * math.sqrt(variance(values) / len(values))
