@@ -15,19 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raidtui.base.text import clean
-from raidtui.inventory import Ownership, Signature, examine, identity, others, probe, scan
-from raidtui.inventory.arrays import Array, DmDevice, Volume
+from raidtui.inventory import Ownership, Signature, checks, examine, hardware, probe, scan
 from raidtui.inventory.blocks import Blocks, Node
 from raidtui.inventory.census import Census
+from raidtui.inventory.checks import CHECKS
 from raidtui.inventory.mounts import Mount, Swap
 from raidtui.inventory.openers import Opener
-from raidtui.inventory.others import Share
 from raidtui.inventory.probe import Probe, probe_all, probe_reasons
 from raidtui.inventory.reasons import CONTENT, REASONS, SUPERSEDED, reason, with_safe_remedies
 from raidtui.inventory.sampling import Content
-from raidtui.inventory.scan import CHECKS
-from raidtui.inventory.users import Btrfs, Loop
-from raidtui.inventory.zfs import Pool
+from raidtui.inventory.stacked import Array, Btrfs, DmDevice, Loop, Pool, Share, Volume
 from raidtui.model.disk import Disk
 
 
@@ -223,7 +220,7 @@ def test_an_opener_says_by_which_way():
 )  # fmt: skip
 def test_storage_of_other_hosts_is_known_by_its_transport(transport, remote, tmp_path):
     disk = msgspec.structs.replace(make("sda", "S", "w"), transport=transport, diskseq=1)
-    found = list(identity.check_kind(disk, Node("sda", 1, "sda", folder=str(tmp_path))))
+    found = list(checks.check_kind(disk, Node("sda", 1, "sda", folder=str(tmp_path))))
     assert [r.code for r in found] == ["remote"] * remote
 
 
@@ -297,16 +294,16 @@ def make(name: str, serial: str, wwid: str) -> Disk:
 
 
 def test_the_serial_names_a_disk_where_it_is_unique_else_the_wwid():
-    disks = identity.with_ids([make("a", "S1", "w1"), make("b", "S2", "w2"), make("c", "S2", "w3"), make("d", "", "w4")])
+    disks = hardware.with_ids([make("a", "S1", "w1"), make("b", "S2", "w2"), make("c", "S2", "w3"), make("d", "", "w4")])
     assert [d.id for d in disks] == ["S1", "w2", "w3", "w4"]
-    assert not [r for d in disks for r in identity.check_identity(d, disks)]
+    assert not [r for d in disks for r in checks.check_identity(d, disks)]
 
 
 def test_disks_that_nothing_tells_apart_are_refused():
-    disks = identity.with_ids(
+    disks = hardware.with_ids(
         [make("a", "S1", "w1"), make("b", "S2", "w1"), make("c", "", ""), make("d", "S3", ""), make("e", "S3", "")]
     )
-    found = {d.name: [r.code for r in identity.check_identity(d, disks)] for d in disks}
+    found = {d.name: [r.code for r in checks.check_identity(d, disks)] for d in disks}
     assert found == {
         "a": ["duplicate-identity"],
         "b": ["duplicate-identity"],
@@ -321,10 +318,10 @@ names = st.text("ab", max_size=2)
 
 @given(st.lists(st.tuples(names, names), max_size=6))
 def test_ids_are_never_shared_and_every_disk_without_one_is_refused(pairs):
-    disks = identity.with_ids([make(f"sd{i}", serial, wwid) for i, (serial, wwid) in enumerate(pairs)])
+    disks = hardware.with_ids([make(f"sd{i}", serial, wwid) for i, (serial, wwid) in enumerate(pairs)])
     assert len({d.id for d in disks}) == len(disks)
     for disk in disks:
-        refused = bool(list(identity.check_identity(disk, disks)))
+        refused = bool(list(checks.check_identity(disk, disks)))
         assert refused == disk.id.startswith("?")
 
 
@@ -388,8 +385,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         EMPTY, blocks=Blocks([node("sda", 1), node("sdd", 5), node("sdb", 2), node("sdc", 4)]), disks=disks
     )
     state["answer"] = Probe(Content(fill="zeroes", regions=67), "free")
-    monkeypatch.setattr(importlib.import_module("raidtui.inventory.scan"), "take_census", lambda ours: state["census"])
-    monkeypatch.setattr(others, "is_root", lambda: state["root"])
+    module = importlib.import_module("raidtui.inventory.scan")
+    monkeypatch.setattr(module, "take_census", lambda ours: state["census"])
+    monkeypatch.setattr(module, "is_root", lambda: state["root"])
     monkeypatch.setattr(probe, "probe_disk", lambda disk, nodes, **_: state["answer"])
     return state
 

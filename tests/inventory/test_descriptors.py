@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raidtui.inventory.blocks import Blocks, Node
-from raidtui.inventory.descriptors import Look, OtherNodes, parse_ring, read_other_nodes
+from raidtui.inventory.openers import Look, OtherNodes, parse_ring, read_other_nodes
 
 RING = """pos:\t0
 flags:\t02000002

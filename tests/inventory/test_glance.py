@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from raidtui.inventory.glance import Glance, glance
-from raidtui.inventory.pace import pause_s
+from raidtui.inventory.pacing import pause_s
+from raidtui.inventory.watch import Glance, glance
 
 watch = sys.modules["raidtui.inventory.watch"]  # the package has a function of the same name
 

@@ -7,7 +7,7 @@ import os
 import threading
 from pathlib import Path
 
-from raidtui.inventory import lock
+from raidtui.inventory import locks
 
 
 def test_a_lock_that_is_given_back_in_time_is_taken_and_one_that_is_not_is_refused(tmp_path: Path) -> None:
@@ -16,10 +16,10 @@ def test_a_lock_that_is_given_back_in_time_is_taken_and_one_that_is_not_is_refus
     mine, other = (os.open(path, os.O_RDONLY | os.O_CLOEXEC) for _ in range(2))
     try:
         fcntl.flock(other, fcntl.LOCK_SH)  # as udev does
-        assert not lock.take(mine, 0.1)
+        assert not locks.lock_disk(mine, 0.1)
         given_back = threading.Timer(0.2, fcntl.flock, (other, fcntl.LOCK_UN))
         given_back.start()
-        assert lock.take(mine)
+        assert locks.lock_disk(mine)
         given_back.join()
     finally:
         os.close(mine)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.inventory import arrays, blocks, hardware, ioctl, mounts, others, users, zfs
-from raidtui.inventory.descriptors import OtherNodes
+from raidtui.inventory import blocks, census, hardware, ioctl, mounts, stacked
+from raidtui.inventory.openers import OtherNodes
 
 MOUNTINFO = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard
@@ -97,9 +97,9 @@ def test_no_text_breaks_the_small_parsers(text):
     hardware.parse_link_speed(text)
     hardware.parse_link_width(text)
     hardware.chosen(text)
-    users.boot_options(text)
-    arrays.parse_multipath_wwids(text)
-    zfs.parse_status(text)
+    census.boot_options(text)
+    stacked.parse_multipath_wwids(text)
+    stacked.parse_status(text)
 
 
 @pytest.mark.parametrize(
@@ -151,18 +151,19 @@ def test_a_smart_log_says_whether_and_how_long_it_was_too_hot():
 def test_pvs_names_groups_and_lone_volumes():
     report = b"""{"report":[{"pv":[{"pv_name":"/dev/sdb","vg_name":"vg0","pv_uuid":"a-b"},
                  {"pv_name":"/dev/sdc1","vg_name":"","pv_uuid":"c-d"}]}],"log":[]}"""
-    assert arrays.parse_volumes(report) == (arrays.Volume("/dev/sdb", "vg0", "a-b"), arrays.Volume("/dev/sdc1", "", "c-d"))
+    in_group, alone = stacked.Volume("/dev/sdb", "vg0", "a-b"), stacked.Volume("/dev/sdc1", "", "c-d")
+    assert stacked.parse_volumes(report) == (in_group, alone)
 
 
 @given(st.binary(max_size=100))
 def test_any_answer_of_pvs_is_a_report_or_an_error(answer):
     with pytest.raises(ValueError):  # noqa: PT011
-        arrays.parse_volumes(answer)
+        stacked.parse_volumes(answer)
 
 
 def test_the_group_is_the_first_part_of_a_device_mapper_name():
-    assert arrays.lvm_group("vg0-lv0") == "vg0"
-    assert arrays.lvm_group("vg--a-lv--b_rimage_0") == "vg-a"
+    assert stacked.lvm_group("vg0-lv0") == "vg0"
+    assert stacked.lvm_group("vg--a-lv--b_rimage_0") == "vg-a"
 
 
 STATUS = """  pool: tank
@@ -195,19 +196,19 @@ config:
 
 
 def test_zpool_status_gives_every_device_of_every_pool():
-    assert zfs.parse_status(STATUS) == (
-        zfs.Pool("tank", tuple(f"/dev/nvme{i}n1p1" for i in range(5))),
-        zfs.Pool("other", ("/dev/sdc",)),
+    assert stacked.parse_status(STATUS) == (
+        stacked.Pool("tank", tuple(f"/dev/nvme{i}n1p1" for i in range(5))),
+        stacked.Pool("other", ("/dev/sdc",)),
     )
 
 
 def test_multipath_wwids_stand_between_slashes():
-    assert arrays.parse_multipath_wwids("# Multipath wwids\n/35000c5001234/\n\n") == {"35000c5001234"}
+    assert stacked.parse_multipath_wwids("# Multipath wwids\n/35000c5001234/\n\n") == {"35000c5001234"}
 
 
 def test_boot_options_that_name_devices():
     line = "BOOT_IMAGE=/vmlinuz root=UUID=abc ro resume=/dev/sda2 quiet console=ttyS0"
-    assert users.boot_options(line) == {"root": "UUID=abc", "resume": "/dev/sda2"}
+    assert census.boot_options(line) == {"root": "UUID=abc", "resume": "/dev/sda2"}
 
 
 def test_backstores_say_their_file_or_their_number():
@@ -217,9 +218,9 @@ def test_backstores_say_their_file_or_their_number():
     iblock = """        iBlock device: sdd  UDEV PATH: /dev/sdd  readonly: 0
         Major: 8 Minor: 48  CLAIMED: IBLOCK
 """
-    assert others.parse_backstore(fileio) == ("/dev/my disk", ())
-    assert others.parse_backstore(iblock) == ("", (os.makedev(8, 48),))
-    assert others.parse_backstore("") == ("", ())
+    assert stacked.parse_backstore(fileio) == ("/dev/my disk", ())
+    assert stacked.parse_backstore(iblock) == ("", (os.makedev(8, 48),))
+    assert stacked.parse_backstore("") == ("", ())
 
 
 def test_targets_are_read_from_configfs_enabled_or_not(tmp_path):
@@ -241,12 +242,12 @@ def test_targets_are_read_from_configfs_enabled_or_not(tmp_path):
     for name, text in files.items():
         (config / name).parent.mkdir(parents=True, exist_ok=True)
         (config / name).write_text(text)
-    assert others.read_shares(OtherNodes(names={"nvme3": (9,)}), tmp_path) == (
-        others.Share("LIO backstore a", "/dev/sda", (), active=True),
-        others.Share("LIO backstore b", "", (os.makedev(8, 16),)),
-        others.Share("LIO backstore c", "/dev/sdc"),
-        others.Share("NVMe-oF namespace of s", "/dev/sdd"),
-        others.Share("NVMe-oF controller of t", "/dev/nvme3", (9,)),
-        others.Share("USB gadget g", "/dev/sde", (), active=True),
-        others.Share("SCST device v", "/dev/sdf", (), active=True),
+    assert stacked.read_shares(OtherNodes(names={"nvme3": (9,)}), tmp_path) == (
+        stacked.Share("LIO backstore a", "/dev/sda", (), active=True),
+        stacked.Share("LIO backstore b", "", (os.makedev(8, 16),)),
+        stacked.Share("LIO backstore c", "/dev/sdc"),
+        stacked.Share("NVMe-oF namespace of s", "/dev/sdd"),
+        stacked.Share("NVMe-oF controller of t", "/dev/nvme3", (9,)),
+        stacked.Share("USB gadget g", "/dev/sde", (), active=True),
+        stacked.Share("SCST device v", "/dev/sdf", (), active=True),
     )

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import content_reasons, find_signatures
+from raidtui.inventory.old_labels import btrfs_copy, ext_copy, parse_config, xfs_copy
 from raidtui.inventory.sampling import MIB, Content
-from raidtui.inventory.superblock_copies import btrfs_copy, ext_copy, xfs_copy
-from raidtui.inventory.zfs_labels import parse_config
 
 SIZE = 256 * MIB
 NODE = Node("sda", 1, "sda", 0, SIZE)

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raidtui.front.phrases import look_line
-from raidtui.inventory import data_seen, ioctl
-from raidtui.inventory.data_seen import DataSeen
+from raidtui.inventory import content, ioctl
+from raidtui.inventory.content import DataSeen
 from raidtui.inventory.sampling import MIB, Content, Extent, largest_gap, look, merged
 from raidtui.model.disk import Disk, Look
 
@@ -123,7 +123,7 @@ DISK = Disk(id="S1", name="sda", size_bytes=TIB, serial="S1", wwid="naa.5", mode
 
 @pytest.fixture
 def run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(importlib.import_module("raidtui.inventory.data_seen"), "run_folder", lambda: tmp_path)
+    monkeypatch.setattr(importlib.import_module("raidtui.inventory.content"), "run_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -139,7 +139,7 @@ def test_data_once_found_is_looked_for_again_until_it_is_gone(run_folder):
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[1]", b'{"a": "b"}', b"\xff\x00"])
 def test_a_damaged_memory_is_an_empty_one(run_folder, text):
-    (run_folder / data_seen._NAME).write_bytes(text)
+    (run_folder / content._DATA_SEEN_NAME).write_bytes(text)
     assert DataSeen().get(DISK) is None
 
 

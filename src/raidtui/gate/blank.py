@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from raidtui.base import proc
 from raidtui.gate.permit import DISK_GONE, Permit
-from raidtui.inventory import ioctl, lock
+from raidtui.inventory import ioctl, locks
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import find_signatures, open_node
 from raidtui.inventory.sampling import EDGE_BYTES, MIB, SAMPLES, regions, sample
@@ -54,7 +54,7 @@ def make_blank(
     permit.hold()
     fd = permit.open_for_writing()
     try:
-        lock.insist(fd, permit.disk.id, Exit.REFUSED)
+        locks.require_disk_lock(fd, permit.disk.id, Exit.REFUSED)
         method, samples = "written zeroes", 0
         os.fsync(fd)  # the kernel refuses to discard what is still to be written
         if permit.disk.discard and promises_zeroes(permit):

@@ -4,7 +4,7 @@
 """
 
 from raidtui.inventory.blkid import Signature
-from raidtui.inventory.others import boot_id
+from raidtui.inventory.blocks import boot_id
 from raidtui.inventory.reasons import CONTENT, REASONS, Explanation
 from raidtui.inventory.scan import Examined, Ownership, examine, kernel_names, present, scan, search
 from raidtui.inventory.watch import Change, watch

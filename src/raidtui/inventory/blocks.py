@@ -13,7 +13,6 @@ from raidtui.base.files import read_int, read_text
 SYS = Path("/sys")
 SECTOR_BYTES = 512
 """The unit of `size` and `start` in sysfs, whatever the disk's own sectors are."""
-
 _NOT_DISKS = re.compile(r"(loop|ram|zram|sr|fd|md|dm-|nbd|drbd|rbd|zd|bcache|nullb|pmem|mtdblock|ublkb|zloop)\d*")
 _HIDDEN_PATH = re.compile(r"nvme\d+c\d+n\d+")
 
@@ -141,3 +140,12 @@ def is_physical_disk(node: Node) -> bool:
     if read_int(f"{node.folder}/hidden"):
         return False
     return "/devices/virtual/" not in node.folder or "/devices/virtual/nvme-subsystem/" in node.folder
+
+
+def boot_id() -> str:
+    """The kernel's random name for this boot."""
+    return read_text("/proc/sys/kernel/random/boot_id") or ""
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0

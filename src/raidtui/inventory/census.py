@@ -1,18 +1,29 @@
-"""One look at everything that can use a disk, taken once for all disks, so that the checks are pure functions of it."""
+"""Census of everything that can use a disk, taken once for all disks, so that the checks are pure functions of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
+
+import pyudev
 
 from raidtui.base import paths
 from raidtui.base.files import read_text
 from raidtui.base.text import clean
+from raidtui.inventory import census, stacked
 from raidtui.inventory import mounts as mount_table
-from raidtui.inventory import others, users, zfs
-from raidtui.inventory.arrays import (
+from raidtui.inventory.blocks import SYS, Blocks, boot_id, is_physical_disk, parse_devno, read_blocks
+from raidtui.inventory.hardware import read_disk
+from raidtui.inventory.mounts import PROC, Mount, Swap
+from raidtui.inventory.openers import PATIENCE_S, Opener, OtherNodes, read_openers, read_other_nodes
+from raidtui.inventory.pacing import allowed_s, bounded
+from raidtui.inventory.stacked import (
     Array,
     DmDevice,
     Volume,
@@ -21,12 +32,6 @@ from raidtui.inventory.arrays import (
     read_mappings,
     read_volumes,
 )
-from raidtui.inventory.blocks import Blocks, is_physical_disk, read_blocks
-from raidtui.inventory.descriptors import OtherNodes, read_other_nodes
-from raidtui.inventory.hardware import read_disk
-from raidtui.inventory.mounts import PROC, Mount, Swap
-from raidtui.inventory.openers import PATIENCE_S, Opener, read_openers
-from raidtui.inventory.patience import allowed_s, bounded
 from raidtui.model.disk import Disk
 
 T = TypeVar("T")
@@ -44,15 +49,15 @@ class Census:
     """The physical disks, without identity and reasons."""
     mounts: tuple[Mount, ...] = ()
     swaps: tuple[Swap, ...] = ()
-    loops: Mapping[str, users.Loop] = field(default_factory=dict)
-    btrfs: tuple[users.Btrfs, ...] = ()
+    loops: Mapping[str, stacked.Loop] = field(default_factory=dict)
+    btrfs: tuple[stacked.Btrfs, ...] = ()
     arrays: tuple[Array, ...] = ()
     mappings: tuple[DmDevice, ...] = ()
     volumes: tuple[Volume, ...] = ()
     multipath_wwids: frozenset[str] = frozenset()
-    pools: tuple[zfs.Pool, ...] = ()
+    pools: tuple[stacked.Pool, ...] = ()
     bcache: Mapping[str, str] = field(default_factory=dict)
-    shares: tuple[others.Share, ...] = ()
+    shares: tuple[stacked.Share, ...] = ()
     openers: Mapping[int, tuple[Opener, ...]] = field(default_factory=dict)
     udev: Mapping[str, Mapping[str, str] | None] = field(default_factory=dict)
     boot: Mapping[str, int] = field(default_factory=dict)
@@ -75,7 +80,7 @@ class Census:
 
     @cached_property
     def _mount_disks(self) -> Mapping[Mount, frozenset[str]]:
-        return {mount: users.mount_disks(mount, self) for mount in set(self.mounts)}
+        return {mount: census.mount_disks(mount, self) for mount in set(self.mounts)}
 
     def disks_of_mount(self, mount: Mount) -> frozenset[str]:
         return self._mount_disks[mount]
@@ -121,13 +126,13 @@ def take_census(ours: Collection[int] = ()) -> Census:
     every_mount = ask("mounts", mount_table.read_own_mounts, _NONE)
     every_mount += ask("mounts of other namespaces", mount_table.read_other_mounts, _NONE)
     swaps = ask("swap", lambda: mount_table.parse_swaps((PROC / "swaps").read_text("utf-8", "surrogateescape")), _NONE)
-    loops = ask("loop devices", lambda: bounded(lambda: users.read_loops(blocks), tool_s, "loop devices"), _NOTHING)
+    loops = ask("loop devices", lambda: bounded(lambda: stacked.read_loops(blocks), tool_s, "loop devices"), _NOTHING)
     volumes = ask("LVM", lambda: read_volumes(tool_s), _NONE)
-    pools = ask("ZFS pools", lambda: zfs.read_pools(silence_s=tool_s), _NONE)
+    pools = ask("ZFS pools", lambda: stacked.read_pools(silence_s=tool_s), _NONE)
     other_nodes = ask("character devices", lambda: read_other_nodes(blocks), OtherNodes())
-    shares = ask("targets", lambda: others.read_shares(other_nodes), _NONE)
+    shares = ask("targets", lambda: stacked.read_shares(other_nodes), _NONE)
     own_folders = ask("raidtui's own folders", lambda: (str(paths.state_folder()), str(paths.run_folder())), _NONE)
-    wanted = users.paths_to_resolve(
+    wanted = census.paths_to_resolve(
         every_mount,
         [
             *(swap.path for swap in swaps),
@@ -144,26 +149,124 @@ def take_census(ours: Collection[int] = ()) -> Census:
     def look_for_openers() -> dict[int, tuple[Opener, ...]]:
         return read_openers(ours=ours, patience_s=patience_s, other_nodes=other_nodes, remote=remote)
 
-    found = ((path, users.device_number(path)) for path in wanted)
+    found = ((path, census.device_number(path)) for path in wanted)
     return Census(
         blocks=blocks,
         disks=disks,
         mounts=every_mount,
         swaps=swaps,
         loops=loops,
-        btrfs=ask("btrfs", users.read_btrfs, _NONE),
+        btrfs=ask("btrfs", stacked.read_btrfs, _NONE),
         arrays=ask("md arrays", lambda: read_arrays(blocks), _NONE),
         mappings=ask("device-mapper", lambda: read_mappings(blocks), _NONE),
         volumes=volumes,
         multipath_wwids=parse_multipath_wwids(read_text("/etc/multipath/wwids") or ""),
         pools=pools,
-        bcache=ask("bcache", lambda: others.read_bcache(blocks), _NOTHING),
+        bcache=ask("bcache", lambda: stacked.read_bcache(blocks), _NOTHING),
         shares=shares,
         openers=ask("open files", lambda: bounded(look_for_openers, patience_s + tool_s, "open files"), _NOTHING),
-        udev=ask("udev", lambda: others.read_udev(blocks, tool_s), _NOTHING),
-        boot=ask("boot devices", users.read_boot, _NOTHING),
+        udev=ask("udev", lambda: census.read_udev(blocks, tool_s), _NOTHING),
+        boot=ask("boot devices", census.read_boot, _NOTHING),
         own_folders=own_folders,
         resolved={path: devno for path, devno in found if devno is not None},
         failures=failures,
-        boot_id=others.boot_id(),
+        boot_id=boot_id(),
     )
+
+
+def mount_disks(mount: Mount, census: Census) -> frozenset[str]:
+    """The disks that a mount stands on. btrfs and ZFS report no block device's number: their own lists are asked."""
+    found: set[str] = set()
+    for devno in (mount.devno, *map(census.resolved.get, mount.sources)):
+        if devno is not None:
+            found |= census.blocks.disks_below(devno)
+    if mount.kind == "btrfs":
+        for group in census.btrfs:
+            members = census.disks_of_names(group.devices)
+            if members & found:
+                found |= members
+    if mount.kind == "zfs":
+        found |= census.pool_disks(mount.source.split("/")[0])
+    return frozenset(found)
+
+
+def paths_to_resolve(mounts: Iterable[Mount], others: Iterable[str]) -> set[str]:
+    """Every path whose device the checks ask for."""
+    return {source for mount in mounts for source in mount.sources if source.startswith("/dev/")} | set(others)
+
+
+def device_number(path: str) -> int | None:
+    """What a path stands on: the device itself for a block device, else the filesystem's device. None where it is gone."""
+    try:
+        info = os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError):
+        return None
+    return info.st_rdev if (info.st_mode & 0o170000) == 0o060000 else info.st_dev
+
+
+def read_boot(proc: Path = PROC, sys: Path = SYS, dev: Path = Path("/dev")) -> dict[str, int]:
+    """What the kernel was booted from and would hibernate to: label → device number."""
+    found: dict[str, int] = {}
+    for option, value in boot_options(read_text(proc / "cmdline") or "").items():
+        devno = _named_device(value, dev)
+        if devno is not None:
+            found[f"{option}= of the kernel command line"] = devno
+    if (resume := parse_devno(read_text(sys / "power/resume") or "")) is not None:
+        found["hibernation"] = resume
+    return found
+
+
+def boot_options(cmdline: str) -> dict[str, str]:
+    """The options of a kernel command line that name devices."""
+    words = (word.partition("=") for word in cmdline.split())
+    return {name: value for name, _, value in words if name in ("root", "resume", "journal_dev") and value}
+
+
+def _named_device(value: str, dev: Path) -> int | None:
+    match = re.fullmatch(r"(UUID|LABEL|PARTUUID|PARTLABEL)=\"?([^\"/]+)\"?", value)
+    path = dev / f"disk/by-{match[1].lower()}" / match[2] if match else Path(value)
+    if match is None and (number := parse_devno(value)) is not None:
+        return number
+    return device_number(str(path)) if str(path).startswith(str(dev) + "/") else None
+
+
+_UDEVD_SOCKET = Path("/run/udev/control")
+_UDEV_EVERY_S = 0.2
+UDEV_FLAGS = ("DM_MULTIPATH_DEVICE_PATH", "SYSTEMD_READY", "UDISKS_IGNORE", "ID_FS_AMBIVALENT")
+
+
+def read_udev(blocks: Blocks, patience_s: float = 0.0) -> dict[str, Mapping[str, str] | None]:
+    """Name → the flags that udev's rules set on it, None where udev does not know it (yet).
+
+    A disk that udev is still busy with is waited for.
+    """
+    until = time.monotonic() + patience_s
+    disks = [node.name for node in blocks.nodes.values() if is_physical_disk(node)]
+    while True:
+        found = _udev_now(blocks)
+        if all(found[name] is not None for name in disks) or time.monotonic() >= until or not _UDEVD_SOCKET.exists():
+            return found
+        time.sleep(_UDEV_EVERY_S)
+
+
+def _udev_now(blocks: Blocks) -> dict[str, Mapping[str, str] | None]:
+    context = pyudev.Context()
+    found: dict[str, Mapping[str, str] | None] = {}
+    for node in blocks.nodes.values():
+        try:
+            device = pyudev.Devices.from_device_number(context, "block", node.devno)
+        except (pyudev.DeviceNotFoundError, OSError):
+            found[node.name] = None
+            continue
+        found[node.name] = _flags(device) if device.is_initialized else None
+    return found
+
+
+def _flags(device: pyudev.Device) -> dict[str, str]:
+    flags = {}
+    for name in UDEV_FLAGS:
+        try:
+            flags[name] = str(device.properties[name])
+        except (KeyError, UnicodeDecodeError):
+            continue
+    return flags

@@ -1,19 +1,23 @@
-"""What lies on a disk: signatures, or data of no known kind, or nothing."""
+"""Content of a disk: signatures, data of an unknown kind, or nothing."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
+import msgspec
+
+from raidtui.base.files import write_atomic
+from raidtui.base.paths import run_folder
 from raidtui.inventory import blkid
 from raidtui.inventory.blkid import Signature
 from raidtui.inventory.blocks import Node
+from raidtui.inventory.old_labels import find_copies, find_labels
 from raidtui.inventory.reasons import reason
 from raidtui.inventory.sampling import Content, Extent, look
-from raidtui.inventory.superblock_copies import find_copies
-from raidtui.inventory.zfs_labels import find_labels
-from raidtui.model.disk import Reason
+from raidtui.model.disk import Disk, Reason
 
 _CODES = {
     "LVM1_member": "lvm-pv", "LVM2_member": "lvm-pv", "linux_raid_member": "md-superblock", "zfs_member": "zfs-exported",
@@ -121,3 +125,38 @@ def content_reasons(disk: str, content: Content) -> Iterator[Reason]:
         yield reason("unknown-data", text, f"if nobody needs it: blkdiscard -z /dev/{disk}")
     elif not content.signatures and not content.fill:
         yield reason("unchecked", "could not check the content: nothing was read", "solve this and look again")
+
+
+_DATA_SEEN_NAME = "data-seen.json"
+
+
+class DataSeen:
+    """Disk → the first byte at which a look found data. To be used by one scan at a time."""
+
+    def __init__(self) -> None:
+        self._path = run_folder() / _DATA_SEEN_NAME
+        try:
+            self._places = msgspec.json.decode(self._path.read_bytes(), type=dict[str, int])
+        except (OSError, ValueError, msgspec.DecodeError):  # none was found yet, or the file was damaged
+            self._places = {}
+
+    def get(self, disk: Disk) -> int | None:
+        return self._places.get(_disk_key(disk))
+
+    def update(self, found: Mapping[Disk, Content]) -> None:
+        """Remember where these disks hold data, and forget it of those that were read there and are blank now."""
+        places = dict(self._places)
+        for disk, content in found.items():
+            if content.data_at is not None:
+                places[_disk_key(disk)] = content.data_at
+            elif content.blank:
+                places.pop(_disk_key(disk), None)
+        if places != self._places:
+            self._places = places
+            with suppress(OSError):  # then the next look depends on chance again, as this one did
+                write_atomic(self._path, msgspec.json.encode(places))
+
+
+def _disk_key(disk: Disk) -> str:
+    """By identity and size: the place is of no meaning on another disk."""
+    return f"{disk.wwid or disk.serial or disk.name} {disk.size_bytes}"

@@ -1,10 +1,14 @@
-"""What sysfs says of a disk's hardware: identity, size, transport, PCIe link, queue. Never causes I/O to the disk."""
+"""Properties of a disk in sysfs: identity, size, transport, PCIe link, queue. Reading them causes no I/O to the disk."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
@@ -156,3 +160,21 @@ def read_temperature(folder: Path) -> float | None:
             if (milli := read_int(path)) is not None:
                 return milli / 1000
     return None
+
+
+def with_ids(disks: Sequence[Disk]) -> tuple[Disk, ...]:
+    """The disks with their ids: serial where unique, else wwid; `?name` where neither names just one disk."""
+    serials = Counter(disk.serial for disk in disks)
+    wwids = Counter(disk.wwid for disk in disks)
+
+    def identity(disk: Disk) -> str:
+        if disk.wwid and wwids[disk.wwid] > 1:
+            return f"?{disk.name}"
+        if disk.serial and serials[disk.serial] == 1:
+            return disk.serial
+        return disk.wwid or f"?{disk.name}"
+
+    named = [msgspec.structs.replace(disk, id=identity(disk)) for disk in disks]
+    # One disk's serial may read like another's wwid; an id that two disks share names neither.
+    ids = Counter(disk.id for disk in named)
+    return tuple(d if ids[d.id] == 1 else msgspec.structs.replace(d, id=f"?{d.name}") for d in named)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from raidtui.base.text import clean
-from raidtui.inventory import ioctl, lock
+from raidtui.inventory import ioctl, locks
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import content_reasons, open_node, read_content
 from raidtui.inventory.hardware import read_temperature
@@ -96,7 +96,7 @@ def try_exclusive(node: Node, patience_s: float = _FLOCK_PATIENCE_S) -> str:
                 return "busy"
             raise
         try:
-            if lock.take(fd, 0.0):
+            if locks.lock_disk(fd, 0.0):
                 return "free"
         finally:
             os.close(fd)

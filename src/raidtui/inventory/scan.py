@@ -11,36 +11,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from raidtui.inventory import arrays, identity, openers, others, probe, users, zfs
+from raidtui.inventory import checks, hardware, probe
 from raidtui.inventory.blkid import Signature
-from raidtui.inventory.blocks import Node, is_physical_disk, read_blocks
+from raidtui.inventory.blocks import Node, boot_id, is_physical_disk, is_root, read_blocks
 from raidtui.inventory.census import Census, take_census
-from raidtui.inventory.data_seen import DataSeen
+from raidtui.inventory.checks import CHECKS
+from raidtui.inventory.content import DataSeen
 from raidtui.inventory.hardware import read_disk
+from raidtui.inventory.locks import scan_alone
 from raidtui.inventory.probe import Probe
 from raidtui.inventory.reasons import CONTENT, SUPERSEDED, reason, unchecked, with_safe_remedies
-from raidtui.inventory.turns import my_turn
 from raidtui.model.disk import Disk, Fingerprint, Reason, fingerprint
-
-Check = Callable[[str, Census], Iterator[Reason]]
-
-CHECKS: dict[str, Check] = {
-    "system": users.check_system,
-    "mounts": users.check_mounts,
-    "swap": users.check_swap,
-    "md": arrays.check_md,
-    "device-mapper": arrays.check_mappings,
-    "lvm": arrays.check_volumes,
-    "multipath": arrays.check_multipath,
-    "zfs": zfs.check_pools,
-    "bcache": others.check_bcache,
-    "loop": users.check_loops,
-    "holders": users.check_holders,
-    "targets": others.check_shares,
-    "udev": others.check_udev,
-    "open": openers.check_openers,
-    "partitions": users.check_partitions,
-}
 
 
 class Ownership(NamedTuple):
@@ -80,7 +61,7 @@ def examine(
     """Scan with evidence. `only`: leave out every disk whose id is not among these. `look_s`: for how many
     seconds more than the usual look each disk that seems blank is searched for data.
     """
-    with my_turn() if others.is_root() else nullcontext():
+    with scan_alone() if is_root() else nullcontext():
         return _examine(held or {}, mine or Ownership(), only, look_s)
 
 
@@ -88,7 +69,7 @@ def search(disks: Sequence[Disk], seconds: float) -> tuple[Disk, ...]:
     """The same disks after each was searched for data for about so many `seconds`, all at once: with `look`, or with the
     reason that was found. Only what lies on them is looked at, not who uses them.
     """
-    with my_turn():
+    with scan_alone():
         blocks, seen = read_blocks(), DataSeen()
         jobs = {
             _key(disk): _job(disk, nodes, False, seconds, seen.get(disk))
@@ -108,7 +89,7 @@ def _searched(disk: Disk, answer: Probe | None) -> Disk:
 
 def present() -> tuple[Fingerprint, ...]:
     """The fingerprints of all disks, from sysfs alone: who is here, and nothing of whether it is free."""
-    return tuple(fingerprint(disk, others.boot_id()) for disk in _disks())
+    return tuple(fingerprint(disk, boot_id()) for disk in _disks())
 
 
 def kernel_names(prints: Iterable[Fingerprint]) -> tuple[str, ...]:
@@ -119,20 +100,18 @@ def kernel_names(prints: Iterable[Fingerprint]) -> tuple[str, ...]:
 
 def _disks() -> tuple[Disk, ...]:
     blocks = read_blocks()
-    return identity.with_ids(tuple(read_disk(node) for node in blocks.nodes.values() if is_physical_disk(node)))
+    return hardware.with_ids(tuple(read_disk(node) for node in blocks.nodes.values() if is_physical_disk(node)))
 
 
-def _examine(
-    held: Mapping[str, str], mine: Ownership, only: Collection[str] | None, look_s: float
-) -> tuple[Examined, ...]:
+def _examine(held: Mapping[str, str], mine: Ownership, only: Collection[str] | None, look_s: float) -> tuple[Examined, ...]:
     census = take_census(mine.pids)
-    disks = identity.with_ids(census.disks)
+    disks = hardware.with_ids(census.disks)
     looked_at = [disk for disk in disks if only is None or disk.id in only]
     nodes = {disk.name: census.blocks.family(disk.name) for disk in looked_at}
     known = {disk.name: _known(disk, nodes[disk.name][0], disks, census, held, mine) for disk in looked_at}
     jobs = {}
     answers: Mapping[tuple[str, int | None], Probe | None] = {}
-    if others.is_root():
+    if is_root():
         seen = DataSeen()
         for disk in looked_at:
             # A disk that a run works on is left alone: reading from it would disturb what is being measured, and
@@ -154,9 +133,7 @@ def _key(disk: Disk) -> tuple[str, int | None]:
     return disk.name, disk.diskseq
 
 
-def _job(
-    disk: Disk, nodes: tuple[Node, ...], exclusively: bool, look_s: float, first: int | None
-) -> Callable[[], Probe]:
+def _job(disk: Disk, nodes: tuple[Node, ...], exclusively: bool, look_s: float, first: int | None) -> Callable[[], Probe]:
     return lambda: probe.probe_disk(disk, nodes, exclusively=exclusively, look_s=look_s, first=first)
 
 
@@ -174,11 +151,11 @@ def _known(
 
     for name, function in CHECKS.items():
         note(name, lambda function=function: function(disk.name, census))  # type: ignore[misc]
-    note("identity", lambda: identity.check_identity(disk, disks))
-    note("kind", lambda: identity.check_kind(disk, node))
-    note("held", lambda: identity.check_held(disk, held, mine.run_id))
+    note("identity", lambda: checks.check_identity(disk, disks))
+    note("kind", lambda: checks.check_kind(disk, node))
+    note("held", lambda: checks.check_held(disk, held, mine.run_id))
     note("sources", lambda: (unchecked(what, why) for what, why in census.failures.items()))
-    if not others.is_root():
+    if not is_root():
         # The one reason that explains all the others; what was seen without root stays.
         found["sources"] = [reason("not-root", "only root can see whether it is in use", "sudo raidtui disks")]
         found["udev"] = [r for r in found["udev"] if r.code != "unchecked"]
@@ -201,7 +178,7 @@ def _examined(
         found = {**found, "content": list(probe.probe_reasons(disk.name, answer, in_use=_used(found)))}
         names = [node.name for node in census.blocks.partitions(disk.name)]
         if names and answer is not None and not answer.errors and not answer.content.has_table(disk.name):
-            found["partitions"] = [users.partitions_reason(disk.name, names, table=False)]
+            found["partitions"] = [checks.partitions_reason(disk.name, names, table=False)]
     every = [r for rs in found.values() for r in rs]
     reasons = [r for r in every if not _superseded(r, every)]
     told = answer or Probe()

@@ -12,7 +12,7 @@ from typing import Any, Final
 from raidtui.base import proc
 from raidtui.base.attention import Watch
 from raidtui.base.silence import Silent
-from raidtui.inventory.arrays import read_volumes as read_all_pvs
+from raidtui.inventory.stacked import read_volumes as read_all_pvs
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import blockdev

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from raidtui.gate.permit import DISK_CHANGED
-from raidtui.inventory import ioctl, lock
+from raidtui.inventory import ioctl, locks
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import exclusive, open_for_writing
@@ -36,7 +36,7 @@ def udev_kept_away(context: Context, devices: list[Device]) -> Iterator[None]:
             stack.callback(os.close, fd)
             if os.fstat(fd).st_rdev != device.devno:
                 raise _another(device)
-            lock.insist(fd, device.ref, Exit.BUILD_FAILED)
+            locks.require_disk_lock(fd, device.ref, Exit.BUILD_FAILED)
         for device in devices:
             if device.ref.startswith("disk:"):
                 context.permit(device.ref.removeprefix("disk:")).verify()

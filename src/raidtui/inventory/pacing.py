@@ -1,14 +1,14 @@
-"""How long the inventory waits: in proportion to the server, and never without bound."""
+"""Limits in time: how long the inventory waits for an answer, and how often it may look."""
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
-
 _OF_EACH_DISK_S: Final = 0.25
 _MOST_LOAD: Final = 6.0
 
@@ -48,3 +48,25 @@ def bounded(source: Callable[[], T], timeout_s: float, name: str) -> T:
     if not answer[0]:
         raise answer[1]
     return answer[1]  # type: ignore[no-any-return]
+
+
+class Pace:
+    """Every `least_s` seconds, or less often where it costs more than `share` of all CPUs."""
+
+    def __init__(self, least_s: float, share: float) -> None:
+        self._least_s = least_s
+        self._share = share
+        self._due = 0.0
+
+    @property
+    def due(self) -> bool:
+        return time.monotonic() >= self._due
+
+    def done(self, cpu_s: float) -> None:
+        """It was done just now, and took so much of a CPU."""
+        self._due = time.monotonic() + pause_s(cpu_s, self._share, self._least_s)
+
+
+def pause_s(cpu_s: float, share: float, least_s: float) -> float:
+    """Seconds to wait after something that took `cpu_s` of a CPU."""
+    return max(least_s, cpu_s / (share * (os.cpu_count() or 1)))
