@@ -1,4 +1,4 @@
-"""The gate: whether a run may write to the disks it wants. What is not known is not allowed."""
+"""The gate: decide if a run may write to the disks it asks for. An unknown state is a refusal."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from raidtui.base.text import clean
 from raidtui.gate import locks
+from raidtui.gate.last_look import foreign
 from raidtui.gate.locks import Lock
-from raidtui.gate.ours import foreign
 from raidtui.gate.permit import ISSUER, Permit, changed, gone
 from raidtui.inventory import CONTENT, Examined, Ownership, Signature, boot_id, examine
 from raidtui.inventory.content import describe
@@ -26,15 +26,15 @@ DISK_TWICE: Final = Refusal(
 )
 
 LOOK_S = 20.0
-"""How long each disk is searched for data before a run first writes to it, beyond the look of every scan."""
+"""Duration of the search for data on each disk before a run first writes to it, in seconds, beyond that of every scan."""
 
 Evidence = Callable[[Mapping[str, Any]], None]
 Judge = Callable[[Fingerprint, Examined], list[Problem]]
 
 BUSY_PATIENCE_S: Final = 5.0
-"""How long a disk that was found free may be busy for a moment: udev's programs and other scans look at it."""
+"""Time for which a free disk may be busy: udev's programs and other scans open it for a moment."""
 _LASTING_FIELDS = ("serial", "wwid", "model", "size_bytes", "logical_sector_bytes")
-"""What is the same for a disk in every boot and every slot."""
+"""Properties that stay the same for a disk in every boot and every slot."""
 _ALL_FIELDS = (*_LASTING_FIELDS, "id", "diskseq", "boot_id")
 _RECOVERABLE = CONTENT | {"lvm-vg"}
 _MAY_BE_ANYBODYS = (
@@ -43,7 +43,7 @@ _MAY_BE_ANYBODYS = (
 
 
 class Admitted(NamedTuple):
-    """The disks that may be written to, and why the others may not."""
+    """Permits for the admitted disks, and the problems of the refused ones."""
 
     permits: list[Permit]
     refused: list[Problem]
@@ -55,10 +55,10 @@ def admit(
     evidence: Evidence | None = None,
     held: Mapping[str, str] | None = None,
 ) -> list[Permit]:
-    """Lock, examine, pin and hold the wanted disks; one permit each, in the same order. All of them or none.
+    """Lock, examine, pin and hold all wanted disks, or none; return one permit for each, in the same order.
 
-    `evidence` is told, per disk, what was checked and found. `held`: disk → unfinished run, beside the locks held now.
-    Raises ProblemError (exit 3) with one problem per disk and reason.
+    `evidence` is called for each disk with the checks and findings. `held`: disk → unfinished run, in addition to the
+    locks. Raises ProblemError (exit 3) with one problem per disk and reason.
     """
     _refuse_twice(wanted)
     taken = {lock.key: lock for lock in locks.take(run_id, map(locks.lock_key, wanted))}
@@ -78,12 +78,13 @@ def admit_for_recovery(
     evidence: Evidence | None = None,
     held: Mapping[str, str] | None = None,
 ) -> Admitted:
-    """As `admit`, for taking back what a run left: after a reboot or re-plug, and with its own leavings on the disks.
+    """Admit disks like `admit`, for the recovery of a run: after a reboot or re-plug, and with the run's own remains on
+    them.
 
-    Each disk by itself: one that is refused keeps no other from being given back. `ours` are the signatures that the run
-    created, by type and UUID (or type and label). A disk may carry these; data under no signature only beside one of them,
-    or on the disks in `nameless`, of which it is known to be the run's. A signature that is not the run's, a mount, a
-    holder or any other user refuses the disk.
+    Each disk is judged alone: a refused disk does not keep the others from being given back. `ours` are the signatures
+    that the run created, by type and UUID (or type and label). A disk may carry these; data under no signature only beside
+    one of them, or on the disks in `nameless`, on which the run is known to have written such data. A signature that is
+    not the run's, a mount, a holder or any other user refuses the disk.
     """
     _refuse_twice(wanted)
     taken: dict[str, Lock] = {}
@@ -115,7 +116,7 @@ def readmit(permits: Sequence[Permit], evidence: Evidence | None = None) -> None
         return
     for permit in permits:
         permit.verify()
-        with suppress(ProblemError):  # the examination finds who has it
+        with suppress(ProblemError):  # the examination names the program that has it
             permit.hold()
     holds = frozenset(permit.disk.id for permit in permits if permit.held)
     wanted = [permit.fingerprint for permit in permits]
@@ -141,7 +142,7 @@ def _admit(
     held: Mapping[str, str] | None,
     look_s: float = 0.0,
 ) -> Admitted:
-    """Permits for the wanted disks that nothing speaks against. Locks of the others are released."""
+    """Issue permits for the wanted disks that are not refused, and release the locks of the others."""
     permits: list[Permit] = []
     try:
         examined, refused = _examine_all(run_id, wanted, judge, evidence, held, look_s=look_s)
@@ -176,7 +177,7 @@ def _examine_all(
     holds: frozenset[str] = frozenset(),
     look_s: float = 0.0,
 ) -> tuple[dict[str, Examined], list[Problem]]:
-    """Look at the server afresh: by id the disks that `judge` finds nothing against, and what it finds against others."""
+    """Scan the server again; return the disks that `judge` accepts, by id, and the problems of the others."""
     ids = {want.id for want in wanted}
     by_others = {**(held or {}), **locks.holders()}
     look = examine(held=by_others, mine=Ownership(run_id, holds=holds), only=ids, look_s=look_s) if ids else ()

@@ -1,4 +1,4 @@
-"""Making a disk blank, and proving it."""
+"""Blanking of a disk, and the proof that it is blank."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_BLANK: Final = Refusal(
 
 BLKRRPART, BLKFLSBUF, BLKDISCARD, BLKZEROOUT = 0x125F, 0x1261, 0x1277, 0x127F
 DISCARD_CHUNK, ZERO_CHUNK = 4 << 30, 256 * MIB
-"""Between two of them a cancel is noticed."""
+"""Size of a step, in bytes; a cancel is noticed between two steps."""
 SETTLE_S = 60
 
 # Copies of superblocks outside head and tail: btrfs (64 MiB, 256 GiB), ext2-4 (block groups 1, 3, 5, 7 of 128 MiB),
@@ -38,13 +38,13 @@ SETTLE_S = 60
 _COPIES = tuple(m * MIB for m in (64, 128, 384, 640, 896)) + tuple(g << 30 for g in (1, 10, 100, 256, 1000))
 
 Progress = Callable[[int, int], None]
-"""Bytes done, bytes in all."""
+"""Callback with the bytes done and the total bytes."""
 
 
 def make_blank(
     permit: Permit, progress: Progress | None = None, cancelled: Callable[[], bool] | None = None
 ) -> dict[str, Any]:
-    """Make the whole disk read as zeroes and prove it; the disk is held from then on.
+    """Make the whole disk read as zeroes and verify that; the disk is held from then on.
 
     Discards where the disk promises zeroes after it, else writes them. Returns `{"method", "bytes", "samples", "seconds"}`,
     method `discard` or `written zeroes`. Raises ProblemError: `busy`, `disk-gone`, `cancelled`, `not-blank`.
@@ -56,11 +56,11 @@ def make_blank(
     try:
         locks.require_disk_lock(fd, permit.disk.id, Exit.REFUSED)
         method, samples = "written zeroes", 0
-        os.fsync(fd)  # the kernel refuses to discard what is still to be written
+        os.fsync(fd)  # the kernel refuses to discard blocks that are still to be written
         if permit.disk.discard and promises_zeroes(permit):
             _in_chunks(fd, BLKDISCARD, DISCARD_CHUNK, permit, progress, cancelled)
             _flush(fd)
-            with suppress(ProblemError):  # a disk that does not keep its promise: zeroes are written, and proven again
+            with suppress(ProblemError):  # the disk broke its promise: zeroes are written and verified instead
                 samples = prove_zero(permit)
                 method = "discard"
         if not samples:
@@ -78,7 +78,7 @@ def make_blank(
 
 
 def promises_zeroes(permit: Permit) -> bool:
-    """Whether the disk says that discarded blocks read as zeroes. False where it says nothing."""
+    """Return True if the disk promises that discarded blocks read as zeroes; False if it does not report that."""
     try:
         return permit.disk.transport == "nvme" and ioctl.nvme_reads_zero_after_discard(permit.pin)
     except OSError:
@@ -86,7 +86,7 @@ def promises_zeroes(permit: Permit) -> bool:
 
 
 def prove_zero(permit: Permit) -> int:
-    """Read back head, tail, every place of a superblock and random samples past all caches; how many regions were read.
+    """Read head, tail, all places of superblocks and random samples past all caches; return the number of regions read.
 
     Raises ProblemError `not-blank` where any of them is not zero.
     """
@@ -104,7 +104,7 @@ def prove_zero(permit: Permit) -> int:
 
 
 def is_blank(permit: Permit) -> bool:
-    """Whether libblkid finds nothing and every sample is zero."""
+    """Return True if libblkid finds no signature and every sample is zero."""
     if _signed(permit):
         return False
     node = _node(permit)
@@ -128,7 +128,7 @@ def _places(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _signed(permit: Permit) -> bool:
-    """Whether libblkid finds a signature on the disk itself, not in a cache of it."""
+    """Return True if libblkid finds a signature on the disk itself, bypassing the page cache."""
     permit.verify()
     node = _node(permit)
     fd = open_node(node)
@@ -156,7 +156,7 @@ def _in_chunks(
             fcntl.ioctl(fd, request, struct.pack("<QQ", offset, length))
         except OSError as error:
             if request == BLKDISCARD and error.errno in (errno.EOPNOTSUPP, errno.EINVAL):
-                return  # the read-back will say that it is not zero, and zeroes are written instead
+                return  # the read-back finds other data than zeroes, and zeroes are written instead
             text = f"could not be made blank at byte {offset}: {error.strerror}"
             raise fail(NOT_BLANK, text, place=permit.disk.id, remedy="look at dmesg", exit=Exit.BUILD_FAILED) from error
         if progress is not None:
@@ -166,7 +166,7 @@ def _in_chunks(
 def _settle() -> None:
     udevadm = proc.find_tool("udevadm")
     if udevadm is not None:
-        with suppress(proc.ToolError):  # a slow udev is no reason to fail: what counts is read from the disk
+        with suppress(proc.ToolError):  # a slow udev is no failure: the verification reads the disk itself
             proc.run([udevadm, "settle", f"--timeout={SETTLE_S}"], timeout_s=SETTLE_S + 5, check=False)
 
 

@@ -1,4 +1,4 @@
-"""One lock per disk, held for as long as a run works on it and released by the kernel however the run ends."""
+"""Locks of the disks: a run holds one for each of its disks, and the kernel releases them when the run ends in any way."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.problem import Exit, Problem, ProblemError
 
 _PATIENCE_S = 0.3
-"""`holders` takes a lock for an instant to see whether it is free; that instant must not look like another run."""
+"""Longest wait for a lock: `holders` takes each for an instant to test it, and that must not look like another run."""
 _MAX_BYTES = 4096
 
 
 class Lock(NamedTuple):
-    """A lock that this process holds."""
+    """Lock that this process holds on one disk."""
 
     key: str
     run_id: str
@@ -33,8 +33,8 @@ class Lock(NamedTuple):
     shared: bool = False
 
     def release(self) -> None:
-        """Let go, and leave no file behind, unless others still share it."""
-        # Removed while it is still locked: whoever opened it before sees that it is gone, and opens a new one.
+        """Release the lock and remove its file, unless other holders share it."""
+        # The file is removed while it is locked: a process that opened it earlier notices that and opens a new one.
         with suppress(OSError):
             if not self.shared or locked(self.fd, fcntl.LOCK_EX):
                 lock_path(self.key).unlink(missing_ok=True)
@@ -42,7 +42,7 @@ class Lock(NamedTuple):
 
 
 def lock_key(disk: Disk | Fingerprint) -> str:
-    """What names a disk's lock: its worldwide name, else its id."""
+    """Return the name of a disk's lock: its worldwide name, else its id."""
     return disk.wwid or disk.id
 
 
@@ -51,14 +51,14 @@ def lock_folder() -> Path:
 
 
 def lock_path(key: str) -> Path:
-    """A file name that is safe whatever bytes an identity holds, and different for different keys."""
+    """Return a file name that is safe for any bytes of an identity, and different for different keys."""
     readable = re.sub(r"[^A-Za-z0-9._-]", "_", key)[:80]
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return lock_folder() / f"{readable}.{digest}"
 
 
 def take(run_id: str, keys: Iterable[str], shared: Iterable[str] = ()) -> list[Lock]:
-    """Lock all of these disks or none. What is in `shared` alone is locked against others, but not against sharing.
+    """Lock all of these disks or none. Disks that are only in `shared` get a shared lock.
 
     Raises ProblemError (`held`) naming the run that holds each disk that could not be locked.
     """
@@ -90,7 +90,7 @@ def take(run_id: str, keys: Iterable[str], shared: Iterable[str] = ()) -> list[L
 
 
 def holders() -> dict[str, str]:
-    """Disk key → run, for every lock that is held at this moment, by whichever process."""
+    """Return the run of every lock that any process holds now, by disk key."""
     found = {}
     for path in sorted(lock_folder().iterdir()):
         try:
@@ -111,7 +111,7 @@ def _open(path: Path, flags: int) -> int:
 
 
 def locked(fd: int, how: int, patience_s: float = 0.0) -> bool:
-    """Whether this lock (`fcntl.LOCK_EX`, `LOCK_SH`) could be had on an open file within so many seconds."""
+    """Try for so many seconds to take this lock (`fcntl.LOCK_EX`, `LOCK_SH`) on an open file; True if it was taken."""
     until = time.monotonic() + patience_s
     while True:
         try:
@@ -124,7 +124,7 @@ def locked(fd: int, how: int, patience_s: float = 0.0) -> bool:
 
 
 def _is_current(fd: int, path: Path) -> bool:
-    """Whether the open file is still the one that others find under its name."""
+    """Return True if the open file still has the name under which others open it."""
     try:
         return os.path.samestat(os.fstat(fd), path.lstat())
     except FileNotFoundError:
@@ -140,7 +140,7 @@ def _read(fd: int) -> dict[str, str]:
     try:
         facts = json.loads(os.pread(fd, _MAX_BYTES, 0))
         return {str(name): str(value) for name, value in facts.items()}
-    except (ValueError, AttributeError):  # its holder is just writing it
+    except (ValueError, AttributeError):  # the holder has not finished writing the file
         return {}
 
 

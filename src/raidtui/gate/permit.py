@@ -1,4 +1,4 @@
-"""The only way to a writable disk: a permit for one disk, bound to this appearance of it."""
+"""Permit: the only way to open a disk for writing, bound to one disk and to its present connection."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ PERMIT_CLOSED: Final = Refusal(
 )
 
 ISSUER: Final = object()
-"""Only `admit` uses this. Whoever else makes a permit does it in plain sight of a reviewer."""
+"""Capability that only `admit` uses: any other code that makes a permit is conspicuous in review."""
 _PAUSE_S: Final = 0.05
 
 
 class Permit:
-    """Permission to write to one disk, for as long as it is open.
+    """Permission to write to one disk, valid until it is closed.
 
     It has the disk's lock and an open descriptor (the pin): while the pin is open, the kernel gives the disk's device
     number to no other disk. From `hold` to `let_go` it has the disk exclusively (O_EXCL) as well: nobody can mount it,
@@ -66,23 +66,23 @@ class Permit:
 
     @property
     def pin(self) -> int:
-        """The pin's descriptor, read-only. Raises ProblemError on a closed permit."""
+        """Return the read-only descriptor that pins the disk. Raises ProblemError on a closed permit."""
         if self._pin is None:
             raise fail(PERMIT_CLOSED, "the permit was given back", place=self.disk.id, exit=Exit.BUG)
         return self._pin
 
     @property
     def held(self) -> bool:
-        """True while this permit has the disk exclusively."""
+        """True while this permit holds the disk open exclusively."""
         return self._hold is not None
 
     def hold(self, patience_s: float = 0.0) -> None:
-        """Have the disk exclusively. Raises ProblemError: `busy` where something else has it all that time, or is on it.
+        """Open the disk exclusively. Raises ProblemError: `busy` if something else uses it during all that time.
 
         Read-only, so that letting go of it is no change that udev would look at.
         """
         until = time.monotonic() + patience_s
-        while self._hold is None and self.pin >= 0:  # a closed permit has no pin, and says so
+        while self._hold is None and self.pin >= 0:  # a closed permit has no pin and raises
             try:
                 self._hold = _open_checked(self.disk, self._devno, os.O_RDONLY | os.O_EXCL)
             except ProblemError as error:
@@ -91,17 +91,17 @@ class Permit:
                 time.sleep(_PAUSE_S)
 
     def let_go(self) -> None:
-        """Let others have the disk exclusively: the tools of a layer that takes it. May be called twice."""
+        """Give up the exclusive access, for the tools of a layer that takes the disk. May be called twice."""
         if self._hold is not None:
             os.close(self._hold)
             self._hold = None
 
     def exclusive(self, fd: int) -> int:
-        """The descriptor that has the disk exclusively: the hold's, or `fd`, which the caller opened exclusively."""
+        """Return the exclusive descriptor: the permit's, or `fd`, which the caller opened exclusively."""
         return fd if self._hold is None else self._hold
 
     def alive(self) -> bool:
-        """Whether the pinned disk is still there. Never raises."""
+        """Return True if the pinned disk is still present. Never raises."""
         try:
             self.verify()
         except ProblemError:
@@ -109,7 +109,7 @@ class Permit:
         return True
 
     def verify(self) -> None:
-        """Raises ProblemError unless pin, sysfs and device node still speak of the same appearance of the disk."""
+        """Check that pin, sysfs and device node still belong to the same connection of the disk. Raises ProblemError."""
         try:
             size = ioctl.size_bytes(self.pin)
         except OSError:
@@ -131,12 +131,12 @@ class Permit:
             raise changed(self.disk, f"{self.disk.path} is another device now")
 
     def path(self) -> str:
-        """`/dev/NAME`, right after `verify`: for tools that take nothing but a name."""
+        """Return `/dev/NAME` right after `verify`, for tools that take only a name."""
         self.verify()
         return self.disk.path
 
     def open_for_writing(self, *, exclusive: bool = True, flags: int = 0) -> int:
-        """A descriptor to write to the disk; the caller closes it. Exclusive: fails while anything else claims the disk.
+        """Return an exclusive descriptor for writing, which the caller closes. Opening fails while the disk is claimed.
 
         While the disk is held it is exclusive by that, and the descriptor itself is not.
 
@@ -147,7 +147,7 @@ class Permit:
         return _open_checked(self.disk, self._devno, how)
 
     def close(self) -> None:
-        """Give the permit back: hold, pin and lock are released. May be called twice."""
+        """Release hold, pin and lock. May be called twice."""
         self.let_go()
         if self._pin is not None:
             os.close(self._pin)
@@ -158,7 +158,7 @@ class Permit:
 
 
 def _open_checked(disk: Disk, devno: int, flags: int) -> int:
-    """Open the real node and insist that what was opened is the disk, by number and by diskseq."""
+    """Open the device node and verify by number and by diskseq that it is the disk."""
     try:
         fd = os.open(disk.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -184,11 +184,11 @@ def _open_checked(disk: Disk, devno: int, flags: int) -> int:
 
 
 def gone(disk: Disk | Fingerprint) -> ProblemError:
-    """The problem of a disk that is not there any more."""
+    """Return the problem of a disk that is no longer present."""
     remedy = "re-seat the disk, then plan again: raidtui disks"
     return fail(DISK_GONE, "the disk is not there any more", place=disk.id, remedy=remedy, exit=Exit.REFUSED)
 
 
 def changed(disk: Disk | Fingerprint, what: str) -> ProblemError:
-    """The problem of a disk that is not the one that was planned with."""
+    """Return the problem of a disk that is not the planned one."""
     return fail(DISK_CHANGED, what, place=disk.id, remedy="plan again: raidtui plan", exit=Exit.REFUSED)

@@ -1,4 +1,4 @@
-"""What disks there are, and every reason why one is not free.
+"""Inventory of the disks, with every reason why one is not free.
 
 `scan()` lists them, `watch()` tells when one comes or goes, `REASONS` explains every reason. Nothing here writes to a disk.
 """

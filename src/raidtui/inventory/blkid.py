@@ -30,7 +30,7 @@ class Signature(NamedTuple):
     where: str = ""
     """The block device: the disk or one of its partitions."""
     damaged: bool = False
-    """Its checksum is wrong."""
+    """True if the checksum of the signature is wrong."""
     remains: bool = False
     """A copy or a part that is left where libblkid does not look."""
 
@@ -56,7 +56,7 @@ def _library() -> Any:
 
 
 def signatures(fd: int, offset: int, size: int, where: str) -> tuple[Signature, ...]:
-    """Every signature in `size` bytes from `offset` of an open device or image.
+    """Return every signature in `size` bytes from `offset` of an open device or image.
 
     Raises OSError when libblkid is missing or gives up: then nothing is known.
     """

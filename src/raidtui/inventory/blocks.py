@@ -21,7 +21,7 @@ class Node(NamedTuple):
     """One block device of the kernel."""
 
     name: str
-    """As under /dev (`nvme0n1p1`, `cciss/c0d0`)."""
+    """Name under /dev (`nvme0n1p1`, `cciss/c0d0`)."""
     devno: int
     """`os.makedev(major, minor)`."""
     disk: str
@@ -31,7 +31,7 @@ class Node(NamedTuple):
     holders: tuple[str, ...] = ()
     slaves: tuple[str, ...] = ()
     folder: str = ""
-    """Its folder in sysfs, all links resolved."""
+    """Folder of the device in sysfs, all links resolved."""
 
     @property
     def path(self) -> str:
@@ -134,7 +134,7 @@ def parse_devno(text: str) -> int | None:
 
 
 def is_physical_disk(node: Node) -> bool:
-    """Whether a node is a whole physical disk, or the head of one that NVMe reaches over several paths."""
+    """Return True for a whole physical disk, or the head of one that NVMe reaches over several paths."""
     if node.is_partition or _NOT_DISKS.fullmatch(node.name) or _HIDDEN_PATH.fullmatch(node.name):
         return False
     if read_int(f"{node.folder}/hidden"):

@@ -42,7 +42,9 @@ _NOTHING: dict[Any, Any] = {}
 
 @dataclass(frozen=True)
 class Census:
-    """What the kernel and the storage tools said at one moment. Everything by device name or number, nothing by guess."""
+    """Users of disks reported by the kernel and the storage tools at one moment, by device name or number; nothing is
+    guessed.
+    """
 
     blocks: Blocks
     disks: tuple[Disk, ...] = ()
@@ -61,7 +63,7 @@ class Census:
     openers: Mapping[int, tuple[Opener, ...]] = field(default_factory=dict)
     udev: Mapping[str, Mapping[str, str] | None] = field(default_factory=dict)
     boot: Mapping[str, int] = field(default_factory=dict)
-    """What the system was booted from: label → device number."""
+    """Devices from which the system was booted: label → device number."""
     own_folders: tuple[str, ...] = ()
     """Folders that raidtui writes to while it runs."""
     resolved: Mapping[str, int] = field(default_factory=dict)
@@ -191,12 +193,14 @@ def mount_disks(mount: Mount, census: Census) -> frozenset[str]:
 
 
 def paths_to_resolve(mounts: Iterable[Mount], others: Iterable[str]) -> set[str]:
-    """Every path whose device the checks ask for."""
+    """Return all paths that the checks resolve to devices."""
     return {source for mount in mounts for source in mount.sources if source.startswith("/dev/")} | set(others)
 
 
 def device_number(path: str) -> int | None:
-    """What a path stands on: the device itself for a block device, else the filesystem's device. None where it is gone."""
+    """Return the device number of a block device, or of the filesystem that holds another path; None if the path does not
+    exist.
+    """
     try:
         info = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError):
@@ -205,7 +209,7 @@ def device_number(path: str) -> int | None:
 
 
 def read_boot(proc: Path = PROC, sys: Path = SYS, dev: Path = Path("/dev")) -> dict[str, int]:
-    """What the kernel was booted from and would hibernate to: label → device number."""
+    """Return the devices of the boot options and of hibernation: label → device number."""
     found: dict[str, int] = {}
     for option, value in boot_options(read_text(proc / "cmdline") or "").items():
         devno = _named_device(value, dev)

@@ -20,7 +20,7 @@ SYSTEM_POINTS = frozenset({"/", "/boot", "/boot/efi", "/efi", "/usr", "/var", "/
 
 
 def check_system(disk: str, census: Census) -> Iterator[Reason]:
-    """Whether root, boot, swap, hibernation or raidtui's own state stands on the disk, through any stack."""
+    """Find out if root, boot, swap, hibernation or raidtui's own state is on the disk, through any stack."""
     uses: dict[str, None] = {}
     for mount in census.mounts:
         if not mount.namespace and mount.point in SYSTEM_POINTS and disk in census.disks_of_mount(mount):
@@ -217,7 +217,7 @@ def check_identity(disk: Disk, disks: Sequence[Disk]) -> Iterator[Reason]:
 
 
 def check_kind(disk: Disk, node: Node) -> Iterator[Reason]:
-    """What the disk itself is like: capacity, state, write protection."""
+    """Check the disk itself: capacity, state, write protection, transport."""
     folder = Path(node.folder)
     if disk.size_bytes <= 0:
         yield reason("no-medium", "the kernel reports a size of 0 bytes")

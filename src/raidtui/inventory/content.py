@@ -62,7 +62,7 @@ def read_content(
     disk = nodes[0]
     fd = open_node(disk)
     try:
-        # Members of an array are written behind the back of the disk's own page cache.
+        # Writes to members of an array bypass the page cache of the disk, which may be stale.
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         found = find_signatures(fd, disk.size_bytes, nodes)
     finally:
@@ -77,7 +77,7 @@ def read_content(
 
 
 def find_signatures(fd: int, size_bytes: int, nodes: Sequence[Node]) -> tuple[Signature, ...]:
-    """Every signature on the device behind `fd`: on the whole of it and within each partition."""
+    """Return every signature on the device behind `fd`: on the whole device and within each partition."""
     found: list[Signature] = []
     for node in nodes:
         if size := node.size_bytes if node.is_partition else size_bytes:
@@ -113,7 +113,7 @@ def describe(signature: Signature) -> str:
 
 
 def content_reasons(disk: str, content: Content) -> Iterator[Reason]:
-    """Why what lies on a disk keeps it from being free."""
+    """Yield the reasons that come from the content of a disk."""
     for signature in content.signatures:
         code = signature_code(signature)
         remedy = _REMEDIES.get(code, "wipefs -a {}").format(f"/dev/{signature.where}")
@@ -158,5 +158,5 @@ class DataSeen:
 
 
 def _disk_key(disk: Disk) -> str:
-    """By identity and size: the place is of no meaning on another disk."""
+    """Key of a disk by identity and size: a position means nothing on another disk."""
     return f"{disk.wwid or disk.serial or disk.name} {disk.size_bytes}"

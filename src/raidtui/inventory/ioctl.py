@@ -50,7 +50,7 @@ def _nvme_admin(fd: int, opcode: int, nsid: int, length: int, cdw10: int) -> byt
 
 
 def nvme_reads_zero_after_discard(fd: int) -> bool:
-    """Whether an NVMe namespace promises zeroes from deallocated blocks (DLFEAT of Identify Namespace)."""
+    """Return True if an NVMe namespace promises zeroes from deallocated blocks (DLFEAT of Identify Namespace)."""
     nsid = fcntl.ioctl(fd, NVME_IOCTL_ID)
     return _nvme_admin(fd, 0x06, nsid, 4096, 0)[33] & 0b111 == 0b001
 
@@ -61,7 +61,7 @@ def nvme_health(fd: int) -> tuple[float | None, float | None]:
 
 
 def nvme_heat(fd: int) -> tuple[bool, int] | None:
-    """Whether an NVMe controller is too hot now, and for how many seconds it was slowed down by heat so far."""
+    """Return whether an NVMe controller is too hot now, and the seconds for which heat has slowed it down in its life."""
     return parse_heat(_smart_log(fd))
 
 
@@ -71,7 +71,8 @@ def _smart_log(fd: int) -> bytes:
 
 
 def parse_heat(log: bytes) -> tuple[bool, int] | None:
-    """From an NVMe SMART log (NVM Express Base Specification, SMART / Health Information); None where it says nothing.
+    """Parse the heat of an NVMe SMART log (NVM Express Base Specification, SMART / Health Information); None if the log is
+    empty.
 
     Bit 1 of the critical warning is a temperature beyond its limits. The composite temperature's time above its limits is
     in minutes (warning at byte 192, critical at 196), that of thermal management, light and heavy, in seconds (224, 228).

@@ -40,7 +40,7 @@ def unescape(text: str) -> str:
 
 
 def parse_mountinfo(text: str, namespace: str = "") -> tuple[Mount, ...]:
-    """Every well-formed line of a mountinfo.
+    """Parse a mountinfo file.
 
     Raises ValueError for a line that is not: what is not understood must not pass as "not mounted".
     """
@@ -90,7 +90,7 @@ def _read(path: Path) -> str:
 
 
 def pids(proc: Path = PROC) -> list[str]:
-    """Every process id, ascending."""
+    """Return all process ids, ascending."""
     return sorted((path.name for path in proc.iterdir() if path.name.isdecimal()), key=int)
 
 

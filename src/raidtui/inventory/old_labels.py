@@ -143,7 +143,7 @@ def _past_the_cache(fd: int) -> int:
 
 
 def _places(chunk: bytes, pattern: bytes, before: int) -> Iterator[int]:
-    """Where `pattern` stands `before` bytes after the start of a sector."""
+    """Yield the offsets at which `pattern` is found `before` bytes after the start of a sector."""
     at = chunk.find(pattern)
     while at >= 0:
         if at % _SECTOR == before:

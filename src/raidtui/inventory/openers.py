@@ -229,7 +229,7 @@ _LOOKERS: Final = frozenset(
 )  # fmt: skip
 """Programs that open disks for a moment to look at them. They are waited for; one that stays is named like any other."""
 PATIENCE_S: Final = 15.0
-"""How long lookers and the programs of udev's rules are waited for: each looks at a changed disk for a moment."""
+"""Longest wait for programs that inspect disks and for those of udev's rules: each has a changed disk open for a moment."""
 _LOOK_EVERY_S: Final = 0.2
 
 
@@ -239,7 +239,7 @@ class Opener(NamedTuple):
     pid: int
     command: str
     how: str = ""
-    """In words where it has no plain descriptor of the device: `mapped into memory`, `by /dev/sg2`."""
+    """Way of access in words if it is not a plain descriptor of the device: `mapped into memory`, `by /dev/sg2`."""
 
 
 def read_openers(
@@ -302,7 +302,7 @@ def _is_raidtuis(pid: str, proc: Path) -> bool:
 
 
 def _is_raidtui(pid: str, proc: Path) -> bool:
-    """By its command line: `/usr/bin/python3 -I …/raidtui/__main__.py engine`."""
+    """Recognize raidtui by its command line: `/usr/bin/python3 -I …/raidtui/__main__.py engine`."""
     try:
         words = (proc / pid / "cmdline").read_bytes().split(b"\0")[:4]
     except OSError:

@@ -51,7 +51,7 @@ def bounded(source: Callable[[], T], timeout_s: float, name: str) -> T:
 
 
 class Pace:
-    """Every `least_s` seconds, or less often where it costs more than `share` of all CPUs."""
+    """Interval of a repeated action: `least_s` seconds, or longer if the action costs more than `share` of all CPUs."""
 
     def __init__(self, least_s: float, share: float) -> None:
         self._least_s = least_s
@@ -63,7 +63,7 @@ class Pace:
         return time.monotonic() >= self._due
 
     def done(self, cpu_s: float) -> None:
-        """It was done just now, and took so much of a CPU."""
+        """Record that the action was just done and used `cpu_s` seconds of a CPU."""
         self._due = time.monotonic() + pause_s(cpu_s, self._share, self._least_s)
 
 

@@ -26,7 +26,7 @@ _FLOCK_PAUSE_S = 0.1
 
 
 class Probe(NamedTuple):
-    """What one disk answered. `errors` names what could not be asked."""
+    """Answers of one disk. `errors` names the questions that failed."""
 
     content: Content = Content()
     exclusive: str = ""
@@ -143,7 +143,7 @@ def probe_all(
 
 
 def probe_reasons(disk: str, probe: Probe | None, *, in_use: bool) -> Iterator[Reason]:
-    """What the answers say against the disk. `in_use`: a better reason than `busy` is known."""
+    """Yield the reasons that come from a disk's answers. `in_use`: a better reason than `busy` is known."""
     if probe is None:
         yield reason("no-answer", "did not answer within the time allowed")
         return

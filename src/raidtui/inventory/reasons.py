@@ -1,4 +1,4 @@
-"""Why a disk is not free: every code, what it means and the way out. `raidtui explain` prints this table."""
+"""Reasons why a disk is not free: every code with its explanation, printed by `raidtui explain`."""
 
 from __future__ import annotations
 

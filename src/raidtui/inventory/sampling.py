@@ -43,11 +43,11 @@ class Content(NamedTuple):
     fill: str = ""
     """`zeroes` or `ones` where every place read holds nothing else, `data` where one does, empty where none was read."""
     data_at: int | None = None
-    """Where the first place with data begins, in bytes."""
+    """Start of the first sample that holds data, in bytes."""
     regions: int = 0
-    """How many places of up to 4 MiB were read."""
+    """Number of samples of up to 4 MiB that were read."""
     look: Look | None = None
-    """How much of a blank disk was read; None where data was found, or only given places were read."""
+    """Extent of the search on a blank disk; None if data was found, or if only given positions were read."""
 
     @property
     def blank(self) -> bool:
@@ -187,7 +187,7 @@ def _further(space: Sequence[Extent], read: Sequence[Extent], rng: random.Random
 
 
 def _within(space: Sequence[Extent], starts: Sequence[int], offset: int) -> int | None:
-    """Where an offset of the disk lies when the extents of `space` are put end to end; None where in none of them."""
+    """Return the position of a disk offset in the extents of `space` put end to end; None if it is in none of them."""
     index = bisect_right(space, (offset, 1 << 63)) - 1
     if index < 0 or offset >= sum(space[index]):
         return None

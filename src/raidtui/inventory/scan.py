@@ -40,11 +40,11 @@ class Examined(NamedTuple):
     disk: Disk
     signatures: tuple[Signature, ...] = ()
     evidence: Mapping[str, Any] = MappingProxyType({})
-    """What was checked, when, and what was found; JSON-able."""
+    """Record of the checks: time, and every finding; JSON-able."""
 
 
 def scan(*, held: Mapping[str, str] | None = None, mine: Ownership | None = None) -> tuple[Disk, ...]:
-    """Every whole physical disk, by name, each free or with every reason why not.
+    """Return all whole physical disks by name, each free or with every reason why not.
 
     `held`: id or wwid → the run that holds the disk. Never raises for what a disk or a tool does: that becomes a reason.
     """
@@ -167,7 +167,7 @@ def _codes(found: Mapping[str, list[Reason]]) -> set[str]:
 
 
 def _used(found: Mapping[str, list[Reason]]) -> bool:
-    """Whether some user of the disk is known already."""
+    """Return True if a user of the disk is already known."""
     return bool(_codes(found) - CONTENT - {"unchecked", "open", "duplicate-identity", "no-identity"})
 
 

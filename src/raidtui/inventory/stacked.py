@@ -38,7 +38,7 @@ class Array(NamedTuple):
 
 
 def read_arrays(blocks: Blocks, sys: Path = SYS) -> tuple[Array, ...]:
-    """Every md array with its members; an inactive array holds its members too."""
+    """Return all md arrays with their members; an inactive array holds its members too."""
     arrays = []
     for node in blocks.nodes.values():
         folder = Path(node.folder) / "md"
@@ -57,7 +57,7 @@ class DmDevice(NamedTuple):
     node: str
     name: str
     uuid: str
-    """Its first part says whose it is: `LVM-`, `CRYPT-`, `mpath-`."""
+    """UUID of the mapping; its first part names the owner: `LVM-`, `CRYPT-`, `mpath-`."""
 
 
 def read_mappings(blocks: Blocks) -> tuple[DmDevice, ...]:
@@ -215,7 +215,7 @@ class Loop(NamedTuple):
 
 
 def read_loops(blocks: Blocks) -> dict[str, Loop]:
-    """Every loop device in use. Raises OSError for one that does not say what it stands on."""
+    """Return all loop devices in use. Raises OSError for one that does not report its backing device."""
     found = {}
     for node in blocks.nodes.values():
         backing = read_text(f"{node.folder}/loop/backing_file")
@@ -239,7 +239,7 @@ class Btrfs(NamedTuple):
     """A mounted btrfs filesystem."""
 
     name: str
-    """Its label, or its UUID."""
+    """Label of the filesystem, or its UUID."""
     devices: tuple[str, ...]
 
 

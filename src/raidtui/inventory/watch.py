@@ -97,7 +97,8 @@ class _Users:
 
 
 def _openers() -> object:
-    """Who has which block device open, None where that cannot be seen. Not while somebody scans, who has them all open."""
+    """Return who has which block device open; None if that cannot be read. It waits for scans, which have all devices open.
+    """
     try:
         with scan_alone() if is_root() else nullcontext():
             found = bounded(lambda: read_openers(patience_s=0.0), _OPENERS_TIMEOUT_S, "open files, watched")
@@ -122,7 +123,7 @@ def _udevd_runs() -> bool:
 
 
 _DISK_FILESYSTEMS = (b"btrfs", b"zfs")
-"""They stand on disks, and the kernel gives them numbers that no block device has."""
+"""Filesystems on disks whose device numbers belong to no block device."""
 Entries = frozenset[tuple[object, ...]]
 
 
@@ -139,7 +140,7 @@ class Glance(NamedTuple):
     devices: Entries
     """Names of all block devices."""
     stacked: Entries
-    """Every virtual block device with the devices below it, its device-mapper name, the file behind a loop."""
+    """Yield every virtual block device with the devices below it, its device-mapper name, and the file behind a loop."""
     filesystems: Entries
     """Mounted btrfs filesystems with their devices, registered bcache sets, imported ZFS pools."""
     shares: Entries

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from raidtui.base.attention import Attention, Told, attending
-from raidtui.gate.look import taken
+from raidtui.gate.last_look import taken
 from raidtui.gate.permit import Permit
 from raidtui.inventory import Signature
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail

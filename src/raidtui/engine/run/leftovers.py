@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from raidtui.gate.ours import same
+from raidtui.gate.last_look import same
 from raidtui.inventory import Signature
 from raidtui.inventory.blkid import signatures
 from raidtui.model.event import StepStarted

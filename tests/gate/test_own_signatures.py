@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raidtui.gate.ours import foreign
+from raidtui.gate.last_look import foreign
 from raidtui.inventory import Signature
 
 POOL = Signature("zfs_member", "1234", "rtabca")

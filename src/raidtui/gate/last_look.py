@@ -1,12 +1,15 @@
-"""A last look at a disk before a run writes to it: nothing but what the run itself left may be there."""
+"""Last look at a disk before a run writes to it: nothing but the run's own remains may be there.
+
+A run's own signatures are recognized by UUID, by label, or by their place in a partition table of the run.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from raidtui.gate.ours import foreign
 from raidtui.gate.permit import Permit, gone
 from raidtui.inventory import Signature
 from raidtui.inventory.blocks import read_family
@@ -23,16 +26,15 @@ DISK_TAKEN: Final = Refusal(
     "If the data is not needed: `wipefs -a DEVICE`, then `raidtui recover`. If it is needed: `raidtui recover RUN "
     "--without DISK`.",
 )
-
 Ours = Callable[[], Sequence[Signature]]
-"""Returns the signatures that the run leaves; asked only where a disk carries any."""
+"""Function that returns the run's own signatures; called only if a disk carries any."""
 
 
 def taken(permit: Permit, ours: Ours, *, blank: bool) -> Problem | None:
-    """Return the problem `disk-taken` where somebody else put something on the disk, else None.
+    """Return the problem `disk-taken` if the disk holds data that the run did not write, else None.
 
-    `blank`: the run left the disk blank, so that data without a signature is somebody else's too. May take as long as the
-    disk does not answer. Raises ProblemError (`disk-gone`, `disk-changed`) or, where it cannot be read, `unchecked`.
+    `blank`: the run left the disk blank, so that data without a signature is foreign too. Blocks as long as the disk does
+    not answer. Raises ProblemError (`disk-gone`, `disk-changed`) or, where it cannot be read, `unchecked`.
     """
     permit.verify()
     try:
@@ -58,7 +60,7 @@ def _read(permit: Permit, *, whole: bool) -> Content:
         return read_content(nodes)
     fd = open_node(nodes[0])
     try:
-        # Members of an array are written behind the back of the disk's own page cache.
+        # Writes to members of an array bypass the page cache of the disk, which may be stale.
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         return Content(find_signatures(fd, permit.disk.size_bytes, nodes))
     finally:
@@ -69,3 +71,39 @@ def _problem(permit: Permit, what: str) -> Problem:
     text = f"{what}, which the run did not put there: it was left as it is"
     remedy = f"If nobody needs it: wipefs -a {permit.disk.path}, then: raidtui recover"
     return Problem(DISK_TAKEN.code, text, permit.disk.id, remedy, int(Exit.REFUSED))
+
+
+def same(found: Signature, own: Signature) -> bool:
+    """Return True if the types are equal, and the UUIDs or, if none was recorded, the labels."""
+    if found.type != own.type:
+        return False
+    if own.uuid:
+        return _bare(found.uuid) == _bare(own.uuid)
+    return bool(own.label) and found.label == own.label
+
+
+def foreign(found: Sequence[Signature], disk: str, ours: Collection[Signature]) -> list[Signature]:
+    """Return the signatures on a disk (by its kernel name) that are not the run's.
+
+    The run's are those in `ours`, those without a name within a partition table that is in `ours`, and remains without a
+    name (uberblocks whose label is gone) of a kind that is in `ours`.
+    """
+    kinds = {one.type for one in ours}
+
+    def is_own(signature: Signature) -> bool:
+        nameless = signature.remains and not signature.uuid and not signature.label
+        return (nameless and signature.type in kinds) or any(same(signature, one) for one in ours)
+
+    own = [signature for signature in found if is_own(signature)]
+    if any(signature.usage == "partitions" and signature.where == disk for signature in own):
+        for signature in found:
+            inside = signature.where != disk and signature.type in kinds
+            if signature not in own and not signature.uuid and not signature.label:
+                # The protective record is a part of the table that it protects.
+                own += [signature] if inside or signature.type == "PMBR" else []
+    return [signature for signature in found if signature not in own]
+
+
+def _bare(uuid: str) -> str:
+    """mdadm writes `a:b:c:d`, libblkid `a-b-c-d-e`, for the same 32 digits."""
+    return re.sub(r"[-:]", "", uuid).lower()

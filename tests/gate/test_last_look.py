@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from raidtui.gate import look
+from raidtui.gate import last_look
 from raidtui.gate.permit import Permit
 from raidtui.inventory import Signature
 from raidtui.inventory.sampling import Content
@@ -21,8 +21,8 @@ PERMIT = cast(Permit, SimpleNamespace(disk=DISK, verify=lambda: None, alive=lamb
 
 
 def found(monkeypatch: pytest.MonkeyPatch, content: Content, *, blank: bool) -> str:
-    monkeypatch.setattr(look, "_read", lambda permit, whole: content)
-    problem = look.taken(PERMIT, lambda: [OWN], blank=blank)
+    monkeypatch.setattr(last_look, "_read", lambda permit, whole: content)
+    problem = last_look.taken(PERMIT, lambda: [OWN], blank=blank)
     return f"{problem.code} {problem.place}: {problem.message}" if problem else ""
 
 
@@ -62,9 +62,9 @@ def test_a_disk_that_cannot_be_read_is_not_taken_for_the_runs(monkeypatch: pytes
     def fails(permit: Any, whole: bool) -> Content:
         raise OSError("Input/output error")
 
-    monkeypatch.setattr(look, "_read", fails)
+    monkeypatch.setattr(last_look, "_read", fails)
     for alive, code in ((True, "unchecked"), (False, "disk-gone")):
         permit = cast(Permit, SimpleNamespace(disk=DISK, verify=lambda: None, alive=lambda alive=alive: alive))
         with pytest.raises(ProblemError) as caught:
-            look.taken(permit, list, blank=False)
+            last_look.taken(permit, list, blank=False)
         assert caught.value.problems[0].code == code
