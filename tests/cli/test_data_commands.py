@@ -94,12 +94,12 @@ def test_doctor_marks_by_word_and_gives_the_remedy(engine):
 
 
 def test_explain_prints_one_code_or_all(engine):
-    one = {"code": "mounted", "title": "a filesystem is mounted", "meaning": "It is in use.", "way_out": "Unmount it."}
+    one = {"code": "of-the-engine", "title": "a filesystem is mounted", "meaning": "It is in use.", "way_out": "Unmount it."}
     engine.answers(explain={"result": one})
-    assert engine.run("explain", "mounted").out == "mounted: a filesystem is mounted\n  It is in use.\n  → Unmount it.\n"
+    assert engine.run("explain", "of-the-engine").out == "of-the-engine: a filesystem is mounted\n  It is in use.\n  → Unmount it.\n"
     engine.answers(explain={"result": [one]})
     listed = engine.run("explain").out.splitlines()
-    assert any(line.split(maxsplit=1) == ["mounted", "a filesystem is mounted"] for line in map(str.rstrip, listed))
+    assert any(line.split(maxsplit=1) == ["of-the-engine", "a filesystem is mounted"] for line in map(str.rstrip, listed))
     assert any(line.startswith("lab.qemu ") for line in listed)
 
 

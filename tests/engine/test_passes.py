@@ -9,9 +9,9 @@ import pytest
 from test_planning import SCENARIO, plan
 
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES, Passes, tracking
-from raidtui.engine.validity import steady as unsteady
+from raidtui.engine.validity import steadiness
 from raidtui.engine.validity.evidence import Evidence
-from raidtui.engine.validity.steady_state import find
+from raidtui.engine.validity.steadiness import find_unsteady_window
 from raidtui.load.fio.report import Splitter, bins_of, read_report, summary_of
 from raidtui.model.mark import Coded, Mark, mark_of
 from raidtui.model.measure import Direction, Latency, Measured, Sample, Summary
@@ -84,8 +84,8 @@ def test_a_rate_that_changed_before_the_window_is_no_fault_of_what_is_reported()
     for number, rate in enumerate((4000, 4000, *ORACLE)):
         passes.add(pass_of(rate), number * 21.0)
     cell = Cell("c", "l", "w", 1, True, summary=passes.summary, samples=passes.whole.samples)
-    assert [mark.code for mark in unsteady.find(Evidence(cell))] == ["unsteady"]
-    assert not list(unsteady.find(Evidence(msgspec.structs.replace(cell, steady=passes.steady()))))
+    assert [mark.code for mark in steadiness.find_rate_changes(Evidence(cell))] == ["unsteady"]
+    assert not list(steadiness.find_rate_changes(Evidence(msgspec.structs.replace(cell, steady=passes.steady()))))
 
 
 def test_it_goes_on_until_it_is_steady_and_no_longer_than_it_may() -> None:
@@ -94,7 +94,7 @@ def test_it_goes_on_until_it_is_steady_and_no_longer_than_it_may() -> None:
     assert passes.ended
     steady = passes.steady()
     assert (steady.reached, steady.window, len(steady.passes)) == (None, (21, 25), 25)
-    (mark,) = find(Evidence(Cell("c", "l", "w", 1, True, steady=steady)))
+    (mark,) = find_unsteady_window(Evidence(Cell("c", "l", "w", 1, True, steady=steady)))
     assert (mark.code, mark.weight) == ("not-steady", "caution")
     assert "25 passes" in mark.sentence
     assert "write IOPS: range 71.4 %" in mark.sentence
@@ -124,7 +124,7 @@ def test_a_pass_that_went_wrong_is_the_last_one() -> None:
     passes.add(run(1000.0, 100.0, Coded("io-error", "fio met error 5")), 122.0)
     assert passes.ended
     assert [mark_of(one, "other") for one in passes.whole.problems] == [Mark("io-error", "pass 3: fio met error 5")]
-    (mark,) = find(Evidence(Cell("c", "l", "w", 1, True, steady=passes.steady())))
+    (mark,) = find_unsteady_window(Evidence(Cell("c", "l", "w", 1, True, steady=passes.steady())))
     assert "only 3 of at least 5" in mark.sentence
 
 

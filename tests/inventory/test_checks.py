@@ -342,8 +342,9 @@ def test_hostile_names_are_harmless_in_reasons(text, other):
 def test_every_code_is_explained_and_every_remedy_given():
     assert set(REASONS) >= CONTENT
     assert set(SUPERSEDED).union(*SUPERSEDED.values()) <= set(REASONS)
-    for code, words in REASONS.items():
-        assert all(words), code
+    for code, refusal in REASONS.items():
+        assert refusal.code == code
+        assert all((refusal.title, refusal.why, refusal.way_out)), code
         assert reason(code, "x").remedy
     with pytest.raises(ValueError, match="unknown reason code"):
         reason("no-such-code", "x")

@@ -7,8 +7,6 @@ import pkgutil
 from functools import cache
 from typing import Any, Final
 
-from raidtui.engine.validity import MEANINGS
-from raidtui.inventory import REASONS as DISK_REASONS
 from raidtui.model.problem import REFUSALS, Refusal, fail
 from raidtui.model.table_reasons import REASONS as TABLE_REASONS
 from raidtui.stack.reasons import REASONS as STACK_REASONS
@@ -23,10 +21,8 @@ UNKNOWN_CODE: Final = Refusal(
 @cache
 def _all() -> dict[str, tuple[str, str, str]]:
     _import_all()
-    disks = {code: (r.title, r.meaning, r.way_out) for code, r in DISK_REASONS.items()}
-    marks = {code: (one.title, one.why, one.way_out) for code, one in MEANINGS.items()}
     found = {code: (one.title, one.why, one.way_out) for code, one in REFUSALS.items()}
-    return {**marks, **disks, **STACK_REASONS, **TABLE_REASONS, **found}
+    return {**STACK_REASONS, **TABLE_REASONS, **found}
 
 
 def _import_all() -> None:

@@ -201,5 +201,6 @@ def _plan(request: PlanRequest, token: str, known: Mapping[str, Disk] | None = N
 
 def _need_root() -> None:
     if os.geteuid() != 0:
-        raise fail("not-root", "building and measuring needs root on the storage server", exit=Exit.REFUSED,
-                   remedy="Run it with sudo, or name a server: --on root@HOST.")  # fmt: skip
+        text = "building and measuring needs root on the storage server"
+        remedy = "Run it with sudo, or name a server: --on root@HOST."
+        raise fail(inventory.REASONS["not-root"], text, remedy=remedy, exit=Exit.REFUSED)

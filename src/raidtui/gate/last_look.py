@@ -15,7 +15,8 @@ from raidtui.inventory import Signature
 from raidtui.inventory.blocks import read_family
 from raidtui.inventory.content import describe, find_signatures, open_node, read_content
 from raidtui.inventory.sampling import Content
-from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
+from raidtui.model.problem import Exit, Problem, Refusal, fail
+from raidtui.model.refusals import UNCHECKED
 
 DISK_TAKEN: Final = Refusal(
     "disk-taken",
@@ -44,7 +45,7 @@ def taken(permit: Permit, ours: Ours, *, blank: bool) -> Problem | None:
             raise gone(permit.disk) from error
         text = f"could not check the content: {error}"
         remedy = "Look at dmesg and its SMART log."
-        raise ProblemError(Problem("unchecked", text, permit.disk.id, remedy, int(Exit.REFUSED))) from error
+        raise fail(UNCHECKED, text, place=permit.disk.id, remedy=remedy, exit=Exit.REFUSED) from error
     if content.signatures and (theirs := foreign(content.signatures, permit.disk.name, () if blank else ours())):
         return _problem(permit, f"the disk carries a {describe(theirs[0])}")
     if blank and content.fill == "data":

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from raidtui.base.files import private_folder
 from raidtui.base.paths import run_folder
 from raidtui.base.text import clean
+from raidtui.inventory.reasons import REASONS
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.problem import Exit, Problem, ProblemError
 
@@ -147,4 +148,4 @@ def _read(fd: int) -> dict[str, str]:
 def _held(key: str, run_id: str) -> Problem:
     run = clean(run_id, 80)
     remedy = f"raidtui attach {run} follows it, raidtui cancel {run} ends it"
-    return Problem("held", f"held by run {run}", clean(key), remedy, int(Exit.REFUSED))
+    return REASONS["held"].problem(f"held by run {run}", place=clean(key), remedy=remedy, exit=Exit.REFUSED)

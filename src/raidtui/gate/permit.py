@@ -11,6 +11,7 @@ from typing import Final
 from raidtui.base.files import read_int
 from raidtui.gate.locks import Lock
 from raidtui.inventory import ioctl
+from raidtui.inventory.reasons import REASONS
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 
@@ -165,7 +166,7 @@ def _open_checked(disk: Disk, devno: int, flags: int) -> int:
         raise gone(disk) from None
     except OSError as error:
         text = f"{disk.path} cannot be opened: {error.strerror}"
-        raise fail("busy", text, place=disk.id, remedy=f"lsblk {disk.path}", exit=Exit.REFUSED) from error
+        raise fail(REASONS["busy"], text, place=disk.id, remedy=f"lsblk {disk.path}", exit=Exit.REFUSED) from error
     try:
         info = os.fstat(fd)
         if not stat.S_ISBLK(info.st_mode) or info.st_rdev != devno:

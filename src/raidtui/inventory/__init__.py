@@ -5,7 +5,7 @@
 
 from raidtui.inventory.blkid import Signature
 from raidtui.inventory.blocks import boot_id
-from raidtui.inventory.reasons import CONTENT, REASONS, Explanation
+from raidtui.inventory.reasons import CONTENT, REASONS
 from raidtui.inventory.scan import Examined, Ownership, examine, kernel_names, present, scan, search
 from raidtui.inventory.watch import Change, watch
 
@@ -14,7 +14,6 @@ __all__ = [
     "REASONS",
     "Change",
     "Examined",
-    "Explanation",
     "Ownership",
     "Signature",
     "boot_id",

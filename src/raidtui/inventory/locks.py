@@ -11,6 +11,7 @@ from typing import Final
 
 from raidtui.base.paths import run_folder
 from raidtui.inventory.pacing import allowed_s
+from raidtui.inventory.reasons import REASONS
 from raidtui.model.problem import Exit, fail
 
 DISK_LOCK_PATIENCE_S: Final = 60.0
@@ -34,7 +35,7 @@ def lock_disk(fd: int, patience_s: float = DISK_LOCK_PATIENCE_S) -> bool:
 def require_disk_lock(fd: int, place: str, exit: Exit) -> None:
     """Lock the disk, until `fd` is closed. Raises ProblemError `locked`, with this exit code, where that cannot be had."""
     if not lock_disk(fd):
-        raise fail("locked", "a program holds a lock (flock) on it", place=place, remedy="lslocks", exit=exit)
+        raise fail(REASONS["locked"], "a program holds a lock (flock) on it", place=place, remedy="lslocks", exit=exit)
 
 
 _SCAN_PATIENCE_S = 60.0

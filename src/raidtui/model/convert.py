@@ -9,6 +9,7 @@ import msgspec
 
 from raidtui.model import alternatives, patterns
 from raidtui.model.problem import fail
+from raidtui.model.refusals import SCHEMA
 from raidtui.model.units import DURATION_PATTERN, SHARE_PATTERN, SIZE_PATTERN, Duration, Extent, Size, VirtualExtent
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ def decode(type_: type[T], value: Any, place: str = "$", document: str = "scenar
         found = patterns.in_words(type_, value, message, where)
         message, remedy = found or (message, _way_out(type_, message, where))
         remedy = remedy or f"`raidtui schema {document}` prints what may stand there."
-        raise fail("schema", message, place=place + where, remedy=remedy) from None
+        raise fail(SCHEMA, message, place=place + where, remedy=remedy) from None
 
 
 def _way_out(type_: type, message: str, where: str) -> str:

@@ -11,6 +11,7 @@ import re
 from typing import Any, Final
 
 from raidtui.model.problem import ProblemError, fail
+from raidtui.model.refusals import JSON
 
 MAX_SCENARIO_BYTES: Final = 1 << 20
 MAX_RESULT_BYTES: Final = 256 << 20
@@ -29,7 +30,7 @@ def read_json(data: bytes, *, max_bytes: int = MAX_SCENARIO_BYTES, max_depth: in
     except UnicodeDecodeError as error:
         raise _refuse(f"byte {error.start} is not UTF-8") from None
     if text.startswith("\ufeff"):
-        raise fail("json", "it begins with a byte order mark", place="$", remedy="Save it as UTF-8 without one.")
+        raise fail(JSON, "it begins with a byte order mark", place="$", remedy="Save it as UTF-8 without one.")
     _check_depth(text, max_depth)
     try:
         value = json.loads(
@@ -67,7 +68,7 @@ def _lines(text: str, written: str) -> str:
 
 
 def _refuse(message: str) -> ProblemError:
-    return fail("json", message, place="$", remedy="The file must be plain JSON: UTF-8, unique keys, finite numbers.")
+    return fail(JSON, message, place="$", remedy="The file must be plain JSON: UTF-8, unique keys, finite numbers.")
 
 
 def _check_depth(text: str, max_depth: int) -> None:

@@ -126,3 +126,11 @@ ERASE_TOO_MANY: Final = Refusal(
     "--erase names a disk that the plan does not erase, or a name that fits several of its disks. Nothing was touched.",
     "Use the command line that `raidtui plan` prints.",
 )
+
+UNCHECKED: Final = Refusal(
+    "unchecked",
+    "A check could not be made",
+    "A check of a disk or of a cell failed or gave no answer. A disk that could not be checked is not free; a number that "
+    "could not be checked may be misleading.",
+    "Solve the problem that the message names, and look again. If it names an error of raidtui, report it.",
+)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from raidtui.model import alternatives
+from raidtui.model import alternatives, refusals
 from raidtui.model.convert import Operand, decode
 from raidtui.model.problem import Problem, ProblemError, Refusal, fail
 from raidtui.model.roles import Role, Where, read_role
@@ -263,15 +263,16 @@ def _strangers(policy: Policy, outline: _Outline, place: str) -> Iterator[Proble
     """Return problems of names in the policy that the scenario does not define."""
     if policy.noise_of is not None and policy.noise_of not in outline.layouts:
         text = f"there is no layout {policy.noise_of!r}"
-        yield Problem("unknown-name", text, f"{place}.noise_of", "Use the name of a layout.", exit=2)
+        yield refusals.UNKNOWN_NAME.problem(text, place=f"{place}.noise_of", remedy="Use the name of a layout.")
     for layout, workloads in policy.only.items():
         if layout not in outline.layouts:
             text = f"there is no layout {layout!r}"
-            yield Problem("unknown-name", text, f"{place}.only", "Use the name of a layout.", exit=2)
+            yield refusals.UNKNOWN_NAME.problem(text, place=f"{place}.only", remedy="Use the name of a layout.")
         for workload in workloads:
             if workload not in outline.workloads:
                 text = f"there is no workload {workload!r}"
-                yield Problem("unknown-name", text, f"{place}.only.{layout}", "Use the name of a workload.", exit=2)
+                remedy = "Use the name of a workload."
+                yield refusals.UNKNOWN_NAME.problem(text, place=f"{place}.only.{layout}", remedy=remedy)
 
 
 def _contradictions(policy: Policy, place: str) -> Iterator[Problem]:
@@ -279,7 +280,7 @@ def _contradictions(policy: Policy, place: str) -> Iterator[Problem]:
     if policy.precondition_times and policy.initial_sync == "skip-if-zeroed":
         text = "preconditioned disks are full of data, and an initial sync can be skipped over zeroes alone"
         remedy = 'Set "initial_sync" to "wait", or "precondition" to "none".'
-        yield Problem(PRECONDITION_NOT_ZERO.code, text, f"{place}.precondition", remedy, exit=2)
+        yield PRECONDITION_NOT_ZERO.problem(text, place=f"{place}.precondition", remedy=remedy)
 
 
 def _layout(value: Any, place: str, catalog: Catalog, roles: Roles) -> Node:
@@ -294,15 +295,15 @@ def _section(
 ) -> dict[str, Any]:
     """Read each entry of one section; problems are collected, so that all of them are shown at once."""
     if not section:
-        problems.append(Problem("schema", "there must be at least one entry", place, exit=2))
+        problems.append(refusals.SCHEMA.problem("there must be at least one entry", place=place))
     if len(section) > most:
-        problems.append(Problem("schema", f"{len(section)} entries; at most {most} are allowed", place, exit=2))
+        problems.append(refusals.SCHEMA.problem(f"{len(section)} entries; at most {most} are allowed", place=place))
         return {}
     found = {}
     for name, entry in section.items():
         if not re.fullmatch(pattern, name):
             remedy = _SPELLING[pattern]
-            problems.append(Problem("schema", f"{name[:80]!r} is not a name", f"{place}.{name}", remedy, exit=2))
+            problems.append(refusals.SCHEMA.problem(f"{name[:80]!r} is not a name", place=f"{place}.{name}", remedy=remedy))
             continue
         try:
             found[name] = read(entry, f"{place}.{name}")
@@ -316,14 +317,14 @@ def single(
 ) -> tuple[str, Any]:
     """`{"kind": {…}}`: the kind and its options. `called`: what people write for kinds → what to write instead."""
     if not isinstance(value, dict) or len(value) != 1:
-        raise fail("schema", f"expected an object with one key, the kind of {what}", place=place,
+        raise fail(refusals.SCHEMA, f"expected an object with one key, the kind of {what}", place=place,
                    remedy=f"Known kinds: {', '.join(sorted(known))}.")  # fmt: skip
     ((kind, options),) = value.items()
     if kind not in known:
         remedy = f"Known kinds: {', '.join(sorted(known))}."
         if meant := called.get(kind.lower()) or " or ".join(alternatives.near(kind, known)):
             remedy = f"Did you mean {meant}? {remedy}"
-        raise fail("schema", f"{kind[:80]!r} is not a kind of {what}", place=place, remedy=remedy)
+        raise fail(refusals.SCHEMA, f"{kind[:80]!r} is not a kind of {what}", place=place, remedy=remedy)
     return kind, options
 
 
@@ -334,7 +335,7 @@ def _load(value: Any, place: str, catalog: Catalog) -> Load:
 
 def _node(value: Any, place: str, catalog: Catalog, roles: Roles, depth: int) -> Node:
     if depth > MAX_NESTING:
-        raise fail("schema", f"layers are nested more than {MAX_NESTING} deep", place=place)
+        raise fail(refusals.SCHEMA, f"layers are nested more than {MAX_NESTING} deep", place=place)
     _refuse_gone(value, place, catalog)
     kind, options = single(value, place, "layer", catalog.layers, catalog.called)
     place = f"{place}.{kind}"
@@ -356,18 +357,18 @@ def _refuse_gone(value: Any, place: str, catalog: Catalog) -> None:
 def _sources(raw: Any, place: str, catalog: Catalog, roles: Roles, depth: int) -> Iterator[RoleRef | Node]:
     if isinstance(raw, list):
         if not raw or len(raw) > 64:
-            raise fail("schema", "a list of devices has 1 to 64 entries", place=place)
+            raise fail(refusals.SCHEMA, "a list of devices has 1 to 64 entries", place=place)
         for index, entry in enumerate(raw):
             if isinstance(entry, list):
-                raise fail("schema", "a list within a list", place=f"{place}[{index}]")
+                raise fail(refusals.SCHEMA, "a list within a list", place=f"{place}[{index}]")
             yield from _sources(entry, f"{place}[{index}]", catalog, roles, depth)
     elif isinstance(raw, str):
         match = re.fullmatch(ROLE_PATTERN, raw)
         if not match:
-            raise fail("schema", f"{raw[:80]!r} is not a role", place=place,
+            raise fail(refusals.SCHEMA, f"{raw[:80]!r} is not a role", place=place,
                        remedy='A role is written "@name"; a scenario never names a device or a path.')  # fmt: skip
         if match.group(1) not in roles:
-            raise fail("unknown-role", f"there is no role {match.group(1)!r}", place=place,
+            raise fail(refusals.UNKNOWN_ROLE, f"there is no role {match.group(1)!r}", place=place,
                        remedy=f"Roles of this scenario: {', '.join(roles) or 'none'}.")  # fmt: skip
         if roles[match.group(1)] is None:
             raise ProblemError

@@ -10,6 +10,7 @@ from raidtui.engine.compose.preconditioning import by_size, words
 from raidtui.engine.run.measuring import Scene
 from raidtui.engine.run.target import open_target
 from raidtui.engine.step_args import Precondition
+from raidtui.engine.validity.incidents import LOST
 from raidtui.load.engine import Target
 from raidtui.load.fio import ENGINE as FIO
 from raidtui.load.fio.regions import conditioning_lengths, conditioning_spec
@@ -48,7 +49,7 @@ def precondition(args: Precondition, scene: Scene) -> Outcome:
         commands = tuple(argv for one in filling for argv in one.result())
     context.stop_if_cancelled()
     if lost := scene.lost():
-        raise fail("disk-lost", f"disk {lost[0]} was lost", place=lost[0], exit=Exit.BUILD_FAILED)
+        raise fail(LOST.refusal, f"disk {lost[0]} was lost", place=lost[0], exit=Exit.BUILD_FAILED)
     return Outcome("done", {"preconditioned": words(args.amount, times, most, purged=purged)}, commands)
 
 

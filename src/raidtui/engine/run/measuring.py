@@ -18,7 +18,7 @@ from raidtui.engine.run.passes import Passes
 from raidtui.engine.run.target import TARGET, open_target
 from raidtui.engine.step_args import CellRun, Prefill, decode_args
 from raidtui.engine.validity.evidence import Counted, Evidence
-from raidtui.engine.validity.said import REMARK, TOOL
+from raidtui.engine.validity.incidents import REMARK, TOOL
 from raidtui.load.catalog import engines
 from raidtui.load.engine import Engine, Pattern, Target
 from raidtui.model.convert import decode

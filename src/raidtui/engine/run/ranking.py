@@ -10,7 +10,7 @@ from math import exp, log
 from statistics import fmean
 from typing import Final, Literal
 
-from raidtui.engine.validity.ended_early import CANCELLED
+from raidtui.engine.validity.incidents import CANCELLED
 from raidtui.model.convert import decode
 from raidtui.model.measure import Summary, in_bulk
 from raidtui.model.plan import CellPlan, Plan

@@ -21,8 +21,7 @@ from raidtui.engine.run.tally import RESULT_NOT_SAVED, Tally
 from raidtui.engine.run.target import reserve
 from raidtui.engine.run.watchdog import Watchdog
 from raidtui.engine.step_args import Cooldown, Precondition, Prefill, Recheck, decode_args
-from raidtui.engine.validity.lost import LOST
-from raidtui.engine.validity.said import UNHEALTHY
+from raidtui.engine.validity.incidents import LOST, UNHEALTHY
 from raidtui.gate.admit import LOOK_S, admit, readmit
 from raidtui.gate.locks import Lock
 from raidtui.gate.permit import Permit
@@ -205,7 +204,8 @@ class Runner:
                 if left and step.phase == "teardown" and step.action == "disks.blank":
                     self._take_down([step])
             if self.watchdog.lost and not self._exits:
-                self._failed(Exit.INVALID, [Problem("disk-lost", f"disk {d} was lost") for d in self.watchdog.lost])
+                problems = [LOST.refusal.problem(f"disk {d} was lost", exit=Exit.INVALID) for d in self.watchdog.lost]
+                self._failed(Exit.INVALID, problems)
             self.watchdog.stop()
             self.sampler.stop()
 
@@ -357,7 +357,7 @@ class Runner:
         written = tuple(disk for disk in self._permits if disk in self.context.ever_written)
         wanted = decode_args(Recheck, step.args).disks or written
         if lost := [disk for disk in wanted if disk in self.watchdog.lost]:
-            raise fail("disk-lost", f"disk {lost[0]} was lost", place=lost[0], exit=Exit.BUILD_FAILED)
+            raise fail(LOST.refusal, f"disk {lost[0]} was lost", place=lost[0], exit=Exit.BUILD_FAILED)
         readmit([self._permits[disk] for disk in wanted])
         return Outcome("done")
 

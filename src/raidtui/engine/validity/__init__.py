@@ -1,50 +1,60 @@
-"""May a cell's numbers be believed? Every module here that has a `CHECK` is asked. A new check is a new file.
+"""Validity of a cell: checks whether its numbers can be believed.
 
-A check is pure: it takes what was seen (`evidence.py`) and yields marks (`model.mark`), each with a code of its own, a
-sentence with the figures, and what `raidtui explain` says of it. It never says that a number is right.
+A check is pure: it takes the evidence of one cell and yields marks (`model.mark`), each with a code, a sentence with the
+figures, and an explanation for `raidtui explain`. No check confirms a number. A new check is a function in the file of its
+subject and a line in `CHECKS`.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from typing import Final
 
-from raidtui.engine.validity.check import Check, Meaning
-from raidtui.engine.validity.evidence import Evidence
+from raidtui.engine.validity import caches, data_path, hardware, incidents, steadiness
+from raidtui.engine.validity.evidence import Check, Evidence, MarkKind
 from raidtui.model.mark import Mark, gravest_first
+from raidtui.model.refusals import UNCHECKED
 
-
-def _found() -> dict[str, Check]:
-    found: dict[str, Check] = {}
-    for info in pkgutil.iter_modules(__path__):
-        check: Check | None = getattr(importlib.import_module(f"{__name__}.{info.name}"), "CHECK", None)
-        if check is not None:
-            found[info.name] = check
-    return dict(sorted(found.items(), key=lambda item: (item[1].rank, item[0])))
-
-
-CHECKS = _found()
-MEANINGS: dict[str, Meaning] = {one.code: one for check in CHECKS.values() for one in check.meanings}
-
-
-UNCHECKED = Meaning(
-    "unchecked",
-    "caution",
-    "A check could not be made",
-    "The check met something that raidtui's authors did not foresee: whether the number is what it looks like in this "
-    "respect is not known.",
-    "Report it, with the result file.",
+CHECKS: Final = (
+    # Causes stand before their consequences: marks of one weight are listed in this order.
+    Check("lost", incidents.find_lost_disks, (incidents.LOST,)),
+    Check(
+        "said",
+        incidents.find_reports,
+        (incidents.UNHEALTHY, incidents.DEGRADED, incidents.TOOL, incidents.REMARK),
+    ),
+    Check("ended_early", incidents.find_early_end, (incidents.CANCELLED, incidents.NOTHING)),
+    Check("nothing_beside", incidents.find_resync, (incidents.RESYNC,)),
+    Check("bytes_agree", data_path.find_byte_differences, (data_path.DISAGREE, data_path.UNKNOWN)),
+    Check("clocks", incidents.find_clock_jumps, (incidents.SUSPENDED, incidents.JUMPED)),
+    Check("cool", hardware.find_heat, (hardware.HOT,)),
+    Check("members_alike", hardware.find_slow_members, (hardware.SLOW,)),
+    Check("below_ceiling", caches.find_impossible_rates, (caches.LINK, caches.BASELINE)),
+    Check("cache_large_enough", caches.find_small_data_set, (caches.FITS,)),
+    Check("data_kept_whole", data_path.find_reduced_data, (data_path.REDUCED,)),
+    Check("flushed", data_path.find_missing_flushes, (data_path.FASTER,)),
+    Check("latency_met", steadiness.find_missed_latency, (steadiness.MISSED,)),
+    Check("not_merged", data_path.find_merges, (data_path.MERGED,)),
+    Check("reads_reached", caches.find_reads_without_disk, (caches.UNWRITTEN, caches.NOT_FILLED, caches.CACHED)),
+    Check("thread_busy", hardware.find_busy_threads, (hardware.BOUND,)),
+    Check("steady", steadiness.find_rate_changes, (steadiness.UNSTEADY,)),
+    Check("steady_state", steadiness.find_unsteady_window, (steadiness.NOT_STEADY,)),
+    Check("samples_kept", incidents.find_missing_samples, (incidents.MISSING,)),
 )
-MEANINGS[UNCHECKED.code] = UNCHECKED
+
+UNCHECKED_CELL: Final = MarkKind("caution", UNCHECKED)
+
+KINDS: Final = {kind.code: kind for kind in (*(kind for check in CHECKS for kind in check.kinds), UNCHECKED_CELL)}
+"""All kinds of marks, by code."""
 
 
 def marks(evidence: Evidence) -> tuple[Mark, ...]:
-    """Everything that must be known of the cell, the gravest first."""
-    return gravest_first(mark for name, check in CHECKS.items() for mark in _asked(name, check, evidence))
+    """Return all marks of a cell, the gravest first."""
+    return gravest_first(mark for check in CHECKS for mark in _find(check, evidence))
 
 
-def _asked(name: str, check: Check, evidence: Evidence) -> list[Mark]:
+def _find(check: Check, evidence: Evidence) -> list[Mark]:
     try:
         return list(check.find(evidence))
-    except Exception as error:  # a boundary: hours of measuring are not lost to a check that stumbles
-        return [UNCHECKED.mark(f"the check {name} failed: {type(error).__name__}: {error}", about=name)]
+    except Exception as error:  # hours of measuring are not lost to a check that fails
+        sentence = f"the check {check.name} failed: {type(error).__name__}: {error}"
+        return [UNCHECKED_CELL.mark(sentence, about=check.name)]

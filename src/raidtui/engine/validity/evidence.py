@@ -1,14 +1,15 @@
-"""The observations around one cell: the input of all checks."""
+"""Evidence of a cell, and the interface of a check: a pure function from the evidence to marks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from raidtui.load.engine import Pattern
 from raidtui.model.disk import Disk
-from raidtui.model.mark import Mark
+from raidtui.model.mark import Mark, Weight
 from raidtui.model.measure import Summary
+from raidtui.model.problem import Refusal
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.watch.series import Busy
 from raidtui.watch.temperature import Heat
@@ -82,3 +83,44 @@ class Evidence(NamedTuple):
     def on_disks(self) -> bool:
         """True if no layer is between the workload and its disks."""
         return all(use.role == "target" for use in self.members.values())
+
+
+class MarkKind(NamedTuple):
+    """Kind of mark that a check sets on a cell."""
+
+    weight: Weight
+    refusal: Refusal
+    """Code and explanation; its `why` tells why the number is misleading."""
+
+    @property
+    def code(self) -> str:
+        return self.refusal.code
+
+    def mark(self, sentence: str, *, about: str = "", at_s: float | None = None) -> Mark:
+        """Return a mark with the figures of one cell in `sentence`."""
+        return Mark(self.code, sentence, self.weight, about, at_s)
+
+
+def invalid(code: str, title: str, why: str, way_out: str) -> MarkKind:
+    """Define a mark of cells whose numbers cannot be used."""
+    return MarkKind("invalid", Refusal(code, title, why, way_out))
+
+
+def caution(code: str, title: str, why: str, way_out: str) -> MarkKind:
+    """Define a mark of cells whose numbers hold only under a condition."""
+    return MarkKind("caution", Refusal(code, title, why, way_out))
+
+
+def limit(code: str, title: str, why: str, way_out: str) -> MarkKind:
+    """Define a mark that names the component which limits a cell."""
+    return MarkKind("limit", Refusal(code, title, why, way_out))
+
+
+class Check(NamedTuple):
+    """One check, made of every cell."""
+
+    name: str
+    find: Callable[[Evidence], Iterable[Mark]]
+    """Pure; yields nothing if the evidence does not suffice."""
+    kinds: tuple[MarkKind, ...]
+    """Kinds of marks that it may set."""

@@ -1,4 +1,4 @@
-"""Like members of one layer did like work in like time: one slow disk makes all of them slow."""
+"""Limits of the hardware: a hot disk, one slow member, a kernel thread that fills a core."""
 
 from __future__ import annotations
 
@@ -7,12 +7,35 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 from typing import Final, NamedTuple
 
-from raidtui.engine.validity.check import Check, Meaning
-from raidtui.engine.validity.evidence import Evidence
+from raidtui.engine.validity.evidence import Evidence, caution, limit
 from raidtui.model.mark import Mark
 from raidtui.model.statistics.centre import robust_z
+from raidtui.watch.temperature import Heat
 
-FEWEST: Final = 3
+HOT = caution(
+    "hot-disk",
+    "A disk was too hot",
+    "Above its warning temperature a disk slows down to cool: the number describes its cooling.",
+    "Improve the airflow, rest between cells (cooldown in the policy), and run the cell again (--layout, --workload).",
+)
+
+
+def find_heat(evidence: Evidence) -> Iterator[Mark]:
+    before, after = evidence.heat
+    for name, use in evidence.members.items():
+        then, now = before.get(name, Heat()), after.get(name, Heat())
+        highest = use.temperature_max_c
+        if now.slowed_s is not None and then.slowed_s is not None and now.slowed_s > then.slowed_s:
+            slowed = f"disk {use.disk} was slowed down by heat, or beyond its limit, for {now.slowed_s - then.slowed_s} s"
+            yield HOT.mark(slowed, about=use.disk)
+        elif highest is not None and now.limit_c is not None and highest >= now.limit_c:
+            reached = f"disk {use.disk} reached {highest:.0f} °C, and warns from {now.limit_c:.0f} °C on"
+            yield HOT.mark(reached, about=use.disk)
+        elif now.too_hot:
+            yield HOT.mark(f"disk {use.disk} says that it is too hot", about=use.disk)
+
+
+FEWEST_MEMBERS: Final = 3
 FEWEST_REQUESTS: Final = 100
 LEAST_Z: Final = 3.5
 BUSY_RATIO: Final = 1.5
@@ -27,14 +50,12 @@ SECONDS_SHARE: Final = 0.75
 """Share of seconds in which a slow disk must have been slower than the others by `SECOND_RATIO`."""
 LIKE_WORK: Final = 0.25
 """Tolerated difference of number and size of requests from the median; disks with other work are not compared."""
-
-SLOW = Meaning(
+SLOW = caution(
     "slow-member",
-    "caution",
-    "One disk is slower than those beside it",
-    "Members of an array or pool that do the same work should take the same time for it. One that takes longer holds up "
-    "all the others, and the number is that of a sick disk, not of the layout.",
-    "Look at that disk: smartctl, its slot, its cable, its link (`raidtui disks`), its firmware. Measure it by itself.",
+    "One disk is slower than the others",
+    "Members of an array or pool with the same work should take the same time for it. A slower one delays all others,"
+    " and the number describes a faulty disk instead of the layout.",
+    "Look at that disk: smartctl, its slot, its cable, its link (`raidtui disks`), its firmware. Measure it alone.",
 )
 
 
@@ -51,11 +72,11 @@ class Work(NamedTuple):
     """The same mean for each second."""
 
 
-def find(evidence: Evidence) -> Iterator[Mark]:
+def find_slow_members(evidence: Evidence) -> Iterator[Mark]:
     said: set[str] = set()
     for direction, alike in _groups(evidence):
         works = _like_work(alike)
-        if len(works) < FEWEST:
+        if len(works) < FEWEST_MEMBERS:
             continue
         for work, z in zip(works, robust_z([work.await_ms for work in works]), strict=True):
             others = median(other.await_ms for other in works if other is not work)
@@ -112,11 +133,35 @@ def _like_work(works: Sequence[Work]) -> list[Work]:
         lambda work: work.requests, lambda work: work.bytes / work.requests, lambda work: work.requests + work.flushes,
     )  # fmt: skip
     for of in measures:
-        if len(busy) < FEWEST:
+        if len(busy) < FEWEST_MEMBERS:
             return []
         middle = median(map(of, busy))
         busy = [work for work in busy if abs(of(work) - middle) <= LIKE_WORK * middle]
     return busy
 
 
-CHECK = Check(find, (SLOW,), rank=40)
+LEAST_PERCENT: Final = 95.0
+MOST_BESIDE: Final = 0.1
+"""Share of a cell in which the workload does not run as yet or any more, and a thread of the kernel may rest: a tool that
+starts and ends takes longer than a twentieth of a short cell."""
+BOUND = limit(
+    "cpu-bound",
+    "A kernel thread was the limit",
+    "A thread runs on one core at a time, and this one was busy all the time: faster disks would change nothing. md "
+    "has one thread for each array by default, ZFS a few for writing and for checksums.",
+    "For md raid5 and raid6: group_thread_cnt (tuning of the layer). For ZFS: less work for each block (compression, "
+    "checksum, larger volblocksize), or more pools. Otherwise a faster core.",
+)
+
+
+def find_busy_threads(evidence: Evidence) -> Iterator[Mark]:
+    spread = _spread(evidence)
+    for name, of_cell in evidence.cell.threads.items():
+        if (percent := spread * of_cell) >= LEAST_PERCENT:
+            yield BOUND.mark(f"the kernel's thread {name} used {min(percent, 100):.0f} % of a core", about=name)
+
+
+def _spread(evidence: Evidence) -> float:
+    """Ratio of the cell's time to the workload's: kernel threads did their work during the workload."""
+    cell_s, ran_s = evidence.cell.seconds, evidence.summary.runtime_s if evidence.summary is not None else 0.0
+    return cell_s / max(ran_s, (1 - MOST_BESIDE) * cell_s) if 0 < ran_s < cell_s else 1.0
