@@ -94,12 +94,12 @@ def test_doctor_marks_by_word_and_gives_the_remedy(engine):
 
 
 def test_explain_prints_one_code_or_all(engine):
-    one = {"code": "of-the-engine", "title": "a filesystem is mounted", "meaning": "It is in use.", "way_out": "Unmount it."}
+    one = {"code": "far-away", "title": "a filesystem is mounted", "meaning": "It is in use.", "way_out": "Unmount."}
     engine.answers(explain={"result": one})
-    assert engine.run("explain", "of-the-engine").out == "of-the-engine: a filesystem is mounted\n  It is in use.\n  → Unmount it.\n"
+    assert engine.run("explain", "far-away").out == "far-away: a filesystem is mounted\n  It is in use.\n  → Unmount.\n"
     engine.answers(explain={"result": [one]})
     listed = engine.run("explain").out.splitlines()
-    assert any(line.split(maxsplit=1) == ["of-the-engine", "a filesystem is mounted"] for line in map(str.rstrip, listed))
+    assert any(line.split(maxsplit=1) == ["far-away", "a filesystem is mounted"] for line in map(str.rstrip, listed))
     assert any(line.startswith("lab.qemu ") for line in listed)
 
 
@@ -179,7 +179,7 @@ def test_a_refusal_is_a_sentence_with_its_code_and_a_way_out(engine):
     assert said.code == 3
     assert said.out == ""
     assert said.err == (
-        "refused: S1: disk S1 is not free: mounted on /srv [not-free.mounted]\n  → Unmount it.\n"
+        "refused: S1: disk S1 is not free: mounted on /srv [not-free.mounted]\n  → Unmount.\n"
         "`raidtui --on stor1 explain not-free.mounted` explains it.\n"
     )
     said = engine.run("cancel", "--json")

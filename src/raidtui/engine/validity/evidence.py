@@ -53,7 +53,7 @@ class Evidence(NamedTuple):
     layers: tuple[str, ...] = ()
     """Kinds of the layers of the layout, lowest first."""
     reduces: tuple[str, ...] = ()
-    """How layers reduce written data: `compresses`, `deduplicates`."""
+    """Ways in which layers reduce written data: `compresses`, `deduplicates`."""
     prefilled: bool = True
     """The region was written before it was measured."""
     caches: Literal["", "warm", "cold"] = ""
