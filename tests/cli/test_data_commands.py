@@ -179,7 +179,7 @@ def test_a_refusal_is_a_sentence_with_its_code_and_a_way_out(engine):
     assert said.code == 3
     assert said.out == ""
     assert said.err == (
-        "refused: S1: disk S1 is not free: mounted on /srv [not-free.mounted]\n  → Unmount.\n"
+        "refused: S1: disk S1 is not free: mounted on /srv [not-free.mounted]\n  → Unmount it.\n"
         "`raidtui --on stor1 explain not-free.mounted` explains it.\n"
     )
     said = engine.run("cancel", "--json")

@@ -16,7 +16,7 @@ import pytest
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import Place, not_reached
 from raidtui.model.problem import ProblemError
-from raidtui.model.wire import MAX_DEPTH, MAX_VALUES, excess
+from raidtui.model.protocol import MAX_DEPTH, MAX_VALUES, excess
 
 FAKE = str(Path(__file__).with_name("hostile_engine.py"))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from raidtui.engine.compose.reading import read_document
 from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.load.catalog import engines
-from raidtui.model.amplification import Amplification
+from raidtui.model.plan import Amplification
 from raidtui.results.load import read_result
 from raidtui.stack.amplification import Writes, rows
 from raidtui.stack.catalog import all_layers

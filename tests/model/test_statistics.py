@@ -7,15 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.model.statistics.centre import geometric_mean, robust_z
-from raidtui.model.statistics.change import Change, lasting_change
-from raidtui.model.statistics.histogram import merged, percentiles
-from raidtui.model.statistics.judge import interval, judge
-from raidtui.model.statistics.many import holm
-from raidtui.model.statistics.noise import noise_floor
-from raidtui.model.statistics.ranks import least_p, mann_whitney
-from raidtui.model.statistics.steady import steadiness, window_of
-from raidtui.model.statistics.student import mean_interval, quantile, two_sided_p, welch
+from raidtui.model.statistics.judge import interval, judge, least_p, mann_whitney
+from raidtui.model.statistics.samples import (
+    geometric_mean,
+    holm,
+    mean_interval,
+    merged,
+    noise_floor,
+    percentiles,
+    quantile,
+    robust_z,
+    two_sided_p,
+    welch,
+)
+from raidtui.model.statistics.steady import Change, lasting_change, steadiness, window_of
 
 # Largest U that is significant at 5 %, two-sided: the tables of any textbook (Mann and Whitney 1947, Siegel 1956).
 CRITICAL_U = {

@@ -13,10 +13,10 @@ import msgspec
 import pytest
 from test_comparing import result
 
-from raidtui.model.amplification import Amplification
 from raidtui.model.disk import Disk, Link
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency, Summary
+from raidtui.model.plan import Amplification
 from raidtui.model.result import Cell, DeviceUse, Machine, Result
 from raidtui.results.accounting import Account, over_rounds
 from raidtui.results.charts.roofline import _roof

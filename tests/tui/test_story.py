@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from recorded import records, until
 
 from raidtui.engine.run.tally import Tally
-from raidtui.model.event import (
-    CellDone,
-    CellStarted,
-    FrameTaken,
-    Noted,
-    Record,
-    Skipped,
-    StepProgressed,
-    WorkloadSampled,
-)
+from raidtui.model.event import CellDone, CellStarted, FrameTaken, Noted, Record, Skipped, StepProgressed, WorkloadSampled
 from raidtui.model.frame import Frame, Frames
 from raidtui.model.measure import Direction, Latency, Sample
 from raidtui.tui.run.device_rows import DeviceRows

@@ -22,15 +22,19 @@ from raidtui.model.event import LIVE, Record, RecoverFinished, RunFinished
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.protocol import (
+    MAX_HELLO_BYTES,
+    MAX_MESSAGE_BYTES,
+    MAX_REQUEST_BYTES,
     PROTOCOL,
+    UNREADABLE,
     EventReply,
     Hello,
     Pieces,
     Request,
     ResultReply,
+    excess,
 )
 from raidtui.model.refusals import FILE
-from raidtui.model.wire import MAX_HELLO_BYTES, MAX_MESSAGE_BYTES, MAX_REQUEST_BYTES, UNREADABLE, excess
 
 ENGINE_ANSWER: Final = Refusal(
     "engine-answer",

@@ -25,8 +25,17 @@ from raidtui.engine import methods
 from raidtui.inventory import boot_id
 from raidtui.model.convert import decode, encode
 from raidtui.model.problem import ProblemError, Refusal, bug, fail
-from raidtui.model.protocol import PROTOCOL, EventReply, FailureReply, Hello, Reply, ResultReply
-from raidtui.model.wire import MAX_REQUEST_BYTES, UNREADABLE, excess
+from raidtui.model.protocol import (
+    MAX_REQUEST_BYTES,
+    PROTOCOL,
+    UNREADABLE,
+    EventReply,
+    FailureReply,
+    Hello,
+    Reply,
+    ResultReply,
+    excess,
+)
 
 UNKNOWN_REQUEST: Final = Refusal(
     "protocol",

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from raidtui.model import alternatives, patterns
+from raidtui.model import hints
 from raidtui.model.problem import fail
 from raidtui.model.refusals import SCHEMA
 from raidtui.model.units import DURATION_PATTERN, SHARE_PATTERN, SIZE_PATTERN, Duration, Extent, Size, VirtualExtent
@@ -42,7 +42,7 @@ def decode(type_: type[T], value: Any, place: str = "$", document: str = "scenar
         return msgspec.convert(value, type_, dec_hook=_from_json)
     except msgspec.ValidationError as error:
         message, where = _split_place(str(error))
-        found = patterns.in_words(type_, value, message, where)
+        found = hints.explain_form(type_, value, message, where)
         message, remedy = found or (message, _way_out(type_, message, where))
         remedy = remedy or f"`raidtui schema {document}` prints what may stand there."
         raise fail(SCHEMA, message, place=place + where, remedy=remedy) from None
@@ -52,10 +52,10 @@ def _way_out(type_: type, message: str, where: str) -> str:
     """Return a sentence with the allowed keys or words at that place; empty if there is no such list."""
     if match := re.fullmatch(r"unknown key '(.*)'", message, re.DOTALL):
         parent = where[: -len(match[1]) - 1]
-        where_to = alternatives.elsewhere(type_, parent, match[1])
-        return where_to or alternatives.remedy(match[1], alternatives.at(type_, parent))
+        where_to = hints.correct_place(type_, parent, match[1])
+        return where_to or hints.remedy_for(match[1], hints.allowed_words(type_, parent))
     if match := re.fullmatch(r"Invalid enum value '(.*)'", message, re.DOTALL):
-        return alternatives.remedy(match[1], alternatives.at(type_, where))
+        return hints.remedy_for(match[1], hints.allowed_words(type_, where))
     return ""
 
 

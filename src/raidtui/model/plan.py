@@ -10,14 +10,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from raidtui.model.amplification import Amplification
 from raidtui.model.disk import Fingerprint, Look
 
 Phase = Literal["prepare", "build", "measure", "teardown", "finish"]
 Argv = tuple[str, ...]
 TargetKind = Literal["block", "directory"]
 """Measured object: a block device, or files in a directory."""
-
 _NAMESPACE: Final = uuid.UUID("3b6a1d4e-8f0c-5d27-9a51-6c2e7f90b8d4")
 
 
@@ -157,3 +155,23 @@ class Names:
             letters = chr(96 + number // 26 % 26) + letters
         name = f"rt{self._token}{letters}" if number < 676 else f"rt{self._token}{number}"
         return Created(kind, name, str(uuid.uuid5(_NAMESPACE, f"{self._token}/{number}/{kind}")))
+
+
+class Amplification(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Bytes that all disks together ought to move for each byte that a workload writes, by geometry and pattern alone.
+
+    What it cannot know is not in it: metadata of filesystems and of ZFS, superblocks, bits of write-intent bitmaps.
+    """
+
+    why: str
+    """One sentence with the derivation, or with the reason why the value cannot be known."""
+    low: float | None = None
+    """Written at least; None where it cannot be known."""
+    high: float | None = None
+    """Written at most; None where nothing bounds it, or where it cannot be known."""
+    read_low: float = 0.0
+    """Read at least before something can be written (read-modify-write)."""
+    read_high: float | None = 0.0
+    """Read at most; None where nothing bounds it."""
+    low_beside: float = 0.0
+    """Part of `low` that goes to disks that do not keep the data: journals, logs, caches."""

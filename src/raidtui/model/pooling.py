@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from raidtui.model.measure import Direction, Latency, Measured, Summary
-from raidtui.model.statistics.histogram import merged, percentiles
+from raidtui.model.statistics.samples import merged, percentiles
 
 DIRECTIONS: Final = ("read", "write", "trim", "sync")
 _SHARES: Final = (0.50, 0.99, 0.999)

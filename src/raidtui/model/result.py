@@ -7,12 +7,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from raidtui.model.amplification import Amplification
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.frame import CacheState
 from raidtui.model.mark import Mark, gravest_first, of_weight
 from raidtui.model.measure import Sample, Summary
-from raidtui.model.plan import Argv, Options
+from raidtui.model.plan import Amplification, Argv, Options
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.statistics.ranking import Told
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from raidtui.model import alternatives, refusals
+from raidtui.model import hints, refusals
 from raidtui.model.convert import Operand, decode
 from raidtui.model.problem import Problem, ProblemError, Refusal, fail
 from raidtui.model.roles import Role, Where, read_role
@@ -322,7 +322,7 @@ def single(
     ((kind, options),) = value.items()
     if kind not in known:
         remedy = f"Known kinds: {', '.join(sorted(known))}."
-        if meant := called.get(kind.lower()) or " or ".join(alternatives.near(kind, known)):
+        if meant := called.get(kind.lower()) or " or ".join(hints.similar_words(kind, known)):
             remedy = f"Did you mean {meant}? {remedy}"
         raise fail(refusals.SCHEMA, f"{kind[:80]!r} is not a kind of {what}", place=place, remedy=remedy)
     return kind, options

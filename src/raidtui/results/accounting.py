@@ -11,8 +11,8 @@ from statistics import median
 
 import msgspec
 
-from raidtui.model.amplification import Amplification
-from raidtui.model.links import link_bytes_per_s
+from raidtui.model.disk import link_bytes_per_s
+from raidtui.model.plan import Amplification
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.results.extract import Extract, Point
 from raidtui.results.limiter import Evidence, limiter

@@ -12,9 +12,8 @@ import msgspec
 from raidtui.base.collecting import uncollected
 from raidtui.model.mark import Mark
 from raidtui.model.result import Result
-from raidtui.model.statistics.centre import geometric_mean
 from raidtui.model.statistics.judge import Judged, interval, judge
-from raidtui.model.statistics.noise import noise_floor
+from raidtui.model.statistics.samples import geometric_mean, noise_floor
 from raidtui.results.accounting import accounts
 from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
 from raidtui.results.confounders import Confounder, Differences, Side, given_options

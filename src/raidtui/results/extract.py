@@ -15,7 +15,7 @@ from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency
 from raidtui.model.pooling import DIRECTIONS as DIRECTIONS
 from raidtui.model.result import Built, Cell, Result
-from raidtui.model.statistics.histogram import merged
+from raidtui.model.statistics.samples import merged
 from raidtui.results.facts import given_of, layout_facts, machine_facts, server_of, workload_facts
 from raidtui.results.naming import in_order
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from raidtui.model.measure import Direction, Latency
 from raidtui.model.pooling import DIRECTIONS, Part, pooled_latency
-from raidtui.model.statistics.histogram import merged
+from raidtui.model.statistics.samples import merged
 from raidtui.results.extract import Point, bins
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from raidtui.model.amplification import Amplification
+from raidtui.model.plan import Amplification
 from raidtui.results.accounting import Account, Rate, over_rounds
 from raidtui.results.comparison import Comparison
 from raidtui.results.limiter import NOT_KNOWN

@@ -7,8 +7,7 @@ from math import isinf
 from typing import Final, NamedTuple
 
 from raidtui.load.engine import Pattern
-from raidtui.model.disk import Disk
-from raidtui.model.links import link_bytes_per_s
+from raidtui.model.disk import Disk, link_bytes_per_s
 from raidtui.model.units import size_text
 from raidtui.stack.layer import Shape, WritePath
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from raidtui.base.text import plural
 from raidtui.engine.compose.stack_view import Piece
 from raidtui.model.describe import Ceiling
-from raidtui.model.links import link_bytes_per_s
+from raidtui.model.disk import link_bytes_per_s
 
 
 def ceiling_of(piece: Piece, *, one_by_one: bool) -> Ceiling | None:

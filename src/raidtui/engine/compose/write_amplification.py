@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from raidtui.engine.compose.reading import counts_of
 from raidtui.load.engine import Pattern
-from raidtui.model.amplification import Amplification
+from raidtui.model.plan import Amplification
 from raidtui.model.scenario import Node, Role, RoleRef
 from raidtui.stack.amplification import Share, Writes
 from raidtui.stack.catalog import all_layers

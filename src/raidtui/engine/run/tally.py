@@ -10,17 +10,7 @@ from raidtui.engine.run.ranking import Rankings
 from raidtui.engine.step_args import common_args
 from raidtui.model.convert import decode, plain
 from raidtui.model.disk import Disk
-from raidtui.model.event import (
-    CellDone,
-    Noted,
-    Record,
-    RunFinished,
-    RunStarted,
-    Skipped,
-    StepDone,
-    StepFailed,
-    StepStarted,
-)
+from raidtui.model.event import CellDone, Noted, Record, RunFinished, RunStarted, Skipped, StepDone, StepFailed, StepStarted
 from raidtui.model.plan import Plan, Step, block_parts
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.refusals import NOTE

@@ -7,8 +7,8 @@ from typing import Final
 
 from raidtui.base.text import plural
 from raidtui.engine.validity.evidence import Evidence, caution, invalid
+from raidtui.model.disk import link_bytes_per_s
 from raidtui.model.frame import CacheState
-from raidtui.model.links import link_bytes_per_s
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Summary, in_bulk
 from raidtui.model.units import size_text

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from raidtui.engine.validity.evidence import Evidence, caution, limit
 from raidtui.model.mark import Mark
-from raidtui.model.statistics.centre import robust_z
+from raidtui.model.statistics.samples import robust_z
 from raidtui.watch.temperature import Heat
 
 HOT = caution(

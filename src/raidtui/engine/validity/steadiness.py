@@ -12,8 +12,7 @@ from raidtui.engine.validity.evidence import Evidence, caution
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Sample, Summary, in_bulk
 from raidtui.model.result import Cell
-from raidtui.model.statistics.change import lasting_change
-from raidtui.model.statistics.steady import MAX_EXCURSION, MAX_RANGE, WINDOW
+from raidtui.model.statistics.steady import MAX_EXCURSION, MAX_RANGE, WINDOW, lasting_change
 from raidtui.watch.series import FULL
 
 NEAR_S: Final = 5.0

@@ -21,8 +21,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from raidtui.model.statistics.many import holm
-from raidtui.model.statistics.student import two_sided_p
+from raidtui.model.statistics.samples import holm, two_sided_p
 
 FIRST_LOOK = 2
 """Rounds that a scatter needs at least."""

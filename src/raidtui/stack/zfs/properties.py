@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 from raidtui.base import proc
 from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
-from raidtui.model import alternatives
+from raidtui.model import hints
 from raidtui.model.problem import Exit, Problem
 from raidtui.stack.zfs.misplaced import CALLED
 from raidtui.stack.zfs.spec import number
@@ -142,7 +142,7 @@ def _takes(known: Known, largest: int | None) -> str:
 def _instead(name: str, settable: list[str]) -> str:
     if (called := CALLED.get(name)) in settable:
         return f"Did you mean {called}?"
-    return alternatives.remedy(name, settable)
+    return hints.remedy_for(name, settable)
 
 
 def _feature(name: str, value: str, at: str) -> Iterator[Problem]:
