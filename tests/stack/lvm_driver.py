@@ -22,6 +22,7 @@ from typing import Any
 sys.path.insert(0, "/opt/raidtui")
 
 import msgspec
+from msgspec.structs import replace
 
 from raidtui.gate.admit import admit
 from raidtui.gate.blank import make_blank
@@ -36,6 +37,7 @@ from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Draft, Part, Planned
 from raidtui.stack.lvm import LAYER, label, teardown, tool
+from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.spec import LvmSpec
 from raidtui.stack.md import LAYER as MD
 from raidtui.stack.md import kernel as md_kernel
@@ -162,13 +164,13 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     seen = bench.build(planned)
     args = planned.build[0].args
-    seen["args"] = args
+    seen["args"] = msgspec.to_builtins(args)
     seen["health"] = health_of(bench, planned)
     seen["members"] = dict(ACTIONS["lvm.volume"].members(bench.context, args))
     if not case.get("brief"):
         seen["again"] = [bench.run(draft).result for draft in planned.build]
         seen["autoactivated"] = sh("lvm pvscan --cache -aay 2>&1 || true")
-    path = bench.context.path(args["ref"])
+    path = bench.context.path(args.ref)
     seen["actual_size"] = int(sh(f"blockdev --getsize64 {path}"))
     seen["planned_size"] = planned.offers.size_bytes if planned.offers else 0
     sh(f"dd if=/dev/urandom of={path} bs=1M count=4 oflag=direct 2>/dev/null")
@@ -217,7 +219,7 @@ def look(part: str) -> None:
     os.close(fd)
 
 
-def undone(bench: Bench, args: dict[str, Any]) -> dict[str, Any]:
+def undone(bench: Bench, args: LvmGroup) -> dict[str, Any]:
     """Undo as recovery does: first without any permit, then with them, knowing nothing but the step's arguments; twice."""
     group = ACTIONS["lvm.group"]
     bench.context = bench.fresh_context(permits=False)
@@ -299,8 +301,8 @@ def broken(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     bench.build(planned)
     args = planned.build[0].args
-    paths = [bench.context.path(pv["ref"]) for pv in args["pvs"]]
-    env = {"VG": args["name"], "A": paths[0], "B": paths[1], "ALL": ",".join(paths)}
+    paths = [bench.context.path(pv.ref) for pv in args.pvs]
+    env = {"VG": args.name, "A": paths[0], "B": paths[1], "ALL": ",".join(paths)}
     then = subprocess.run(case["then"], shell=True, capture_output=True, text=True, env={**os.environ, **env})
     health = health_of(bench, planned)
     before = bench.leftovers()
@@ -314,26 +316,27 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     theirs = [permit.path() for permit in bench.permits.values()][-2:]
     both = ",".join(theirs)
     bench.let_go()
-    sh(f"lvm vgcreate -An {args['name']} {' '.join(theirs)} && lvm lvcreate -An -y -n volume -L 64M {args['name']}")
+    sh(f"lvm vgcreate -An {args.name} {' '.join(theirs)} && lvm lvcreate -An -y -n volume -L 64M {args.name}")
     active = problem_of(lambda: bench.run(planned.build[0]))
     running = undone(bench, args)["undo"]
-    still = "volume" in sh(f"lvm lvs --devices {both} {args['name']}")
-    sh(f"lvm vgchange -an {args['name']}")
+    still = "volume" in sh(f"lvm lvs --devices {both} {args.name}")
+    sh(f"lvm vgchange -an {args.name}")
     inactive = problem_of(lambda: bench.run(planned.build[0]))
-    sh(f"lvm vgrename -An {args['name']} theirs")
+    sh(f"lvm vgrename -An {args.name} theirs")
     bench.context = bench.fresh_context()
-    bench.context.zero_proof |= {disk: {"method": "discard"} for disk in args["disks"]}
+    bench.context.zero_proof |= {disk: {"method": "discard"} for disk in args.disks}
     bench.build(planned)
-    paths = [bench.context.path(pv["ref"]) for pv in args["pvs"]]
-    sh(f"lvm vgremove -y theirs && lvm pvcreate {theirs[0]} && lvm vgextend -An {args['name']} {theirs[0]} "
+    paths = [bench.context.path(pv.ref) for pv in args.pvs]
+    sh(f"lvm vgremove -y theirs && lvm pvcreate {theirs[0]} && lvm vgextend -An {args.name} {theirs[0]} "
        f"--devices {theirs[0]},{','.join(paths)}")  # fmt: skip
     shared = problem_of(lambda: bench.run(planned.teardown[0]))
-    sh(f"lvm vgreduce -An {args['name']} {theirs[0]} --devices {theirs[0]},{','.join(paths)}")
+    sh(f"lvm vgreduce -An {args.name} {theirs[0]} --devices {theirs[0]},{','.join(paths)}")
     kept = label.read(theirs[0])
-    sh(f"lvm vgrename -An {args['name']} other --devices {','.join(paths)}")
+    sh(f"lvm vgrename -An {args.name} other --devices {','.join(paths)}")
     renamed = problem_of(lambda: bench.run(planned.teardown[0]))
-    sh(f"lvm vgrename -An other {args['name']} --devices {','.join(paths)}")
-    result = undone(bench, {**args, "pvs": [*args["pvs"], {**args["pvs"][0], "ref": f"disk:{list(bench.permits)[-2]}"}]})
+    sh(f"lvm vgrename -An other {args.name} --devices {','.join(paths)}")
+    stranger = replace(args.pvs[0], ref=f"disk:{list(bench.permits)[-2]}")
+    result = undone(bench, replace(args, pvs=(*args.pvs, stranger)))
     after = label.read(theirs[0])
     for path in theirs:
         sh(f"lvm pvremove {path}; wipefs -a {path}; true")
@@ -349,9 +352,9 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     unproven = problem_of(lambda: bench.run(group))
     untouched = bench.leftovers()
     bench.build(planned)
-    volume = {**verify.args["volume"], "type": "raid10", "size_bytes": 1 << 60}
-    wrong = problem_of(lambda: ACTIONS["lvm.verify"].do(bench.context, {**verify.args, "volume": volume}))
-    path = bench.context.path(group.args["ref"])
+    volume = replace(verify.args.volume, type="raid10", size_bytes=1 << 60)
+    wrong = problem_of(lambda: ACTIONS["lvm.verify"].do(bench.context, replace(verify.args, volume=volume)))
+    path = bench.context.path(group.args.ref)
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
     with instead(teardown, "BUSY_PATIENCE_S", 1.0):
@@ -416,10 +419,10 @@ def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     bench.build(planned)
     args = planned.build[0].args
     ready, pulled = Path("/run/lvm-ready"), Path("/run/lvm-pulled")
-    ready.write_text(args["disks"][0])
+    ready.write_text(args.disks[0])
     while not pulled.exists():
         time.sleep(0.1)
-    sh(f"dd if=/dev/zero of={bench.context.path(args['ref'])} bs=1M count=8 oflag=direct || true")
+    sh(f"dd if=/dev/zero of={bench.context.path(args.ref)} bs=1M count=8 oflag=direct || true")
     health = health_of(bench, planned)
     result = undone(bench, args)
     pulled.unlink()

@@ -11,7 +11,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
-from raidtui.stack.lvm import LAYER, names
+from raidtui.stack.lvm import LAYER
 from raidtui.stack.lvm.command import CONFIG, lvm_uuid
 from raidtui.stack.lvm.health import of_target
 from raidtui.stack.lvm.kernel import Status
@@ -114,7 +114,7 @@ def test_a_thin_volume_whose_pool_lies_on_vdo_is_made_by_these_commands() -> Non
     )  # fmt: skip
     assert planned.targets[0].size_bytes == 107372544 << 10
     args = planned.build[0].args
-    assert names.data(args, pooled=True) == "pool_vdata"
+    assert args.data_name(pooled=True) == "pool_vdata"
     assert LAYER.describe(spec_of(**options), {"on": 1}) == "linear of 1, VDO with compression and deduplication, thin"
 
 
@@ -124,11 +124,11 @@ def test_a_pool_with_a_cache_is_cached_before_it_becomes_one() -> None:
     assert [draft.action for draft in planned.build] == ["lvm.group", "lvm.volume", "lvm.cache", "lvm.pool", "lvm.verify"]
     assert commands(planned)["lvm.cache"][1][-1] == f"{GROUP.name}/pool"
     args = planned.build[0].args
-    assert [names.slow(args, pooled=pooled) for pooled in (False, True)] == ["pool_corig", "pool_vdata_corig"]
+    assert [args.origin_name(pooled=pooled) for pooled in (False, True)] == ["pool_corig", "pool_vdata_corig"]
     thin = plan(spec_of(writecache={"on": "@fast"}, thin={}), {"on": 1, "writecache.on": 1}).build[0].args
-    assert names.slow(thin, pooled=True) == "pool_tdata_wcorig"
-    assert names.is_cached(thin, {"pool", "pool_tdata", "pool_tdata_wcorig"})
-    assert not names.is_pooled(thin, {"pool", "pool_wcorig"})
+    assert thin.origin_name(pooled=True) == "pool_tdata_wcorig"
+    assert thin.is_cached({"pool", "pool_tdata", "pool_tdata_wcorig"})
+    assert not thin.is_pooled({"pool", "pool_wcorig"})
 
 
 def test_every_command_sees_its_own_devices_only_and_starts_no_daemon() -> None:
@@ -178,7 +178,7 @@ def test_options_become_these_words(options: dict[str, Any], counts: dict[str, i
 def test_the_size_is_known_to_the_extent(options: dict[str, Any], count: int, extents: int) -> None:
     """As lvcreate 2.03.31 finds them on devices of 2047 extents of 4 MiB."""
     planned = plan(spec_of(**options), {"on": count})
-    assert planned.build[1].args["volume"]["extents"] == extents
+    assert planned.build[1].args.volume.extents == extents
 
 
 def test_devices_of_different_sizes_are_used_from_the_largest_on() -> None:
@@ -213,7 +213,7 @@ def test_the_initial_sync_is_left_out_only_over_disks_that_can_be_proven_zero() 
     stacked = LAYER.plan(spec_of(type="raid1"), {"on": below}, Names("t"), SKIP)
     assert not stacked.needs_zero
     assert [draft.action for draft in stacked.build] == ["lvm.group", "lvm.volume", "lvm.sync", "lvm.verify"]
-    assert stacked.build[0].args["disks"] == ["a0", "b0", "a1", "b1"]
+    assert stacked.build[0].args.disks == ("a0", "b0", "a1", "b1")
     raid6 = plan(spec_of(type="raid6"), {"on": 5}, policy=SKIP)
     assert not raid6.needs_zero, "LVM leaves it out for no raid6"
     assert not plan(spec_of(type="striped"), {"on": 2}, policy=SKIP).needs_zero
@@ -223,7 +223,7 @@ def test_every_step_knows_the_uuids_before_there_is_a_group() -> None:
     planned = plan(spec_of(type="raid5"), {"on": 3})
     assert planned.build[0].creates == GROUP
     for draft in (*planned.build, *planned.teardown):
-        assert [pv["uuid"] for pv in draft.args["pvs"]] == PVS
+        assert [pv.uuid for pv in draft.args.pvs] == PVS
     leaves = LAYER.actions["lvm.group"].leaves(planned.build[0].args)
     assert leaves == tuple(("LVM2_member", uuid) for uuid in PVS)
     assert planned.teardown[0].commands == planned.build[0].undo
@@ -333,7 +333,7 @@ def test_a_virtual_volume_is_no_larger_than_lvm_and_vdo_count(options: dict[str,
 
 def test_regions_are_as_large_as_asked_or_refused_with_the_least_that_works() -> None:
     def regions(**options: Any) -> Any:
-        return plan(spec_of(type="raid1", **options), {"on": 2}, 100 * GIB).build[1].args["volume"]["region_bytes"]
+        return plan(spec_of(type="raid1", **options), {"on": 2}, 100 * GIB).build[1].args.volume.region_bytes
 
     assert (regions(), regions(region_size="64KiB")) == (2048 * KIB, 64 * KIB)
     with pytest.raises(ProblemError) as caught:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
 from raidtui.stack.lvm import amplification, build, describe, health, plan, rules, sync, teardown, verify
+from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.spec import LvmSpec, inputs
 
 LAYER: Final = Layer(
@@ -35,19 +36,19 @@ LAYER: Final = Layer(
     },
     actions={
         "lvm.group": Action(
-            args=dict[str, Any],
+            args=LvmGroup,
             do=build.create_group,
             undo=teardown.teardown,
             members=health.members,
-            leaves=lambda args: tuple(("LVM2_member", pv["uuid"]) for pv in args["pvs"]),
+            leaves=lambda vg: tuple(("LVM2_member", pv.uuid) for pv in vg.pvs),
         ),
         "lvm.volume": Action(
-            args=dict[str, Any], do=build.create_volume, health=health.health, members=health.members
+            args=LvmGroup, do=build.create_volume, health=health.health, members=health.members
         ),
-        "lvm.sync": Action(args=dict[str, Any], do=sync.wait),
-        "lvm.cache": Action(args=dict[str, Any], do=build.attach_cache),
-        "lvm.pool": Action(args=dict[str, Any], do=build.make_pool),
-        "lvm.verify": Action(args=dict[str, Any], do=verify.verify),
-        "lvm.remove": Action(args=dict[str, Any], do=teardown.teardown),
+        "lvm.sync": Action(args=LvmGroup, do=sync.wait),
+        "lvm.cache": Action(args=LvmGroup, do=build.attach_cache),
+        "lvm.pool": Action(args=LvmGroup, do=build.make_pool),
+        "lvm.verify": Action(args=LvmGroup, do=verify.verify),
+        "lvm.remove": Action(args=LvmGroup, do=teardown.teardown),
     },
 )

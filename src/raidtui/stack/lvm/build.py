@@ -19,9 +19,10 @@ from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
 from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
-from raidtui.stack.lvm import fast, kernel, label, names, pool, tool
+from raidtui.stack.lvm import fast, kernel, label, pool, tool
 from raidtui.stack.lvm.command import VOLUME, activate_argv, pv_extra, vg_extra, volume_argv, volume_path
 from raidtui.stack.lvm.devices import Device, all_devices, paths_of
+from raidtui.stack.lvm.group import LvmGroup, Vdo
 from raidtui.stack.lvm.read_back import Difference, group_differences, mismatch, read_group, read_volumes
 from raidtui.stack.lvm.teardown import teardown
 from raidtui.stack.lvm.verify import differences
@@ -32,54 +33,54 @@ _NOT_YET: Final = {"deduplication": {"closed", "opening"}, "compression": {"offl
 """What the kernel says of each that was asked for and is not there yet: of the index, and of the compressor."""
 
 
-def create_group(context: Context, args: dict[str, Any]) -> Outcome:
+def create_group(context: Context, vg: LvmGroup) -> Outcome:
     """Make the devices physical volumes of the planned UUIDs, and a group of them.
 
     Raises ProblemError. When it came out otherwise, it is taken down again first.
     """
     context.stop_if_cancelled()
-    devices = all_devices(context, args)
+    devices = all_devices(context, vg)
     paths = [device.path for device in devices]
     if all(label.read(device.path) == device.uuid for device in devices):
-        group, pvs = read_group(args, paths)
-        if not (wrong := group_differences(args, devices, group, pvs)):
+        group, pvs = read_group(vg, paths)
+        if not (wrong := group_differences(vg, devices, group, pvs)):
             return Outcome("already there", {"group": group, "pvs": pvs})
-        raise mismatch(args["name"], wrong)
-    _refuse_taken_name(args["name"])
-    initial_sync = _initial_sync(context, args)
-    context.about_to_write(args["disks"])
+        raise mismatch(vg.name, wrong)
+    _refuse_taken_name(vg.name)
+    initial_sync = _initial_sync(context, vg)
+    context.about_to_write(vg.disks)
     commands: list[Argv] = []
 
     def make() -> dict[str, Any]:
         blockdev.load("lvm")  # now, because it takes longer than the disks may be nobody's
-        with context.lend(args["disks"]):
-            _make_group(args, devices, commands)
-        group, pvs = read_group(args, paths)
-        if wrong := group_differences(args, devices, group, pvs):
-            raise mismatch(args["name"], wrong)
+        with context.lend(vg.disks):
+            _make_group(vg, devices, commands)
+        group, pvs = read_group(vg, paths)
+        if wrong := group_differences(vg, devices, group, pvs):
+            raise mismatch(vg.name, wrong)
         return {"group": group, "pvs": pvs, "initial_sync": initial_sync}
 
-    return Outcome("created", or_dismantle(context, args, make), tuple(commands))
+    return Outcome("created", or_dismantle(context, vg, make), tuple(commands))
 
 
-def or_dismantle(context: Context, args: dict[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def or_dismantle(context: Context, vg: LvmGroup, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """`work()`; when it fails, everything is taken down first."""
     try:
         return work()
     except ProblemError:
         # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
         with suppress(ProblemError):
-            teardown(context, args)
+            teardown(context, vg)
         raise
 
 
-def _make_group(args: dict[str, Any], devices: list[Device], commands: list[Argv]) -> None:
+def _make_group(vg: LvmGroup, devices: list[Device], commands: list[Argv]) -> None:
     paths = [device.path for device in devices]
-    for device, pv in zip(devices, args["pvs"], strict=True):
-        called = blockdev.call("lvm", "lvm_pvcreate", device.path, pv["align_bytes"], 0,
+    for device, pv in zip(devices, vg.pvs, strict=True):
+        called = blockdev.call("lvm", "lvm_pvcreate", device.path, pv.align_bytes, 0,
                                extra=pv_extra(pv, paths))  # fmt: skip
         commands += called.commands
-    called = blockdev.call("lvm", "lvm_vgcreate", args["name"], paths, args["extent_bytes"],
+    called = blockdev.call("lvm", "lvm_vgcreate", vg.name, paths, vg.extent_bytes,
                            extra=vg_extra(paths))  # fmt: skip
     commands += called.commands
 
@@ -91,85 +92,86 @@ def _refuse_taken_name(name: str) -> None:
                    remedy="Replay again: every plan has names of its own.", exit=Exit.REFUSED)  # fmt: skip
 
 
-def _initial_sync(context: Context, args: dict[str, Any]) -> str:
+def _initial_sync(context: Context, vg: LvmGroup) -> str:
     """How the images get consistent. Raises ProblemError when the sync shall be skipped without a proof for each disk."""
-    if args["volume"]["redundant"] is False:
+    if vg.volume.redundant is False:
         return "none needed"
-    if not args["volume"]["nosync"]:
+    if not vg.volume.nosync:
         return "not finished"
     methods = set()
-    for pv in args["pvs"]:
-        if pv["role"] != "member":
+    for pv in vg.pvs:
+        if pv.role != "member":
             continue
-        proof = context.zero_proof.get(pv["ref"].removeprefix("disk:"))
+        proof = context.zero_proof.get(pv.ref.removeprefix("disk:"))
         if proof is None:
             raise fail("not-proven-zero", "the initial sync cannot be skipped: the disk was not proven to be zero",
-                       place=pv["ref"], remedy='Set "initial_sync" of the policy to "wait".',
+                       place=pv.ref, remedy='Set "initial_sync" of the policy to "wait".',
                        exit=Exit.BUILD_FAILED)  # fmt: skip
         methods.add(str(proof.get("method", "read back")))
     return f"skipped: all disks were proven zero ({', '.join(sorted(methods))})"
 
 
-def create_volume(context: Context, args: dict[str, Any]) -> Outcome:
+def create_volume(context: Context, vg: LvmGroup) -> Outcome:
     """Create the volume that holds the data. Raises ProblemError."""
-    argv = volume_argv(args, paths_of(context, args, "member"), paths_of(context, args))
+    argv = volume_argv(vg, paths_of(context, vg, "member"), paths_of(context, vg))
 
     def is_made(volumes: Container[str]) -> bool:
-        stages = {name(args, pooled=pooled) for name in (names.data, names.slow) for pooled in (False, True)}
+        stages = {name(pooled=pooled) for name in (vg.data_name, vg.origin_name) for pooled in (False, True)}
         return any(name in volumes for name in stages)
 
-    return _make(context, args, [(argv, None)], is_made)
+    return _make(context, vg, [(argv, None)], is_made)
 
 
-def attach_cache(context: Context, args: dict[str, Any]) -> Outcome:
+def attach_cache(context: Context, vg: LvmGroup) -> Outcome:
     """Create the fast volume and put it in front of the other one. Raises ProblemError."""
-    create, attach = fast.argvs(args, paths_of(context, args, "cache"), paths_of(context, args))
-    steps = [(create, None), (attach, fast.answers(args))]
-    return _make(context, args, steps, lambda volumes: names.is_cached(args, volumes))
+    assert vg.cache is not None
+    create, attach = fast.argvs(vg, vg.cache, paths_of(context, vg, "cache"), paths_of(context, vg))
+    steps = [(create, None), (attach, fast.answers(vg.cache))]
+    return _make(context, vg, steps, vg.is_cached)
 
 
-def make_pool(context: Context, args: dict[str, Any]) -> Outcome:
+def make_pool(context: Context, vg: LvmGroup) -> Outcome:
     """Make the volume a pool, and the volume that is measured in it. Raises ProblemError."""
-    argvs = pool.argvs(args, paths_of(context, args, "member"), paths_of(context, args))
+    argvs = pool.argvs(vg, paths_of(context, vg, "member"), paths_of(context, vg))
     steps = [(argv, "y" if argv[1] == "lvconvert" else None) for argv in argvs]
-    return _make(context, args, steps, lambda volumes: names.is_pooled(args, volumes))
+    return _make(context, vg, steps, vg.is_pooled)
 
 
 def _make(
     context: Context,
-    args: dict[str, Any],
+    vg: LvmGroup,
     steps: list[tuple[Argv, str | None]],
     is_made: Callable[[Container[str]], bool],
 ) -> Outcome:
     """Run commands with their answers, unless what they make is there already; and read back what there is by then."""
     context.stop_if_cancelled()
-    devices = all_devices(context, args)
+    devices = all_devices(context, vg)
     paths = [device.path for device in devices]
     commands: list[Argv] = []
 
     def make() -> dict[str, Any]:
         # What was made is active, and the kernel is asked in a moment.
-        if not is_made({one.volume for one in kernel.mappings(args["name"])}):
-            with context.lend(args["disks"]):
+        if not is_made({one.volume for one in kernel.mappings(vg.name)}):
+            with context.lend(vg.disks):
                 for argv, answer in steps:
                     converts = argv[1] == "lvconvert"
-                    commands.append(_convert(args, argv, answer, paths) if converts else tool.run(argv, answer=answer))
-        if args["vdo"] is not None:
-            _await_vdo(args["name"], args["vdo"])
-        volumes = read_volumes(args, paths)
+                    commands.append(_convert(vg, argv, answer, paths) if converts else tool.run(argv, answer=answer))
+        if vg.vdo is not None:
+            _await_vdo(vg.name, vg.vdo)
+        volumes = read_volumes(vg, paths)
         if not is_made(volumes):
             found = ", ".join(sorted(volumes)) or "none"
-            raise mismatch(args["name"], [Difference("volumes", "what this step makes", found)])
-        facts = wait_for_node(context, args, VOLUME if names.is_pooled(args, volumes) else args["volume"]["name"])
-        if wrong := differences(args, volumes, devices, whole=False):
-            raise mismatch(args["name"], wrong)
+            raise mismatch(vg.name, [Difference("volumes", "what this step makes", found)])
+        facts = wait_for_node(context, vg, VOLUME if vg.is_pooled(volumes) else vg.volume.name)
+        if wrong := differences(vg, volumes, devices, whole=False):
+            raise mismatch(vg.name, wrong)
         return facts
 
-    facts = or_dismantle(context, args, make)
+    facts = or_dismantle(context, vg, make)
     return Outcome("created" if commands else "already there", facts, tuple(commands))
 
 
-def _convert(args: dict[str, Any], argv: Argv, answer: str | None, paths: Sequence[str]) -> Argv:
+def _convert(vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str]) -> Argv:
     """Run one conversion, during which LVM takes the volume down and activates what it made of it.
 
     It leaves a part active that anybody has open at that moment (udev's rule for bcache looks at all that a changed device
@@ -184,13 +186,13 @@ def _convert(args: dict[str, Any], argv: Argv, answer: str | None, paths: Sequen
             raise
     for state in ("n", "y"):
         tool.settle()
-        tool.run(activate_argv(args["name"], state, paths))
+        tool.run(activate_argv(vg.name, state, paths))
     return argv
 
 
-def _await_vdo(group: str, asked: dict[str, Any]) -> None:
+def _await_vdo(group: str, vdo: Vdo) -> None:
     """VDO opens its index, and begins to compress, after the volume is there; what it came to in the end is read back."""
-    not_yet = {word for part, words in _NOT_YET.items() if asked[part] for word in words}
+    not_yet = {word for part, words in _NOT_YET.items() if getattr(vdo, part) for word in words}
     watch = Watch("VDO", lambda: None)
     with suppress(proc.ToolError, Silent):
         while any(one.target == "vdo" and not_yet & set(one.words) for one in kernel.status(group)):
@@ -198,18 +200,18 @@ def _await_vdo(group: str, asked: dict[str, Any]) -> None:
             time.sleep(0.2)
 
 
-def wait_for_node(context: Context, args: dict[str, Any], name: str) -> dict[str, Any]:
+def wait_for_node(context: Context, vg: LvmGroup, name: str) -> dict[str, Any]:
     """Until the volume is active and udev shows it; the one that is measured is `built` from then on."""
     until = time.monotonic() + NODE_TIMEOUT_S
-    path = volume_path(args["name"], name)
+    path = volume_path(vg.name, name)
     while True:
-        node = kernel.volume_node(args["name"], name)
+        node = kernel.volume_node(vg.name, name)
         named = node is not None and os.path.realpath(path) == f"/dev/{node}"
         # Without udev there are no names, but there is a node.
         if node is not None and (named or time.monotonic() > until) and Path(f"/dev/{node}").exists():
             shown = path if named else f"/dev/{node}"
             if name == VOLUME:
-                context.built[args["ref"]] = shown
+                context.built[vg.ref] = shown
             return {"kernel_name": node, "path": shown}
         if time.monotonic() > until:
             raise fail("lvm-not-there", "LVM ended well, but no active volume came up", place=path,

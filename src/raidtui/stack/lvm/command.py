@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.plan import Argv
+from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
 
 CONFIG: Final = (
     'activation{monitoring=0}backup{backup=0}backup{archive=0}devices{scan_lvs=1}devices{hints="none"}'
@@ -45,41 +46,41 @@ def flat(options: dict[str, str]) -> tuple[str, ...]:
     return tuple(word for name, value in options.items() for word in ((name, value) if value else (name,)))
 
 
-def pv_extra(pv: dict[str, Any], paths: Sequence[str]) -> dict[str, str]:
-    return {"--uuid": pv["uuid"], "--norestorefile": "", **limits(paths)}
+def pv_extra(pv: PhysicalVolume, paths: Sequence[str]) -> dict[str, str]:
+    return {"--uuid": pv.uuid, "--norestorefile": "", **limits(paths)}
 
 
-def pvcreate_argv(pv: dict[str, Any], path: str, paths: Sequence[str]) -> Argv:
+def pvcreate_argv(pv: PhysicalVolume, path: str, paths: Sequence[str]) -> Argv:
     """What libblockdev executes for `lvm_pvcreate` (src/plugins/lvm.c)."""
-    return ("lvm", "pvcreate", path, f"--dataalignment={pv['align_bytes'] >> 10}K", *flat(pv_extra(pv, paths)))
+    return ("lvm", "pvcreate", path, f"--dataalignment={pv.align_bytes >> 10}K", *flat(pv_extra(pv, paths)))
 
 
 def vg_extra(paths: Sequence[str]) -> dict[str, str]:
     return {"--setautoactivation": "n", **limits(paths)}
 
 
-def vgcreate_argv(args: dict[str, Any], paths: Sequence[str]) -> Argv:
+def vgcreate_argv(vg: LvmGroup, paths: Sequence[str]) -> Argv:
     """What libblockdev executes for `lvm_vgcreate`."""
-    return ("lvm", "vgcreate", "-s", f"{args['extent_bytes'] >> 10}K", args["name"], *paths, *flat(vg_extra(paths)))
+    return ("lvm", "vgcreate", "-s", f"{vg.extent_bytes >> 10}K", vg.name, *paths, *flat(vg_extra(paths)))
 
 
-def volume_extra(args: dict[str, Any], paths: Sequence[str]) -> dict[str, str]:
+def volume_extra(vg: LvmGroup, paths: Sequence[str]) -> dict[str, str]:
     """Options of the volume itself."""
-    volume = args["volume"]
-    extra = {"--type": volume["type"], "--alloc": volume["allocation"]}
-    if volume["stripe_bytes"] is not None:
-        extra |= {"--stripes": str(volume["stripes"]), "--stripesize": f"{volume['stripe_bytes'] >> 10}K"}
-    if volume["copies"] > 1:
-        extra["--mirrors"] = str(volume["copies"] - 1)
-    if volume["region_bytes"] is not None:
-        extra["--regionsize"] = f"{volume['region_bytes'] >> 10}K"
-    if volume["nosync"]:
+    volume = vg.volume
+    extra = {"--type": volume.type, "--alloc": volume.allocation}
+    if volume.stripe_bytes is not None:
+        extra |= {"--stripes": str(volume.stripes), "--stripesize": f"{volume.stripe_bytes >> 10}K"}
+    if volume.copies > 1:
+        extra["--mirrors"] = str(volume.copies - 1)
+    if volume.region_bytes is not None:
+        extra["--regionsize"] = f"{volume.region_bytes >> 10}K"
+    if volume.nosync:
         extra["--nosync"] = ""
-    if volume["mirror_log"] is not None:
-        extra["--mirrorlog"] = volume["mirror_log"]
-    if (integrity := args["integrity"]) is not None:
-        extra |= {"--raidintegrity": "y", "--raidintegritymode": integrity["mode"],
-                  "--raidintegrityblocksize": str(integrity["block_bytes"])}  # fmt: skip
+    if volume.mirror_log is not None:
+        extra["--mirrorlog"] = volume.mirror_log
+    if (integrity := vg.integrity) is not None:
+        extra |= {"--raidintegrity": "y", "--raidintegritymode": integrity.mode,
+                  "--raidintegrityblocksize": str(integrity.block_bytes)}  # fmt: skip
     return {**extra, **limits(paths)}
 
 
@@ -88,9 +89,9 @@ def lvcreate_argv(name: str, size_bytes: int, group: str, on: Sequence[str], ext
     return ("lvm", "lvcreate", "--name", name, "--size", f"{size_bytes >> 10}K", group, *on, *flat(extra))
 
 
-def volume_argv(args: dict[str, Any], on: Sequence[str], paths: Sequence[str]) -> Argv:
+def volume_argv(vg: LvmGroup, on: Sequence[str], paths: Sequence[str]) -> Argv:
     """The volume that holds the data."""
-    return lvcreate_argv(args["volume"]["name"], args["volume"]["size_bytes"], args["name"], on, volume_extra(args, paths))
+    return lvcreate_argv(vg.volume.name, vg.volume.size_bytes, vg.name, on, volume_extra(vg, paths))
 
 
 def activate_argv(group: str, state: str, paths: Sequence[str]) -> Argv:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from raidtui.stack.context import Context
+from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
 from raidtui.stack.teardown import split_present
 
 
@@ -22,21 +23,21 @@ class Device(NamedTuple):
     """Of the physical volume, as LVM writes it."""
 
 
-def all_devices(context: Context, args: dict[str, Any]) -> list[Device]:
+def all_devices(context: Context, vg: LvmGroup) -> list[Device]:
     """In the order of the plan. Raises ProblemError when any is not there, or is not what it was."""
-    return [_device(pv, context.path(pv["ref"])) for pv in args["pvs"]]
+    return [_device(pv, context.path(pv.ref)) for pv in vg.pvs]
 
 
-def paths_of(context: Context, args: dict[str, Any], role: str = "") -> list[str]:
+def paths_of(context: Context, vg: LvmGroup, role: str = "") -> list[str]:
     """Paths of all devices, or of those with this role."""
-    return [device.path for device in all_devices(context, args) if role in ("", device.role)]
+    return [device.path for device in all_devices(context, vg) if role in ("", device.role)]
 
 
-def present_devices(context: Context, args: dict[str, Any]) -> tuple[list[Device], list[str]]:
+def present_devices(context: Context, vg: LvmGroup) -> tuple[list[Device], list[str]]:
     """The devices that are still there, and the references of those that are not."""
-    paths = args["paths"]
-    return split_present(context, ((pv["ref"], paths.get(pv["ref"]), partial(_device, pv)) for pv in args["pvs"]))
+    paths = vg.paths
+    return split_present(context, ((pv.ref, paths.get(pv.ref), partial(_device, pv)) for pv in vg.pvs))
 
 
-def _device(pv: dict[str, Any], path: str) -> Device:
-    return Device(pv["ref"], path, Path(path).stat().st_rdev, pv["role"], pv["uuid"])
+def _device(pv: PhysicalVolume, path: str) -> Device:
+    return Device(pv.ref, path, Path(path).stat().st_rdev, pv.role, pv.uuid)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import size_text
 from raidtui.stack.lvm.command import flat, limits, lvcreate_argv
+from raidtui.stack.lvm.group import Cache, LvmGroup
 from raidtui.stack.lvm.read_back import Difference, Row, compare, kernel_options
-from raidtui.stack.lvm.spec import KIB, MIB, CacheSpec, LvmSpec, WritecacheSpec, extent_bytes
+from raidtui.stack.lvm.spec import KIB, MIB, CacheSpec, LvmSpec, extent_bytes
 
 FAST: Final = "fast"
 MOST_CHUNKS: Final = 1_000_000
@@ -19,13 +20,14 @@ DEFAULT_CHUNK_BYTES: Final = 64 * KIB
 DEFAULT_BLOCK_BYTES: Final = 4 * KIB
 _METADATA_BYTES: Final = 8 * MIB
 _SECTOR: Final = 512
+_WRITECACHE_NUMBERS: Final = ("high_watermark", "low_watermark", "writeback_jobs", "autocommit_blocks")
 _ALIASES: Final = {"mq": "smq"}
 """One policy under two names (cache-policies.rst); LVM tells the kernel now one, now the other."""
 # Created without being active: nothing looks at it, and its content is erased when it becomes a cache.
 UNSEEN: Final = {"--activate": "n", "--zero": "n", "--wipesignatures": "n"}
 
 
-def arguments(spec: LvmSpec, free: Sequence[int]) -> dict[str, Any] | None:
+def arguments(spec: LvmSpec, free: Sequence[int]) -> Cache | None:
     """What the cache of this volume comes to on fast devices with so many free extents; None without one.
 
     Raises ProblemError (`lvm-too-small`, `lvm-cache`).
@@ -54,10 +56,14 @@ def arguments(spec: LvmSpec, free: Sequence[int]) -> dict[str, Any] | None:
         text = f"a cache of {size_text(extents * extent)} in chunks of {size_text(chunk)} is more than {MOST_CHUNKS}"
         raise fail("lvm-cache", text, place="lvm.cache.chunk", exit=Exit.USAGE,
                    remedy="Ask for a larger chunk or a smaller cache, or leave chunk out.")  # fmt: skip
-    found = {"size_bytes": extents * extent, "metadata_bytes": metadata * extent, "chunk_bytes": chunk}
-    return found | (
-        _cache(spec.cache) if spec.cache is not None else _writecache(spec.writecache or WritecacheSpec(spec.on))
-    )
+    size_bytes, metadata_bytes = extents * extent, metadata * extent
+    if isinstance(wanted, CacheSpec):
+        threshold = wanted.migration_threshold
+        settings = {} if threshold is None else {"migration_threshold": threshold.bytes // _SECTOR}
+        return Cache(size_bytes, metadata_bytes, chunk, wanted.kind, settings, wanted.mode, wanted.policy)
+    settings = {name: value for name in _WRITECACHE_NUMBERS if (value := getattr(wanted, name)) is not None}
+    block = wanted.block_size.bytes if wanted.block_size is not None else DEFAULT_BLOCK_BYTES
+    return Cache(size_bytes, metadata_bytes, None, "writecache", settings, block_bytes=block)
 
 
 def chunk_bytes(cache: CacheSpec, size_bytes: int) -> int:
@@ -70,73 +76,60 @@ def chunk_bytes(cache: CacheSpec, size_bytes: int) -> int:
     return chunk
 
 
-def _cache(cache: CacheSpec) -> dict[str, Any]:
-    threshold = cache.migration_threshold
-    settings = {} if threshold is None else {"migration_threshold": threshold.bytes // _SECTOR}
-    return {"kind": cache.kind, "mode": cache.mode, "policy": cache.policy, "settings": settings}
+def answers(cache: Cache) -> str:
+    """Return the answers to the questions of the conversion.
 
-
-def _writecache(cache: WritecacheSpec) -> dict[str, Any]:
-    names = ("high_watermark", "low_watermark", "writeback_jobs", "autocommit_blocks")
-    settings = {name: value for name in names if (value := getattr(cache, name)) is not None}
-    block = cache.block_size.bytes if cache.block_size is not None else DEFAULT_BLOCK_BYTES
-    return {"kind": "writecache", "block_bytes": block, "settings": settings}
-
-
-def answers(args: dict[str, Any]) -> str:
-    """To what the conversion asks: whether the new cache may be erased; then whether writeback, or a writecache's block
-    size and use of memory, are meant."""
-    cache = args["cache"]
-    count = {"writecache": 3, "pool": 1}.get(cache["kind"], 2 if cache.get("mode") == "writeback" else 1)
+    LVM asks if the new cache may be erased; then if writeback, or a writecache's block size and use of memory, are meant.
+    """
+    count = {"writecache": 3, "pool": 1}.get(cache.kind, 2 if cache.mode == "writeback" else 1)
     return "\n".join("y" * count)
 
 
-def argvs(args: dict[str, Any], on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, Argv]:
-    """Create the fast volume, and put it in front of the other one."""
-    cache, group = args["cache"], args["name"]
+def argvs(vg: LvmGroup, cache: Cache, on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, Argv]:
+    """Return the commands that create the fast volume and attach it to the volume with the data."""
     common = limits(paths)
     extra = {"--type": "linear", "--alloc": "normal", **UNSEEN}
-    convert = {"--cachevol": f"{group}/{FAST}"}
-    if cache["kind"] == "pool":
-        extra = {"--type": "cache-pool", "--poolmetadatasize": f"{cache['metadata_bytes'] >> 10}K",
-                 "--poolmetadataspare": "n", "--chunksize": f"{cache['chunk_bytes'] >> 10}K",
-                 "--cachemode": cache["mode"]}  # fmt: skip
-        convert = {"--cachepool": f"{group}/{FAST}"}
-    options = {"--type": "writecache" if cache["kind"] == "writecache" else "cache", **convert}
-    if cache["kind"] != "writecache":
-        options |= {"--cachemode": cache["mode"], "--cachepolicy": cache["policy"]}
-    if cache["kind"] == "cachevol":
-        options["--chunksize"] = f"{cache['chunk_bytes'] >> 10}K"
-    attach = ("lvm", "lvconvert", *flat(options), *_settings(cache), f"{group}/{args['volume']['name']}", *flat(common))
-    return lvcreate_argv(FAST, cache["size_bytes"], group, on, {**extra, **common}), attach
+    convert = {"--cachevol": f"{vg.name}/{FAST}"}
+    if cache.kind == "pool":
+        extra = {"--type": "cache-pool", "--poolmetadatasize": f"{cache.metadata_bytes >> 10}K",
+                 "--poolmetadataspare": "n", "--chunksize": f"{(cache.chunk_bytes or 0) >> 10}K",
+                 "--cachemode": cache.mode}  # fmt: skip
+        convert = {"--cachepool": f"{vg.name}/{FAST}"}
+    options = {"--type": "writecache" if cache.kind == "writecache" else "cache", **convert}
+    if cache.kind != "writecache":
+        options |= {"--cachemode": cache.mode, "--cachepolicy": cache.policy}
+    if cache.kind == "cachevol":
+        options["--chunksize"] = f"{(cache.chunk_bytes or 0) >> 10}K"
+    attach = ("lvm", "lvconvert", *flat(options), *_settings(cache), f"{vg.name}/{vg.volume.name}", *flat(common))
+    return lvcreate_argv(FAST, cache.size_bytes, vg.name, on, {**extra, **common}), attach
 
 
-def _settings(cache: dict[str, Any]) -> tuple[str, ...]:
-    settings = dict(cache["settings"])
-    if cache["kind"] == "writecache":
-        settings = {"block_size": cache["block_bytes"], **settings}
+def _settings(cache: Cache) -> tuple[str, ...]:
+    settings = cache.settings
+    if cache.kind == "writecache":
+        settings = {"block_size": cache.block_bytes, **settings}
     return tuple(word for name, value in settings.items() for word in ("--cachesettings", f"{name}={value}"))
 
 
-def differences(args: Row, volumes: dict[str, Row], top: str) -> list[Difference]:
+def differences(group: str, cache: Cache, volumes: dict[str, Row], top: str) -> list[Difference]:
     """What is not as asked of the cache in front of volume `top`, by LVM and by the kernel's own table."""
-    cache, volume = args["cache"], volumes.get(top, {})
-    known = kernel_options(args["name"], top)
-    if cache["kind"] == "writecache":
-        wrong = compare({"segtype": "writecache", "writecache_block_size": str(cache["block_bytes"])}, volume, top)
+    volume = volumes.get(top, {})
+    known = kernel_options(group, top)
+    if cache.kind == "writecache":
+        wrong = compare({"segtype": "writecache", "writecache_block_size": str(cache.block_bytes)}, volume, top)
         holder = f"{FAST}_cvol"
     else:
-        asked = {"segtype": "cache", "cache_mode": cache["mode"], "cache_policy": cache["policy"],
-                 "chunk_size": str(cache["chunk_bytes"])}  # fmt: skip
+        asked = {"segtype": "cache", "cache_mode": cache.mode, "cache_policy": cache.policy,
+                 "chunk_size": str(cache.chunk_bytes)}  # fmt: skip
         wrong = compare(asked, volume, top)
         policy = volume.get("kernel_cache_policy")
-        if _ALIASES.get(cache["policy"], cache["policy"]) != _ALIASES.get(policy or "", policy):
-            wrong.append(Difference(f"{top} kernel_cache_policy", cache["policy"], policy))
-        holder = f"{FAST}_cvol" if cache["kind"] == "cachevol" else f"{FAST}_cpool_cdata"
-        if cache["mode"] not in known:
-            wrong.append(Difference(f"{top} mode in the kernel", cache["mode"], " ".join(known)))
-    wrong += compare({"lv_size": str(cache["size_bytes"]), "segtype": "linear"}, volumes.get(holder, {}), holder)
-    for name, value in cache["settings"].items():
+        if _ALIASES.get(cache.policy, cache.policy) != _ALIASES.get(policy or "", policy):
+            wrong.append(Difference(f"{top} kernel_cache_policy", cache.policy, policy))
+        holder = f"{FAST}_cvol" if cache.kind == "cachevol" else f"{FAST}_cpool_cdata"
+        if cache.mode not in known:
+            wrong.append(Difference(f"{top} mode in the kernel", cache.mode, " ".join(known)))
+    wrong += compare({"lv_size": str(cache.size_bytes), "segtype": "linear"}, volumes.get(holder, {}), holder)
+    for name, value in cache.settings.items():
         if f"{name} {value}" not in " ".join(known):
             wrong.append(Difference(f"{top} {name}", value, " ".join(known)))
     return wrong

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from raidtui.base import proc
 from raidtui.model.mark import Coded
@@ -12,27 +12,28 @@ from raidtui.stack.context import Context
 from raidtui.stack.lvm import kernel
 from raidtui.stack.lvm.command import VOLUME
 from raidtui.stack.lvm.devices import present_devices
+from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.sync import of_status
 from raidtui.stack.lvm.vdo import NO_INDEX
 from raidtui.stack.nodes import devno
 
 
-def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
+def health(context: Context, vg: LvmGroup) -> tuple[str, ...]:
     """Why numbers would be wrong: one sentence each; empty when nothing is wrong."""
-    node = kernel.volume_node(args["name"])
+    node = kernel.volume_node(vg.name)
     if node is None:
         return ("the volume is not there",)
     try:
-        found = kernel.status(args["name"])
+        found = kernel.status(vg.name)
     except proc.ToolError as error:
         return (f"the volume's state is unknown: {error.reason}",)
-    devices, missing = present_devices(context, args)
+    devices, missing = present_devices(context, vg)
     wrong = [f"{ref.partition(':')[2]} is not there any more" for ref in missing]
     below = {devno(name) for name in kernel.leaves(node)}
     members = [device for device in devices if device.role == "member" and device.devno in below]
-    if args["volume"]["allocation"] != "anywhere" and not missing and len(members) < args["volume"]["areas"]:
+    if vg.volume.allocation != "anywhere" and not missing and len(members) < vg.volume.areas:
         wrong.append("the volume lost a device")
-    wrong += [f"{one.volume} is suspended" for one in kernel.mappings(args["name"]) if kernel.is_suspended(one)]
+    wrong += [f"{one.volume} is suspended" for one in kernel.mappings(vg.name) if kernel.is_suspended(one)]
     return tuple(wrong + [sentence for one in found for sentence in of_target(one)])
 
 
@@ -90,10 +91,10 @@ _TARGETS: Final[dict[str, Callable[[str, tuple[str, ...]], list[str]]]] = {
 }
 
 
-def members(context: Context, args: dict[str, Any]) -> Mapping[str, str]:
+def members(context: Context, vg: LvmGroup) -> Mapping[str, str]:
     """Kernel names of the volume and what it stands on, with their roles; nothing where it is not there."""
-    node = kernel.volume_node(args["name"], VOLUME)
+    node = kernel.volume_node(vg.name, VOLUME)
     if node is None:
         return {}
-    devices, _ = present_devices(context, args)
+    devices, _ = present_devices(context, vg)
     return {node: "target"} | {Path(device.path).resolve().name: device.role for device in devices}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from raidtui.model.plan import Names
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shape
-from raidtui.stack.lvm import command, describe, fast, names, pool, size
-from raidtui.stack.lvm.arguments import arguments, target_bytes
+from raidtui.stack.lvm import command, describe, fast, pool, size
+from raidtui.stack.lvm.arguments import arguments
+from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.spec import IMAGED, INPUTS, PARITY, REDUNDANT, LvmSpec
 
 _SYNC_BYTES_S: Final = {True: 120e6, False: 200e6}
@@ -22,11 +23,11 @@ _VDO_BLOCK: Final = 4096
 
 def shape(spec: LvmSpec, parts: Parts) -> Shape:
     """Raises ProblemError (`lvm-too-small`)."""
-    args = arguments(spec, parts, "rtshape", Names("shape"), nosync=False)
+    vg = arguments(spec, parts, "rtshape", Names("shape"), nosync=False)
     devices = len(parts["on"])
     chunk, stripe = size.stripes(spec, parts["on"])
     return Shape(
-        target_bytes(args),
+        vg.target_bytes,
         describe.may_fail(spec, devices) if _keeps_all(spec) else 0,
         size.write_penalty(spec, devices),
         chunk,
@@ -45,18 +46,18 @@ def plan(spec: LvmSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     """Raises ProblemError (`lvm-too-small`, `lvm-sectors`) where the disks do not allow it."""
     created = names.new("lvm")
     skip = _can_skip_sync(spec, parts, policy)
-    args = arguments(spec, parts, created.name, names, nosync=skip)
+    vg = arguments(spec, parts, created.name, names, nosync=skip)
     everything = _in_order(parts)
     paths = [part.path for part in everything]
     undo = command.teardown_argvs(created.name, paths)
     written = _METADATA_BYTES * len(everything)
-    group = tuple(command.pvcreate_argv(pv, path, paths) for pv, path in zip(args["pvs"], paths, strict=True))
+    group = tuple(command.pvcreate_argv(pv, path, paths) for pv, path in zip(vg.pvs, paths, strict=True))
     drafts = [
         Draft(
             "lvm.group",
             f"Make {len(everything)} physical volumes and a volume group",
-            args,
-            (*group, command.vgcreate_argv(args, paths)),
+            vg,
+            (*group, command.vgcreate_argv(vg, paths)),
             undo,
             created,
             written,
@@ -65,20 +66,20 @@ def plan(spec: LvmSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
         Draft(
             "lvm.volume",
             f"Create a volume, {describe.describe(spec, {'on': len(parts['on'])})}",
-            args,
-            (command.volume_argv(args, [part.path for part in parts["on"]], paths),),
+            vg,
+            (command.volume_argv(vg, [part.path for part in parts["on"]], paths),),
             undo,
             writes_bytes=written,
             seconds=3.0,
         ),
     ]
     if spec.type in REDUNDANT and not skip:
-        sync_bytes, seconds = _sync_cost(args, everything)
-        drafts.append(Draft("lvm.sync", "Wait for the initial sync", args, writes_bytes=sync_bytes, seconds=seconds))
-    drafts += _on_top(args, parts, paths)
-    drafts.append(Draft("lvm.verify", "Read the volume back", args, seconds=1.0))
-    teardown = Draft("lvm.remove", "Remove volume, group and labels", args, undo, seconds=4.0, writes_bytes=written)
-    offers = _offers(spec, parts, args)
+        sync_bytes, seconds = _sync_cost(vg, everything)
+        drafts.append(Draft("lvm.sync", "Wait for the initial sync", vg, writes_bytes=sync_bytes, seconds=seconds))
+    drafts += _on_top(vg, parts, paths)
+    drafts.append(Draft("lvm.verify", "Read the volume back", vg, seconds=1.0))
+    teardown = Draft("lvm.remove", "Remove volume, group and labels", vg, undo, seconds=4.0, writes_bytes=written)
+    offers = _offers(spec, parts, vg)
     target = PlannedTarget((offers.ref,), (offers.path,), offers.size_bytes, counted=_counted(spec))
     return Planned(tuple(drafts), (teardown,), (target,), offers, needs_zero=skip)
 
@@ -103,46 +104,46 @@ def _keeps_all(spec: LvmSpec) -> bool:
 
 
 def _in_order(parts: Parts) -> tuple[Part, ...]:
-    """Every device, in the order of `args["pvs"]`."""
+    """Every device, in the order of `vg.pvs`."""
     return tuple(part for name in INPUTS for part in parts.get(name, ()))
 
 
-def _on_top(args: dict[str, Any], parts: Parts, paths: list[str]) -> list[Draft]:
+def _on_top(vg: LvmGroup, parts: Parts, paths: list[str]) -> list[Draft]:
     """What is put on the volume once its images are in sync."""
-    undo = command.teardown_argvs(args["name"], paths)
+    undo = command.teardown_argvs(vg.name, paths)
     drafts = []
-    if (cache := args["cache"]) is not None:
+    if (cache := vg.cache) is not None:
         on = [part.path for name, role in INPUTS.items() if role == "cache" for part in parts.get(name, ())]
-        what = "writecache" if cache["kind"] == "writecache" else f"{cache['mode']} cache"
-        drafts.append(Draft("lvm.cache", f"Put a {what} in front of the volume", args, fast.argvs(args, on, paths), undo,
-                            writes_bytes=_CACHE_METADATA_BYTES + cache["metadata_bytes"], seconds=4.0))  # fmt: skip
-    if names.has_pool(args):
+        what = "writecache" if cache.kind == "writecache" else f"{cache.mode} cache"
+        drafts.append(Draft("lvm.cache", f"Put a {what} in front of the volume", vg, fast.argvs(vg, cache, on, paths), undo,
+                            writes_bytes=_CACHE_METADATA_BYTES + cache.metadata_bytes, seconds=4.0))  # fmt: skip
+    if vg.has_pool:
         on = [part.path for part in parts["on"]]
-        kind = " and a ".join(word for name, word in (("vdo", "VDO"), ("thin", "thin")) if args[name] is not None)
-        drafts.append(Draft("lvm.pool", f"Make it the pool of a {kind} volume", args, pool.argvs(args, on, paths), undo,
+        kind = " and a ".join(word for word, built in (("VDO", vg.vdo), ("thin", vg.thin)) if built is not None)
+        drafts.append(Draft("lvm.pool", f"Make it the pool of a {kind} volume", vg, pool.argvs(vg, on, paths), undo,
                             writes_bytes=_POOL_METADATA_BYTES, seconds=8.0))  # fmt: skip
     return drafts
 
 
-def _sync_cost(args: dict[str, Any], parts: tuple[Part, ...]) -> tuple[int, float]:
+def _sync_cost(vg: LvmGroup, parts: tuple[Part, ...]) -> tuple[int, float]:
     """Bytes written at most, and seconds roughly: images are read and written side by side."""
-    volume = args["volume"]
-    each = volume["size_bytes"] // volume["stripes"]
-    redundant = volume["areas"] - volume["stripes"]
+    volume = vg.volume
+    each = volume.size_bytes // volume.stripes
+    redundant = volume.areas - volume.stripes
     return each * redundant, each / _SYNC_BYTES_S[any(part.rotational for part in parts)]
 
 
-def _offers(spec: LvmSpec, parts: Parts, args: dict[str, Any]) -> Part:
+def _offers(spec: LvmSpec, parts: Parts, vg: LvmGroup) -> Part:
     everything = _in_order(parts)
-    plain = args["cache"] is None and not names.has_pool(args) and args["integrity"] is None
-    blocks = [(args[name] or {}).get("block_bytes", 0) for name in ("cache", "integrity")]
+    plain = vg.cache is None and not vg.has_pool and vg.integrity is None
+    blocks = [layer.block_bytes for layer in (vg.cache, vg.integrity) if layer is not None]
     blocks.append(_VDO_BLOCK if spec.vdo is not None else 0)
     chunk, stripe = size.stripes(spec, parts["on"])
     sector = max(*(part.logical_sector_bytes for part in everything), *blocks)
     return Part(
-        args["ref"],
-        command.volume_path(args["name"]),
-        target_bytes(args),
+        vg.ref,
+        command.volume_path(vg.name),
+        vg.target_bytes,
         sector,
         tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
         discard=plain and spec.type not in PARITY and all(part.discard for part in parts["on"]),

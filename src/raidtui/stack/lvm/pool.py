@@ -6,24 +6,25 @@ from collections.abc import Sequence
 
 from raidtui.model.plan import Argv
 from raidtui.stack.lvm import thin, vdo
+from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.read_back import Difference, Row
 
 
-def argvs(args: Row, on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, ...]:
+def argvs(vg: LvmGroup, on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, ...]:
     """Make the volume a pool, and the volume that is measured in it; from below."""
     found: tuple[Argv, ...] = ()
-    if args["vdo"] is not None:
-        found += vdo.argvs(args, paths)
-    if args["thin"] is not None:
-        found += thin.argvs(args, on, paths)
+    if vg.vdo is not None:
+        found += vdo.argvs(vg.name, vg.vdo, paths)
+    if vg.thin is not None:
+        found += thin.argvs(vg.name, vg.thin, on, paths)
     return found
 
 
-def differences(args: Row, volumes: dict[str, Row]) -> list[Difference]:
+def differences(vg: LvmGroup, volumes: dict[str, Row]) -> list[Difference]:
     """What is not as asked of the pools and what they serve."""
     found: list[Difference] = []
-    if args["vdo"] is not None:
-        found += vdo.differences(args, volumes)
-    if args["thin"] is not None:
-        found += thin.differences(args, volumes)
+    if vg.vdo is not None:
+        found += vdo.differences(vg, vg.vdo, volumes)
+    if vg.thin is not None:
+        found += thin.differences(vg.thin, volumes)
     return found

@@ -159,7 +159,7 @@ class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Kernel settings while the volume stands."""
 
 
-INPUTS: Final = {"on": "member", "cache.on": "cache", "writecache.on": "cache"}
+INPUTS: Final[dict[str, Literal["member", "cache"]]] = {"on": "member", "cache.on": "cache", "writecache.on": "cache"}
 """What a device is, by the input that it goes into."""
 
 

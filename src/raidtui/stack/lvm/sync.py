@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from raidtui.base import proc
 from raidtui.base.attention import Watch
@@ -14,6 +14,7 @@ from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.lvm import kernel
 from raidtui.stack.lvm.devices import present_devices
+from raidtui.stack.lvm.group import LvmGroup
 
 POLL_S: Final = 0.5
 
@@ -68,7 +69,7 @@ def of_status(status: kernel.Status) -> Progress | None:
     return None
 
 
-def wait(context: Context, args: dict[str, Any]) -> Outcome:
+def wait(context: Context, vg: LvmGroup) -> Outcome:
     """Wait until all images are in sync.
 
     Raises ProblemError: `cancelled`, `member-lost`, `sync-stalled` when neither the sync nor a disk of the run moves.
@@ -76,12 +77,12 @@ def wait(context: Context, args: dict[str, Any]) -> Outcome:
     began = time.monotonic()
     last: Progress | None = None
     watch = Watch("the initial sync", lambda: last, tells=False)
-    while (now := look(args["name"])) is None or not now.finished:
+    while (now := look(vg.name)) is None or not now.finished:
         context.stop_if_cancelled()
-        _, missing = present_devices(context, args)
+        _, missing = present_devices(context, vg)
         if now is None or "D" in now.health or missing:
             what = ", ".join(missing) or "an image is dead"
-            raise fail("member-lost", f"the volume lost a device during its initial sync: {what}", place=args["name"],
+            raise fail("member-lost", f"the volume lost a device during its initial sync: {what}", place=vg.name,
                        remedy="Look at dmesg and the disk's SMART log.", exit=Exit.BUILD_FAILED)  # fmt: skip
         if now != last:
             last = now
@@ -89,7 +90,7 @@ def wait(context: Context, args: dict[str, Any]) -> Outcome:
         try:
             watch.tick()
         except Silent as silent:
-            raise fail("sync-stalled", f"the initial sync {silent.text}", place=args["name"], remedy="Look at dmesg.",
+            raise fail("sync-stalled", f"the initial sync {silent.text}", place=vg.name, remedy="Look at dmesg.",
                        exit=Exit.BUILD_FAILED) from silent  # fmt: skip
         time.sleep(POLL_S)
     seconds = time.monotonic() - began

@@ -10,7 +10,7 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
@@ -20,6 +20,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.lvm import kernel, label, tool
 from raidtui.stack.lvm.command import activate_argv, flat, limits, volume_path
 from raidtui.stack.lvm.devices import Device, present_devices
+from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.nodes import users_of
 from raidtui.stack.teardown import await_links, await_makers, is_there, may_erase, open_for_writing, until_gone
 
@@ -29,34 +30,34 @@ _NO_METADATA: Final = "[unknown]"
 _LOCKS: Final = Path("/run/lock/lvm")
 
 
-def teardown(context: Context, args: dict[str, Any]) -> Outcome:
+def teardown(context: Context, vg: LvmGroup) -> Outcome:
     """Deactivate the group's volumes, remove them and the group, and take the labels off its devices.
 
     Facts: `removed` (device-mapper names), `erased` and `missing` (references). Raises ProblemError (exit 6): `lvm-busy`,
     `lvm-foreign`, `left-behind`, `stuck`.
     """
-    words = [args["name"], *(pv["uuid"] for pv in args["pvs"])]
-    await_makers(lambda: kernel.makers(words), "lvm-busy", "is still at work on the group", args["name"])
+    words = [vg.name, *(pv.uuid for pv in vg.pvs)]
+    await_makers(lambda: kernel.makers(words), "lvm-busy", "is still at work on the group", vg.name)
     commands: list[Argv] = []
     removed: list[str] = []
     erased: list[str] = []
     missing: list[str] = []
 
     def attempt() -> str:
-        devices, missing[:] = present_devices(context, args)
+        devices, missing[:] = present_devices(context, vg)
         marked = [device for device in devices if _carries(device)]
-        groups = _groups_on(marked, args)
-        _deactivate(args, marked, removed, commands)
-        trouble = _remove(context, args, groups, marked, erased, commands)
-        return trouble or ("it keeps coming back" if _ours(args) else "")
+        groups = _groups_on(marked, vg)
+        _deactivate(vg, marked, removed, commands)
+        trouble = _remove(context, vg, groups, marked, erased, commands)
+        return trouble or ("it keeps coming back" if _ours(vg) else "")
 
-    until_gone(attempt, "the volume group", args["name"])
+    until_gone(attempt, "the volume group", vg.name)
     if removed:
-        await_links(Path(volume_path(args["name"])).parent, lambda: kernel.mappings(args["name"]))
+        await_links(Path(volume_path(vg.name)).parent, lambda: kernel.mappings(vg.name))
     for suffix in ("", ":aux"):
         with suppress(OSError):  # a command that was killed leaves its lock's file behind
-            (_LOCKS / f"V_{args['name']}{suffix}").unlink()
-    context.built.pop(args["ref"], None)
+            (_LOCKS / f"V_{vg.name}{suffix}").unlink()
+    context.built.pop(vg.ref, None)
     facts = {"removed": removed, "erased": erased, "missing": missing}
     return Outcome("undone" if removed or erased else "nothing to do", facts, tuple(commands))
 
@@ -69,12 +70,12 @@ def _carries(device: Device) -> bool:
         return False
 
 
-def _ours(args: dict[str, Any]) -> list[kernel.Mapping]:
-    uuids = {pv["uuid"] for pv in args["pvs"]}
-    return [one for one in kernel.mappings(args["name"]) if kernel.is_ours(one, uuids)]
+def _ours(vg: LvmGroup) -> list[kernel.Mapping]:
+    uuids = {pv.uuid for pv in vg.pvs}
+    return [one for one in kernel.mappings(vg.name) if kernel.is_ours(one, uuids)]
 
 
-def _groups_on(marked: list[Device], args: dict[str, Any]) -> list[str]:
+def _groups_on(marked: list[Device], vg: LvmGroup) -> list[str]:
     """The group on our physical volumes, where there is one.
 
     Raises ProblemError: `lvm-foreign` where somebody added a disk of his to it, or where it has another name than the run
@@ -84,34 +85,34 @@ def _groups_on(marked: list[Device], args: dict[str, Any]) -> list[str]:
         return []
     rows = tool.report("pvs", ("pv_uuid", "vg_name"), [device.path for device in marked])
     groups = {row["vg_name"] for row in rows} - {"", _NO_METADATA}
-    if others := sorted(groups - {args["name"]}):
+    if others := sorted(groups - {vg.name}):
         raise fail("lvm-foreign", f"the run's physical volumes are those of another group by now: {others[0]}",
-                   place=args["name"], remedy=f"If nobody needs what is in it: vgremove {others[0]}, then: raidtui recover",
+                   place=vg.name, remedy=f"If nobody needs what is in it: vgremove {others[0]}, then: raidtui recover",
                    exit=Exit.LEFT_BEHIND)  # fmt: skip
-    known = {pv["uuid"] for pv in args["pvs"]}
+    known = {pv.uuid for pv in vg.pvs}
     if strangers := [row["pv_uuid"] for row in rows if row["vg_name"] and row["pv_uuid"] not in known]:
         raise fail("lvm-foreign", f"the group has a physical volume that is not this run's: {strangers[0]}",
-                   place=args["name"], remedy="Take it out (vgreduce), then: raidtui recover",
+                   place=vg.name, remedy="Take it out (vgreduce), then: raidtui recover",
                    exit=Exit.LEFT_BEHIND)  # fmt: skip
     return sorted(groups)
 
 
-def _deactivate(args: dict[str, Any], marked: list[Device], removed: list[str], commands: list[Argv]) -> None:
+def _deactivate(vg: LvmGroup, marked: list[Device], removed: list[str], commands: list[Argv]) -> None:
     """Politely by LVM where it still knows the group, then whatever is left by device-mapper, from above.
 
     Raises ProblemError (`lvm-busy`) for a volume that is in use.
     """
-    if not (active := _ours(args)):
+    if not (active := _ours(vg)):
         return
     names = [one.name for one in active]
     if marked:
-        _try(activate_argv(args["name"], "n", [device.path for device in marked]), commands)
+        _try(activate_argv(vg.name, "n", [device.path for device in marked]), commands)
     until = time.monotonic() + BUSY_PATIENCE_S
-    while left := _ours(args):
+    while left := _ours(vg):
         for one in left:
             if not one.holders:
                 _try(("dmsetup", "remove", one.name), commands)
-        now = _ours(args)
+        now = _ours(vg)
         if len(now) < len(left):
             until = time.monotonic() + BUSY_PATIENCE_S  # what becomes less is not in use, however long it takes
         elif time.monotonic() > until:
@@ -126,7 +127,7 @@ def _deactivate(args: dict[str, Any], marked: list[Device], removed: list[str], 
 
 def _remove(
     context: Context,
-    args: dict[str, Any],
+    vg: LvmGroup,
     groups: list[str],
     marked: list[Device],
     erased: list[str],
@@ -145,7 +146,7 @@ def _remove(
             if is_there(context, device.ref, device.path):
                 trouble.append(f"{device.path}: {error}")
     if devices and devices == marked:
-        with context.lend(args["disks"]):
+        with context.lend(vg.disks):
             _remove_group(groups, [device.path for device in devices], commands)
     for device in devices:
         try:

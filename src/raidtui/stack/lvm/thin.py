@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import size_text
 from raidtui.stack.lvm.command import POOL, THIN, VOLUME, flat, limits, lvcreate_argv
 from raidtui.stack.lvm.fast import UNSEEN
+from raidtui.stack.lvm.group import Thin
 from raidtui.stack.lvm.read_back import Difference, Row, compare
 from raidtui.stack.lvm.size import virtual_bytes
 from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, LvmSpec, extent_bytes, geometry
@@ -47,7 +48,7 @@ def chunk_bytes(spec: LvmSpec, size_bytes: int) -> int:
     return chunk
 
 
-def arguments(spec: LvmSpec, size_bytes: int, free: Sequence[int]) -> dict[str, Any] | None:
+def arguments(spec: LvmSpec, size_bytes: int, free: Sequence[int]) -> Thin | None:
     """What the pool comes to where it is of this size, on devices with so many free extents; None without one.
 
     Raises ProblemError (`lvm-thin`).
@@ -61,40 +62,39 @@ def arguments(spec: LvmSpec, size_bytes: int, free: Sequence[int]) -> dict[str, 
         text = f"a pool of {size_text(size_bytes)} has no room for one chunk of {size_text(chunk)}"
         raise fail("lvm-thin", text, place="lvm.thin.chunk", remedy="Ask for a smaller chunk.", exit=Exit.USAGE)
     metadata = metadata_extents(spec, free) - (1 if copies > 1 else 0)
-    return {
-        "pool": POOL if spec.vdo is None else THIN,
-        "virtual_bytes": virtual_bytes(spec.thin.virtual_size, size_bytes, extent_bytes(spec), "lvm.thin.virtual_size"),
-        "chunk_bytes": chunk,
-        "zero": spec.thin.zero,
-        "discards": spec.thin.discards,
-        "metadata_bytes": metadata * extent_bytes(spec),
-        "metadata_copies": copies,
-    }
+    return Thin(
+        pool=POOL if spec.vdo is None else THIN,
+        virtual_bytes=virtual_bytes(spec.thin.virtual_size, size_bytes, extent_bytes(spec), "lvm.thin.virtual_size"),
+        chunk_bytes=chunk,
+        zero=spec.thin.zero,
+        discards=spec.thin.discards,
+        metadata_bytes=metadata * extent_bytes(spec),
+        metadata_copies=copies,
+    )
 
 
-def argvs(args: Row, on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, ...]:
-    """Make it a pool, and a virtual volume in it. LVM asks whether the content may be destroyed."""
-    thin, group, common = args["thin"], args["name"], limits(paths)
+def argvs(group: str, thin: Thin, on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, ...]:
+    """Return the commands that make a thin pool and its virtual volume. LVM asks if the content may be destroyed."""
+    common = limits(paths)
     kind = {"--type": "linear"}
-    if (copies := thin["metadata_copies"]) > 1:
+    if (copies := thin.metadata_copies) > 1:
         kind = {"--type": "raid1", "--mirrors": str(copies - 1)}
-    metadata = lvcreate_argv(META, thin["metadata_bytes"], group, on, {**kind, **UNSEEN, **common})
+    metadata = lvcreate_argv(META, thin.metadata_bytes, group, on, {**kind, **UNSEEN, **common})
     options = {
         "--type": "thin-pool", "--poolmetadata": f"{group}/{META}", "--poolmetadataspare": "n",
-        "--chunksize": f"{thin['chunk_bytes'] >> 10}K", "--zero": "y" if thin["zero"] else "n",
-        "--discards": thin["discards"], "--errorwhenfull": "y",
+        "--chunksize": f"{thin.chunk_bytes >> 10}K", "--zero": "y" if thin.zero else "n",
+        "--discards": thin.discards, "--errorwhenfull": "y",
     }  # fmt: skip
-    volume = ("lvm", "lvcreate", "--type", "thin", "--name", VOLUME, "--virtualsize", f"{thin['virtual_bytes'] >> 10}K",
-              "--thinpool", thin["pool"], group, *flat(common))  # fmt: skip
-    return metadata, ("lvm", "lvconvert", *flat(options), f"{group}/{thin['pool']}", *flat(common)), volume
+    volume = ("lvm", "lvcreate", "--type", "thin", "--name", VOLUME, "--virtualsize", f"{thin.virtual_bytes >> 10}K",
+              "--thinpool", thin.pool, group, *flat(common))  # fmt: skip
+    return metadata, ("lvm", "lvconvert", *flat(options), f"{group}/{thin.pool}", *flat(common)), volume
 
 
-def differences(args: Row, volumes: dict[str, Row]) -> list[Difference]:
-    """What is not as asked of the pool and the virtual volume."""
-    asked = args["thin"]
-    wrong = compare({"segtype": "thin", "lv_size": str(asked["virtual_bytes"]), "pool_lv": asked["pool"]},
+def differences(thin: Thin, volumes: dict[str, Row]) -> list[Difference]:
+    """Return the differences of the thin pool and its virtual volume from the plan."""
+    wrong = compare({"segtype": "thin", "lv_size": str(thin.virtual_bytes), "pool_lv": thin.pool},
                     volumes.get(VOLUME, {}), VOLUME)  # fmt: skip
-    expected = {"segtype": "thin-pool", "chunk_size": str(asked["chunk_bytes"]), "discards": asked["discards"],
-                "zero": "zero" if asked["zero"] else "", "lv_when_full": "error",
-                "lv_metadata_size": str(asked["metadata_bytes"])}  # fmt: skip
-    return wrong + compare(expected, volumes.get(asked["pool"], {}), asked["pool"])
+    expected = {"segtype": "thin-pool", "chunk_size": str(thin.chunk_bytes), "discards": thin.discards,
+                "zero": "zero" if thin.zero else "", "lv_when_full": "error",
+                "lv_metadata_size": str(thin.metadata_bytes)}  # fmt: skip
+    return wrong + compare(expected, volumes.get(thin.pool, {}), thin.pool)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.model.units import size_text
 from raidtui.stack.lvm.command import POOL, THIN, VOLUME, flat, limits
+from raidtui.stack.lvm.group import LvmGroup, Vdo
 from raidtui.stack.lvm.read_back import Difference, Row, compare
 from raidtui.stack.lvm.size import virtual_bytes
 from raidtui.stack.lvm.spec import MIB, LvmSpec, VdoSpec, extent_bytes
@@ -29,7 +30,7 @@ _INDEX_SPACE: Final = 10
 _OVERHEAD_BYTES: Final = 128 * MIB
 
 
-def arguments(spec: LvmSpec, size_bytes: int) -> dict[str, Any] | None:
+def arguments(spec: LvmSpec, size_bytes: int) -> Vdo | None:
     """What VDO comes to on a volume of this size; None without it. Raises ProblemError (`lvm-too-small`, `lvm-vdo`)."""
     if (vdo := spec.vdo) is None:
         return None
@@ -40,16 +41,16 @@ def arguments(spec: LvmSpec, size_bytes: int) -> dict[str, Any] | None:
     if virtual > LARGEST_BYTES:
         raise fail("lvm-vdo", f"a VDO volume is at most 4 PiB; this one would have {size_text(virtual)}",
                    place="lvm.vdo.virtual_size", remedy="Ask for less.", exit=Exit.USAGE)  # fmt: skip
-    return {
-        "name": VOLUME if spec.thin is None else THIN,
-        "virtual_bytes": virtual,
-        "compression": vdo.compression,
-        "deduplication": vdo.deduplication,
-        "slab_bytes": slab,
-        "index_bytes": index,
-        "map_cache_bytes": vdo.block_map_cache.bytes if vdo.block_map_cache is not None else None,
-        "numbers": {name: value for name in NUMBERS if (value := getattr(vdo, name)) is not None},
-    }
+    return Vdo(
+        name=VOLUME if spec.thin is None else THIN,
+        virtual_bytes=virtual,
+        compression=vdo.compression,
+        deduplication=vdo.deduplication,
+        slab_bytes=slab,
+        index_bytes=index,
+        map_cache_bytes=vdo.block_map_cache.bytes if vdo.block_map_cache is not None else None,
+        numbers={name: value for name in NUMBERS if (value := getattr(vdo, name)) is not None},
+    )
 
 
 def _slab_bytes(vdo: VdoSpec, size_bytes: int) -> int:
@@ -77,38 +78,36 @@ def _refuse_too_small(vdo: VdoSpec, size_bytes: int, slab: int, index: int) -> N
                    exit=Exit.USAGE)  # fmt: skip
 
 
-def argvs(args: Row, paths: Sequence[str]) -> tuple[Argv, ...]:
-    """Make the volume VDO's pool, and a virtual volume in it. LVM asks whether the content may be destroyed."""
-    vdo, group = args["vdo"], args["name"]
+def argvs(group: str, vdo: Vdo, paths: Sequence[str]) -> tuple[Argv, ...]:
+    """Return the command that makes a VDO pool with a virtual volume. LVM asks if the content may be destroyed."""
     options = {
-        "--type": "vdo-pool", "--name": vdo["name"], "--virtualsize": f"{vdo['virtual_bytes'] >> 10}K",
-        "--compression": "y" if vdo["compression"] else "n",
-        "--deduplication": "y" if vdo["deduplication"] else "n",
+        "--type": "vdo-pool", "--name": vdo.name, "--virtualsize": f"{vdo.virtual_bytes >> 10}K",
+        "--compression": "y" if vdo.compression else "n",
+        "--deduplication": "y" if vdo.deduplication else "n",
     }  # fmt: skip
-    asked = {"slab_size_mb": vdo["slab_bytes"] >> 20, "index_memory_size_mb": vdo["index_bytes"] >> 20}
-    if vdo["map_cache_bytes"] is not None:
-        asked["block_map_cache_size_mb"] = vdo["map_cache_bytes"] >> 20
-    settings = [word for name, value in (asked | vdo["numbers"]).items() for word in ("--vdosettings", f"{name}={value}")]
+    numbers = {"slab_size_mb": vdo.slab_bytes >> 20, "index_memory_size_mb": vdo.index_bytes >> 20}
+    if vdo.map_cache_bytes is not None:
+        numbers["block_map_cache_size_mb"] = vdo.map_cache_bytes >> 20
+    settings = [word for name, value in (numbers | vdo.numbers).items() for word in ("--vdosettings", f"{name}={value}")]
     return (("lvm", "lvconvert", *flat(options), *settings, f"{group}/{POOL}", *flat(limits(paths))),)
 
 
-def differences(args: Row, volumes: dict[str, Row]) -> list[Difference]:
-    """What is not as asked of VDO's pool and its virtual volume."""
-    asked = args["vdo"]
-    name = VOLUME if args["thin"] is None else f"{THIN}_tdata"
-    wrong = compare({"segtype": "vdo", "lv_size": str(asked["virtual_bytes"]), "pool_lv": POOL},
+def differences(vg: LvmGroup, vdo: Vdo, volumes: dict[str, Row]) -> list[Difference]:
+    """Return the differences of VDO's pool and its virtual volume from the plan."""
+    name = VOLUME if vg.thin is None else f"{THIN}_tdata"
+    wrong = compare({"segtype": "vdo", "lv_size": str(vdo.virtual_bytes), "pool_lv": POOL},
                     volumes.get(name, {}), name)  # fmt: skip
     expected = {
         "segtype": "vdo-pool", "vdo_operating_mode": "normal",
-        "vdo_compression": "enabled" if asked["compression"] else "",
-        "vdo_deduplication": "enabled" if asked["deduplication"] else "",
-        "vdo_compression_state": "online" if asked["compression"] else "offline",
-        "vdo_slab_size": str(asked["slab_bytes"]), "vdo_index_memory_size": str(asked["index_bytes"]),
-    } | {f"vdo_{name}": str(value) for name, value in asked["numbers"].items()}  # fmt: skip
-    if asked["map_cache_bytes"] is not None:
-        expected["vdo_block_map_cache_size"] = str(asked["map_cache_bytes"])
+        "vdo_compression": "enabled" if vdo.compression else "",
+        "vdo_deduplication": "enabled" if vdo.deduplication else "",
+        "vdo_compression_state": "online" if vdo.compression else "offline",
+        "vdo_slab_size": str(vdo.slab_bytes), "vdo_index_memory_size": str(vdo.index_bytes),
+    } | {f"vdo_{name}": str(value) for name, value in vdo.numbers.items()}  # fmt: skip
+    if vdo.map_cache_bytes is not None:
+        expected["vdo_block_map_cache_size"] = str(vdo.map_cache_bytes)
     found = volumes.get(POOL, {})
-    index, states = found.get("vdo_index_state"), ("online",) if asked["deduplication"] else NO_INDEX
+    index, states = found.get("vdo_index_state"), ("online",) if vdo.deduplication else NO_INDEX
     if index not in states:
         wrong.append(Difference(f"{POOL} vdo_index_state", " or ".join(states), index))
     return wrong + compare(expected, found, POOL)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.lvm import fast, names, pool
+from raidtui.stack.lvm import fast, pool
 from raidtui.stack.lvm.devices import Device, all_devices
+from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.read_back import (
     Difference,
     Row,
@@ -19,24 +18,24 @@ from raidtui.stack.lvm.read_back import (
 )
 
 
-def differences(args: Row, volumes: dict[str, Row], devices: list[Device], *, whole: bool = True) -> list[Difference]:
+def differences(vg: LvmGroup, volumes: dict[str, Row], devices: list[Device], *, whole: bool = True) -> list[Difference]:
     """What is not as asked of all volumes; unless `whole`, of those that were made so far."""
-    pooled, cached = names.is_pooled(args, volumes), names.is_cached(args, volumes)
-    name = names.slow(args, pooled=pooled) if cached or whole else names.data(args, pooled=pooled)
-    wrong = volume_differences(args, volumes, devices, name)
-    if args["cache"] is not None and (cached or whole):
-        wrong += fast.differences(args, volumes, names.data(args, pooled=pooled))
+    pooled, cached = vg.is_pooled(volumes), vg.is_cached(volumes)
+    name = vg.origin_name(pooled=pooled) if cached or whole else vg.data_name(pooled=pooled)
+    wrong = volume_differences(vg, volumes, devices, name)
+    if vg.cache is not None and (cached or whole):
+        wrong += fast.differences(vg.name, vg.cache, volumes, vg.data_name(pooled=pooled))
     if pooled or whole:
-        wrong += pool.differences(args, volumes)
+        wrong += pool.differences(vg, volumes)
     return wrong
 
 
-def verify(context: Context, args: dict[str, Any]) -> Outcome:
+def verify(context: Context, vg: LvmGroup) -> Outcome:
     """Read everything back; facts are what was read. Raises ProblemError (`read-back`)."""
-    devices = all_devices(context, args)
+    devices = all_devices(context, vg)
     paths = [device.path for device in devices]
-    group, pvs = read_group(args, paths)
-    volumes = read_volumes(args, paths)
-    if wrong := [*group_differences(args, devices, group, pvs), *differences(args, volumes, devices)]:
-        raise mismatch(args["name"], wrong)
+    group, pvs = read_group(vg, paths)
+    volumes = read_volumes(vg, paths)
+    if wrong := [*group_differences(vg, devices, group, pvs), *differences(vg, volumes, devices)]:
+        raise mismatch(vg.name, wrong)
     return Outcome("done", {"group": group, "pvs": pvs, "volumes": volumes})
