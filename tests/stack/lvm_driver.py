@@ -398,7 +398,7 @@ def stacked(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
             for draft in plan.build:
                 bench.run(draft)
         made = above.build[0].args
-        size = int(sh(f"blockdev --getsize64 {bench.context.path(made['ref'])}"))
+        size = int(sh(f"blockdev --getsize64 {bench.context.path(made.ref)}"))
         health = health_of(bench, above)
         members: dict[str, str] = {}
         for draft in above.build:
