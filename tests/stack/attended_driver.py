@@ -25,7 +25,7 @@ from raidtui.stack import context
 from raidtui.stack.action import Outcome
 from raidtui.stack.blank import DisksToBlank
 from raidtui.stack.layer import Draft
-from raidtui.stack.lvm import kernel
+from raidtui.stack.lvm import devices
 
 LIMIT_S = 4.0
 CHECKSUMS = {"on": 2, "sync": "skip-if-zeroed", "lvm": {"type": "raid1", "size": "32MiB", "integrity": {"mode": "bitmap"}}}
@@ -56,30 +56,30 @@ def ask(what: str) -> None:
 def slow(bench: Attended) -> dict[str, Any]:
     """A volume whose creation writes for longer than nothing may move."""
     group, volume = bench.group()
-    ask(f"slow {' '.join(group.args['disks'])}")
+    ask(f"slow {' '.join(group.args.disks)}")
     began = time.monotonic()
     outcome = bench.run(volume)
     seconds = time.monotonic() - began
-    ask(f"fast {' '.join(group.args['disks'])}")
+    ask(f"fast {' '.join(group.args.disks)}")
     return {"result": outcome.result, "seconds": seconds, "reports": list(bench.reports), **undone(bench, group.args)}
 
 
 def cancelled(bench: Attended) -> dict[str, Any]:
     """The operator cancels while it writes."""
     group, volume = bench.group()
-    ask(f"slow {' '.join(group.args['disks'])}")
+    ask(f"slow {' '.join(group.args.disks)}")
     threading.Timer(3.0, bench.cancelled.set).start()
     stopped = problem_of(lambda: bench.run(volume))
-    ask(f"fast {' '.join(group.args['disks'])}")
+    ask(f"fast {' '.join(group.args.disks)}")
     bench.cancelled.clear()
-    left = kernel.makers([group.args["name"]])
+    left = devices.makers([group.args.name])
     return {"stopped": stopped, "left running": left, **undone(bench, group.args)}
 
 
 def hung(bench: Attended) -> dict[str, Any]:
     """A disk of the group hangs, then it is to be made blank; in the end it answers again."""
     group, volume = bench.group()
-    disk = group.args["disks"][0]
+    disk = group.args.disks[0]
     ask(f"hang {disk}")
     stuck = problem_of(lambda: bench.run(volume))
     blank = bench.run(Draft("disks.blank", "", DisksToBlank((f"disk:{disk}",)))).problems

@@ -36,7 +36,7 @@ from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Draft, Part, Planned
-from raidtui.stack.lvm import LAYER, label, teardown, tool
+from raidtui.stack.lvm import LAYER, build, commands, devices, teardown
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.spec import LvmSpec
 from raidtui.stack.md import LAYER as MD
@@ -141,7 +141,7 @@ class Bench:
         alive = {name: permit.path() for name, permit in self.permits.items() if permit.alive()}
         found = {
             "mapped": [p.read_text().strip() for p in Path("/sys/block").glob("dm-*/dm/name")],
-            "labels": {name: uuid for name, path in alive.items() if (uuid := label.read(path))},
+            "labels": {name: uuid for name, path in alive.items() if (uuid := devices.read_label(path))},
             "links": [p.name for p in (*Path("/dev").glob(f"rt{os.getpid():x}*"), *Path("/dev/mapper").glob("rt*"))],
             "archives": [p.name for p in Path("/etc/lvm").glob("*/rt*")],
             "locks": [p.name for p in Path("/run/lock/lvm").glob("V_rt*")],
@@ -188,14 +188,14 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 def looked_at(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """As `whole`, while somebody has a part of the volume open just when LVM converts it, as udev's rules may."""
     again: list[Any] = []
-    usual = tool.run
+    usual = commands.run_command
 
     def run(argv: Any, **how: Any) -> Any:
         if argv[1:4] == ("vgchange", "--activate", "y"):
             again.append(argv)
         return usual(argv, **how)
 
-    with instead(tool, "run", run):
+    with instead(build, "run_command", run):
         threading.Thread(target=look, args=(case["part"],), daemon=True).start()
         seen = whole(bench, case)
     return {**seen, "activated_again": len(again)}
@@ -331,13 +331,13 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
        f"--devices {theirs[0]},{','.join(paths)}")  # fmt: skip
     shared = problem_of(lambda: bench.run(planned.teardown[0]))
     sh(f"lvm vgreduce -An {args.name} {theirs[0]} --devices {theirs[0]},{','.join(paths)}")
-    kept = label.read(theirs[0])
+    kept = devices.read_label(theirs[0])
     sh(f"lvm vgrename -An {args.name} other --devices {','.join(paths)}")
     renamed = problem_of(lambda: bench.run(planned.teardown[0]))
     sh(f"lvm vgrename -An other {args.name} --devices {','.join(paths)}")
     stranger = replace(args.pvs[0], ref=f"disk:{list(bench.permits)[-2]}")
     result = undone(bench, replace(args, pvs=(*args.pvs, stranger)))
-    after = label.read(theirs[0])
+    after = devices.read_label(theirs[0])
     for path in theirs:
         sh(f"lvm pvremove {path}; wipefs -a {path}; true")
     return {**result, "taken": active, "running": running, "still": still, "inactive": inactive, "shared": shared,

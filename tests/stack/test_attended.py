@@ -20,7 +20,7 @@ from raidtui.stack import blank, context, mounts, teardown
 from raidtui.stack.bcache import tool as bcache_tool
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context, told_text
-from raidtui.stack.lvm import tool as lvm_tool
+from raidtui.stack.lvm import commands
 from raidtui.stack.md import build as md_build
 from raidtui.stack.md.spec import MdArray
 from raidtui.stack.zfs import pool
@@ -56,7 +56,9 @@ def test_a_cancel_ends_what_a_step_waits_for_and_not_what_undoes_it(run: Context
         assert mounts.tool(("sleep", "0.3"), cwd=run.folder) == ("sleep", "0.3")
 
 
-@pytest.mark.parametrize("tool", [lvm_tool.run, bcache_tool.run, pool.call, lambda argv: mounts.tool(argv, cwd=Path("/"))])
+@pytest.mark.parametrize(
+    "tool", [commands.run_command, bcache_tool.run, pool.call, lambda argv: mounts.tool(argv, cwd=Path("/"))]
+)
 def test_a_tool_that_does_nothing_is_stuck(run: Context, tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attention, "counters", lambda disks: {"sda": Counters(5, 2, 0, 0)})
     with run.attended(), pytest.raises(ProblemError) as stuck:

@@ -12,10 +12,9 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
 from raidtui.stack.lvm import LAYER
-from raidtui.stack.lvm.command import CONFIG, lvm_uuid
-from raidtui.stack.lvm.health import of_target
-from raidtui.stack.lvm.kernel import Status
-from raidtui.stack.lvm.label import parse
+from raidtui.stack.lvm.commands import CONFIG, lvm_uuid
+from raidtui.stack.lvm.devices import Status, parse_label
+from raidtui.stack.lvm.health import problems_of
 from raidtui.stack.lvm.size import data_start, rows
 
 NAMES = Names("abcd1234")
@@ -432,12 +431,12 @@ def test_a_cache_that_holds_what_is_nowhere_else_must_not_be_lost() -> None:
 )  # fmt: skip
 def test_what_the_kernel_says_of_a_target_is_understood(line: str, said: list[str]) -> None:
     target, *words = line.split()
-    assert of_target(Status("v", target, tuple(words))) == said
+    assert problems_of(Status("v", target, tuple(words))) == said
 
 
 def test_a_label_is_known_by_its_uuid() -> None:
     label = b"LABELONE" + (1).to_bytes(8, "little") + bytes(4) + (32).to_bytes(4, "little") + b"LVM2 001"
     block = bytes(512) + label + PVS[0].replace("-", "").encode() + bytes(4096)
-    assert parse(block) == PVS[0]
-    assert parse(bytes(4096)) is None
-    assert parse(block.replace(b"LVM2", b"LVM9")) is None
+    assert parse_label(block) == PVS[0]
+    assert parse_label(bytes(4096)) is None
+    assert parse_label(block.replace(b"LVM2", b"LVM9")) is None

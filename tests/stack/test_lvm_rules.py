@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from lvm_cases import PLACE, disks, plan, spec_of
 
 from raidtui.model.plan import Names
-from raidtui.model.problem import ProblemError
+from raidtui.model.problem import REFUSALS, ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.lvm import LAYER
-from raidtui.stack.reasons import REASONS
 
 FAST = {"on": 1, "cache.on": 1}
 SLOW = {"on": 1, "writecache.on": 1}
@@ -98,7 +97,7 @@ def test_what_linux_refuses_is_refused_at_reading(
     problems = LAYER.check(spec_of(**options), counts, PLACE)
     found = [p for p in problems if p.code == code and p.place == f"{PLACE}.{where}"]
     assert found, problems
-    assert all(p.remedy and p.exit == 2 and p.code in REASONS for p in problems)
+    assert all(p.remedy and p.exit == 2 and p.code in REFUSALS for p in problems)
 
 
 ALLOWED: list[tuple[dict[str, Any], dict[str, int]]] = [
@@ -189,7 +188,7 @@ def test_any_volume_is_either_refused_with_reasons_or_planned_whole(
     spec = spec_of(**options)
     problems = LAYER.check(spec, counts, PLACE)
     if problems:
-        assert all(p.code in REASONS and p.remedy and p.place.startswith(PLACE) for p in problems)
+        assert all(p.code in REFUSALS and p.remedy and p.place.startswith(PLACE) for p in problems)
         return
     parts = {name: disks(name, [sizes[i % len(sizes)] & ~511 for i in range(count)]) for name, count in counts.items()}
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from raidtui.stack.lvm import reasons as lvm
 from raidtui.stack.zfs import reasons as zfs
 
-REASONS: Final[dict[str, tuple[str, str, str]]] = {**zfs.REASONS, **lvm.REASONS}
+REASONS: Final[dict[str, tuple[str, str, str]]] = zfs.REASONS

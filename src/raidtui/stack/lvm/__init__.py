@@ -6,7 +6,7 @@ from typing import Final
 
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.lvm import amplification, build, describe, health, plan, rules, sync, teardown, verify
+from raidtui.stack.lvm import build, describe, health, plan, rules, teardown, verify
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.spec import LvmSpec, inputs
 
@@ -24,7 +24,7 @@ LAYER: Final = Layer(
     shape=plan.shape,
     reduces=plan.reduces,
     cautions=describe.cautions,
-    amplifies=amplification.amplifies,
+    amplifies=describe.amplifies,
     write_path=describe.write_path,
     also_called={
         "lv": "lvm",
@@ -42,10 +42,8 @@ LAYER: Final = Layer(
             members=health.members,
             leaves=lambda vg: tuple(("LVM2_member", pv.uuid) for pv in vg.pvs),
         ),
-        "lvm.volume": Action(
-            args=LvmGroup, do=build.create_volume, health=health.health, members=health.members
-        ),
-        "lvm.sync": Action(args=LvmGroup, do=sync.wait),
+        "lvm.volume": Action(args=LvmGroup, do=build.create_volume, health=health.health, members=health.members),
+        "lvm.sync": Action(args=LvmGroup, do=health.wait_for_sync),
         "lvm.cache": Action(args=LvmGroup, do=build.attach_cache),
         "lvm.pool": Action(args=LvmGroup, do=build.make_pool),
         "lvm.verify": Action(args=LvmGroup, do=verify.verify),

@@ -14,23 +14,46 @@ from raidtui.base.attention import Watch
 from raidtui.base.silence import Silent
 from raidtui.inventory.stacked import read_volumes as read_all_pvs
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
 from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
-from raidtui.stack.lvm import fast, kernel, label, pool, tool
-from raidtui.stack.lvm.command import VOLUME, activate_argv, pv_extra, vg_extra, volume_argv, volume_path
-from raidtui.stack.lvm.devices import Device, all_devices, paths_of
+from raidtui.stack.lvm import cache, pool
+from raidtui.stack.lvm.commands import (
+    VOLUME,
+    activate_argv,
+    pv_extra,
+    run_command,
+    settle,
+    vg_extra,
+    volume_argv,
+    volume_path,
+)
+from raidtui.stack.lvm.devices import Device, all_devices, mappings, paths_of, read_label, target_status, volume_node
 from raidtui.stack.lvm.group import LvmGroup, Vdo
-from raidtui.stack.lvm.read_back import Difference, group_differences, mismatch, read_group, read_volumes
+from raidtui.stack.lvm.read_back import group_differences, mismatch, read_group, read_volumes
 from raidtui.stack.lvm.teardown import teardown
 from raidtui.stack.lvm.verify import differences
+from raidtui.stack.read_back import NOT_PROVEN_ZERO, Difference
 
 NODE_TIMEOUT_S: Final = 20.0
 PART_LEFT_ACTIVE: Final = "is prohibited while logical volume"
 _NOT_YET: Final = {"deduplication": {"closed", "opening"}, "compression": {"offline"}}
 """What the kernel says of each that was asked for and is not there yet: of the index, and of the compressor."""
+
+NAME_TAKEN: Final = Refusal(
+    "lvm-name-taken",
+    "The group's name is taken",
+    "A volume group with the planned name exists already. It does not belong to this run and was not touched.",
+    "Run it again: every plan has new names.",
+)
+NOT_THERE: Final = Refusal(
+    "lvm-not-there",
+    "The volume is missing",
+    "No active volume with the planned name appeared.",
+    "Look at the kernel's messages (dmesg) for the devices that are named, then run it again.",
+)
 
 
 def create_group(context: Context, vg: LvmGroup) -> Outcome:
@@ -41,7 +64,7 @@ def create_group(context: Context, vg: LvmGroup) -> Outcome:
     context.stop_if_cancelled()
     devices = all_devices(context, vg)
     paths = [device.path for device in devices]
-    if all(label.read(device.path) == device.uuid for device in devices):
+    if all(read_label(device.path) == device.uuid for device in devices):
         group, pvs = read_group(vg, paths)
         if not (wrong := group_differences(vg, devices, group, pvs)):
             return Outcome("already there", {"group": group, "pvs": pvs})
@@ -86,9 +109,9 @@ def _make_group(vg: LvmGroup, devices: list[Device], commands: list[Argv]) -> No
 
 
 def _refuse_taken_name(name: str) -> None:
-    taken = os.path.lexists(f"/dev/{name}") or kernel.mappings(name)
+    taken = os.path.lexists(f"/dev/{name}") or mappings(name)
     if taken or any(volume.group == name for volume in read_all_pvs()):
-        raise fail("lvm-name-taken", f"there is a volume group {name} already, and it is not this run's", place=name,
+        raise fail(NAME_TAKEN, f"there is a volume group {name} already, and it is not this run's", place=name,
                    remedy="Replay again: every plan has names of its own.", exit=Exit.REFUSED)  # fmt: skip
 
 
@@ -104,7 +127,7 @@ def _initial_sync(context: Context, vg: LvmGroup) -> str:
             continue
         proof = context.zero_proof.get(pv.ref.removeprefix("disk:"))
         if proof is None:
-            raise fail("not-proven-zero", "the initial sync cannot be skipped: the disk was not proven to be zero",
+            raise fail(NOT_PROVEN_ZERO, "the initial sync cannot be skipped: the disk was not proven to be zero",
                        place=pv.ref, remedy='Set "initial_sync" of the policy to "wait".',
                        exit=Exit.BUILD_FAILED)  # fmt: skip
         methods.add(str(proof.get("method", "read back")))
@@ -125,14 +148,14 @@ def create_volume(context: Context, vg: LvmGroup) -> Outcome:
 def attach_cache(context: Context, vg: LvmGroup) -> Outcome:
     """Create the fast volume and put it in front of the other one. Raises ProblemError."""
     assert vg.cache is not None
-    create, attach = fast.argvs(vg, vg.cache, paths_of(context, vg, "cache"), paths_of(context, vg))
-    steps = [(create, None), (attach, fast.answers(vg.cache))]
+    create, attach = cache.cache_argvs(vg, vg.cache, paths_of(context, vg, "cache"), paths_of(context, vg))
+    steps = [(create, None), (attach, cache.cache_answers(vg.cache))]
     return _make(context, vg, steps, vg.is_cached)
 
 
 def make_pool(context: Context, vg: LvmGroup) -> Outcome:
     """Make the volume a pool, and the volume that is measured in it. Raises ProblemError."""
-    argvs = pool.argvs(vg, paths_of(context, vg, "member"), paths_of(context, vg))
+    argvs = pool.pool_argvs(vg, paths_of(context, vg, "member"), paths_of(context, vg))
     steps = [(argv, "y" if argv[1] == "lvconvert" else None) for argv in argvs]
     return _make(context, vg, steps, vg.is_pooled)
 
@@ -151,11 +174,11 @@ def _make(
 
     def make() -> dict[str, Any]:
         # What was made is active, and the kernel is asked in a moment.
-        if not is_made({one.volume for one in kernel.mappings(vg.name)}):
+        if not is_made({one.volume for one in mappings(vg.name)}):
             with context.lend(vg.disks):
                 for argv, answer in steps:
                     converts = argv[1] == "lvconvert"
-                    commands.append(_convert(vg, argv, answer, paths) if converts else tool.run(argv, answer=answer))
+                    commands.append(_convert(vg, argv, answer, paths) if converts else run_command(argv, answer=answer))
         if vg.vdo is not None:
             _await_vdo(vg.name, vg.vdo)
         volumes = read_volumes(vg, paths)
@@ -178,15 +201,15 @@ def _convert(vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str])
     stands on), and refuses to activate the whole over it. What it made is there then, and is taken down and activated
     again; whether all of it is as asked is read back as always.
     """
-    tool.settle()
+    settle()
     try:
-        return tool.run(argv, answer=answer)
+        return run_command(argv, answer=answer)
     except CallFailed as error:
         if PART_LEFT_ACTIVE not in error.problems[0].message:
             raise
     for state in ("n", "y"):
-        tool.settle()
-        tool.run(activate_argv(vg.name, state, paths))
+        settle()
+        run_command(activate_argv(vg.name, state, paths))
     return argv
 
 
@@ -195,7 +218,7 @@ def _await_vdo(group: str, vdo: Vdo) -> None:
     not_yet = {word for part, words in _NOT_YET.items() if getattr(vdo, part) for word in words}
     watch = Watch("VDO", lambda: None)
     with suppress(proc.ToolError, Silent):
-        while any(one.target == "vdo" and not_yet & set(one.words) for one in kernel.status(group)):
+        while any(one.target == "vdo" and not_yet & set(one.words) for one in target_status(group)):
             watch.tick()
             time.sleep(0.2)
 
@@ -205,7 +228,7 @@ def wait_for_node(context: Context, vg: LvmGroup, name: str) -> dict[str, Any]:
     until = time.monotonic() + NODE_TIMEOUT_S
     path = volume_path(vg.name, name)
     while True:
-        node = kernel.volume_node(vg.name, name)
+        node = volume_node(vg.name, name)
         named = node is not None and os.path.realpath(path) == f"/dev/{node}"
         # Without udev there are no names, but there is a node.
         if node is not None and (named or time.monotonic() > until) and Path(f"/dev/{node}").exists():
@@ -214,6 +237,6 @@ def wait_for_node(context: Context, vg: LvmGroup, name: str) -> dict[str, Any]:
                 context.built[vg.ref] = shown
             return {"kernel_name": node, "path": shown}
         if time.monotonic() > until:
-            raise fail("lvm-not-there", "LVM ended well, but no active volume came up", place=path,
+            raise fail(NOT_THERE, "LVM ended well, but no active volume came up", place=path,
                        remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
         time.sleep(0.05)

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from raidtui.model.problem import Exit, Problem
+from raidtui.model.problem import Problem, Refusal
 from raidtui.model.units import Size
 from raidtui.stack.layer import layers_below
+from raidtui.stack.lvm.cache import CACHE, WRITECACHE
+from raidtui.stack.lvm.pool import LARGEST_BYTES, THIN_CHUNK, VDO
+from raidtui.stack.lvm.rules import MIRRORS, TOO_FEW
 from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, CacheSpec, LvmSpec, ThinSpec, VdoSpec, WritecacheSpec
-from raidtui.stack.lvm.vdo import LARGEST_BYTES
 
 _GIB: Final = 1 << 30
 LARGEST_INDEX_BYTES: Final = 1 << 40
@@ -29,6 +31,22 @@ _NOT_TOGETHER: Final = {
     ("integrity", "thin"): "LVM makes no thin pool of a volume with checksums",
 }
 _ZONES: Final = ("hash_zone_threads", "logical_threads", "physical_threads")
+
+TOGETHER: Final = Refusal(
+    "lvm-together",
+    "Options exclude each other",
+    "LVM puts only one cache on a volume, makes no VDO pool of a volume with a writecache and no pool of a volume "
+    "with checksums. An old mirror supports none of them. VDO does not support VDO, thin volumes or snapshots below "
+    "it.",
+    "Remove one of them, or put it into an lvm layer above.",
+)
+INTEGRITY: Final = Refusal(
+    "lvm-integrity",
+    "Checksums are not possible",
+    "dm-integrity finds wrong blocks; only raid1, raid4, raid5, raid6 and raid10 can repair them. A checksum covers "
+    "512B, 1KiB, 2KiB or 4KiB.",
+    "Choose one of these types, or remove integrity.",
+)
 
 
 def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
@@ -47,11 +65,7 @@ def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> Iterator[Prob
         yield from _thin(spec.thin, f"{place}.thin")
     if spec.mirror_log is not None and spec.type != "mirror":
         text = f"{spec.type} keeps no mirror log"
-        yield _refusal("lvm-mirrors", text, f"{place}.mirror_log", "Remove mirror_log: only the old mirror has one.")
-
-
-def _refusal(code: str, message: str, place: str, remedy: str) -> Problem:
-    return Problem(code, message, place, remedy, int(Exit.USAGE))
+        yield MIRRORS.problem(text, place=f"{place}.mirror_log", remedy="Remove mirror_log: only the old mirror has one.")
 
 
 def _together(spec: LvmSpec, place: str) -> Iterator[Problem]:
@@ -60,11 +74,11 @@ def _together(spec: LvmSpec, place: str) -> Iterator[Problem]:
     for (first, second), reason in _NOT_TOGETHER.items():
         if first in asked and second in asked:
             remedy = f"Remove one of them, or put {second} into an lvm layer above."
-            yield _refusal("lvm-together", reason, f"{place}.{second}", remedy)
+            yield TOGETHER.problem(reason, place=f"{place}.{second}", remedy=remedy)
     for name in asked if spec.type == "mirror" else ():
         if name != "integrity":  # which says so itself
             text = f"an old mirror takes no {name}"
-            yield _refusal("lvm-together", text, f"{place}.{name}", "Use raid1, which does.")
+            yield TOGETHER.problem(text, place=f"{place}.{name}", remedy="Use raid1, which does.")
 
 
 def _integrity(spec: LvmSpec, place: str) -> Iterator[Problem]:
@@ -73,16 +87,16 @@ def _integrity(spec: LvmSpec, place: str) -> Iterator[Problem]:
     at = f"{place}.integrity"
     if spec.type not in REDUNDANT or spec.type == "mirror":
         text = f"checksums need another copy or parity to mend from; {spec.type} is not raid1, 4, 5, 6 or 10"
-        yield _refusal("lvm-integrity", text, at, "Choose one of these types, or remove integrity.")
+        yield INTEGRITY.problem(text, place=at, remedy="Choose one of these types, or remove integrity.")
     size = spec.integrity.block_size
     if size is not None and size.bytes not in (512, 1 * KIB, 2 * KIB, 4 * KIB):
         text = f"checksums are of 512B, 1KiB, 2KiB or 4KiB, not of {size.text}"
-        yield _refusal("lvm-integrity", text, f"{at}.block_size", 'Such as "4KiB".')
+        yield INTEGRITY.problem(text, place=f"{at}.block_size", remedy='Such as "4KiB".')
 
 
 def _devices(counts: Mapping[str, int], name: str, place: str) -> Iterator[Problem]:
     if counts.get(f"{name}.on", 0) < 1:
-        yield _refusal("lvm-too-few", "a cache needs at least one device", f"{place}.on", "Name a role.")
+        yield TOO_FEW.problem("a cache needs at least one device", place=f"{place}.on", remedy="Name a role.")
 
 
 def _cache(cache: CacheSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
@@ -90,34 +104,34 @@ def _cache(cache: CacheSpec, counts: Mapping[str, int], place: str) -> Iterator[
     size = cache.chunk
     if size is not None and (size.bytes < 32 * KIB or size.bytes % (32 * KIB) or size.bytes > _GIB):
         text = f"a cache chunk of {size.text} is not a multiple of 32KiB up to 1GiB"
-        yield _refusal("lvm-cache", text, f"{place}.chunk", "Such as 64KiB or 256KiB.")
+        yield CACHE.problem(text, place=f"{place}.chunk", remedy="Such as 64KiB or 256KiB.")
     if cache.policy == "cleaner" and cache.mode == "writeback":
         text = "the policy cleaner writes everything back and keeps nothing for writeback"
-        yield _refusal("lvm-cache", text, f"{place}.policy", "Use smq, or another mode.")
+        yield CACHE.problem(text, place=f"{place}.policy", remedy="Use smq, or another mode.")
     elif cache.policy == "cleaner" and cache.kind == "cachevol":
         # Seen with LVM 2.03.31: what the kernel gets for a cachevol is always mq, which is smq.
         text = "LVM gives a cachevol the policy smq, whatever is asked for"
-        yield _refusal("lvm-cache", text, f"{place}.policy", 'Use "kind": "pool", or smq.')
+        yield CACHE.problem(text, place=f"{place}.policy", remedy='Use "kind": "pool", or smq.')
     threshold = cache.migration_threshold
     if threshold is not None and threshold.bytes % 512:
         text = f"a migration threshold of {threshold.text} is no whole number of sectors"
-        yield _refusal("lvm-cache", text, f"{place}.migration_threshold", "Such as 8MiB.")
+        yield CACHE.problem(text, place=f"{place}.migration_threshold", remedy="Such as 8MiB.")
     if threshold is not None and size is not None and threshold.bytes < 8 * size.bytes:
         text = f"a migration threshold of {threshold.text} is less than the 8 chunks that LVM asks for"
-        yield _refusal("lvm-cache", text, f"{place}.migration_threshold", "At least 8 times the chunk.")
+        yield CACHE.problem(text, place=f"{place}.migration_threshold", remedy="At least 8 times the chunk.")
 
 
 def _writecache(cache: WritecacheSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
     yield from _devices(counts, "writecache", place)
     if cache.block_size is not None and cache.block_size.bytes not in (512, 4 * KIB):
         text = f"a writecache has blocks of 512B or 4KiB, not of {cache.block_size.text}"
-        yield _refusal("lvm-writecache", text, f"{place}.block_size", 'Such as "4KiB".')
+        yield WRITECACHE.problem(text, place=f"{place}.block_size", remedy='Such as "4KiB".')
     high = cache.high_watermark if cache.high_watermark is not None else 50
     low = cache.low_watermark if cache.low_watermark is not None else 45
     if low > high:
         text = f"the low watermark of {low} % is above the high one of {high} %"
         at = "low_watermark" if cache.low_watermark is not None else "high_watermark"
-        yield _refusal("lvm-writecache", text, f"{place}.{at}", "Make low_watermark the smaller one.")
+        yield WRITECACHE.problem(text, place=f"{place}.{at}", remedy="Make low_watermark the smaller one.")
 
 
 def _power_of_two(size: Size, least: int, most: int) -> bool:
@@ -127,12 +141,12 @@ def _power_of_two(size: Size, least: int, most: int) -> bool:
 def _vdo(vdo: VdoSpec, place: str) -> Iterator[Problem]:
     if vdo.slab_size is not None and not _power_of_two(vdo.slab_size, 128 * MIB, 32 * _GIB):
         text = f"a slab of {vdo.slab_size.text} is not a power of two from 128MiB to 32GiB"
-        yield _refusal("lvm-vdo", text, f"{place}.slab_size", "Such as 2GiB.")
+        yield VDO.problem(text, place=f"{place}.slab_size", remedy="Such as 2GiB.")
     if vdo.index_memory is not None and not _index_memory(vdo.index_memory.bytes):
         text = f"an index memory of {vdo.index_memory.text} is not 256MiB, 512MiB, 768MiB or 1GiB to 1TiB in whole GiB"
-        yield _refusal("lvm-vdo", text, f"{place}.index_memory", "Such as 256MiB.")
+        yield VDO.problem(text, place=f"{place}.index_memory", remedy="Such as 256MiB.")
     if vdo.virtual_size.bytes is not None and vdo.virtual_size.bytes > LARGEST_BYTES:
-        yield _refusal("lvm-vdo", "a VDO volume is at most 4PiB", f"{place}.virtual_size", "Ask for less.")
+        yield VDO.problem("a VDO volume is at most 4PiB", place=f"{place}.virtual_size", remedy="Ask for less.")
 
 
 def _vdo_threads(vdo: VdoSpec, place: str) -> Iterator[Problem]:
@@ -141,17 +155,17 @@ def _vdo_threads(vdo: VdoSpec, place: str) -> Iterator[Problem]:
     if 0 in zones.values() and any(zones.values()):
         name = next(name for name, value in zones.items() if value == 0)
         text = f"{name} is 0, and the others are not: VDO has threads of all three kinds, or one for all"
-        yield _refusal("lvm-vdo", text, f"{place}.{name}", f"Set all of them to 0, or none: {', '.join(_ZONES)}.")
+        yield VDO.problem(text, place=f"{place}.{name}", remedy=f"Set all of them to 0, or none: {', '.join(_ZONES)}.")
     least = max(DEFAULT_MAP_CACHE, (vdo.logical_threads or 1) * MAP_CACHE_OF_A_THREAD)
     if (cache := vdo.block_map_cache) is None:
         if least > DEFAULT_MAP_CACHE:
             text = f"{vdo.logical_threads} logical threads need {least // MIB}MiB of cache for the map of blocks"
             remedy = f'Add "block_map_cache": "{least // MIB}MiB", or ask for at most 8 threads.'
-            yield _refusal("lvm-vdo", text, f"{place}.logical_threads", remedy)
+            yield VDO.problem(text, place=f"{place}.logical_threads", remedy=remedy)
         return
     if cache.bytes % MIB or not least <= cache.bytes < LARGEST_MAP_CACHE_BYTES:
         text = f"a cache of {cache.text} for the map of blocks is not whole MiB from {least // MIB}MiB to below 16TiB"
-        yield _refusal("lvm-vdo", text, f"{place}.block_map_cache", "At least 128MiB, and 16MiB per logical thread.")
+        yield VDO.problem(text, place=f"{place}.block_map_cache", remedy="At least 128MiB, and 16MiB per logical thread.")
 
 
 def _vdo_below(spec: LvmSpec, place: str) -> Iterator[Problem]:
@@ -160,7 +174,7 @@ def _vdo_below(spec: LvmSpec, place: str) -> Iterator[Problem]:
     for name, words in (("vdo", "another VDO volume"), ("thin", "a thin volume")):
         if any(volume.get(name) is not None for volume in volumes):
             text = f"VDO over {words} is not supported: the space of both would have to be watched at once"
-            yield _refusal("lvm-together", text, f"{place}.vdo", f"Remove vdo here, or {name} below.")
+            yield TOGETHER.problem(text, place=f"{place}.vdo", remedy=f"Remove vdo here, or {name} below.")
 
 
 def _index_memory(size: int) -> bool:
@@ -171,4 +185,4 @@ def _thin(thin: ThinSpec, place: str) -> Iterator[Problem]:
     size = thin.chunk
     if size is not None and (size.bytes < 64 * KIB or size.bytes % (64 * KIB) or size.bytes > _GIB):
         text = f"a thin chunk of {size.text} is not a multiple of 64KiB up to 1GiB"
-        yield _refusal("lvm-thin", text, f"{place}.chunk", "Such as 64KiB or 1MiB.")
+        yield THIN_CHUNK.problem(text, place=f"{place}.chunk", remedy="Such as 64KiB or 1MiB.")

@@ -1,45 +1,138 @@
-"""Whether what is measured on a volume now is worth anything, and which kernel devices it consists of."""
+"""State of a volume: its initial sync, and the reasons why numbers measured on it would be wrong."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from raidtui.base import proc
+from raidtui.base.attention import Watch
+from raidtui.base.silence import Silent
 from raidtui.model.mark import Coded
+from raidtui.model.problem import Exit, fail
+from raidtui.model.units import duration_text
+from raidtui.stack.action import Outcome
+from raidtui.stack.blockdev import TOOL_FAILED
 from raidtui.stack.context import Context
-from raidtui.stack.lvm import kernel
-from raidtui.stack.lvm.command import VOLUME
-from raidtui.stack.lvm.devices import present_devices
+from raidtui.stack.lvm.commands import VOLUME
+from raidtui.stack.lvm.devices import Status, is_suspended, leaves, mappings, present_devices, target_status, volume_node
 from raidtui.stack.lvm.group import LvmGroup
-from raidtui.stack.lvm.sync import of_status
-from raidtui.stack.lvm.vdo import NO_INDEX
+from raidtui.stack.lvm.pool import NO_INDEX
 from raidtui.stack.nodes import devno
+from raidtui.stack.read_back import MEMBER_LOST, SYNC_STALLED
+
+POLL_S: Final = 0.5
+
+
+class Progress(NamedTuple):
+    """One read_progress at the images of a volume."""
+
+    done: int
+    of: int
+    health: str
+    """One letter per image: `A` in sync, `a` not yet, `D` dead."""
+    action: str
+
+    @property
+    def finished(self) -> bool:
+        return self.done == self.of and set(self.health) <= {"A"} and self.action in ("idle", "")
+
+    @property
+    def fraction(self) -> float:
+        return self.done / self.of if self.of else 1.0
+
+
+def read_progress(group: str) -> Progress | None:
+    """How far the images are, by the one that is furthest behind; None where there are none.
+
+    Raises ProblemError (`tool-failed`).
+    """
+    try:
+        found = [progress for one in target_status(group) if (progress := progress_of(one)) is not None]
+        found.sort(key=lambda progress: (progress.finished, progress.fraction))
+    except proc.ToolError as error:
+        raise fail(TOOL_FAILED, f"dmsetup did not answer: {error.reason}", place=group, exit=Exit.BUILD_FAILED) from error
+    return found[0] if found else None
+
+
+def progress_of(status: Status) -> Progress | None:
+    """From the words of a raid, mirror or integrity target (Documentation/admin-guide/device-mapper/dm-raid.rst)."""
+    words = status.words
+    try:
+        if status.target == "raid":
+            done, of = words[3].split("/")
+            return Progress(int(done), int(of), words[2], words[4] if len(words) > 4 else "")
+        if status.target == "mirror":
+            count = int(words[0])
+            done, of = words[count + 1].split("/")
+            return Progress(int(done), int(of), words[count + 3], "")
+        if status.target == "integrity":
+            done, whole = words[2], words[1]
+            return Progress(int(whole if done == "-" else done), int(whole), "", "")
+    except (IndexError, ValueError):
+        return None
+    return None
+
+
+def wait_for_sync(context: Context, vg: LvmGroup) -> Outcome:
+    """Wait until all images are in sync.
+
+    Raises ProblemError: `cancelled`, `member-lost`, `sync-stalled` when neither the sync nor a disk of the run moves.
+    """
+    began = time.monotonic()
+    last: Progress | None = None
+    watch = Watch("the initial sync", lambda: last, tells=False)
+    while (now := read_progress(vg.name)) is None or not now.finished:
+        context.stop_if_cancelled()
+        _, missing = present_devices(context, vg)
+        if now is None or "D" in now.health or missing:
+            what = ", ".join(missing) or "an image is dead"
+            raise fail(MEMBER_LOST, f"the volume lost a device during its initial sync: {what}", place=vg.name,
+                       remedy="Look at dmesg and the disk's SMART log.", exit=Exit.BUILD_FAILED)  # fmt: skip
+        if now != last:
+            last = now
+            context.report(_progress_text(now, began), now.fraction)
+        try:
+            watch.tick()
+        except Silent as silent:
+            raise fail(SYNC_STALLED, f"the initial sync {silent.text}", place=vg.name, remedy="Look at dmesg.",
+                       exit=Exit.BUILD_FAILED) from silent  # fmt: skip
+        time.sleep(POLL_S)
+    seconds = time.monotonic() - began
+    return Outcome("done", {"initial_sync": f"waited for {seconds:.0f} s", "sync_seconds": round(seconds, 3)})
+
+
+def _progress_text(now: Progress, began: float) -> str:
+    seconds = time.monotonic() - began
+    known = now.fraction > 0.01 and seconds > 2
+    left = f", {duration_text(seconds / now.fraction - seconds)} left" if known else ""
+    return f"initial sync {100 * now.fraction:.0f} %{left}"
 
 
 def health(context: Context, vg: LvmGroup) -> tuple[str, ...]:
     """Why numbers would be wrong: one sentence each; empty when nothing is wrong."""
-    node = kernel.volume_node(vg.name)
+    node = volume_node(vg.name)
     if node is None:
         return ("the volume is not there",)
     try:
-        found = kernel.status(vg.name)
+        found = target_status(vg.name)
     except proc.ToolError as error:
         return (f"the volume's state is unknown: {error.reason}",)
     devices, missing = present_devices(context, vg)
     wrong = [f"{ref.partition(':')[2]} is not there any more" for ref in missing]
-    below = {devno(name) for name in kernel.leaves(node)}
+    below = {devno(name) for name in leaves(node)}
     members = [device for device in devices if device.role == "member" and device.devno in below]
     if vg.volume.allocation != "anywhere" and not missing and len(members) < vg.volume.areas:
         wrong.append("the volume lost a device")
-    wrong += [f"{one.volume} is suspended" for one in kernel.mappings(vg.name) if kernel.is_suspended(one)]
-    return tuple(wrong + [sentence for one in found for sentence in of_target(one)])
+    wrong += [f"{one.volume} is suspended" for one in mappings(vg.name) if is_suspended(one)]
+    return tuple(wrong + [sentence for one in found for sentence in problems_of(one)])
 
 
-def of_target(status: kernel.Status) -> list[str]:
+def problems_of(status: Status) -> list[str]:
     """What is wrong with one volume, by its target's own words."""
-    progress = of_status(status)
+    progress = progress_of(status)
     if progress is not None:
         wrong: list[str] = [Coded("degraded", f"{status.volume} has a dead image")] if "D" in progress.health else []
         if status.target == "integrity" and status.words[:1] != ("0",):
@@ -93,7 +186,7 @@ _TARGETS: Final[dict[str, Callable[[str, tuple[str, ...]], list[str]]]] = {
 
 def members(context: Context, vg: LvmGroup) -> Mapping[str, str]:
     """Kernel names of the volume and what it stands on, with their roles; nothing where it is not there."""
-    node = kernel.volume_node(vg.name, VOLUME)
+    node = volume_node(vg.name, VOLUME)
     if node is None:
         return {}
     devices, _ = present_devices(context, vg)

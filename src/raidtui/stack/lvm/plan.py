@@ -1,16 +1,20 @@
-"""LVM volumes: linear, striped and with redundancy (lvm(8), lvmraid(7)), each in a volume group of its own."""
+"""Plan of an LVM volume: its volume group, the steps that build it, and the target that it offers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from raidtui.model.plan import Names
+from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shape
-from raidtui.stack.lvm import command, describe, fast, pool, size
-from raidtui.stack.lvm.arguments import arguments
-from raidtui.stack.lvm.group import LvmGroup
-from raidtui.stack.lvm.spec import IMAGED, INPUTS, PARITY, REDUNDANT, LvmSpec
+from raidtui.stack.lvm import commands, describe, pool, size
+from raidtui.stack.lvm.cache import WRITECACHE, cache_argvs, cache_of
+from raidtui.stack.lvm.commands import POOL, VOLUME, lvm_uuid
+from raidtui.stack.lvm.extras import INTEGRITY
+from raidtui.stack.lvm.group import Integrity, LvmGroup, PhysicalVolume, Volume
+from raidtui.stack.lvm.spec import IMAGED, INPUTS, PARITY, REDUNDANT, LvmSpec, extent_bytes, geometry, stripe_size_bytes
 
 _SYNC_BYTES_S: Final = {True: 120e6, False: 200e6}
 """What an initial sync does in a second, roughly, by rotational; the kernel holds it at 200 MB/s."""
@@ -20,10 +24,17 @@ _CACHE_METADATA_BYTES: Final = 64 << 20
 _POOL_METADATA_BYTES: Final = 512 << 20
 _VDO_BLOCK: Final = 4096
 
+SECTORS: Final = Refusal(
+    "lvm-sectors",
+    "Sectors of different sizes",
+    "LVM makes no volume group of devices whose logical sectors differ in size.",
+    "Bind disks with equal sectors; `raidtui disks` shows them.",
+)
+
 
 def shape(spec: LvmSpec, parts: Parts) -> Shape:
     """Raises ProblemError (`lvm-too-small`)."""
-    vg = arguments(spec, parts, "rtshape", Names("shape"), nosync=False)
+    vg = group_of(spec, parts, "rtshape", Names("shape"), nosync=False)
     devices = len(parts["on"])
     chunk, stripe = size.stripes(spec, parts["on"])
     return Shape(
@@ -46,18 +57,18 @@ def plan(spec: LvmSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     """Raises ProblemError (`lvm-too-small`, `lvm-sectors`) where the disks do not allow it."""
     created = names.new("lvm")
     skip = _can_skip_sync(spec, parts, policy)
-    vg = arguments(spec, parts, created.name, names, nosync=skip)
+    vg = group_of(spec, parts, created.name, names, nosync=skip)
     everything = _in_order(parts)
     paths = [part.path for part in everything]
-    undo = command.teardown_argvs(created.name, paths)
+    undo = commands.teardown_argvs(created.name, paths)
     written = _METADATA_BYTES * len(everything)
-    group = tuple(command.pvcreate_argv(pv, path, paths) for pv, path in zip(vg.pvs, paths, strict=True))
+    group = tuple(commands.pvcreate_argv(pv, path, paths) for pv, path in zip(vg.pvs, paths, strict=True))
     drafts = [
         Draft(
             "lvm.group",
             f"Make {len(everything)} physical volumes and a volume group",
             vg,
-            (*group, command.vgcreate_argv(vg, paths)),
+            (*group, commands.vgcreate_argv(vg, paths)),
             undo,
             created,
             written,
@@ -67,7 +78,7 @@ def plan(spec: LvmSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
             "lvm.volume",
             f"Create a volume, {describe.describe(spec, {'on': len(parts['on'])})}",
             vg,
-            (command.volume_argv(vg, [part.path for part in parts["on"]], paths),),
+            (commands.volume_argv(vg, [part.path for part in parts["on"]], paths),),
             undo,
             writes_bytes=written,
             seconds=3.0,
@@ -110,17 +121,18 @@ def _in_order(parts: Parts) -> tuple[Part, ...]:
 
 def _on_top(vg: LvmGroup, parts: Parts, paths: list[str]) -> list[Draft]:
     """What is put on the volume once its images are in sync."""
-    undo = command.teardown_argvs(vg.name, paths)
+    undo = commands.teardown_argvs(vg.name, paths)
     drafts = []
     if (cache := vg.cache) is not None:
         on = [part.path for name, role in INPUTS.items() if role == "cache" for part in parts.get(name, ())]
         what = "writecache" if cache.kind == "writecache" else f"{cache.mode} cache"
-        drafts.append(Draft("lvm.cache", f"Put a {what} in front of the volume", vg, fast.argvs(vg, cache, on, paths), undo,
+        argvs = cache_argvs(vg, cache, on, paths)
+        drafts.append(Draft("lvm.cache", f"Put a {what} in front of the volume", vg, argvs, undo,
                             writes_bytes=_CACHE_METADATA_BYTES + cache.metadata_bytes, seconds=4.0))  # fmt: skip
     if vg.has_pool:
         on = [part.path for part in parts["on"]]
         kind = " and a ".join(word for word, built in (("VDO", vg.vdo), ("thin", vg.thin)) if built is not None)
-        drafts.append(Draft("lvm.pool", f"Make it the pool of a {kind} volume", vg, pool.argvs(vg, on, paths), undo,
+        drafts.append(Draft("lvm.pool", f"Make it the pool of a {kind} volume", vg, pool.pool_argvs(vg, on, paths), undo,
                             writes_bytes=_POOL_METADATA_BYTES, seconds=8.0))  # fmt: skip
     return drafts
 
@@ -142,7 +154,7 @@ def _offers(spec: LvmSpec, parts: Parts, vg: LvmGroup) -> Part:
     sector = max(*(part.logical_sector_bytes for part in everything), *blocks)
     return Part(
         vg.ref,
-        command.volume_path(vg.name),
+        commands.volume_path(vg.name),
         vg.target_bytes,
         sector,
         tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
@@ -151,3 +163,85 @@ def _offers(spec: LvmSpec, parts: Parts, vg: LvmGroup) -> Part:
         stripe_bytes=stripe,
         chunk_bytes=chunk,
     )
+
+
+def group_of(spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]], name: str, names: Names, *, nosync: bool) -> LvmGroup:
+    """Return the group as planned.
+
+    Raises ProblemError: `lvm-too-small`, `lvm-sectors`, `lvm-integrity`, `lvm-writecache`.
+    """
+    everything = [part for group in parts.values() for part in group]
+    _refuse_mixed_sectors(everything)
+    _refuse_under_sector(spec, max(part.logical_sector_bytes for part in everything))
+    pvs = tuple(_pv(part, role, names, spec) for input_, role in INPUTS.items() for part in parts.get(input_, ()))
+    free = {role: [pv.extents for pv in pvs if pv.role == role] for role in ("member", "cache")}
+    volume = _volume(spec, free["member"], nosync=nosync)
+    dense = pool.vdo_of(spec, volume.size_bytes)
+    pool_bytes = volume.size_bytes if dense is None else dense.virtual_bytes
+    return LvmGroup(
+        name,
+        f"lvm:{name}",
+        pvs,
+        tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
+        {part.ref: part.path for part in everything if not part.ref.startswith("disk:")},
+        extent_bytes(spec),
+        volume,
+        _integrity(spec, everything),
+        cache_of(spec, free["cache"]),
+        dense,
+        pool.thin_of(spec, pool_bytes, free["member"]),
+    )
+
+
+def _pv(part: Part, role: Literal["member", "cache"], names: Names, spec: LvmSpec) -> PhysicalVolume:
+    start, align = size.data_start(part.stripe_bytes)
+    extents = size.extents_of(part.size_bytes, part.stripe_bytes, extent_bytes(spec))
+    return PhysicalVolume(part.ref, lvm_uuid(names.new("lvm-pv").uuid), role, start, align, extents)
+
+
+def _volume(spec: LvmSpec, free: list[int], *, nosync: bool) -> Volume:
+    found = size.volume(spec, free, "lvm.size", pool.thin_metadata_extents(spec, free))
+    shape = geometry(spec, len(free))
+    return Volume(
+        name=POOL if spec.vdo or spec.thin else VOLUME,
+        type=spec.type,
+        size_bytes=found.size_bytes,
+        extents=found.extents,
+        stripes=shape.stripes,
+        copies=shape.copies,
+        areas=shape.areas,
+        stripe_bytes=stripe_size_bytes(spec),
+        region_bytes=size.region_bytes(spec, found.size_bytes),
+        allocation=spec.allocation,
+        redundant=spec.type in REDUNDANT,
+        nosync=nosync,
+        mirror_log=(spec.mirror_log or "disk") if spec.type == "mirror" else None,
+    )
+
+
+def _integrity(spec: LvmSpec, parts: list[Part]) -> Integrity | None:
+    if spec.integrity is None:
+        return None
+    sector = max(part.logical_sector_bytes for part in parts)
+    block = spec.integrity.block_size.bytes if spec.integrity.block_size is not None else sector
+    return Integrity(spec.integrity.mode, block)
+
+
+def _refuse_mixed_sectors(parts: list[Part]) -> None:
+    """LVM makes no group of devices with different sectors (devices/allow_mixed_block_sizes)."""
+    found = {part.logical_sector_bytes for part in parts}
+    if len(found) > 1:
+        text = f"LVM makes no group of disks with sectors of {' and '.join(map(str, sorted(found)))} bytes"
+        raise fail(SECTORS, text, place="lvm.on", remedy="Bind disks with equal sectors.", exit=Exit.USAGE)
+
+
+def _refuse_under_sector(spec: LvmSpec, sector: int) -> None:
+    """Refuse blocks of dm-integrity and dm-writecache that are smaller than the devices' logical sectors."""
+    for kind, name, what, asked in (
+        (INTEGRITY, "integrity", "checksums", spec.integrity),
+        (WRITECACHE, "writecache", "a writecache", spec.writecache),
+    ):
+        block = asked.block_size if asked is not None else None
+        if block is not None and block.bytes < sector:
+            text = f"{what} in blocks of {block.text} cannot be on devices with sectors of {sector} bytes"
+            raise fail(kind, text, place=f"lvm.{name}.block_size", remedy="Leave it out, or bind other disks.")

@@ -1,15 +1,17 @@
-"""Comparing what was asked with what LVM and the kernel made of it."""
+"""Read-back: comparison of the plan with what LVM and the kernel report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final
 
-from raidtui.model.problem import Exit, ProblemError, fail
-from raidtui.stack.lvm import kernel, label, tool
-from raidtui.stack.lvm.devices import Device
-from raidtui.stack.lvm.group import LvmGroup
+from raidtui.model.problem import ProblemError
+from raidtui.stack.lvm.commands import read_output, read_report
+from raidtui.stack.lvm.devices import Device, leaves, node_bytes, read_label, volume_node
+from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
 from raidtui.stack.nodes import devno
+from raidtui.stack.read_back import Difference
+from raidtui.stack.read_back import mismatch as unlike
 
 GROUP_FIELDS: Final = ("vg_name", "vg_uuid", "vg_extent_size", "vg_autoactivation", "vg_missing_pv_count", "pv_count")
 PV_FIELDS: Final = ("pv_name", "pv_uuid", "vg_name", "pe_start", "pv_pe_count", "pv_missing")
@@ -25,22 +27,11 @@ VOLUME_FIELDS: Final = (
     "vdo_block_map_era_length",
 )  # fmt: skip
 Row = dict[str, Any]
+START_TOLERANCE_BYTES: Final = 4 << 20
 
 
-class Difference(NamedTuple):
-    """One thing that is not as asked."""
-
-    what: str
-    asked: Any
-    found: Any
-
-    def __str__(self) -> str:
-        return f"{self.what}: asked {self.asked}, found {self.found}"
-
-
-def mismatch(name: str, wrong: Iterable[Difference]) -> ProblemError:
-    return fail("read-back", "the volume is not as asked: " + "; ".join(map(str, wrong)), place=name,
-                remedy="This kernel or LVM made something else of it.", exit=Exit.BUILD_FAILED)  # fmt: skip
+def mismatch(name: str, wrong: Sequence[Difference]) -> ProblemError:
+    return unlike("the volume", name, wrong, "This version of the kernel or of LVM behaves differently.")
 
 
 def compare(asked: Row, found: Row, of: str) -> list[Difference]:
@@ -56,29 +47,40 @@ def group_differences(vg: LvmGroup, devices: list[Device], group: Row | None, pv
     )  # fmt: skip
     by_uuid = {row["pv_uuid"]: row for row in pvs}
     for device, pv in zip(devices, vg.pvs, strict=True):
-        asked = {
-            "vg_name": vg.name,
-            "pe_start": str(pv.start_bytes),
-            "pv_pe_count": str(pv.extents),
-            "pv_missing": "",
-        }
-        wrong += compare(asked, by_uuid.get(pv.uuid, {}), device.ref)
+        found = by_uuid.get(pv.uuid, {})
+        wrong += compare({"vg_name": vg.name, "pv_missing": ""}, found, device.ref)
+        wrong += _room_differences(vg, pv, found, device.ref)
         # By the label itself: LVM's own name of a device is only one of several.
-        if (there := label.read(device.path)) != pv.uuid:
+        if (there := read_label(device.path)) != pv.uuid:
             wrong.append(Difference(f"{device.ref} label", pv.uuid, there))
+    return wrong
+
+
+def _room_differences(vg: LvmGroup, pv: PhysicalVolume, found: Row, ref: str) -> list[Difference]:
+    """Compare start and number of extents with the estimates.
+
+    Another version of LVM may keep more or less room for its metadata: the extents have to be aligned as asked, and begin
+    within `START_TOLERANCE_BYTES` of the estimate.
+    """
+    start, extents = (int(found.get(name) or -1) for name in ("pe_start", "pv_pe_count"))
+    wrong = []
+    if start < 0 or start % pv.align_bytes or abs(start - pv.start_bytes) > START_TOLERANCE_BYTES + pv.align_bytes:
+        wrong.append(Difference(f"{ref} pe_start", pv.start_bytes, found.get("pe_start")))
+    if extents < 0 or abs(extents - pv.extents) > 1 + START_TOLERANCE_BYTES // vg.extent_bytes:
+        wrong.append(Difference(f"{ref} pv_pe_count", pv.extents, found.get("pv_pe_count")))
     return wrong
 
 
 def read_group(vg: LvmGroup, paths: list[str]) -> tuple[Row | None, list[Row]]:
     """The group as `vgs` has it (None where it is not there), and all physical volumes on these devices."""
-    groups = [row for row in tool.report("vgs", GROUP_FIELDS, paths) if row["vg_name"] == vg.name]
-    return (groups[0] if groups else None), tool.report("pvs", PV_FIELDS, paths)
+    groups = [row for row in read_report("vgs", GROUP_FIELDS, paths) if row["vg_name"] == vg.name]
+    return (groups[0] if groups else None), read_report("pvs", PV_FIELDS, paths)
 
 
 def read_volumes(vg: LvmGroup, paths: list[str]) -> dict[str, Row]:
     """Every volume of the group as `lvs` has it, hidden ones included, by name without brackets."""
     found: dict[str, Row] = {}
-    for row in tool.report("lvs", VOLUME_FIELDS, paths, "--all", vg.name):
+    for row in read_report("lvs", VOLUME_FIELDS, paths, "--all", vg.name):
         name = row["lv_name"].strip("[]")
         # A volume has a row for each of its segments.
         below = [*found[name]["devices"], row["devices"]] if name in found else [row["devices"]]
@@ -108,8 +110,8 @@ def volume_differences(vg: LvmGroup, volumes: dict[str, Row], devices: list[Devi
     if (integrity := vg.integrity) is not None:
         asked |= {"raidintegritymode": integrity.mode, "raidintegrityblocksize": str(integrity.block_bytes)}
     wrong = compare(asked, found, name)
-    node = kernel.volume_node(vg.name, name)
-    size = kernel.size_bytes(node) if node else None
+    node = volume_node(vg.name, name)
+    size = node_bytes(node) if node else None
     if size != volume.size_bytes:
         wrong.append(Difference("size_bytes", volume.size_bytes, size))
     return wrong + _placement(vg, node, devices)
@@ -117,17 +119,17 @@ def volume_differences(vg: LvmGroup, volumes: dict[str, Row], devices: list[Devi
 
 def kernel_options(group: str, volume: str) -> tuple[str, ...]:
     """The words of a volume's first target as the kernel runs it. Raises ProblemError (`tool-failed`)."""
-    return tuple(tool.output(("dmsetup", "table", f"{group}-{volume}")).split())
+    return tuple(read_output(("dmsetup", "table", f"{group}-{volume}")).split())
 
 
 def _placement(vg: LvmGroup, node: str | None, devices: list[Device]) -> list[Difference]:
     """It stands on devices of the plan only, and on as many as it has areas unless these may share one."""
     if node is None:
         return []
-    found = {devno(name) for name in kernel.leaves(node)}
+    found = {devno(name) for name in leaves(node)}
     meant = {device.devno for device in devices if device.role == "member"}
     if not found <= meant:
-        return [Difference("devices below", len(meant), sorted(map(str, kernel.leaves(node))))]
+        return [Difference("devices below", len(meant), sorted(map(str, leaves(node))))]
     if vg.volume.allocation != "anywhere" and len(found) < vg.volume.areas:
         return [Difference("devices used", vg.volume.areas, len(found))]
     return []

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from raidtui.model.problem import Exit, Problem
+from raidtui.model.problem import Problem, Refusal
 from raidtui.stack.lvm import extras
+from raidtui.stack.lvm.size import EXTENT_SIZE, REGION_SIZE
 from raidtui.stack.lvm.spec import (
     IMAGED,
     KIB,
@@ -35,6 +36,38 @@ ODD_EXTENT: Final = 128 * KIB
 """What extents are multiples of that are no power of two (vgcreate(8); MIN_NON_POWER2_EXTENT_SIZE in lib/metadata). The
 kernel takes no stripe that does not divide them (drivers/md/dm-stripe.c)."""
 
+TOO_FEW: Final = Refusal(
+    "lvm-too-few",
+    "Too few devices",
+    "Stripes, copies and parity of one row each need a separate device. LVM needs at least 2 devices for striped, "
+    "raid0, raid1 and mirror, 3 for raid4 and raid5, 5 for raid6, 4 for raid10.",
+    "Raise the count of the role, ask for fewer stripes or mirrors, or choose another type.",
+)
+TOO_MANY: Final = Refusal(
+    "lvm-too-many",
+    "Too many devices",
+    "A volume with redundancy has at most 64 images, an old mirror at most 8.",
+    "Lower the count of the role, or ask for fewer stripes or mirrors.",
+)
+STRIPES: Final = Refusal(
+    "lvm-stripes",
+    "Wrong number of stripes",
+    "linear, raid1 and mirror do not stripe; raid6 needs at least 3 stripes beside its parity, the others 2.",
+    "Leave stripes out: the volume then has as many as the devices allow.",
+)
+STRIPE_SIZE: Final = Refusal(
+    "lvm-stripe-size",
+    "Wrong stripe size",
+    "A stripe size is a power of two from 4KiB up to the size of an extent.",
+    'Write something like "64KiB", or leave stripe_size out.',
+)
+MIRRORS: Final = Refusal(
+    "lvm-mirrors",
+    "Wrong number of mirrors",
+    "Only raid1, raid10 and mirror keep copies, and raid10 exactly one beside the original.",
+    "Leave mirrors out, or choose one of these types.",
+)
+
 
 def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
     """Why this volume cannot be, given how many devices go into each input."""
@@ -47,30 +80,24 @@ def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> list[Problem]
     ]
 
 
-def refusal(code: str, message: str, place: str, remedy: str) -> Problem:
-    return Problem(code, message, place, remedy, int(Exit.USAGE))
-
-
 def _devices(spec: LvmSpec, count: int, place: str) -> Iterator[Problem]:
     shape = geometry(spec, count)
     least = LEAST_STRIPES.get(spec.type, 1)
     copies = max(2, 1 + (spec.mirrors or 1)) if spec.type in MIRRORED else 1
     needed = max(shape.areas, least * copies + PARITY.get(spec.type, 0))
     if count < needed:
-        yield refusal(
-            "lvm-too-few",
+        yield TOO_FEW.problem(
             f"{spec.type}{_as_asked(spec)} needs at least {needed} devices; there are {count}",
-            f"{place}.on",
-            "Give its role more disks, or choose another type.",
+            place=f"{place}.on",
+            remedy="Give its role more disks, or choose another type.",
         )
     if spec.type in IMAGED:
         most = MOST_MIRROR_IMAGES if spec.type == "mirror" else MOST_IMAGES
         if shape.areas > most:
-            yield refusal(
-                "lvm-too-many",
+            yield TOO_MANY.problem(
                 f"{spec.type} takes at most {most} devices; this one would take {shape.areas}",
-                f"{place}.on",
-                "Give its role fewer disks, or say fewer stripes or mirrors.",
+                place=f"{place}.on",
+                remedy="Give its role fewer disks, or ask for fewer stripes or mirrors.",
             )
 
 
@@ -84,31 +111,35 @@ def _stripes(spec: LvmSpec, place: str) -> Iterator[Problem]:
         for name in ("stripes", "stripe_size"):
             if getattr(spec, name) is not None:
                 text = f"{spec.type} does not stripe and has no {name}"
-                yield refusal("lvm-stripes", text, f"{place}.{name}", f"Remove {name}, or choose a type that stripes.")
+                yield STRIPES.problem(
+                    text, place=f"{place}.{name}", remedy=f"Remove {name}, or choose a type that stripes."
+                )
         return
     least = LEAST_STRIPES[spec.type]
     if spec.stripes is not None and spec.stripes < least:
         text = f"{spec.type} needs at least {least} stripes, not {spec.stripes}"
-        yield refusal("lvm-stripes", text, f"{place}.stripes", "Use linear or raid1 where there is nothing to stripe over.")
+        yield STRIPES.problem(
+            text, place=f"{place}.stripes", remedy="Use linear or raid1 where there is nothing to stripe over."
+        )
     size = stripe_size_bytes(spec) or 0
     at = f"{place}.stripe_size"
     if spec.stripe_size is None:
         return
     if size < SMALLEST_STRIPE or size & (size - 1):
         text = f"a stripe size of {spec.stripe_size.text} is not a power of two from 4KiB on"
-        yield refusal("lvm-stripe-size", text, at, "Such as 64KiB or 256KiB.")
+        yield STRIPE_SIZE.problem(text, place=at, remedy="Such as 64KiB or 256KiB.")
     elif size > extent_bytes(spec):
         text = f"a stripe size of {spec.stripe_size.text} is larger than an extent"
-        yield refusal("lvm-stripe-size", text, at, "Choose a smaller one, or a larger extent_size.")
+        yield STRIPE_SIZE.problem(text, place=at, remedy="Choose a smaller one, or a larger extent_size.")
 
 
 def _mirrors(spec: LvmSpec, place: str) -> Iterator[Problem]:
     if spec.mirrors is not None and spec.type not in MIRRORED:
         text = f"{spec.type} keeps no copies and has no mirrors"
-        yield refusal("lvm-mirrors", text, f"{place}.mirrors", "Remove mirrors, or choose raid1, raid10 or mirror.")
+        yield MIRRORS.problem(text, place=f"{place}.mirrors", remedy="Remove mirrors, or choose raid1, raid10 or mirror.")
     if spec.type == "raid10" and spec.mirrors not in (None, 1):
         text = f"LVM's raid10 keeps one copy beside the original, not {spec.mirrors}"
-        yield refusal("lvm-mirrors", text, f"{place}.mirrors", "Remove mirrors; raid1 takes more, and md raid10 too.")
+        yield MIRRORS.problem(text, place=f"{place}.mirrors", remedy="Remove mirrors; raid1 takes more, and md raid10 too.")
 
 
 def _sizes(spec: LvmSpec, place: str) -> Iterator[Problem]:
@@ -116,22 +147,22 @@ def _sizes(spec: LvmSpec, place: str) -> Iterator[Problem]:
     at, odd = f"{place}.extent_size", extent & (extent - 1) != 0
     if not MIB <= extent <= LARGEST_EXTENT or (odd and extent % ODD_EXTENT):
         text = f"an extent of {extent >> 10} KiB is neither a power of two nor a multiple of 128KiB, from 1MiB to 1GiB"
-        yield refusal("lvm-extent-size", text, at, "Such as 4MiB.")
+        yield EXTENT_SIZE.problem(text, place=at, remedy="Such as 4MiB.")
     elif odd and spec.type == "mirror":
         text = "regions of an old mirror do not fill extents that are no power of two"
-        yield refusal("lvm-extent-size", text, at, "Use raid1, or such as 4MiB.")
+        yield EXTENT_SIZE.problem(text, place=at, remedy="Use raid1, or such as 4MiB.")
     elif odd and not stripe & (stripe - 1) and extent % stripe:
         text = f"an extent of {extent >> 10} KiB is no whole number of stripes of {stripe >> 10} KiB"
-        yield refusal("lvm-extent-size", text, at, "Choose a smaller stripe_size, or another extent_size.")
+        yield EXTENT_SIZE.problem(text, place=at, remedy="Choose a smaller stripe_size, or another extent_size.")
     if spec.region_size is None:
         return
     region, at = spec.region_size.bytes, f"{place}.region_size"
     if spec.type not in REDUNDANT:
         text = f"{spec.type} has nothing to resync and no regions"
-        yield refusal("lvm-region-size", text, at, "Remove region_size.")
+        yield REGION_SIZE.problem(text, place=at, remedy="Remove region_size.")
     elif region < 4 * KIB or region & (region - 1) or region > LARGEST_EXTENT:
         text = f"a region size of {spec.region_size.text} is not a power of two from 4KiB to 1GiB"
-        yield refusal("lvm-region-size", text, at, "Such as 2MiB.")
+        yield REGION_SIZE.problem(text, place=at, remedy="Such as 2MiB.")
     elif region < (stripe_size_bytes(spec) or 0):
         text = f"a region size of {spec.region_size.text} is smaller than a stripe"
-        yield refusal("lvm-region-size", text, at, "At least the stripe size.")
+        yield REGION_SIZE.problem(text, place=at, remedy="At least the stripe size.")

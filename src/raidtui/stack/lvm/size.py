@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.units import VirtualExtent, size_text, size_texts
 from raidtui.stack.layer import Part
 from raidtui.stack.lvm.spec import (
@@ -30,6 +30,27 @@ MOST_REGIONS: Final = 1 << 21
 _CHECKED_BYTES: Final = 500 * MIB
 """For every so many bytes, LVM takes 4 MiB for checksums."""
 _JOURNAL_BYTES: Final = 64 * MIB
+
+TOO_SMALL: Final = Refusal(
+    "lvm-too-small",
+    "No room for the volume",
+    "The devices have fewer extents than the volume needs with this allocation policy.",
+    "Bind larger disks, or ask for a smaller size. Allocation contiguous and cling use only one device for each stripe.",
+)
+EXTENT_SIZE: Final = Refusal(
+    "lvm-extent-size",
+    "Wrong extent size",
+    "An extent is a power of two from 1MiB to 1GiB, or else a multiple of 128KiB that holds whole stripes. LVM counts"
+    " at most 2^32 extents.",
+    'Write something like "4MiB", or leave extent_size out.',
+)
+REGION_SIZE: Final = Refusal(
+    "lvm-region-size",
+    "Wrong region size",
+    "A region is the data of one bit in the write-intent bitmap: a power of two, not smaller than a stripe, and so "
+    "large that there are at most 2^21 regions. Types without redundancy have none.",
+    'Write something like "2MiB", or leave region_size out.',
+)
 
 
 class Volume(NamedTuple):
@@ -106,7 +127,7 @@ def volume(spec: LvmSpec, free: Sequence[int], place: str, reserved: int = 0) ->
     if wanted < 1 or wanted > most:
         asked, room_text = size_texts(wanted * extent, max(0, most) * extent)
         text = f"there is room for {room_text}, not for {asked}: {max(0, most)} extents of {extent >> 10} KiB, not {wanted}"
-        raise fail("lvm-too-small", text, place=place, remedy="Bind larger disks, or ask for a smaller size.",
+        raise fail(TOO_SMALL, text, place=place, remedy="Bind larger disks, or ask for a smaller size.",
                    exit=Exit.USAGE)  # fmt: skip
     return Volume(wanted, extent)
 
@@ -116,7 +137,7 @@ def virtual_bytes(wanted: VirtualExtent, of_bytes: int, extent: int, place: str)
     found = whole_extents(wanted, of_bytes, extent)
     if found // extent > MOST_EXTENTS:
         text = f"{size_text(found)} are {found // extent} extents of {extent >> 10} KiB; LVM counts up to {MOST_EXTENTS}"
-        raise fail("lvm-extent-size", text, place=place, remedy="Choose a larger extent_size, or ask for less.",
+        raise fail(EXTENT_SIZE, text, place=place, remedy="Choose a larger extent_size, or ask for less.",
                    exit=Exit.USAGE)  # fmt: skip
     return found
 
@@ -134,7 +155,7 @@ def region_bytes(spec: LvmSpec, size_bytes: int) -> int | None:
         region *= 2
     if asked is not None and region != asked.bytes:
         text = f"{size_text(size_bytes)} have more than {MOST_REGIONS} regions of {asked.text}: a bitmap holds no more"
-        raise fail("lvm-region-size", text, place="lvm.region_size", remedy=f"At least {region >> 10}KiB.", exit=Exit.USAGE)
+        raise fail(REGION_SIZE, text, place="lvm.region_size", remedy=f"At least {region >> 10}KiB.", exit=Exit.USAGE)
     return region
 
 

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.lvm import kernel, label, tool
-from raidtui.stack.lvm.command import activate_argv, flat, limits, volume_path
-from raidtui.stack.lvm.devices import Device, present_devices
+from raidtui.stack.lvm.commands import activate_argv, flat, limits, read_report, run_command, volume_path
+from raidtui.stack.lvm.devices import Device, Mapping, erase_label, makers, mappings, present_devices, read_label, stands_on
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.nodes import users_of
 from raidtui.stack.teardown import await_links, await_makers, is_there, may_erase, open_for_writing, until_gone
@@ -29,6 +28,21 @@ _NO_METADATA: Final = "[unknown]"
 """What LVM calls the group of a physical volume that is marked as used, where it finds no metadata."""
 _LOCKS: Final = Path("/run/lock/lvm")
 
+BUSY: Final = Refusal(
+    "lvm-busy",
+    "The volume is in use",
+    "A volume of the group is still in use, so that it cannot be deactivated. The message names the user.",
+    "End that use, then `raidtui recover`. It may be repeated.",
+)
+FOREIGN: Final = Refusal(
+    "lvm-foreign",
+    "The group was changed by others",
+    "The group has a physical volume that this run did not create, or another name than the run gave it: it is used "
+    "by others. Nothing was removed, and no disk of the run was made blank.",
+    "Take that physical volume out of the group (vgreduce), or remove the group if its content is not needed "
+    "(vgremove), then `raidtui recover`.",
+)
+
 
 def teardown(context: Context, vg: LvmGroup) -> Outcome:
     """Deactivate the group's volumes, remove them and the group, and take the labels off its devices.
@@ -37,7 +51,7 @@ def teardown(context: Context, vg: LvmGroup) -> Outcome:
     `lvm-foreign`, `left-behind`, `stuck`.
     """
     words = [vg.name, *(pv.uuid for pv in vg.pvs)]
-    await_makers(lambda: kernel.makers(words), "lvm-busy", "is still at work on the group", vg.name)
+    await_makers(lambda: makers(words), BUSY, "is still at work on the group", vg.name)
     commands: list[Argv] = []
     removed: list[str] = []
     erased: list[str] = []
@@ -53,7 +67,7 @@ def teardown(context: Context, vg: LvmGroup) -> Outcome:
 
     until_gone(attempt, "the volume group", vg.name)
     if removed:
-        await_links(Path(volume_path(vg.name)).parent, lambda: kernel.mappings(vg.name))
+        await_links(Path(volume_path(vg.name)).parent, lambda: mappings(vg.name))
     for suffix in ("", ":aux"):
         with suppress(OSError):  # a command that was killed leaves its lock's file behind
             (_LOCKS / f"V_{vg.name}{suffix}").unlink()
@@ -65,14 +79,14 @@ def teardown(context: Context, vg: LvmGroup) -> Outcome:
 def _carries(device: Device) -> bool:
     """Whether the label on it is ours. Raises ProblemError (`stuck`)."""
     try:
-        return label.read(device.path) == device.uuid
+        return read_label(device.path) == device.uuid
     except OSError:
         return False
 
 
-def _ours(vg: LvmGroup) -> list[kernel.Mapping]:
+def _ours(vg: LvmGroup) -> list[Mapping]:
     uuids = {pv.uuid for pv in vg.pvs}
-    return [one for one in kernel.mappings(vg.name) if kernel.is_ours(one, uuids)]
+    return [one for one in mappings(vg.name) if stands_on(one, uuids)]
 
 
 def _groups_on(marked: list[Device], vg: LvmGroup) -> list[str]:
@@ -83,15 +97,15 @@ def _groups_on(marked: list[Device], vg: LvmGroup) -> list[str]:
     """
     if not marked:
         return []
-    rows = tool.report("pvs", ("pv_uuid", "vg_name"), [device.path for device in marked])
+    rows = read_report("pvs", ("pv_uuid", "vg_name"), [device.path for device in marked])
     groups = {row["vg_name"] for row in rows} - {"", _NO_METADATA}
     if others := sorted(groups - {vg.name}):
-        raise fail("lvm-foreign", f"the run's physical volumes are those of another group by now: {others[0]}",
+        raise fail(FOREIGN, f"the run's physical volumes are those of another group by now: {others[0]}",
                    place=vg.name, remedy=f"If nobody needs what is in it: vgremove {others[0]}, then: raidtui recover",
                    exit=Exit.LEFT_BEHIND)  # fmt: skip
     known = {pv.uuid for pv in vg.pvs}
     if strangers := [row["pv_uuid"] for row in rows if row["vg_name"] and row["pv_uuid"] not in known]:
-        raise fail("lvm-foreign", f"the group has a physical volume that is not this run's: {strangers[0]}",
+        raise fail(FOREIGN, f"the group has a physical volume that is not this run's: {strangers[0]}",
                    place=vg.name, remedy="Take it out (vgreduce), then: raidtui recover",
                    exit=Exit.LEFT_BEHIND)  # fmt: skip
     return sorted(groups)
@@ -117,7 +131,7 @@ def _deactivate(vg: LvmGroup, marked: list[Device], removed: list[str], commands
             until = time.monotonic() + BUSY_PATIENCE_S  # what becomes less is not in use, however long it takes
         elif time.monotonic() > until:
             top = next((one for one in now if not set(one.holders) & {other.node for other in now}), now[0])
-            raise fail("lvm-busy", f"the volume cannot be deactivated: {'; '.join(users_of(top.node)) or 'it is in use'}",
+            raise fail(BUSY, f"the volume cannot be deactivated: {'; '.join(users_of(top.node)) or 'it is in use'}",
                        place=f"/dev/mapper/{top.name}", remedy="End that use, then: raidtui recover",
                        exit=Exit.LEFT_BEHIND)  # fmt: skip
         else:
@@ -150,9 +164,9 @@ def _remove(
             _remove_group(groups, [device.path for device in devices], commands)
     for device in devices:
         try:
-            if label.read(device.path) == device.uuid:
+            if read_label(device.path) == device.uuid:
                 _erase(context, device)
-            if label.read(device.path) == device.uuid:
+            if read_label(device.path) == device.uuid:
                 trouble.append(f"{device.path} still has its label")
             else:
                 erased.append(device.ref)
@@ -174,7 +188,7 @@ def _remove_group(groups: list[str], paths: list[str], commands: list[Argv]) -> 
 def _try(argv: Argv, commands: list[Argv], answer: str | None = None) -> None:
     """What one command could not do is seen afterwards; a device that does not answer ends it all."""
     try:
-        commands.append(tool.run(argv, answer=answer))
+        commands.append(run_command(argv, answer=answer))
     except blockdev.CallFailed as error:
         commands += error.commands
         if error.problems[0].code == "stuck":
@@ -184,6 +198,6 @@ def _try(argv: Argv, commands: list[Argv], answer: str | None = None) -> None:
 def _erase(context: Context, device: Device) -> None:
     fd = open_for_writing(context, device.ref, device.path)
     try:
-        label.erase(fd)
+        erase_label(fd)
     finally:
         os.close(fd)

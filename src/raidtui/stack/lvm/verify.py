@@ -1,14 +1,13 @@
-"""Reading back everything that was built, in one place."""
+"""Verification of a whole group after it was built."""
 
 from __future__ import annotations
 
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.lvm import fast, pool
+from raidtui.stack.lvm import cache, pool
 from raidtui.stack.lvm.devices import Device, all_devices
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.read_back import (
-    Difference,
     Row,
     group_differences,
     mismatch,
@@ -16,6 +15,7 @@ from raidtui.stack.lvm.read_back import (
     read_volumes,
     volume_differences,
 )
+from raidtui.stack.read_back import Difference
 
 
 def differences(vg: LvmGroup, volumes: dict[str, Row], devices: list[Device], *, whole: bool = True) -> list[Difference]:
@@ -24,9 +24,9 @@ def differences(vg: LvmGroup, volumes: dict[str, Row], devices: list[Device], *,
     name = vg.origin_name(pooled=pooled) if cached or whole else vg.data_name(pooled=pooled)
     wrong = volume_differences(vg, volumes, devices, name)
     if vg.cache is not None and (cached or whole):
-        wrong += fast.differences(vg.name, vg.cache, volumes, vg.data_name(pooled=pooled))
+        wrong += cache.cache_differences(vg.name, vg.cache, volumes, vg.data_name(pooled=pooled))
     if pooled or whole:
-        wrong += pool.differences(vg, volumes)
+        wrong += pool.pool_differences(vg, volumes)
     return wrong
 
 

@@ -24,7 +24,7 @@ from raidtui.stack.md.plan import create_extra, mdadm_uuid, node_path
 from raidtui.stack.md.spec import MdArray
 from raidtui.stack.md.teardown import teardown
 from raidtui.stack.md.verify import NOT_THERE, REMEDY, Device, all_devices, differences, the_array
-from raidtui.stack.read_back import WRONG_MEMBERS, mismatch
+from raidtui.stack.read_back import MEMBER_LOST, NOT_PROVEN_ZERO, SYNC_STALLED, WRONG_MEMBERS, mismatch
 
 NODE_TIMEOUT_S: Final = 20.0
 POLL_S: Final = 0.25
@@ -35,24 +35,6 @@ NAME_TAKEN: Final = Refusal(
     "The name of the array is taken",
     "A device with the planned name exists already. It does not belong to this run and was not touched.",
     "Run it again: every plan has new names.",
-)
-NOT_PROVEN_ZERO: Final = Refusal(
-    "not-proven-zero",
-    "Not proven to be zero",
-    "The initial sync may be skipped only if every member was proven to hold nothing but zeroes.",
-    'Set "initial_sync" of the policy to "wait".',
-)
-MEMBER_LOST: Final = Refusal(
-    "member-lost",
-    "A member was lost",
-    "The array lost a member while it was built.",
-    "Look at dmesg and the disk's SMART log; replace the disk or choose another one.",
-)
-SYNC_STALLED: Final = Refusal(
-    "sync-stalled",
-    "The initial sync makes no progress",
-    "The kernel has made no progress with the initial sync for minutes.",
-    "Look at the kernel's messages (dmesg) for the devices that are named, then run it again.",
 )
 
 

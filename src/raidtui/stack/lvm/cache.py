@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.units import size_text
-from raidtui.stack.lvm.command import flat, limits, lvcreate_argv
+from raidtui.stack.lvm.commands import UNSEEN, flat, limits, lvcreate_argv
 from raidtui.stack.lvm.group import Cache, LvmGroup
-from raidtui.stack.lvm.read_back import Difference, Row, compare, kernel_options
+from raidtui.stack.lvm.read_back import Row, compare, kernel_options
+from raidtui.stack.lvm.size import TOO_SMALL
 from raidtui.stack.lvm.spec import KIB, MIB, CacheSpec, LvmSpec, extent_bytes
+from raidtui.stack.read_back import Difference
 
 FAST: Final = "fast"
 MOST_CHUNKS: Final = 1_000_000
@@ -23,11 +25,23 @@ _SECTOR: Final = 512
 _WRITECACHE_NUMBERS: Final = ("high_watermark", "low_watermark", "writeback_jobs", "autocommit_blocks")
 _ALIASES: Final = {"mq": "smq"}
 """One policy under two names (cache-policies.rst); LVM tells the kernel now one, now the other."""
-# Created without being active: nothing looks at it, and its content is erased when it becomes a cache.
-UNSEEN: Final = {"--activate": "n", "--zero": "n", "--wipesignatures": "n"}
+
+CACHE: Final = Refusal(
+    "lvm-cache",
+    "Wrong option of a cache",
+    "A chunk is a multiple of 32KiB up to 1GiB, the migration threshold at least 8 chunks. The policy cleaner needs a"
+    " pool, and a mode other than writeback.",
+    "Leave the options out: LVM's defaults are a good start.",
+)
+WRITECACHE: Final = Refusal(
+    "lvm-writecache",
+    "Wrong option of a writecache",
+    "A block has 512B or 4KiB, and the low watermark is below the high one.",
+    "Leave the options out: the kernel's defaults are a good start.",
+)
 
 
-def arguments(spec: LvmSpec, free: Sequence[int]) -> Cache | None:
+def cache_of(spec: LvmSpec, free: Sequence[int]) -> Cache | None:
     """What the cache of this volume comes to on fast devices with so many free extents; None without one.
 
     Raises ProblemError (`lvm-too-small`, `lvm-cache`).
@@ -46,15 +60,15 @@ def arguments(spec: LvmSpec, free: Sequence[int]) -> Cache | None:
     asked = spec.cache is not None and spec.cache.chunk is not None
     least = 2 * _METADATA_BYTES + (0 if asked else chunk or 0)
     if extents < 1 or extents + metadata > most or extents * extent < least:
-        raise fail("lvm-too-small", f"there is room for {most} extents of {extent >> 10} KiB on the fast devices, which is "
+        raise fail(TOO_SMALL, f"there is room for {most} extents of {extent >> 10} KiB on the fast devices, which is "
                    f"not enough for the cache", place="lvm.cache" if spec.cache else "lvm.writecache",
                    remedy="Bind larger disks, or ask for a smaller cache.", exit=Exit.USAGE)  # fmt: skip
     if chunk is not None and chunk + 2 * _METADATA_BYTES > extents * extent:
         text = f"a cache of {size_text(extents * extent)} has no room for metadata and one chunk of {size_text(chunk)}"
-        raise fail("lvm-cache", text, place="lvm.cache.chunk", remedy="Ask for a smaller chunk.", exit=Exit.USAGE)
+        raise fail(CACHE, text, place="lvm.cache.chunk", remedy="Ask for a smaller chunk.", exit=Exit.USAGE)
     if chunk is not None and extents * extent > chunk * MOST_CHUNKS:
         text = f"a cache of {size_text(extents * extent)} in chunks of {size_text(chunk)} is more than {MOST_CHUNKS}"
-        raise fail("lvm-cache", text, place="lvm.cache.chunk", exit=Exit.USAGE,
+        raise fail(CACHE, text, place="lvm.cache.chunk", exit=Exit.USAGE,
                    remedy="Ask for a larger chunk or a smaller cache, or leave chunk out.")  # fmt: skip
     size_bytes, metadata_bytes = extents * extent, metadata * extent
     if isinstance(wanted, CacheSpec):
@@ -76,8 +90,8 @@ def chunk_bytes(cache: CacheSpec, size_bytes: int) -> int:
     return chunk
 
 
-def answers(cache: Cache) -> str:
-    """Return the answers to the questions of the conversion.
+def cache_answers(cache: Cache) -> str:
+    """Return the cache_answers to the questions of the conversion.
 
     LVM asks if the new cache may be erased; then if writeback, or a writecache's block size and use of memory, are meant.
     """
@@ -85,7 +99,7 @@ def answers(cache: Cache) -> str:
     return "\n".join("y" * count)
 
 
-def argvs(vg: LvmGroup, cache: Cache, on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, Argv]:
+def cache_argvs(vg: LvmGroup, cache: Cache, on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, Argv]:
     """Return the commands that create the fast volume and attach it to the volume with the data."""
     common = limits(paths)
     extra = {"--type": "linear", "--alloc": "normal", **UNSEEN}
@@ -100,18 +114,18 @@ def argvs(vg: LvmGroup, cache: Cache, on: Sequence[str], paths: Sequence[str]) -
         options |= {"--cachemode": cache.mode, "--cachepolicy": cache.policy}
     if cache.kind == "cachevol":
         options["--chunksize"] = f"{(cache.chunk_bytes or 0) >> 10}K"
-    attach = ("lvm", "lvconvert", *flat(options), *_settings(cache), f"{vg.name}/{vg.volume.name}", *flat(common))
+    attach = ("lvm", "lvconvert", *flat(options), *_cache_settings(cache), f"{vg.name}/{vg.volume.name}", *flat(common))
     return lvcreate_argv(FAST, cache.size_bytes, vg.name, on, {**extra, **common}), attach
 
 
-def _settings(cache: Cache) -> tuple[str, ...]:
+def _cache_settings(cache: Cache) -> tuple[str, ...]:
     settings = cache.settings
     if cache.kind == "writecache":
         settings = {"block_size": cache.block_bytes, **settings}
     return tuple(word for name, value in settings.items() for word in ("--cachesettings", f"{name}={value}"))
 
 
-def differences(group: str, cache: Cache, volumes: dict[str, Row], top: str) -> list[Difference]:
+def cache_differences(group: str, cache: Cache, volumes: dict[str, Row], top: str) -> list[Difference]:
     """What is not as asked of the cache in front of volume `top`, by LVM and by the kernel's own table."""
     volume = volumes.get(top, {})
     known = kernel_options(group, top)

@@ -1,16 +1,23 @@
-"""The commands of the LVM layer: what libblockdev is asked for, and the very argv that comes of it.
+"""Commands of LVM: their argv, and how they are run.
 
 Every command sees the devices of its own group and no others (`--devices`), keeps no copies of metadata in /etc, and starts
-no daemon. Where LVM asks a question, the answer is given to that question alone: no command of ours says yes to all.
+no daemon. A question of LVM is answered alone: no command answers yes to all. A command is never waited for while nothing
+moves.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
+from raidtui.base import proc
+from raidtui.base.text import clean
 from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, fail
+from raidtui.stack.blockdev import MISSING_LIBRARY, TOOL_FAILED, CallFailed, stuck
 from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
 
 CONFIG: Final = (
@@ -23,6 +30,8 @@ POOL: Final = "pool"
 """What the volume with the data is named where another one is served from it."""
 THIN: Final = "thin"
 """What VDO's volume is named where it is the pool of a thin one."""
+UNSEEN: Final = {"--activate": "n", "--zero": "n", "--wipesignatures": "n"}
+"""Options of a volume that is never active by itself: its content is erased when it becomes a cache or metadata."""
 
 
 def volume_path(group: str, volume: str = VOLUME) -> str:
@@ -108,3 +117,79 @@ def teardown_argvs(group: str, paths: Sequence[str]) -> tuple[Argv, ...]:
         ("lvm", "vgremove", group, *common),
         ("lvm", "pvremove", *paths, *common),
     )
+
+
+SETTLE_S: Final = 20
+Rows = list[dict[str, Any]]
+
+
+def run_command(argv: Argv, *, answer: str | None = None) -> Argv:
+    """Run one command (`("lvm", "vgremove", …)`, `("dmsetup", …)`) and return it as it is written down.
+
+    `answer` has a line for each question that it is known to ask; others get none, which LVM takes for no.
+    Raises CallFailed (`tool-failed`, `stuck`) or ProblemError (`missing-library`).
+    """
+    path = _tool_path(argv[0])
+    try:
+        given = None if answer is None else f"{answer}\n".encode()
+        proc.run([path, *argv[1:]], input_bytes=given)
+    except proc.ToolStuck as error:
+        raise CallFailed(stuck(proc.name_of(argv), error), (argv,)) from error
+    except proc.ToolError as error:
+        said = error.finished.error_text if error.finished is not None else error.reason
+        text = f"{' '.join(argv[:2])} failed: {clean(_last_lines(said))}"
+        raise CallFailed(TOOL_FAILED.problem(text, exit=Exit.BUILD_FAILED), (argv,)) from error
+    return argv
+
+
+def settle() -> None:
+    """Until udev's rules have let go of what was just made, as far as there is udev and it becomes quiet in time.
+
+    LVM leaves a part of a volume active that anybody has open while it takes the volume down for a conversion, and then
+    refuses to go on.
+    """
+    if (udevadm := proc.find_tool("udevadm")) is not None:
+        with suppress(proc.ToolError):
+            proc.run([udevadm, "settle", f"--timeout={SETTLE_S}"], timeout_s=SETTLE_S + 5, check=False)
+
+
+def read_output(argv: Argv) -> str:
+    """What a command that only reads prints. Raises ProblemError (`tool-failed`, `missing-library`)."""
+    try:
+        return proc.run([_tool_path(argv[0]), *argv[1:]]).text
+    except proc.ToolError as error:
+        raise fail(TOOL_FAILED, f"{argv[0]} failed: {clean(error.reason)}", exit=Exit.BUILD_FAILED) from error
+
+
+def read_report(what: str, fields: Sequence[str], paths: Sequence[str], *more: str) -> Rows:
+    """Rows of `pvs`, `vgs` or `lvs` over these devices alone: by full field names, sizes in bytes, all as text.
+
+    A group that misses devices is reported all the same. Raises ProblemError (`tool-failed`).
+    """
+    argv = [_tool_path("lvm"), what, "--reportformat", "json", "--units", "b", "--nosuffix", "-o", ",".join(fields)]
+    argv += [*flat(limits(paths)), *more]
+    try:
+        ran = proc.run(argv, check=False)
+    except proc.ToolError as error:
+        raise fail(TOOL_FAILED, f"{what} failed: {clean(error.reason)}", exit=Exit.BUILD_FAILED) from error
+    try:
+        rows: Rows = json.loads(ran.out)["report"][0][what.removesuffix("s")]
+    except (ValueError, LookupError, TypeError) as error:
+        text = f"{what} answered something else than its report: {clean(_last_lines(ran.error_text))}"
+        raise fail(TOOL_FAILED, text, exit=Exit.BUILD_FAILED) from error
+    return rows
+
+
+def _tool_path(name: str) -> str:
+    path = proc.find_tool(name)
+    if path is None:
+        package = {"lvm": "lvm2"}.get(name, name)
+        raise fail(MISSING_LIBRARY, f"{name} is not installed", remedy=f"apt install {package}", exit=Exit.REFUSED)
+    return path
+
+
+def _last_lines(text: str) -> str:
+    """What LVM says went wrong: what it warns of beside that was asked for (a conversion destroys content)."""
+    lines = [line.strip() for line in text.splitlines()]
+    wrong = [line for line in lines if not line.startswith(("WARNING:", "THIS WILL DESTROY CONTENT"))]
+    return " ".join(wrong or lines)[-400:]
