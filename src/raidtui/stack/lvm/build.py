@@ -1,4 +1,4 @@
-"""Creating the group and its volume: on exactly the intended devices, and checked to be so."""
+"""Creation of the group and its volumes, on exactly the intended devices."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from raidtui.stack.read_back import NOT_PROVEN_ZERO, Difference
 NODE_TIMEOUT_S: Final = 20.0
 PART_LEFT_ACTIVE: Final = "is prohibited while logical volume"
 _NOT_YET: Final = {"deduplication": {"closed", "opening"}, "compression": {"offline"}}
-"""What the kernel says of each that was asked for and is not there yet: of the index, and of the compressor."""
+"""States of index and compressor that end soon after the volume appeared, by requested feature."""
 
 NAME_TAKEN: Final = Refusal(
     "lvm-name-taken",
@@ -57,9 +57,9 @@ NOT_THERE: Final = Refusal(
 
 
 def create_group(context: Context, vg: LvmGroup) -> Outcome:
-    """Make the devices physical volumes of the planned UUIDs, and a group of them.
+    """Create physical volumes with the planned UUIDs, and the group.
 
-    Raises ProblemError. When it came out otherwise, it is taken down again first.
+    Raises ProblemError; a group that differs from the plan is removed first.
     """
     context.stop_if_cancelled()
     devices = all_devices(context, vg)
@@ -75,7 +75,7 @@ def create_group(context: Context, vg: LvmGroup) -> Outcome:
     commands: list[Argv] = []
 
     def make() -> dict[str, Any]:
-        blockdev.load("lvm")  # now, because it takes longer than the disks may be nobody's
+        blockdev.load("lvm")  # now: loading takes longer than the disks may be unheld
         with context.lend(vg.disks):
             _make_group(vg, devices, commands)
         group, pvs = read_group(vg, paths)
@@ -87,11 +87,11 @@ def create_group(context: Context, vg: LvmGroup) -> Outcome:
 
 
 def or_dismantle(context: Context, vg: LvmGroup, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """`work()`; when it fails, everything is taken down first."""
+    """Return `work()`; if it fails, everything is taken down first."""
     try:
         return work()
     except ProblemError:
-        # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
+        # The operator has to read the first error; the teardown of the block reports what is still left.
         with suppress(ProblemError):
             teardown(context, vg)
         raise
@@ -116,7 +116,9 @@ def _refuse_taken_name(name: str) -> None:
 
 
 def _initial_sync(context: Context, vg: LvmGroup) -> str:
-    """How the images get consistent. Raises ProblemError when the sync shall be skipped without a proof for each disk."""
+    """Return how the images become consistent. Raises ProblemError if the sync is to be skipped without a proof for each
+    disk.
+    """
     if vg.volume.redundant is False:
         return "none needed"
     if not vg.volume.nosync:
@@ -146,7 +148,7 @@ def create_volume(context: Context, vg: LvmGroup) -> Outcome:
 
 
 def attach_cache(context: Context, vg: LvmGroup) -> Outcome:
-    """Create the fast volume and put it in front of the other one. Raises ProblemError."""
+    """Create the fast volume and attach it as a cache. Raises ProblemError."""
     assert vg.cache is not None
     create, attach = cache.cache_argvs(vg, vg.cache, paths_of(context, vg, "cache"), paths_of(context, vg))
     steps = [(create, None), (attach, cache.cache_answers(vg.cache))]
@@ -154,7 +156,7 @@ def attach_cache(context: Context, vg: LvmGroup) -> Outcome:
 
 
 def make_pool(context: Context, vg: LvmGroup) -> Outcome:
-    """Make the volume a pool, and the volume that is measured in it. Raises ProblemError."""
+    """Convert the volume to a pool, and create the measured volume in it. Raises ProblemError."""
     argvs = pool.pool_argvs(vg, paths_of(context, vg, "member"), paths_of(context, vg))
     steps = [(argv, "y" if argv[1] == "lvconvert" else None) for argv in argvs]
     return _make(context, vg, steps, vg.is_pooled)
@@ -166,14 +168,14 @@ def _make(
     steps: list[tuple[Argv, str | None]],
     is_made: Callable[[Container[str]], bool],
 ) -> Outcome:
-    """Run commands with their answers, unless what they make is there already; and read back what there is by then."""
+    """Run commands with their answers, unless their result exists already; then read the group back."""
     context.stop_if_cancelled()
     devices = all_devices(context, vg)
     paths = [device.path for device in devices]
     commands: list[Argv] = []
 
     def make() -> dict[str, Any]:
-        # What was made is active, and the kernel is asked in a moment.
+        # A finished volume is active, and the kernel answers at once.
         if not is_made({one.volume for one in mappings(vg.name)}):
             with context.lend(vg.disks):
                 for argv, answer in steps:
@@ -224,7 +226,7 @@ def _await_vdo(group: str, vdo: Vdo) -> None:
 
 
 def wait_for_node(context: Context, vg: LvmGroup, name: str) -> dict[str, Any]:
-    """Until the volume is active and udev shows it; the one that is measured is `built` from then on."""
+    """Wait until the volume is active and udev shows its name; the measured volume is `built` from then on."""
     until = time.monotonic() + NODE_TIMEOUT_S
     path = volume_path(vg.name, name)
     while True:

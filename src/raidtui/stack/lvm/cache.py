@@ -42,7 +42,7 @@ WRITECACHE: Final = Refusal(
 
 
 def cache_of(spec: LvmSpec, free: Sequence[int]) -> Cache | None:
-    """What the cache of this volume comes to on fast devices with so many free extents; None without one.
+    """Return the cache of this volume on fast devices with so many free extents; None if the scenario has none.
 
     Raises ProblemError (`lvm-too-small`, `lvm-cache`).
     """
@@ -126,7 +126,7 @@ def _cache_settings(cache: Cache) -> tuple[str, ...]:
 
 
 def cache_differences(group: str, cache: Cache, volumes: dict[str, Row], top: str) -> list[Difference]:
-    """What is not as asked of the cache in front of volume `top`, by LVM and by the kernel's own table."""
+    """Return the differences of the cache of volume `top` from the plan, by LVM's report and by the kernel's table."""
     volume = volumes.get(top, {})
     known = kernel_options(group, top)
     if cache.kind == "writecache":

@@ -27,20 +27,20 @@ CONFIG: Final = (
 """Without spaces: libblockdev writes commands down as one line."""
 VOLUME: Final = "volume"
 POOL: Final = "pool"
-"""What the volume with the data is named where another one is served from it."""
+"""Name of the volume with the data if another volume is served from it."""
 THIN: Final = "thin"
-"""What VDO's volume is named where it is the pool of a thin one."""
+"""Name of VDO's volume if it is the pool of a thin volume."""
 UNSEEN: Final = {"--activate": "n", "--zero": "n", "--wipesignatures": "n"}
 """Options of a volume that is never active by itself: its content is erased when it becomes a cache or metadata."""
 
 
 def volume_path(group: str, volume: str = VOLUME) -> str:
-    """Where udev shows a volume."""
+    """Return the path under which udev shows a volume."""
     return f"/dev/{group}/{volume}"
 
 
 def lvm_uuid(uuid: str) -> str:
-    """As LVM writes UUIDs: 32 characters in groups of 6-4-4-4-4-4-6."""
+    """Return a UUID in LVM's notation: 32 characters in groups of 6-4-4-4-4-4-6."""
     digits = uuid.replace("-", "")
     cuts = (0, 6, 10, 14, 18, 22, 26, 32)
     return "-".join(digits[a:b] for a, b in pairwise(cuts))
@@ -60,7 +60,7 @@ def pv_extra(pv: PhysicalVolume, paths: Sequence[str]) -> dict[str, str]:
 
 
 def pvcreate_argv(pv: PhysicalVolume, path: str, paths: Sequence[str]) -> Argv:
-    """What libblockdev executes for `lvm_pvcreate` (src/plugins/lvm.c)."""
+    """Return the command that libblockdev executes for `lvm_pvcreate` (src/plugins/lvm.c)."""
     return ("lvm", "pvcreate", path, f"--dataalignment={pv.align_bytes >> 10}K", *flat(pv_extra(pv, paths)))
 
 
@@ -69,7 +69,7 @@ def vg_extra(paths: Sequence[str]) -> dict[str, str]:
 
 
 def vgcreate_argv(vg: LvmGroup, paths: Sequence[str]) -> Argv:
-    """What libblockdev executes for `lvm_vgcreate`."""
+    """Return the command that libblockdev executes for `lvm_vgcreate`."""
     return ("lvm", "vgcreate", "-s", f"{vg.extent_bytes >> 10}K", vg.name, *paths, *flat(vg_extra(paths)))
 
 
@@ -143,7 +143,7 @@ def run_command(argv: Argv, *, answer: str | None = None) -> Argv:
 
 
 def settle() -> None:
-    """Until udev's rules have let go of what was just made, as far as there is udev and it becomes quiet in time.
+    """Wait until udev's rules have closed new devices; at most `SETTLE_S`, and not at all without udev.
 
     LVM leaves a part of a volume active that anybody has open while it takes the volume down for a conversion, and then
     refuses to go on.
@@ -154,7 +154,7 @@ def settle() -> None:
 
 
 def read_output(argv: Argv) -> str:
-    """What a command that only reads prints. Raises ProblemError (`tool-failed`, `missing-library`)."""
+    """Return the output of a command that only reads. Raises ProblemError (`tool-failed`, `missing-library`)."""
     try:
         return proc.run([_tool_path(argv[0]), *argv[1:]]).text
     except proc.ToolError as error:
@@ -189,7 +189,7 @@ def _tool_path(name: str) -> str:
 
 
 def _last_lines(text: str) -> str:
-    """What LVM says went wrong: what it warns of beside that was asked for (a conversion destroys content)."""
+    """Return LVM's error text without its warnings: those about destroyed content are expected from a conversion."""
     lines = [line.strip() for line in text.splitlines()]
     wrong = [line for line in lines if not line.startswith(("WARNING:", "THIS WILL DESTROY CONTENT"))]
     return " ".join(wrong or lines)[-400:]

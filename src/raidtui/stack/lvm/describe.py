@@ -69,7 +69,7 @@ def describe(spec: LvmSpec, counts: Mapping[str, int]) -> str:
 
 
 def defaults(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
-    """By optional field: what it comes to where it is left out, and why."""
+    """Return the default of each optional field, with the reason."""
     shape = geometry(msgspec.structs.replace(spec, stripes=None, mirrors=None), counts.get("on", 0))
     stripes, mirrors = ("none", f"{spec.type} does not stripe"), ("none", f"{spec.type} keeps no copies")
     stripe_size, region = stripes, ("none", f"{spec.type} has nothing to resync")
@@ -101,19 +101,19 @@ def defaults(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, s
 
 
 def may_fail(spec: LvmSpec, devices: int) -> int:
-    """How many devices may fail, whichever they are."""
+    """Return the number of arbitrary devices that may fail without data loss."""
     if spec.allocation == "anywhere" or spec.type not in REDUNDANT:
         return 0
     return PARITY.get(spec.type, 0) or geometry(spec, devices).copies - 1
 
 
 def tolerates_failures(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """By input: how many of its devices may fail without loss, whichever they are, and in words which and what then."""
+    """Return for each input the number of devices that may fail without data loss, and a sentence about it."""
     return _on(spec, counts.get("on", 0)) | _caches(spec, counts)
 
 
 def _caches(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """What is lost with a device of a cache."""
+    """Return the same for the devices of a cache."""
     if spec.writecache is not None:
         return {"writecache.on": (0, "no device: what was not written back is lost")}
     if spec.cache is None:
@@ -124,7 +124,7 @@ def _caches(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, st
 
 
 def write_path(spec: LvmSpec) -> tuple[WritePath, ...]:
-    """What is written through the fast devices (drivers/md: dm-writecache.c, dm-cache-target.c).
+    """Return the writes that pass the fast devices (drivers/md: dm-writecache.c, dm-cache-target.c).
 
     dm-cache takes a block in when it is worth it, not when it is written: other writes go past it, in every mode. In
     passthrough what it holds of a block that is written is only dropped. A full writecache lets writes past.
@@ -150,7 +150,7 @@ def _on(spec: LvmSpec, devices: int) -> dict[str, tuple[int, str]]:
 
 
 def cautions(spec: LvmSpec, below: Collection[str]) -> tuple[str, ...]:
-    """Of volumes that show more than there is (lvmvdo(7), lvmthin(7))."""
+    """Warn of volumes whose virtual size exceeds their space (lvmvdo(7), lvmthin(7))."""
     shown = (("VDO", spec.vdo), ("thin", spec.thin))
     return tuple(
         f"The {kind} volume shows {pool.virtual_size.text} of the space below it: writes that find no room there fail."

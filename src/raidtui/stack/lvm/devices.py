@@ -34,11 +34,11 @@ class Device(NamedTuple):
     role: str
     """`member` holds data, `cache` what a cache keeps."""
     uuid: str
-    """Of the physical volume, as LVM writes it."""
+    """UUID of the physical volume, in LVM's notation."""
 
 
 def all_devices(context: Context, vg: LvmGroup) -> list[Device]:
-    """In the order of the plan. Raises ProblemError when any is not there, or is not what it was."""
+    """Return all devices in the order of the plan. Raises ProblemError if a device is missing or was replaced."""
     return [_device(pv, context.path(pv.ref)) for pv in vg.pvs]
 
 
@@ -58,7 +58,7 @@ def _device(pv: PhysicalVolume, path: str) -> Device:
 
 
 OWN_BYTES: Final = 1 << 20
-"""What LVM has to itself at the start of a physical volume made here, at least."""
+"""Bytes at the start of a physical volume that LVM reserves for label and metadata, at least."""
 _SECTOR: Final = 512
 _BLOCK: Final = 4096
 
@@ -102,7 +102,7 @@ class Mapping(NamedTuple):
     """A device-mapper device of a group."""
 
     node: str
-    """Its kernel name: `dm-3`."""
+    """Kernel name: `dm-3`."""
     name: str
     """`rtabc0a-volume_rimage_0`."""
     holders: tuple[str, ...]
@@ -122,7 +122,7 @@ class Status(NamedTuple):
 
 
 def mappings(group: str) -> list[Mapping]:
-    """Every active volume of the group, hidden ones included."""
+    """Return all active volumes of the group, including hidden ones."""
     found = []
     for folder in SYS_BLOCK.glob("dm-*/dm"):
         name = read_text(folder / "name") or ""
@@ -152,7 +152,7 @@ def leaves(node: str) -> set[str]:
 
 
 def stands_on(mapping: Mapping, uuids: Collection[str]) -> bool:
-    """Whether it stands on physical volumes of these UUIDs only; devices that are gone speak neither for nor against."""
+    """Return True if the volume is only on physical volumes of these UUIDs; devices that are gone are ignored."""
     for name in leaves(mapping.node):
         try:
             found = read_label(f"/dev/{name}")

@@ -1,4 +1,4 @@
-"""What Linux and LVM refuse of checksums, caches and pools: each with its reason and a way out.
+"""Rules for checksums, caches and pools: combinations and values that Linux and LVM refuse.
 
 Sources: lvmraid(7), lvmcache(7), lvmvdo(7), lvmthin(7); tried with lvcreate and lvconvert 2.03.31.
 """
@@ -50,7 +50,7 @@ INTEGRITY: Final = Refusal(
 
 
 def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
-    """Why the volume cannot have these."""
+    """Yield the problems of checksums, caches and pools of this volume."""
     yield from _together(spec, place)
     yield from _integrity(spec, place)
     if spec.cache is not None:
@@ -69,7 +69,7 @@ def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> Iterator[Prob
 
 
 def _together(spec: LvmSpec, place: str) -> Iterator[Problem]:
-    """What LVM puts on one volume at once: tried, each pair in both orders; tools/command-lines.in of LVM."""
+    """Check which features LVM allows on one volume: each pair was tried in both orders; tools/command-lines.in of LVM."""
     asked = [name for name in _ON_TOP if getattr(spec, name) is not None]
     for (first, second), reason in _NOT_TOGETHER.items():
         if first in asked and second in asked:
@@ -150,7 +150,7 @@ def _vdo(vdo: VdoSpec, place: str) -> Iterator[Problem]:
 
 
 def _vdo_threads(vdo: VdoSpec, place: str) -> Iterator[Problem]:
-    """What LVM checks before the kernel does (device_mapper/vdo/vdo_target.c, vdo_limits.h)."""
+    """Repeat the checks that LVM makes before the kernel does (device_mapper/vdo/vdo_target.c, vdo_limits.h)."""
     zones = {name: 1 if (value := getattr(vdo, name)) is None else value for name in _ZONES}
     if 0 in zones.values() and any(zones.values()):
         name = next(name for name, value in zones.items() if value == 0)

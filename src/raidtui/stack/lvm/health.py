@@ -45,7 +45,7 @@ class Progress(NamedTuple):
 
 
 def read_progress(group: str) -> Progress | None:
-    """How far the images are, by the one that is furthest behind; None where there are none.
+    """Return the progress of the image that is furthest behind; None if the volume has no images.
 
     Raises ProblemError (`tool-failed`).
     """
@@ -58,7 +58,7 @@ def read_progress(group: str) -> Progress | None:
 
 
 def progress_of(status: Status) -> Progress | None:
-    """From the words of a raid, mirror or integrity target (Documentation/admin-guide/device-mapper/dm-raid.rst)."""
+    """Parse the status of a raid, mirror or integrity target (Documentation/admin-guide/device-mapper/dm-raid.rst)."""
     words = status.words
     try:
         if status.target == "raid":
@@ -112,10 +112,10 @@ def _progress_text(now: Progress, began: float) -> str:
 
 
 def health(context: Context, vg: LvmGroup) -> tuple[str, ...]:
-    """Why numbers would be wrong: one sentence each; empty when nothing is wrong."""
+    """Return the reasons why numbers measured now would be wrong, one sentence each."""
     node = volume_node(vg.name)
     if node is None:
-        return ("the volume is not there",)
+        return ("the volume is missing",)
     try:
         found = target_status(vg.name)
     except proc.ToolError as error:
@@ -131,7 +131,7 @@ def health(context: Context, vg: LvmGroup) -> tuple[str, ...]:
 
 
 def problems_of(status: Status) -> list[str]:
-    """What is wrong with one volume, by its target's own words."""
+    """Return the problems that the status of one target reports."""
     progress = progress_of(status)
     if progress is not None:
         wrong: list[str] = [Coded("degraded", f"{status.volume} has a dead image")] if "D" in progress.health else []
@@ -143,7 +143,7 @@ def problems_of(status: Status) -> list[str]:
             wrong.append(Coded("resyncing", f"{status.volume} is not in sync"))
         return wrong
     if status.target in ("raid", "mirror", "integrity"):
-        return [f"{status.volume} says what is not understood: {' '.join(status.words)}"]
+        return [f"{status.volume} has an unknown status: {' '.join(status.words)}"]
     if status.words[:1] in (("Fail",), ("Error",)):
         return [f"{status.volume} failed"]
     known = _TARGETS.get(status.target)
@@ -169,7 +169,7 @@ def _pool(name: str, words: tuple[str, ...]) -> list[str]:
 def _vdo(name: str, words: tuple[str, ...]) -> list[str]:
     """Device, operating mode, recovery, index, compression, used blocks, all blocks (vdo.rst)."""
     if len(words) < 7:
-        return [f"VDO pool {name} says what is not understood: {' '.join(words)}"]
+        return [f"VDO pool {name} has an unknown status: {' '.join(words)}"]
     wrong = [f"VDO pool {name} is {words[1]}"] if words[1] != "normal" else []
     wrong += [f"VDO pool {name} is recovering"] if words[2] != "-" else []
     wrong += [f"the index of VDO pool {name} is {words[3]}"] if words[3] not in ("online", *NO_INDEX) else []

@@ -17,9 +17,9 @@ from raidtui.stack.lvm.group import Integrity, LvmGroup, PhysicalVolume, Volume
 from raidtui.stack.lvm.spec import IMAGED, INPUTS, PARITY, REDUNDANT, LvmSpec, extent_bytes, geometry, stripe_size_bytes
 
 _SYNC_BYTES_S: Final = {True: 120e6, False: 200e6}
-"""What an initial sync does in a second, roughly, by rotational; the kernel holds it at 200 MB/s."""
+"""Estimated speed of an initial sync in bytes per second, by rotational; the kernel limits it to 200 MB/s."""
 _METADATA_BYTES: Final = 4 << 20
-"""More than label, metadata and bitmaps on one physical volume."""
+"""Upper limit of label, metadata and bitmaps on one physical volume."""
 _CACHE_METADATA_BYTES: Final = 64 << 20
 _POOL_METADATA_BYTES: Final = 512 << 20
 _VDO_BLOCK: Final = 4096
@@ -96,38 +96,41 @@ def plan(spec: LvmSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
 
 
 def _counted(spec: LvmSpec) -> Literal["exactly", "at least"]:
-    """A device of dm-raid counts most requests twice: device-mapper does, and md once more on the same device (md.c,
-    md_account_bio). What stands on it has a device of its own, which counts once."""
+    """Return how exactly the target's counters are.
+
+    A dm-raid device counts most requests twice: device-mapper does, and md again on the same device (md.c,
+    md_account_bio). Devices above it count once."""
     on_top = (spec.cache, spec.writecache, spec.vdo, spec.thin)
     return "at least" if spec.type in IMAGED - {"mirror"} and not any(on_top) else "exactly"
 
 
 def _can_skip_sync(spec: LvmSpec, parts: Parts, policy: Policy) -> bool:
-    """Only whole disks are ever proven zero; and LVM leaves the sync of a raid6 out for nobody."""
+    """Return True if the sync can be skipped: only whole disks can be proven zero, and LVM never skips the sync of a raid6.
+    """
     disks_only = all(part.ref.startswith("disk:") for part in parts["on"])
     possible = spec.type in REDUNDANT - {"raid6"} and spec.integrity is None
     return policy.initial_sync == "skip-if-zeroed" and possible and disks_only
 
 
 def _keeps_all(spec: LvmSpec) -> bool:
-    """False where a cache holds what is nowhere else."""
+    """Return False if a cache holds data that is nowhere else."""
     return spec.writecache is None and (spec.cache is None or spec.cache.mode != "writeback")
 
 
 def _in_order(parts: Parts) -> tuple[Part, ...]:
-    """Every device, in the order of `vg.pvs`."""
+    """Return all devices, in the order of `vg.pvs`."""
     return tuple(part for name in INPUTS for part in parts.get(name, ()))
 
 
 def _on_top(vg: LvmGroup, parts: Parts, paths: list[str]) -> list[Draft]:
-    """What is put on the volume once its images are in sync."""
+    """Return the steps that add cache and pools once the images are in sync."""
     undo = commands.teardown_argvs(vg.name, paths)
     drafts = []
     if (cache := vg.cache) is not None:
         on = [part.path for name, role in INPUTS.items() if role == "cache" for part in parts.get(name, ())]
         what = "writecache" if cache.kind == "writecache" else f"{cache.mode} cache"
         argvs = cache_argvs(vg, cache, on, paths)
-        drafts.append(Draft("lvm.cache", f"Put a {what} in front of the volume", vg, argvs, undo,
+        drafts.append(Draft("lvm.cache", f"Attach a {what} to the volume", vg, argvs, undo,
                             writes_bytes=_CACHE_METADATA_BYTES + cache.metadata_bytes, seconds=4.0))  # fmt: skip
     if vg.has_pool:
         on = [part.path for part in parts["on"]]
@@ -138,7 +141,7 @@ def _on_top(vg: LvmGroup, parts: Parts, paths: list[str]) -> list[Draft]:
 
 
 def _sync_cost(vg: LvmGroup, parts: tuple[Part, ...]) -> tuple[int, float]:
-    """Bytes written at most, and seconds roughly: images are read and written side by side."""
+    """Return the most bytes written and the estimated seconds: images are read and written in parallel."""
     volume = vg.volume
     each = volume.size_bytes // volume.stripes
     redundant = volume.areas - volume.stripes
@@ -228,7 +231,7 @@ def _integrity(spec: LvmSpec, parts: list[Part]) -> Integrity | None:
 
 
 def _refuse_mixed_sectors(parts: list[Part]) -> None:
-    """LVM makes no group of devices with different sectors (devices/allow_mixed_block_sizes)."""
+    """Refuse devices with different sectors (devices/allow_mixed_block_sizes)."""
     found = {part.logical_sector_bytes for part in parts}
     if len(found) > 1:
         text = f"LVM makes no group of disks with sectors of {' and '.join(map(str, sorted(found)))} bytes"

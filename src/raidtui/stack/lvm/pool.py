@@ -42,7 +42,7 @@ def pool_argvs(vg: LvmGroup, on: Sequence[str], paths: Sequence[str]) -> tuple[A
 
 
 def pool_differences(vg: LvmGroup, volumes: dict[str, Row]) -> list[Difference]:
-    """What is not as asked of the pools and what they serve."""
+    """Return the differences of the pools and their volumes from the plan."""
     found: list[Difference] = []
     if vg.vdo is not None:
         found += pool.vdo_differences(vg, vg.vdo, volumes)
@@ -68,7 +68,9 @@ _OVERHEAD_BYTES: Final = 128 * MIB
 
 
 def vdo_of(spec: LvmSpec, size_bytes: int) -> Vdo | None:
-    """What VDO comes to on a volume of this size; None without it. Raises ProblemError (`lvm-too-small`, `lvm-vdo`)."""
+    """Return the VDO pool on a volume of this size; None if the scenario has none. Raises ProblemError (`lvm-too-small`,
+    `lvm-vdo`).
+    """
     if (vdo := spec.vdo) is None:
         return None
     slab = _slab_bytes(vdo, size_bytes)
@@ -184,7 +186,7 @@ def thin_chunk_bytes(spec: LvmSpec, size_bytes: int) -> int:
 
 
 def thin_of(spec: LvmSpec, size_bytes: int, free: Sequence[int]) -> Thin | None:
-    """What the pool comes to where it is of this size, on devices with so many free extents; None without one.
+    """Return the thin pool of this size on devices with so many free extents; None if the scenario has none.
 
     Raises ProblemError (`lvm-thin`).
     """

@@ -39,7 +39,7 @@ def compare(asked: Row, found: Row, of: str) -> list[Difference]:
 
 
 def group_differences(vg: LvmGroup, devices: list[Device], group: Row | None, pvs: list[Row]) -> list[Difference]:
-    """What is not as asked of the group and its physical volumes."""
+    """Return the differences of the group and its physical volumes from the plan."""
     wrong = compare(
         {"vg_extent_size": str(vg.extent_bytes), "vg_autoactivation": "", "pv_count": str(len(devices)),
          "vg_missing_pv_count": "0"},
@@ -78,7 +78,7 @@ def read_group(vg: LvmGroup, paths: list[str]) -> tuple[Row | None, list[Row]]:
 
 
 def read_volumes(vg: LvmGroup, paths: list[str]) -> dict[str, Row]:
-    """Every volume of the group as `lvs` has it, hidden ones included, by name without brackets."""
+    """Return all volumes of the group as `lvs` reports them, including hidden ones, by name without brackets."""
     found: dict[str, Row] = {}
     for row in read_report("lvs", VOLUME_FIELDS, paths, "--all", vg.name):
         name = row["lv_name"].strip("[]")
@@ -89,7 +89,7 @@ def read_volumes(vg: LvmGroup, paths: list[str]) -> dict[str, Row]:
 
 
 def volume_differences(vg: LvmGroup, volumes: dict[str, Row], devices: list[Device], name: str) -> list[Difference]:
-    """What is not as asked of the volume that holds the data, which has this name now."""
+    """Return the differences of the volume with the data, which has this name now, from the plan."""
     volume, found = vg.volume, volumes.get(name)
     if found is None:
         return [Difference(name, "there", "missing")]
@@ -123,7 +123,7 @@ def kernel_options(group: str, volume: str) -> tuple[str, ...]:
 
 
 def _placement(vg: LvmGroup, node: str | None, devices: list[Device]) -> list[Difference]:
-    """It stands on devices of the plan only, and on as many as it has areas unless these may share one."""
+    """Check that the volume is on planned devices only, and on one for each of its areas unless they may share devices."""
     if node is None:
         return []
     found = {devno(name) for name in leaves(node)}

@@ -1,4 +1,4 @@
-"""What Linux and LVM refuse, found when a scenario is read: each with its reason and a way out.
+"""Rules of LVM and Linux that are checked when a scenario is read.
 
 Sources: lvcreate(8), lvmraid(7), lvmcache(7), lvmvdo(7), lvmthin(7), tools/lvcreate.c; tried with lvcreate 2.03.31.
 """
@@ -33,8 +33,9 @@ MOST_MIRROR_IMAGES: Final = 8
 SMALLEST_STRIPE: Final = 4 * KIB
 LARGEST_EXTENT: Final = 1 << 30
 ODD_EXTENT: Final = 128 * KIB
-"""What extents are multiples of that are no power of two (vgcreate(8); MIN_NON_POWER2_EXTENT_SIZE in lib/metadata). The
-kernel takes no stripe that does not divide them (drivers/md/dm-stripe.c)."""
+"""Unit of extents that are no power of two (vgcreate(8); MIN_NON_POWER2_EXTENT_SIZE in lib/metadata). The kernel refuses
+stripes that do not divide them (drivers/md/dm-stripe.c).
+"""
 
 TOO_FEW: Final = Refusal(
     "lvm-too-few",
@@ -70,7 +71,7 @@ MIRRORS: Final = Refusal(
 
 
 def check(spec: LvmSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
-    """Why this volume cannot be, given how many devices go into each input."""
+    """Return the problems of this volume, given the number of devices of each input."""
     return [
         *_devices(spec, counts.get("on", 0), place),
         *_stripes(spec, place),

@@ -1,4 +1,4 @@
-"""How large a volume will be, to the extent, before it exists: LVM's own arithmetic."""
+"""Estimated size of a volume in extents before it exists, by LVM's arithmetic."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from raidtui.stack.lvm.spec import (
 MOST_EXTENTS: Final = (1 << 32) - 1
 """MAX_EXTENT_COUNT (lib/metadata/metadata-exported.h)."""
 MOST_REGIONS: Final = 1 << 21
-"""Bits that a bitmap of dm-raid has room for."""
+"""Largest number of bits in a bitmap of dm-raid."""
 
 
 _CHECKED_BYTES: Final = 500 * MIB
-"""For every so many bytes, LVM takes 4 MiB for checksums."""
+"""Data for which LVM takes 4 MiB of checksums."""
 _JOURNAL_BYTES: Final = 64 * MIB
 
 TOO_SMALL: Final = Refusal(
@@ -57,7 +57,7 @@ class Volume(NamedTuple):
     """A volume in extents."""
 
     extents: int
-    """Of data, as the volume's user sees it."""
+    """Extents of data, as the volume's user sees them."""
     extent_bytes: int
 
     @property
@@ -66,9 +66,9 @@ class Volume(NamedTuple):
 
 
 def data_start(stripe_bytes: int | None) -> tuple[int, int]:
-    """Where the first extent of a physical volume begins, and what it is aligned to (bytes).
+    """Return the position of the first extent of a physical volume, and its alignment, in bytes.
 
-    LVM's label and metadata take the first MiB; data that begins on a stripe of the device below is written faster.
+    LVM's label and metadata take the first MiB. Data is aligned to the stripes of the device below.
     """
     align = stripe_bytes or MIB
     return -(-MIB // align) * align, align
@@ -80,10 +80,10 @@ def extents_of(size_bytes: int, stripe_bytes: int | None, extent: int) -> int:
 
 
 def rows(free: Sequence[int], areas: int, allocation: str, *, images: bool = False) -> int:
-    """How many extents each of `areas` parallel areas can have on devices with so many free extents.
+    """Return the number of extents that each of `areas` parallel areas can have on devices with so many free extents.
 
-    LVM takes the devices with the most room, uses them as far as the smallest of them goes, and takes the next ones. Of
-    images no two may ever meet on one device: devices of different sizes are then used as far as the first row goes.
+    LVM fills the devices with the most room up to the smallest of them, then takes the next ones. Two images never share
+    a device: devices of different sizes are then used only for the first row.
     """
     left = sorted(free, reverse=True)
     if len(left) < areas:
@@ -98,17 +98,17 @@ def rows(free: Sequence[int], areas: int, allocation: str, *, images: bool = Fal
 
 
 def metadata_extents(spec: LvmSpec) -> int:
-    """Extents beside each image: superblock and bitmap of dm-raid, or the log of an old mirror."""
+    """Return the extents for metadata of each image: superblock and bitmap of dm-raid, or the log of an old mirror."""
     return 1 if spec.type in REDUNDANT and not (spec.type == "mirror" and spec.mirror_log == "core") else 0
 
 
 def checksum_extents(image: int, extent: int) -> int:
-    """Extents that LVM takes for the checksums and journal of an image, at most (lib/metadata/integrity_manip.c)."""
+    """Return the most extents that LVM takes for checksums and journal of an image (lib/metadata/integrity_manip.c)."""
     return -(-(image * extent // _CHECKED_BYTES + 1) * 4 * MIB // extent) + -(-_JOURNAL_BYTES // extent)
 
 
 def volume(spec: LvmSpec, free: Sequence[int], place: str, reserved: int = 0) -> Volume:
-    """The volume on devices with so many free extents, of which `reserved` on each are for others.
+    """Return the volume on devices with so many free extents, less `reserved` on each.
 
     Raises ProblemError (`lvm-too-small`).
     """
@@ -133,7 +133,7 @@ def volume(spec: LvmSpec, free: Sequence[int], place: str, reserved: int = 0) ->
 
 
 def virtual_bytes(wanted: VirtualExtent, of_bytes: int, extent: int, place: str) -> int:
-    """Of a volume that shows more or less than there is. Raises ProblemError (`lvm-extent-size`)."""
+    """Return the size of a virtual volume. Raises ProblemError (`lvm-extent-size`)."""
     found = whole_extents(wanted, of_bytes, extent)
     if found // extent > MOST_EXTENTS:
         text = f"{size_text(found)} are {found // extent} extents of {extent >> 10} KiB; LVM counts up to {MOST_EXTENTS}"
@@ -143,9 +143,10 @@ def virtual_bytes(wanted: VirtualExtent, of_bytes: int, extent: int, place: str)
 
 
 def region_bytes(spec: LvmSpec, size_bytes: int) -> int | None:
-    """What a bit of the bitmap stands for; None where there is none. Larger for a volume with too many regions.
+    """Return the data of one bit in the bitmap; None if there is no bitmap. It grows until the volume has few enough
+    regions.
 
-    Raises ProblemError (`lvm-region-size`) where a size was asked for with which there would be too many.
+    Raises ProblemError (`lvm-region-size`) if the requested size results in too many.
     """
     if spec.type not in REDUNDANT:
         return None
@@ -154,16 +155,16 @@ def region_bytes(spec: LvmSpec, size_bytes: int) -> int | None:
     while size_bytes > region * MOST_REGIONS:
         region *= 2
     if asked is not None and region != asked.bytes:
-        text = f"{size_text(size_bytes)} have more than {MOST_REGIONS} regions of {asked.text}: a bitmap holds no more"
+        text = f"{size_text(size_bytes)} have more than {MOST_REGIONS} regions of {asked.text}, the limit of a bitmap"
         raise fail(REGION_SIZE, text, place="lvm.region_size", remedy=f"At least {region >> 10}KiB.", exit=Exit.USAGE)
     return region
 
 
 def stripes(spec: LvmSpec, on: Sequence[Part]) -> tuple[int | None, int | None]:
-    """What lies in a row on one device, and data of one full stripe, as a filesystem above should know them.
+    """Return the chunk on one device and the data of a full stripe, as a filesystem above should know them.
 
-    What does not stripe itself shows the stripes of what it stands on, where its extents begin on them. A pool shows none:
-    what lies where in it is decided when it is written.
+    A volume without stripes shows those of its devices if its extents are aligned to them. A pool shows none: the place of
+    its data is decided when it is written.
     """
     if spec.vdo is not None or spec.thin is not None:
         return None, None
@@ -178,8 +179,8 @@ def stripes(spec: LvmSpec, on: Sequence[Part]) -> tuple[int | None, int | None]:
 
 
 def write_penalty(spec: LvmSpec, devices: int) -> float:
-    """Device writes for one small random write: each copy, or data and parity; twice where checksums are journaled; and
-    once more into a cache, which every written block passes on its way."""
+    """Return the device writes for one small random write: each copy, or data and parity; doubled by journaled checksums;
+    plus one into a cache."""
     writes = float(geometry(spec, devices).copies + PARITY.get(spec.type, 0))
     if spec.integrity is not None and spec.integrity.mode == "journal":
         writes *= 2

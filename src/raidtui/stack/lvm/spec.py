@@ -1,4 +1,4 @@
-"""Options of an LVM volume, and the geometry that they come to."""
+"""Options of an LVM volume, and the geometry that follows from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Type = Literal["linear", "striped", "mirror", "raid0", "raid1", "raid4", "raid5"
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
 DEFAULT_STRIPE_BYTES: Final = 64 * KIB
-"""As lvm.conf(5), metadata/stripesize, where it is not changed."""
+"""Default of metadata/stripesize in lvm.conf(5)."""
 DEFAULT_EXTENT_BYTES: Final = 4 * MIB
 DEFAULT_REGION_BYTES: Final = 2 * MIB
 PARITY: Final = {"raid4": 1, "raid5": 1, "raid6": 2}
@@ -29,12 +29,12 @@ IMAGED: Final = REDUNDANT | {"raid0"}
 
 
 class IntegritySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Checksums below each image, so that silent corruption is found and mended (dm-integrity)."""
+    """Checksums below each image, so that silent corruption is found and repaired (dm-integrity)."""
 
     mode: Literal["journal", "bitmap"] = "journal"
-    """journal writes everything twice and is safe at any moment; bitmap recalculates what was being written in a crash."""
+    """journal writes everything twice and is always consistent; bitmap recalculates regions after a crash."""
     block_size: Annotated[Size, Meta(examples=["512B", "4KiB"])] | None = None
-    """What one checksum is of, 512B to 4KiB; the disks' logical sector where not given."""
+    """Data of one checksum, 512B to 4KiB. Default: the disks' logical sector."""
 
 
 class CacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -45,15 +45,15 @@ class CacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     kind: Literal["cachevol", "pool"] = "cachevol"
     """cachevol: data and metadata in one linear volume; pool: each in a volume of its own."""
     mode: Literal["writethrough", "writeback", "passthrough"] = "writethrough"
-    """writethrough: on both before it is done; writeback: in the cache first; passthrough: only read hits, writes go by."""
+    """writethrough: writes go to both; writeback: to the cache first; passthrough: past the cache, only reads use it."""
     chunk: Annotated[Size, Meta(examples=["64KiB", "256KiB"])] | None = None
-    """What is moved at once, a multiple of 32KiB; 64KiB where not given, or more so that there are at most a million."""
+    """Unit of the cache, a multiple of 32KiB. Default: 64KiB, or more so that there are at most a million chunks."""
     policy: Literal["smq", "mq", "cleaner"] = "smq"
-    """Which blocks are worth it: smq; mq is another name for it; cleaner only writes back, in a pool."""
+    """Replacement policy: smq; mq is another name for it; cleaner only writes back, in a pool."""
     migration_threshold: Annotated[Size, Meta(examples=["1MiB", "8MiB"])] | None = None
-    """How much may be on its way between cache and volume at a time; LVM's default where not given."""
+    """Largest amount of data in migration between cache and volume. Default: LVM's."""
     size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
-    """How much of the fast devices it takes."""
+    """Size of the cache: a size, or a share of the fast devices."""
 
 
 class WritecacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -62,63 +62,65 @@ class WritecacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     on: Operand
     """The fast devices."""
     block_size: Annotated[Size, Meta(examples=["4KiB", "512B"])] | None = None
-    """Its unit: 512B or 4KiB; 4KiB where not given."""
+    """Block size: 512B or 4KiB. Default: 4KiB."""
     high_watermark: Annotated[int, Meta(ge=1, le=100, extra={"unit": "%"})] | None = None
-    """From how full on it is written back; 50 where not given."""
+    """Fill level at which writeback starts. Default: 50."""
     low_watermark: Annotated[int, Meta(ge=0, le=99, extra={"unit": "%"})] | None = None
-    """Down to where it is written back; 45 where not given."""
+    """Fill level at which writeback stops. Default: 45."""
     writeback_jobs: Annotated[int, Meta(ge=1, le=1 << 20)] | None = None
-    """Blocks in flight while it is written back; no limit where not given."""
+    """Blocks in flight during writeback. Default: no limit."""
     autocommit_blocks: Annotated[int, Meta(ge=1, le=1 << 24)] | None = None
-    """After how many written blocks they are committed without a flush; 65536 where not given."""
+    """Number of written blocks after which they are committed without a flush. Default: 65536."""
     size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
-    """How much of the fast devices it takes."""
+    """Size of the cache: a size, or a share of the fast devices."""
 
 
 class VdoSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Compression and deduplication of the volume's blocks (dm-vdo, lvmvdo(7))."""
 
     virtual_size: VirtualExtent = msgspec.field(default_factory=lambda: VirtualExtent("100%"))
-    """What its user sees: a size, or a share of the space below, which may be more than all of it."""
+    """Size that the user sees: a size, or a share of the space below, which may be more than 100%."""
     compression: bool = True
-    """Blocks are packed where they become smaller."""
+    """Compress blocks."""
     deduplication: bool = True
-    """Equal blocks are kept once."""
+    """Store equal blocks once."""
     slab_size: Annotated[Size, Meta(examples=["2GiB", "128MiB"])] | None = None
-    """By which it grows, a power of two from 128MiB to 32GiB; 2GiB where not given."""
+    """Unit of growth, a power of two from 128MiB to 32GiB. Default: 2GiB."""
     index_memory: Annotated[Size, Meta(examples=["256MiB", "1GiB"])] | None = None
-    """For the index that finds equal blocks; 256MiB where not given, and ten times as much of the space below."""
+    """Memory of the index that finds equal blocks; it takes ten times as much of the space below. Default: 256MiB."""
     ack_threads: Annotated[int, Meta(ge=0, le=100)] | None = None
-    """Threads that answer requests; 0 leaves it to the others; 1 where not given."""
+    """Threads that acknowledge requests; 0: the other threads do it. Default: 1."""
     bio_threads: Annotated[int, Meta(ge=1, le=100)] | None = None
-    """Threads that write and read below; 4 where not given."""
+    """Threads that read and write below. Default: 4."""
     bio_rotation: Annotated[int, Meta(ge=1, le=1024)] | None = None
-    """Requests that go to one of the bio threads before the next one's turn; 64 where not given."""
+    """Number of requests for one bio thread before the next one is used. Default: 64."""
     cpu_threads: Annotated[int, Meta(ge=1, le=100)] | None = None
-    """Threads that hash and compress; 2 where not given."""
+    """Threads that hash and compress. Default: 2."""
     hash_zone_threads: Annotated[int, Meta(ge=0, le=100)] | None = None
-    """Threads that look for equal blocks; 1 where not given. None only together with logical and physical ones."""
+    """Threads that look for equal blocks. Default: 1. Zero only together with logical and physical threads."""
     logical_threads: Annotated[int, Meta(ge=0, le=60)] | None = None
-    """Threads that map what its user sees; 1 where not given."""
+    """Threads that map logical blocks. Default: 1."""
     physical_threads: Annotated[int, Meta(ge=0, le=16)] | None = None
-    """Threads that give out space below, at most one per slab; 1 where not given."""
+    """Threads that allocate space below, at most one per slab. Default: 1."""
     block_map_cache: Annotated[Size, Meta(examples=["128MiB", "1GiB"])] | None = None
-    """Memory for the map of blocks, 128MiB and more, whole MiB; 128MiB where not given."""
+    """Memory for the map of blocks in whole MiB, at least 128MiB. Default: 128MiB."""
     block_map_era_length: Annotated[int, Meta(ge=1, le=16380)] | None = None
-    """How long changes of the map may stay in memory: small recovers sooner; 16380 where not given."""
+    """Number of map blocks that may stay changed in memory: a small number recovers sooner. Default: 16380."""
 
 
 class ThinSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A pool that gives blocks to the volume when they are first written (dm-thin, lvmthin(7))."""
+    """Pool that allocates blocks when they are first written (dm-thin, lvmthin(7))."""
 
     virtual_size: VirtualExtent = msgspec.field(default_factory=lambda: VirtualExtent("100%"))
-    """What its user sees: a size, or a share of the pool, which may be more than all of it."""
+    """Size that the user sees: a size, or a share of the pool, which may be more than 100%."""
     chunk: Annotated[Size, Meta(examples=["64KiB", "1MiB"])] | None = None
-    """What is given at once, a multiple of 64KiB; 64KiB where not given, or more for a large pool."""
+    """Unit of allocation, a multiple of 64KiB. Default: 64KiB, or more for a large pool."""
     zero: bool = True
-    """Chunks are zeroed before they are given."""
+    """Zero chunks before they are allocated."""
     discards: Literal["passdown", "nopassdown", "ignore"] = "passdown"
-    """Whether discards free chunks, and reach the devices below."""
+    """Handling of discards: passdown frees chunks and discards the devices below; nopassdown only frees; ignore does
+    neither.
+    """
 
 
 class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -127,24 +129,25 @@ class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     on: Operand
     """The physical volumes that hold the data, in order."""
     type: Type = "linear"
-    """linear: one after the other; striped: side by side; mirror: the old kind of mirror; the others are lvmraid(7)."""
+    """linear: one device after the other; striped: side by side; mirror: the old mirror; the others: lvmraid(7)."""
     stripes: Annotated[int, Meta(ge=1, le=128)] | None = None
-    """Over how many devices data is spread, parity and copies not counted; over all of them where not given."""
+    """Number of devices over which data is spread, without parity and copies. Default: all of them."""
     mirrors: Annotated[int, Meta(ge=1, le=63)] | None = None
-    """Copies beside the original (raid1, mirror); one on each device where not given. raid10 always has one."""
+    """Copies in addition to the original (raid1, mirror). Default: one on each device. raid10 always has one."""
     stripe_size: Annotated[Size, Meta(examples=["64KiB", "256KiB"])] | None = None
-    """How much of one device follows in a row; 64KiB where not given."""
+    """Size of one stripe on one device. Default: 64KiB."""
     size: Extent = msgspec.field(default_factory=lambda: Extent("100%"))
-    """Of the volume: a size, or a share of the largest that these devices have room for."""
+    """Size of the volume: a size, or a share of the largest possible one."""
     allocation: Literal["normal", "contiguous", "cling", "anywhere"] = "normal"
-    """Where extents may be taken from: contiguous and cling stay on the device where they began, anywhere may put two
-    stripes or copies on one device, of which there are as many as without it."""
+    """Allocation policy of extents: contiguous and cling stay on the device where they began, anywhere may put two stripes
+    or copies on one device, of which there are as many as without it.
+    """
     extent_size: Annotated[Size, Meta(examples=["4MiB", "32MiB"])] | None = None
-    """Size of the volume group's extents, a power of two or a multiple of 128KiB; 4MiB where not given."""
+    """Size of the volume group's extents, a power of two or a multiple of 128KiB. Default: 4MiB."""
     region_size: Annotated[Size, Meta(examples=["2MiB", "8MiB"])] | None = None
-    """What one bit of the write-intent bitmap stands for (types with redundancy); 2MiB or more where not given."""
+    """Data of one bit in the write-intent bitmap (types with redundancy). Default: 2MiB or more."""
     mirror_log: Literal["disk", "core"] | None = None
-    """Where an old mirror keeps its log: on the devices, or in memory only; disk where not given."""
+    """Place of an old mirror's log: on the devices, or in memory only. Default: disk."""
     integrity: IntegritySpec | None = None
     """Checksums, for types with redundancy."""
     cache: CacheSpec | None = None
@@ -156,15 +159,15 @@ class LvmSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     thin: ThinSpec | None = None
     """Thin provisioning: the volume, or VDO's on it, becomes the pool of a thin volume."""
     tuning: Tuning | None = None
-    """Kernel settings while the volume stands."""
+    """Kernel settings while the volume exists."""
 
 
 INPUTS: Final[dict[str, Literal["member", "cache"]]] = {"on": "member", "cache.on": "cache", "writecache.on": "cache"}
-"""What a device is, by the input that it goes into."""
+"""Role of a device, by the input that it goes into."""
 
 
 def inputs(spec: LvmSpec) -> dict[str, Operand]:
-    """Operands by the place where they stand."""
+    """Return the operands by their place in the options."""
     found = {"on": spec.on}
     if spec.cache is not None:
         found["cache.on"] = spec.cache.on
@@ -174,12 +177,12 @@ def inputs(spec: LvmSpec) -> dict[str, Operand]:
 
 
 class Geometry(NamedTuple):
-    """How a volume lies on its devices."""
+    """Distribution of a volume over its devices."""
 
     stripes: int
-    """Areas that hold data side by side."""
+    """Number of areas with data side by side."""
     copies: int
-    """How often everything is there: 1 without mirrors."""
+    """Number of copies of the data: 1 without mirrors."""
     parity: int
 
     @property
@@ -189,7 +192,7 @@ class Geometry(NamedTuple):
 
 
 def geometry(spec: LvmSpec, devices: int) -> Geometry:
-    """What the options come to on so many devices; may be what no LVM builds (see `rules`)."""
+    """Return the geometry of these options on so many devices, even if LVM would not build it (see `rules`)."""
     parity = PARITY.get(spec.type, 0)
     copies = 1
     if spec.type == "raid10":

@@ -1,7 +1,7 @@
-"""Taking a group away: known by the UUIDs of its physical volumes, in whatever state it is, and proven gone.
+"""Teardown of a group: found by the UUIDs of its physical volumes, in any state, and verified.
 
-It may be run at any time and any number of times: after a creation that died half-way, with devices unplugged, with the
-volumes active, suspended or gone. What stands on any other physical volume is not touched.
+It may be run at any time and repeatedly: after a creation that was interrupted, with devices unplugged, with the volumes
+active, suspended or gone. Volumes on other physical volumes are not touched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from raidtui.stack.teardown import await_links, await_makers, is_there, may_eras
 
 BUSY_PATIENCE_S: Final = 15.0
 _NO_METADATA: Final = "[unknown]"
-"""What LVM calls the group of a physical volume that is marked as used, where it finds no metadata."""
+"""Group name that LVM reports for a used physical volume without metadata."""
 _LOCKS: Final = Path("/run/lock/lvm")
 
 BUSY: Final = Refusal(
@@ -63,13 +63,13 @@ def teardown(context: Context, vg: LvmGroup) -> Outcome:
         groups = _groups_on(marked, vg)
         _deactivate(vg, marked, removed, commands)
         trouble = _remove(context, vg, groups, marked, erased, commands)
-        return trouble or ("it keeps coming back" if _ours(vg) else "")
+        return trouble or ("it reappears after each removal" if _ours(vg) else "")
 
     until_gone(attempt, "the volume group", vg.name)
     if removed:
         await_links(Path(volume_path(vg.name)).parent, lambda: mappings(vg.name))
     for suffix in ("", ":aux"):
-        with suppress(OSError):  # a command that was killed leaves its lock's file behind
+        with suppress(OSError):  # a killed command leaves its lock file behind
             (_LOCKS / f"V_{vg.name}{suffix}").unlink()
     context.built.pop(vg.ref, None)
     facts = {"removed": removed, "erased": erased, "missing": missing}
@@ -77,7 +77,7 @@ def teardown(context: Context, vg: LvmGroup) -> Outcome:
 
 
 def _carries(device: Device) -> bool:
-    """Whether the label on it is ours. Raises ProblemError (`stuck`)."""
+    """Return True if the device carries the run's label. Raises ProblemError (`stuck`)."""
     try:
         return read_label(device.path) == device.uuid
     except OSError:
@@ -90,18 +90,18 @@ def _ours(vg: LvmGroup) -> list[Mapping]:
 
 
 def _groups_on(marked: list[Device], vg: LvmGroup) -> list[str]:
-    """The group on our physical volumes, where there is one.
+    """Return the group on the run's physical volumes, if there is one.
 
-    Raises ProblemError: `lvm-foreign` where somebody added a disk of his to it, or where it has another name than the run
-    gave it: its volumes may be his by now; `tool-failed` where LVM does not say.
+    Raises ProblemError: `lvm-foreign` if others added a disk to it, or if it has another name than the run gave it: its
+    volumes may belong to others; `tool-failed` if LVM does not answer.
     """
     if not marked:
         return []
     rows = read_report("pvs", ("pv_uuid", "vg_name"), [device.path for device in marked])
     groups = {row["vg_name"] for row in rows} - {"", _NO_METADATA}
     if others := sorted(groups - {vg.name}):
-        raise fail(FOREIGN, f"the run's physical volumes are those of another group by now: {others[0]}",
-                   place=vg.name, remedy=f"If nobody needs what is in it: vgremove {others[0]}, then: raidtui recover",
+        raise fail(FOREIGN, f"the run's physical volumes now belong to another group: {others[0]}",
+                   place=vg.name, remedy=f"If its content is not needed: vgremove {others[0]}, then: raidtui recover",
                    exit=Exit.LEFT_BEHIND)  # fmt: skip
     known = {pv.uuid for pv in vg.pvs}
     if strangers := [row["pv_uuid"] for row in rows if row["vg_name"] and row["pv_uuid"] not in known]:
@@ -112,7 +112,7 @@ def _groups_on(marked: list[Device], vg: LvmGroup) -> list[str]:
 
 
 def _deactivate(vg: LvmGroup, marked: list[Device], removed: list[str], commands: list[Argv]) -> None:
-    """Politely by LVM where it still knows the group, then whatever is left by device-mapper, from above.
+    """Deactivate by LVM if it still knows the group, then remove the rest by device-mapper, from the top.
 
     Raises ProblemError (`lvm-busy`) for a volume that is in use.
     """
@@ -128,7 +128,7 @@ def _deactivate(vg: LvmGroup, marked: list[Device], removed: list[str], commands
                 _try(("dmsetup", "remove", one.name), commands)
         now = _ours(vg)
         if len(now) < len(left):
-            until = time.monotonic() + BUSY_PATIENCE_S  # what becomes less is not in use, however long it takes
+            until = time.monotonic() + BUSY_PATIENCE_S  # progress means that it is not in use, however long it takes
         elif time.monotonic() > until:
             top = next((one for one in now if not set(one.holders) & {other.node for other in now}), now[0])
             raise fail(BUSY, f"the volume cannot be deactivated: {'; '.join(users_of(top.node)) or 'it is in use'}",
@@ -147,9 +147,9 @@ def _remove(
     erased: list[str],
     commands: list[Argv],
 ) -> str:
-    """Volumes, group and labels by LVM; a label that is still there afterwards is written over. What is left, and why.
+    """Remove volumes, group and labels by LVM; overwrite labels that are left. Return what remains, with the reason.
 
-    LVM would write to every device of the group: where one carries what is somebody else's, it is not asked.
+    LVM would write to every device of the group: if one of them carries foreign data, LVM is not used.
     """
     trouble = []
     devices: list[Device] = []
@@ -179,14 +179,14 @@ def _remove(
 def _remove_group(groups: list[str], paths: list[str], commands: list[Argv]) -> None:
     common = flat(limits(paths))
     for group in groups:
-        # Of a pool LVM asks whether what depends on it may go as well: it is all in this group, which is ours.
+        # LVM asks if the volumes of a pool may be removed as well: all of them are in the run's own group.
         _try(("lvm", "lvremove", group, *common), commands, answer="y")
         _try(("lvm", "vgremove", group, *common), commands)
     _try(("lvm", "pvremove", *paths, *common), commands)
 
 
 def _try(argv: Argv, commands: list[Argv], answer: str | None = None) -> None:
-    """What one command could not do is seen afterwards; a device that does not answer ends it all."""
+    """Run a command whose failure is found out afterwards. A device that does not answer ends everything."""
     try:
         commands.append(run_command(argv, answer=answer))
     except blockdev.CallFailed as error:

@@ -19,7 +19,7 @@ from raidtui.stack.read_back import Difference
 
 
 def differences(vg: LvmGroup, volumes: dict[str, Row], devices: list[Device], *, whole: bool = True) -> list[Difference]:
-    """What is not as asked of all volumes; unless `whole`, of those that were made so far."""
+    """Return the differences of all volumes from the plan; without `whole`, of those that exist so far."""
     pooled, cached = vg.is_pooled(volumes), vg.is_cached(volumes)
     name = vg.origin_name(pooled=pooled) if cached or whole else vg.data_name(pooled=pooled)
     wrong = volume_differences(vg, volumes, devices, name)
