@@ -13,7 +13,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
 from raidtui.stack.zfs import LAYER, arc, needs, properties, size, version
-from raidtui.stack.zfs.spec import Group
+from raidtui.stack.zfs.spec import ArcLimit, Group
 
 CREATED = Names("abcd1234").new("zpool")
 NAME = CREATED.name
@@ -186,7 +186,7 @@ def test_every_step_knows_the_whole_pool_and_what_it_may_leave() -> None:
     assert create.creates == CREATED
     assert all(draft.args == create.args for draft in (*planned.build, *planned.teardown))
     leaves = LAYER.actions["zpool.create"].leaves(create.args)
-    guids = [entry["disk_guid"] for entry in create.args["devices"]]
+    guids = [entry.disk_guid for entry in create.args.devices]
     assert len(set(guids)) == 3
     assert leaves == (*(("gpt", guid) for guid in guids), ("zfs_member", "", NAME))
     assert create.undo == (("zpool", "destroy", NAME),)
@@ -199,7 +199,7 @@ def test_a_limited_arc_is_put_back_after_the_pool() -> None:
     planned = plan(spec_of({"mirror": "@d"}, arc_max="1GiB"), {"vdevs[0].mirror": 2})
     first, last = planned.build[0], planned.teardown[-1]
     assert (first.action, last.action) == ("zpool.arc", "zpool.arc-back")
-    assert first.args == last.args == {"arc_max": GIB, "uuid": first.creates.uuid if first.creates else ""}
+    assert first.args == last.args == ArcLimit(GIB, first.creates.uuid if first.creates else "")
     assert planned.build[1].creates == CREATED
 
 
@@ -207,15 +207,15 @@ def test_disks_of_one_vdev_get_partitions_of_the_same_size() -> None:
     spec = spec_of({"mirror": "@d"}, log="@l")
     parts = {"vdevs[0].mirror": disks("d", [8 * GIB, 9 * GIB]), "log": disks("l", [GIB])}
     args = LAYER.plan(spec, parts, Names("t"), Policy()).build[0].args
-    assert [entry["length"] for entry in args["devices"]] == [8 * GIB - 2 * MIB] * 2 + [GIB - 2 * MIB]
-    assert {entry["start"] for entry in args["devices"]} == {MIB}
+    assert [entry.length for entry in args.devices] == [8 * GIB - 2 * MIB] * 2 + [GIB - 2 * MIB]
+    assert {entry.start for entry in args.devices} == {MIB}
 
 
 def test_devices_that_cannot_have_partitions_are_taken_as_they_are() -> None:
     below = tuple(Part(f"lvm:rt{i}", f"/dev/rtvg/rt{i}", 8 * GIB, 512, (f"a{i}",)) for i in range(2))
     create = LAYER.plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": below}, Names("t"), Policy()).build[0]
     assert create.commands[0][-2:] == ("/dev/rtvg/rt0", "/dev/rtvg/rt1")
-    assert {entry["disk_guid"] for entry in create.args["devices"]} == {""}
+    assert {entry.disk_guid for entry in create.args.devices} == {""}
     above_md = tuple(Part(f"md:rt{i}", f"/dev/md/rt{i}", 8 * GIB, 512, (f"a{i}",)) for i in range(2))
     create = LAYER.plan(spec_of({"mirror": "@d"}), {"vdevs[0].mirror": above_md}, Names("t"), Policy()).build[0]
     assert create.commands[0][-1] == "/dev/md/rt1p1"

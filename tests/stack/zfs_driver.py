@@ -20,6 +20,9 @@ from typing import Any
 
 sys.path.insert(0, "/opt/raidtui")
 
+import msgspec
+from msgspec.structs import replace
+
 from raidtui.gate.admit import admit
 from raidtui.gate.blank import make_blank
 from raidtui.inventory import boot_id, scan
@@ -35,8 +38,7 @@ from raidtui.stack.layer import Draft, Part, Planned
 from raidtui.stack.md import LAYER as MD
 from raidtui.stack.md.spec import MdSpec
 from raidtui.stack.zfs import LAYER, arc, devices, pool, properties, teardown, version
-from raidtui.stack.zfs.command import has_volume
-from raidtui.stack.zfs.spec import ZpoolSpec
+from raidtui.stack.zfs.spec import ZfsPool, ZpoolSpec
 
 ACTIONS = {**MD.actions, **LAYER.actions}
 MAKERS = ("zpool.create", "zpool.volume", "zpool.dataset", "zpool.mount")
@@ -148,8 +150,8 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     seen["health"] = action.health(bench.context, create.args)
     seen["members"] = dict(action.members(bench.context, create.args))
     seen["again"] = [ACTIONS[name].do(bench.context, create.args).result for name in builds if name in MAKERS]
-    seen["args"] = create.args
-    seen |= (on_volume if has_volume(create.args) else on_files)(bench, planned)
+    seen["args"] = msgspec.to_builtins(create.args)
+    seen |= (on_volume if create.args.has_volume else on_files)(bench, planned)
     if case.get("cold"):
         seen |= cold(bench, planned)
     outcome = bench.run(planned.teardown[0])
@@ -196,7 +198,7 @@ def cold(bench: Bench, planned: Planned) -> dict[str, Any]:
     }
 
 
-def undone(bench: Bench, args: dict[str, Any]) -> dict[str, Any]:
+def undone(bench: Bench, args: ZfsPool) -> dict[str, Any]:
     """Undo as a recovering process would, knowing nothing but the step's arguments: first without disks; then twice."""
     context = bench.fresh_context()
     context.permits = {}
@@ -239,12 +241,12 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
             finally:
                 os._exit(0)
         until = time.monotonic() + 120
-        while not bench.reached(moment, create.args["name"]) and time.monotonic() < until:
+        while not bench.reached(moment, create.args.name) and time.monotonic() < until:
             time.sleep(0.005)
         os.kill(pid, signal.SIGKILL)
         hit = os.WIFSIGNALED(os.waitpid(pid, 0)[1])
         if also:
-            for maker in pool.makers(create.args["name"]):
+            for maker in pool.makers(create.args.name):
                 os.kill(maker, signal.SIGKILL)
         before = bench.leftovers()
         seen.append({"moment": moment, "also": also, "hit": hit, "before": before, **undone(bench, create.args)})
@@ -256,8 +258,8 @@ def broken(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     planned = bench.plan(case)
     bench.build(planned)
     create = planned.build[0]
-    first = bench.context.path(create.args["devices"][0]["ref"])
-    env = {"POOL": create.args["name"], "A": f"{first}p1", "VOLUME": bench.context.path(create.args["ref"])}
+    first = bench.context.path(create.args.devices[0].ref)
+    env = {"POOL": create.args.name, "A": f"{first}p1", "VOLUME": bench.context.path(create.args.ref)}
     subprocess.run(case["then"], shell=True, check=True, capture_output=True, env={**os.environ, **env})
     health = ACTIONS["zpool.create"].health(bench.context, create.args)
     before = bench.leftovers()
@@ -267,7 +269,7 @@ def broken(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """Somebody else's pool has the name that the plan chose."""
     create = bench.plan(case).build[0]
-    name, theirs = create.args["name"], [permit.path() for permit in bench.permits.values()][-1]
+    name, theirs = create.args.name, [permit.path() for permit in bench.permits.values()][-1]
     bench.let_go()
     sh(f"udevadm settle; zpool create -o cachefile=none -O mountpoint=none {name} {theirs}")
     imported = problem_of(lambda: bench.run(create))
@@ -286,13 +288,13 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """What the actions themselves refuse."""
     planned = bench.plan(case)
     create, verify = planned.build[0], planned.build[-1]
-    wrong = {**create.args, "properties": {**create.args["properties"], "ashift": "77"}}
+    wrong = replace(create.args, properties={**create.args.properties, "ashift": "77"})
     bad = problem_of(lambda: ACTIONS["zpool.create"].do(bench.context, wrong))
     untouched = bench.leftovers()
     bench.build(planned)
-    other = {**verify.args, "sparse": False, "own": {**verify.args["own"], "compression": "zle"}}
+    other = replace(verify.args, sparse=False, own={**verify.args.own, "compression": "zle"})
     mismatch = problem_of(lambda: ACTIONS["zpool.verify"].do(bench.context, other))
-    path = bench.context.path(create.args["ref"])
+    path = bench.context.path(create.args.ref)
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
     with patience(teardown, 1.0):
@@ -329,10 +331,10 @@ def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     create = planned.build[0]
     bench.build(planned)
     ready, pulled = Path("/run/zfs-ready"), Path("/run/zfs-pulled")
-    ready.write_text(create.args["disks"][0])
+    ready.write_text(create.args.disks[0])
     while not pulled.exists():
         time.sleep(0.1)
-    sh(f"dd if=/dev/urandom of={bench.context.path(create.args['ref'])} bs=1M count=8 oflag=direct || true")
+    sh(f"dd if=/dev/urandom of={bench.context.path(create.args.ref)} bs=1M count=8 oflag=direct || true")
     health = ACTIONS["zpool.create"].health(bench.context, create.args)
     result = undone(bench, create.args)
     pulled.unlink()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer, ModuleParameters
@@ -20,12 +20,13 @@ from raidtui.stack.zfs import (
     teardown,
     verify,
 )
+from raidtui.stack.zfs.spec import ArcLimit, ZfsPool
 from raidtui.stack.zfs.tuning import CLAIM, PARAMETERS, make_ready, refuse_no_way_back
 
 
-def _leaves(args: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
-    tables = tuple(("gpt", entry["disk_guid"]) for entry in args["devices"] if entry["disk_guid"])
-    return (*tables, ("zfs_member", "", args["name"]))
+def _leaves(zpool: ZfsPool) -> tuple[tuple[str, ...], ...]:
+    tables = tuple(("gpt", entry.disk_guid) for entry in zpool.devices if entry.disk_guid)
+    return (*tables, ("zfs_member", "", zpool.name))
 
 
 LAYER: Final = Layer(
@@ -49,9 +50,9 @@ LAYER: Final = Layer(
     also_called={"zfs": "zpool", "pool": "zpool"},
     parameters=ModuleParameters(PARAMETERS, CLAIM, make_ready, refuse_no_way_back),
     actions={
-        "zpool.arc": Action(args=dict[str, Any], do=arc.limit, undo=arc.put_back, claims=lambda _: (CLAIM,)),
+        "zpool.arc": Action(args=ArcLimit, do=arc.limit, undo=arc.put_back, claims=lambda _: (CLAIM,)),
         "zpool.create": Action(
-            args=dict[str, Any],
+            args=ZfsPool,
             do=build.create,
             undo=teardown.teardown,
             health=health.health,
@@ -59,12 +60,12 @@ LAYER: Final = Layer(
             relies_on=lambda _: (CLAIM,),  # the parameters hold for every pool of the server
             leaves=_leaves,
         ),
-        "zpool.volume": Action(args=dict[str, Any], do=build.create_volume),
-        "zpool.dataset": Action(args=dict[str, Any], do=build.create_filesystem),
-        "zpool.mount": Action(args=dict[str, Any], do=mounting.mount),
-        "zpool.verify": Action(args=dict[str, Any], do=verify.verify),
-        "zpool.cold": Action(args=dict[str, Any], do=cold.make_cold),
-        "zpool.destroy": Action(args=dict[str, Any], do=teardown.teardown),
-        "zpool.arc-back": Action(args=dict[str, Any], do=arc.put_back),
+        "zpool.volume": Action(args=ZfsPool, do=build.create_volume),
+        "zpool.dataset": Action(args=ZfsPool, do=build.create_filesystem),
+        "zpool.mount": Action(args=ZfsPool, do=mounting.mount),
+        "zpool.verify": Action(args=ZfsPool, do=verify.verify),
+        "zpool.cold": Action(args=ZfsPool, do=cold.make_cold),
+        "zpool.destroy": Action(args=ZfsPool, do=teardown.teardown),
+        "zpool.arc-back": Action(args=ArcLimit, do=arc.put_back),
     },
 )

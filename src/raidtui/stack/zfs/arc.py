@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from raidtui.base.files import read_int, read_text, sync_folder, write_atomic
 from raidtui.inventory import boot_id
@@ -18,7 +18,7 @@ from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Reading
 from raidtui.stack.zfs import pool
-from raidtui.stack.zfs.spec import ZpoolSpec, block_bytes, in_force
+from raidtui.stack.zfs.spec import ArcLimit, ZpoolSpec, block_bytes, in_force
 
 PARAMETER: Final = Path("/sys/module/zfs/parameters/zfs_arc_max")
 ARCSTATS: Final = Path("/proc/spl/kstat/zfs/arcstats")
@@ -83,24 +83,23 @@ def size_bytes(stats: Path = ARCSTATS) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def limit(context: Context, args: dict[str, Any]) -> Outcome:
+def limit(context: Context, asked: ArcLimit) -> Outcome:
     """Remember what was, set what is asked, and read back that it holds. Raises ProblemError (`zfs-arc`)."""
-    asked = int(args["arc_max"])
     if not PARAMETER.exists():
         pool.call(("zpool", "list", "-H"))  # which loads the module
     memory = context.folder / MEMORY
     found = {"boot_id": boot_id(), "parameter": read_int(PARAMETER), "limit": limit_bytes()}
     if not memory.exists():
         write_atomic(memory, json.dumps(found).encode())
-    _write(asked)
-    if (now := limit_bytes()) != asked:
-        raise fail("zfs-arc", f"asked for an ARC of at most {asked} bytes, found {now}", place="zpool.arc_max",
+    _write(asked.arc_max)
+    if (now := limit_bytes()) != asked.arc_max:
+        raise fail("zfs-arc", f"asked for an ARC of at most {asked.arc_max} bytes, found {now}", place="zpool.arc_max",
                    remedy="It has to be more than the ARC's minimum and less than the memory.",
                    exit=Exit.BUILD_FAILED)  # fmt: skip
-    return Outcome("done", {"asked": asked, "found": found["limit"], "set": now})
+    return Outcome("done", {"asked": asked.arc_max, "found": found["limit"], "set": now})
 
 
-def put_back(context: Context, args: dict[str, Any]) -> Outcome:
+def put_back(context: Context, asked: ArcLimit) -> Outcome:
     """As it was before `limit`; any number of times. Raises ProblemError (`zfs-arc`)."""
     memory = context.folder / MEMORY
     text = read_text(memory)

@@ -9,15 +9,10 @@ What a plan shows is what runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
 
 from raidtui.model.plan import Argv
 from raidtui.stack import mounts
-from raidtui.stack.zfs.spec import Group
-
-VOLUME: Final = "vol"
-FILESYSTEM: Final = "fs"
-"""Names in the pool of what is measured."""
+from raidtui.stack.zfs.spec import Group, ZfsPool
 
 
 def part_path(path: str) -> str:
@@ -25,7 +20,7 @@ def part_path(path: str) -> str:
     return f"{path}p1" if path[-1:].isdigit() else f"{path}1"
 
 
-def vdev_words(groups: Sequence[Group]) -> list[str | int]:
+def vdev_words(groups: Sequence[Group]) -> tuple[str | int, ...]:
     """What `zpool create` is told of the devices: words, and devices by their place."""
     words: list[str | int] = []
     section = "member"
@@ -36,39 +31,39 @@ def vdev_words(groups: Sequence[Group]) -> list[str | int]:
         if group.word:
             words.append(group.word)
         words += group.devices
-    return words
+    return tuple(words)
 
 
-def create_argv(args: dict[str, Any], paths: Sequence[str]) -> Argv:
+def create_argv(zpool: ZfsPool, paths: Sequence[str]) -> Argv:
     """`zpool create`, with these paths in the places of the devices."""
     argv = ["zpool", "create"]
-    for name, value in args["properties"].items():
+    for name, value in zpool.properties.items():
         argv += ["-o", f"{name}={value}"]
-    for name, value in args["inherited"].items():
+    for name, value in zpool.inherited.items():
         argv += ["-O", f"{name}={value}"]
-    argv.append(args["name"])
-    argv += [paths[word] if isinstance(word, int) else word for word in args["words"]]
+    argv.append(zpool.name)
+    argv += [paths[word] if isinstance(word, int) else word for word in zpool.words]
     return tuple(argv)
 
 
-def volume_argv(args: dict[str, Any]) -> Argv:
+def volume_argv(zpool: ZfsPool) -> Argv:
     argv = ["zfs", "create"]
-    if args["sparse"]:
+    if zpool.sparse:
         argv.append("-s")
-    argv += ["-V", str(args["size_bytes"])]
-    return (*argv, *_own(args), dataset(args))
+    argv += ["-V", str(zpool.size_bytes)]
+    return (*argv, *_own(zpool), zpool.dataset)
 
 
-def filesystem_argv(args: dict[str, Any]) -> Argv:
-    return ("zfs", "create", *_own(args), dataset(args))
+def filesystem_argv(zpool: ZfsPool) -> Argv:
+    return ("zfs", "create", *_own(zpool), zpool.dataset)
 
 
-def _own(args: dict[str, Any]) -> list[str]:
-    return [word for name, value in args["own"].items() for word in ("-o", f"{name}={value}")]
+def _own(zpool: ZfsPool) -> list[str]:
+    return [word for name, value in zpool.own.items() for word in ("-o", f"{name}={value}")]
 
 
-def mount_argv(args: dict[str, Any]) -> Argv:
-    return mounts.mount_argv("zfs", dataset(args), args["name"], ())
+def mount_argv(zpool: ZfsPool) -> Argv:
+    return mounts.mount_argv("zfs", zpool.dataset, zpool.name, ())
 
 
 def destroy_argv(name: str) -> Argv:
@@ -79,10 +74,10 @@ def destroy_dataset_argv(dataset: str) -> Argv:
     return ("zfs", "destroy", dataset)
 
 
-def undo_argvs(args: dict[str, Any]) -> tuple[Argv, ...]:
+def undo_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
     """Everything that takes a whole pool away, in order."""
-    unmount = () if has_volume(args) else (mounts.unmount_argv(args["name"]),)
-    return (*unmount, destroy_dataset_argv(dataset(args)), destroy_argv(args["name"]))
+    unmount = () if zpool.has_volume else (mounts.unmount_argv(zpool.name),)
+    return (*unmount, destroy_dataset_argv(zpool.dataset), destroy_argv(zpool.name))
 
 
 def export_argv(name: str) -> Argv:
@@ -94,18 +89,8 @@ def import_argv(name: str, paths: Sequence[str]) -> Argv:
     return ("zpool", "import", "-N", "-o", "cachefile=none", *(word for path in paths for word in ("-d", path)), name)
 
 
-def cold_argvs(args: dict[str, Any], paths: Sequence[str]) -> tuple[Argv, ...]:
+def cold_argvs(zpool: ZfsPool, paths: Sequence[str]) -> tuple[Argv, ...]:
     """Everything that exports a pool and imports it again as it was, in order."""
-    name, volume = args["name"], has_volume(args)
+    name, volume = zpool.name, zpool.has_volume
     again = (export_argv(name), import_argv(name, paths))
-    return again if volume else (mounts.unmount_argv(name), *again, mount_argv(args))
-
-
-def has_volume(args: dict[str, Any]) -> bool:
-    """Whether a volume is measured; otherwise a filesystem is."""
-    return bool(args["child"] == VOLUME)
-
-
-def dataset(args: dict[str, Any]) -> str:
-    """The full name of what is measured."""
-    return f"{args['name']}/{args['child']}"
+    return again if volume else (mounts.unmount_argv(name), *again, mount_argv(zpool))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from raidtui.base.files import read_text
 from raidtui.inventory import ioctl
@@ -13,6 +13,7 @@ from raidtui.inventory.blkid import signatures
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import split_present
 from raidtui.stack.zfs import gpt
+from raidtui.stack.zfs.spec import PoolDevice, ZfsPool
 
 
 class Device(NamedTuple):
@@ -26,25 +27,25 @@ class Device(NamedTuple):
     """What is written on it; None where the pool takes the device as it is."""
 
 
-def all_devices(context: Context, args: dict[str, Any]) -> list[Device]:
+def all_devices(context: Context, zpool: ZfsPool) -> list[Device]:
     """Raises ProblemError when any is not there, or is not what it was."""
-    return [_device(entry, context.path(entry["ref"])) for entry in args["devices"]]
+    return [_device(entry, context.path(entry.ref)) for entry in zpool.devices]
 
 
-def present_devices(context: Context, args: dict[str, Any]) -> tuple[list[Device], list[str]]:
+def present_devices(context: Context, zpool: ZfsPool) -> tuple[list[Device], list[str]]:
     """The devices that are still there, and the references of those that are not."""
-    return split_present(context, ((entry["ref"], entry["path"], partial(_device, entry)) for entry in args["devices"]))
+    return split_present(context, ((entry.ref, entry.path, partial(_device, entry)) for entry in zpool.devices))
 
 
-def _device(entry: dict[str, Any], path: str) -> Device:
-    return Device(entry["ref"], path, Path(path).stat().st_rdev, entry["role"], table_of(entry))
+def _device(entry: PoolDevice, path: str) -> Device:
+    return Device(entry.ref, path, Path(path).stat().st_rdev, entry.role, table_of(entry))
 
 
-def table_of(entry: dict[str, Any]) -> gpt.Table | None:
+def table_of(entry: PoolDevice) -> gpt.Table | None:
     """The partition table that this device of the arguments gets."""
-    if not entry["disk_guid"]:
+    if not entry.disk_guid:
         return None
-    return gpt.Table(entry["disk_guid"], entry["part_guid"], entry["start"], entry["length"])
+    return gpt.Table(entry.disk_guid, entry.part_guid, entry.start, entry.length)
 
 
 def partition(device: Device) -> tuple[str, int] | None:

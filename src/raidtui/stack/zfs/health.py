@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from raidtui.model.mark import Coded
 from raidtui.model.problem import ProblemError
 from raidtui.stack.context import Context
 from raidtui.stack.zfs import mounting, pool
-from raidtui.stack.zfs.command import has_volume
 from raidtui.stack.zfs.devices import kernel_name, partition, present_devices
+from raidtui.stack.zfs.spec import ZfsPool
 from raidtui.stack.zfs.verify import the_pool
 
 
-def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
+def health(context: Context, zpool: ZfsPool) -> tuple[str, ...]:
     """Why numbers would be wrong: one sentence each; empty when nothing is wrong."""
-    if pool.state(args["name"]) == "SUSPENDED":
+    if pool.state(zpool.name) == "SUSPENDED":
         return ("ZFS suspended the pool, because too many of its devices are gone",)
     try:
-        found = the_pool(args)
+        found = the_pool(zpool)
     except ProblemError as error:
         return (error.problems[0].message,)
     wrong: list[str] = []
@@ -39,13 +38,13 @@ def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
             wrong.append(f"{leaf.role} {leaf.path} has {leaf.errors} read, write or checksum errors")
         if leaf.busy:
             wrong.append(f"{leaf.role} {leaf.path} is busy with {leaf.busy}")
-    path = context.built.get(args["ref"])
-    if path is not None and not has_volume(args):
-        wrong += mounting.health(context, args)
+    path = context.built.get(zpool.ref)
+    if path is not None and not zpool.has_volume:
+        wrong += mounting.health(context, zpool)
     elif path is not None and not Path(path).exists():
         wrong.append("the volume is gone")
     there = {leaf.devno for leaf in found.leaves}
-    devices, missing = present_devices(context, args)
+    devices, missing = present_devices(context, zpool)
     wrong += [f"{ref.partition(':')[2]} is not there any more" for ref in missing]
     for device in devices:
         part = partition(device)
@@ -54,13 +53,13 @@ def health(context: Context, args: dict[str, Any]) -> tuple[str, ...]:
     return tuple(wrong)
 
 
-def members(context: Context, args: dict[str, Any]) -> Mapping[str, str]:
+def members(context: Context, zpool: ZfsPool) -> Mapping[str, str]:
     """Kernel names of the volume, once it is there, and of what the pool stands on, with their roles.
 
     A filesystem has no counters: it is its pool's members that are looked at.
     """
-    devices, _ = present_devices(context, args)
+    devices, _ = present_devices(context, zpool)
     found = {kernel_name(device.devno): device.role for device in devices}
-    if has_volume(args) and (path := context.built.get(args["ref"])) is not None:
+    if zpool.has_volume and (path := context.built.get(zpool.ref)) is not None:
         found = {Path(path).resolve().name: "target", **found}
     return found

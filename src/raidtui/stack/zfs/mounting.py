@@ -15,41 +15,42 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import mounts
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.zfs.command import dataset, has_volume, mount_argv
+from raidtui.stack.zfs.command import mount_argv
+from raidtui.stack.zfs.spec import ZfsPool
 
 PATIENCE_S: Final = 20.0
 """A dead runner's mounts go with the last process of its namespace, after what they hold was written."""
 
 
-def mount(context: Context, args: dict[str, Any]) -> Outcome:
+def mount(context: Context, zpool: ZfsPool) -> Outcome:
     """Mount it where the run alone sees it. Raises ProblemError."""
     context.stop_if_cancelled()
-    point = mounts.point_of(args["name"])
-    if (there := mounts.at(point)) and _is_ours(args, there[-1].kind, there[-1].source):
-        context.built[args["ref"]] = point
+    point = mounts.point_of(zpool.name)
+    if (there := mounts.at(point)) and _is_ours(zpool, there[-1].kind, there[-1].source):
+        context.built[zpool.ref] = point
         return Outcome("already there", {"path": point})
-    argv = mount_now(context, args)
-    context.built[args["ref"]] = point
+    argv = mount_now(context, zpool)
+    context.built[zpool.ref] = point
     return Outcome("created", {"path": point}, (argv,))
 
 
-def mount_now(context: Context, args: dict[str, Any]) -> Argv:
-    mounts.make_point(args["name"])
-    return mounts.tool(mount_argv(args), cwd=context.folder, code="mount")
+def mount_now(context: Context, zpool: ZfsPool) -> Argv:
+    mounts.make_point(zpool.name)
+    return mounts.tool(mount_argv(zpool), cwd=context.folder, code="mount")
 
 
-def unmount(context: Context, args: dict[str, Any]) -> list[Argv]:
+def unmount(context: Context, zpool: ZfsPool) -> list[Argv]:
     """Unmount it wherever it is; what was executed. Raises ProblemError (`mount-busy`, exit 6) with who uses it."""
-    if has_volume(args):
+    if zpool.has_volume:
         return []
-    name = args["name"]
+    name = zpool.name
 
     def ours(found: mounts.Mounted) -> bool:
-        return _is_ours(args, found.kind, found.source)
+        return _is_ours(zpool, found.kind, found.source)
 
     ran = list(mounts.unmount(name, ours, cwd=context.folder))
     until = time.monotonic() + PATIENCE_S
-    while others := [found for found in read_other_mounts() if _is_ours(args, "zfs", found.source)]:
+    while others := [found for found in read_other_mounts() if _is_ours(zpool, "zfs", found.source)]:
         for found in others:
             ran += mounts.unmount_for(found.namespace.split()[1], name, cwd=context.folder)
         if time.monotonic() > until:
@@ -61,14 +62,14 @@ def unmount(context: Context, args: dict[str, Any]) -> list[Argv]:
     return ran
 
 
-def _is_ours(args: dict[str, Any], kind: str, source: str) -> bool:
-    return kind == "zfs" and source == dataset(args)
+def _is_ours(zpool: ZfsPool, kind: str, source: str) -> bool:
+    return kind == "zfs" and source == zpool.dataset
 
 
-def health(context: Context, args: dict[str, Any]) -> list[str]:
+def health(context: Context, zpool: ZfsPool) -> list[str]:
     """Why numbers measured in the directory would be wrong now."""
     try:
-        point = context.path(args["ref"])
+        point = context.path(zpool.ref)
         root = mounts.open_root(point)
     except ProblemError as error:
         return [error.problems[0].message]
@@ -82,13 +83,13 @@ def health(context: Context, args: dict[str, Any]) -> list[str]:
         return [f"{point} cannot be read: {error.strerror}"]
     finally:
         os.close(root)
-    wrong = [] if _is_ours(args, found.kind, found.source) else [f"{point} is {found.source}, not {dataset(args)}"]
+    wrong = [] if _is_ours(zpool, found.kind, found.source) else [f"{point} is {found.source}, not {zpool.dataset}"]
     return [*wrong, f"{point} became read-only"] if "ro" in found.options else wrong
 
 
-def facts(context: Context, args: dict[str, Any]) -> dict[str, Any]:
+def facts(context: Context, zpool: ZfsPool) -> dict[str, Any]:
     """Options of the mount, and its room. Raises ProblemError (`mount`)."""
-    point = context.path(args["ref"])
+    point = context.path(zpool.ref)
     root = mounts.open_root(point)
     try:
         found, room = mounts.insist(root, point), os.fstatvfs(root)

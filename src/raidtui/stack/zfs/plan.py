@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 from raidtui.base.text import plural
 from raidtui.model.plan import Created, Names, TargetKind
@@ -16,12 +16,11 @@ from raidtui.stack.zfs.command import (
     cold_argvs,
     create_argv,
     filesystem_argv,
-    has_volume,
     mount_argv,
     undo_argvs,
     volume_argv,
 )
-from raidtui.stack.zfs.spec import ZpoolSpec
+from raidtui.stack.zfs.spec import ArcLimit, ZfsPool, ZpoolSpec
 
 _METADATA_BYTES: Final = 64 << 20
 """More than a fresh pool writes to one device: labels, partition table, its own metadata."""
@@ -67,62 +66,62 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
     planning.refuse(spec, devices)
     planning.refuse_unequal(spec, parts)
     created = names.new("zpool")
-    args = planning.arguments(spec, parts, created.name, created.uuid)
-    undo, paths = undo_argvs(args), planning.planned_paths(args)
+    zpool = planning.arguments(spec, parts, created.name, created.uuid)
+    undo, paths = undo_argvs(zpool), planning.planned_paths(zpool)
     written = _METADATA_BYTES * len(devices)
     words = describe.describe(spec, planning.counts_of(spec, parts))
-    create = Draft("zpool.create", f"Partition {plural(len(devices), 'disk')} and create {words}", args,
-                   (create_argv(args, paths),), undo[-1:], created, written, 3.0 + 0.2 * len(devices))  # fmt: skip
-    verify = Draft("zpool.verify", "Read pool and properties back", args, seconds=1.0)
-    teardown = Draft("zpool.destroy", "Destroy the pool and take its labels and partitions off", args, undo,
+    create = Draft("zpool.create", f"Partition {plural(len(devices), 'disk')} and create {words}", zpool,
+                   (create_argv(zpool, paths),), undo[-1:], created, written, 3.0 + 0.2 * len(devices))  # fmt: skip
+    verify = Draft("zpool.verify", "Read pool and properties back", zpool, seconds=1.0)
+    teardown = Draft("zpool.destroy", "Destroy the pool and take its labels and partitions off", zpool, undo,
                      writes_bytes=written, seconds=3.0)  # fmt: skip
-    cold = Draft("zpool.cold", "Export and import the pool, which empties the ARC of it", args,
-                 cold_argvs(args, paths), seconds=3.0)  # fmt: skip
-    build, teardowns = [create, *_measured(args, created), verify], [teardown]
+    cold = Draft("zpool.cold", "Export and import the pool, which empties the ARC of it", zpool,
+                 cold_argvs(zpool, paths), seconds=3.0)  # fmt: skip
+    build, teardowns = [create, *_measured(zpool, created), verify], [teardown]
     if spec.arc_max is not None:
         changed = names.new("arc")
-        limit = {"arc_max": spec.arc_max.bytes, "uuid": changed.uuid}
+        limit = ArcLimit(spec.arc_max.bytes, changed.uuid)
         title = f"Limit the ARC to {spec.arc_max.text}"
         build.insert(0, Draft("zpool.arc", title, limit, creates=changed, seconds=0.5))
         teardowns.append(Draft("zpool.arc-back", "Give the ARC back its limit", limit, seconds=0.5))
     return Planned(
         tuple(build),
         tuple(teardowns),
-        (_target(args),),
-        _offer(args, devices) if has_volume(args) else None,
+        (_target(zpool),),
+        _offer(zpool, devices) if zpool.has_volume else None,
         before_cell=(cold,) if policy.caches == "cold" else (),
     )
 
 
-def _measured(args: dict[str, Any], created: Created) -> list[Draft]:
+def _measured(zpool: ZfsPool, created: Created) -> list[Draft]:
     """The steps that make what is measured in the pool."""
-    undo = undo_argvs(args)
-    if has_volume(args):
-        title = f"Create a volume of {size_text(args['size_bytes'])}"
-        return [Draft("zpool.volume", title, args, (volume_argv(args),), undo[:1], created, _METADATA_BYTES, 2.0)]
-    title = f"Mount it on {planning.target_path(args)}"
+    undo = undo_argvs(zpool)
+    if zpool.has_volume:
+        title = f"Create a volume of {size_text(zpool.size_bytes)}"
+        return [Draft("zpool.volume", title, zpool, (volume_argv(zpool),), undo[:1], created, _METADATA_BYTES, 2.0)]
+    title = f"Mount it on {planning.target_path(zpool)}"
     return [
-        Draft("zpool.dataset", "Create a filesystem in it", args, (filesystem_argv(args),), undo[1:2], created,
+        Draft("zpool.dataset", "Create a filesystem in it", zpool, (filesystem_argv(zpool),), undo[1:2], created,
               _METADATA_BYTES, 2.0),
-        Draft("zpool.mount", title, args, (mount_argv(args),), undo[:1], created, seconds=1.0),
+        Draft("zpool.mount", title, zpool, (mount_argv(zpool),), undo[:1], created, seconds=1.0),
     ]  # fmt: skip
 
 
-def _target(args: dict[str, Any]) -> PlannedTarget:
-    where, size_bytes = (args["ref"],), args["size_bytes"]
-    if has_volume(args):
-        return PlannedTarget(where, (planning.target_path(args),), size_bytes)
+def _target(zpool: ZfsPool) -> PlannedTarget:
+    where, size_bytes = (zpool.ref,), zpool.size_bytes
+    if zpool.has_volume:
+        return PlannedTarget(where, (planning.target_path(zpool),), size_bytes)
     # It compresses unless told not to, and it caches: devices' counters say nothing of what a workload does.
-    return PlannedTarget(where, (planning.target_path(args),), size_bytes, kind="directory", counted="no")
+    return PlannedTarget(where, (planning.target_path(zpool),), size_bytes, kind="directory", counted="no")
 
 
-def _offer(args: dict[str, Any], devices: list[Part]) -> Part:
+def _offer(zpool: ZfsPool, devices: list[Part]) -> Part:
     return Part(
-        args["ref"],
-        planning.target_path(args),
-        args["size_bytes"],
+        zpool.ref,
+        planning.target_path(zpool),
+        zpool.size_bytes,
         512,
-        tuple(args["disks"]),
+        tuple(zpool.disks),
         discard=True,
         rotational=any(part.rotational for part in devices),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.units import size_texts
@@ -12,9 +12,9 @@ from raidtui.stack import mounts
 from raidtui.stack.layer import Part
 from raidtui.stack.zfs import arc, needs, pool, size
 from raidtui.stack.zfs import spec as options
-from raidtui.stack.zfs.command import FILESYSTEM, VOLUME, part_path, vdev_words
+from raidtui.stack.zfs.command import part_path, vdev_words
 from raidtui.stack.zfs.properties import LARGEST_BLOCK, check_known
-from raidtui.stack.zfs.spec import Group, ZpoolSpec
+from raidtui.stack.zfs.spec import FILESYSTEM, VOLUME, Group, PoolDevice, PoolGroup, ZfsPool, ZpoolSpec
 from raidtui.stack.zfs.version import insist_new_enough, module_version
 
 PARTITIONED: Final = ("disk:", "md:")
@@ -121,47 +121,47 @@ def refuse_unknown(
         raise ProblemError(*problems)
 
 
-def arguments(spec: ZpoolSpec, parts: Parts, name: str, pool_uuid: str) -> dict[str, Any]:
+def arguments(spec: ZpoolSpec, parts: Parts, name: str, pool_uuid: str) -> ZfsPool:
     """Arguments of every action: the whole pool, so that each can be run, and undone, from its own step alone."""
     found, devices = groups_of(spec, parts), devices_of(spec, parts)
     room = _leaf_bytes(found, devices)
     roles = {device: group.role for group in found for device in group.devices}
     namespace = uuid.UUID(pool_uuid)
     volume = spec.dataset is None
-    return {
-        "name": name,
-        "uuid": pool_uuid,
-        "ref": f"zpool:{name}" if volume else f"dir:{name}",
-        "devices": [
-            {
-                "ref": part.ref,
-                "path": part.path,
-                "role": roles[place],
-                "disk_guid": str(uuid.uuid5(namespace, f"disk {place}")) if part.ref.startswith(PARTITIONED) else "",
-                "part_guid": str(uuid.uuid5(namespace, f"part {place}")),
-                "start": size.PART_START_BYTES,
-                "length": room[place],
-            }
+    return ZfsPool(
+        name=name,
+        uuid=pool_uuid,
+        ref=f"zpool:{name}" if volume else f"dir:{name}",
+        devices=tuple(
+            PoolDevice(
+                ref=part.ref,
+                path=part.path,
+                role=roles[place],
+                disk_guid=str(uuid.uuid5(namespace, f"disk {place}")) if part.ref.startswith(PARTITIONED) else "",
+                part_guid=str(uuid.uuid5(namespace, f"part {place}")),
+                start=size.PART_START_BYTES,
+                length=room[place],
+            )
             for place, part in enumerate(devices)
-        ],
-        "disks": list(dict.fromkeys(disk for part in devices for disk in part.disks)),
-        "groups": [{"role": group.role, "word": group.word, "devices": list(group.devices)} for group in found],
-        "words": vdev_words(found),
-        "properties": options.pool_properties(spec),
-        "inherited": options.root_properties(spec),
-        "child": VOLUME if volume else FILESYSTEM,
-        "own": options.own_properties(spec),
-        "size_bytes": size_bytes(spec, parts),
-        "sparse": spec.volume is not None and spec.volume.sparse,
-    }
+        ),
+        disks=tuple(dict.fromkeys(disk for part in devices for disk in part.disks)),
+        groups=tuple(PoolGroup(group.role, group.word, group.devices) for group in found),
+        words=vdev_words(found),
+        properties=options.pool_properties(spec),
+        inherited=options.root_properties(spec),
+        child=VOLUME if volume else FILESYSTEM,
+        own=options.own_properties(spec),
+        size_bytes=size_bytes(spec, parts),
+        sparse=spec.volume is not None and spec.volume.sparse,
+    )
 
 
-def planned_paths(args: dict[str, Any]) -> list[str]:
+def planned_paths(zpool: ZfsPool) -> list[str]:
     """What `zpool` is told of each device, as it will be called."""
-    return [part_path(entry["path"]) if entry["disk_guid"] else entry["path"] for entry in args["devices"]]
+    return [part_path(entry.path) if entry.disk_guid else entry.path for entry in zpool.devices]
 
 
-def target_path(args: dict[str, Any]) -> str:
+def target_path(zpool: ZfsPool) -> str:
     """Where what is measured will be."""
-    name = args["name"]
-    return str(pool.link_path(f"{name}/{VOLUME}")) if args["child"] == VOLUME else mounts.point_of(name)
+    name = zpool.name
+    return str(pool.link_path(f"{name}/{VOLUME}")) if zpool.child == VOLUME else mounts.point_of(name)

@@ -289,3 +289,71 @@ def own_properties(spec: ZpoolSpec) -> dict[str, str]:
     given = {name: str(value) for name, value in measured_properties(spec).items()}
     first = {"volblocksize": str(block_bytes(spec))} if spec.dataset is None else {"mountpoint": "legacy"}
     return first | given
+
+
+VOLUME: Final = "vol"
+FILESYSTEM: Final = "fs"
+"""Names of the measured volume or filesystem in the pool."""
+
+
+class PoolDevice(msgspec.Struct, frozen=True):
+    """A device of the pool as planned, with its partition."""
+
+    ref: str
+    path: str
+    role: str
+    disk_guid: str
+    """GUID of the partition table; empty if the pool takes the device without one."""
+    part_guid: str
+    start: int
+    """First byte of the partition."""
+    length: int
+    """Length of the partition in bytes."""
+
+
+class PoolGroup(msgspec.Struct, frozen=True):
+    """A top-level vdev, or a device that stands alone."""
+
+    role: str
+    word: str
+    """Word of `zpool create`; empty for a device that stands alone."""
+    devices: tuple[int, ...]
+    """Positions in the list of all devices."""
+
+
+class ZfsPool(msgspec.Struct, frozen=True):
+    """The planned pool with its volume or filesystem: the arguments of every step, so that each can be undone alone."""
+
+    name: str
+    uuid: str
+    ref: str
+    devices: tuple[PoolDevice, ...]
+    disks: tuple[str, ...]
+    groups: tuple[PoolGroup, ...]
+    words: tuple[str | int, ...]
+    """Arguments of `zpool create`: words, and devices by their position."""
+    properties: dict[str, str]
+    inherited: dict[str, str]
+    child: str
+    own: dict[str, str]
+    """Properties of the volume or filesystem."""
+    size_bytes: int
+    sparse: bool
+
+    @property
+    def has_volume(self) -> bool:
+        """True if a volume is measured; otherwise a filesystem is."""
+        return self.child == VOLUME
+
+    @property
+    def dataset(self) -> str:
+        """Full name of the measured volume or filesystem."""
+        return f"{self.name}/{self.child}"
+
+
+class ArcLimit(msgspec.Struct, frozen=True):
+    """Arguments of the steps that limit the ARC and restore its limit."""
+
+    arc_max: int
+    """Limit in bytes."""
+    uuid: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from raidtui.base.attention import attending, checking
 from raidtui.inventory import ioctl
@@ -31,44 +31,45 @@ from raidtui.stack.teardown import (
 )
 from raidtui.stack.zfs import devices as found_devices
 from raidtui.stack.zfs import gpt, mounting, pool
-from raidtui.stack.zfs.command import dataset, destroy_argv, destroy_dataset_argv, has_volume
+from raidtui.stack.zfs.command import destroy_argv, destroy_dataset_argv
 from raidtui.stack.zfs.devices import Device, present_devices
+from raidtui.stack.zfs.spec import ZfsPool
 from raidtui.stack.zfs.writing import reread
 
 BUSY_PATIENCE_S: Final = 15.0
 DYING_PATIENCE_S: Final = 10.0
 
 
-def teardown(context: Context, args: dict[str, Any]) -> Outcome:
+def teardown(context: Context, zpool: ZfsPool) -> Outcome:
     """Destroy the pool and take labels and tables off its devices.
 
     Facts: `destroyed`, `erased` and `missing` (references). Raises ProblemError (exit 6): `zpool-busy`,
     `zpool-suspended`, `zpool-foreign`, `left-behind`, `stuck`.
     """
-    name: str = args["name"]
+    name: str = zpool.name
     await_makers(lambda: pool.makers(name), "zpool-busy", "still works on the pool", name)
     commands: list[Argv] = []
     erased: list[str] = []
     missing: list[str] = []
 
     def attempt() -> str:
-        commands.extend(_destroy(context, args))
-        devices, missing[:] = present_devices(context, args)
+        commands.extend(_destroy(context, zpool))
+        devices, missing[:] = present_devices(context, zpool)
         trouble = _erase_all(context, devices, name, erased)
         return trouble or ("it keeps coming back" if pool.state(name) is not None else "")
 
     until_gone(attempt, "the pool", name)
     if commands:
         await_links(pool.link_path(name))
-    context.built.pop(args["ref"], None)
+    context.built.pop(zpool.ref, None)
     result = "undone" if commands or erased else "nothing to do"
     facts = {"destroyed": bool(commands), "erased": erased, "missing": missing}
     return Outcome(result, facts, tuple(commands))
 
 
-def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
+def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
     """Destroy the pool of this name, where there is one and it is ours; being in use is waited for, for a while."""
-    name: str = args["name"]
+    name: str = zpool.name
     until = 0.0
     while True:
         _refuse_suspended(name)
@@ -78,12 +79,12 @@ def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
                 found = pool.find(name)
                 if found is None:
                     return []
-                _insist_ours(context, args, found)
-                commands += mounting.unmount(context, args)
+                _insist_ours(context, zpool, found)
+                commands += mounting.unmount(context, zpool)
                 # A pool is destroyed without a word while a program has its volume open, and that hangs until the program
                 # ends; a volume is not.
-                if pool.dataset_properties(dataset(args)) is not None:
-                    commands.append(destroy_dataset_argv(dataset(args)))
+                if pool.dataset_properties(zpool.dataset) is not None:
+                    commands.append(destroy_dataset_argv(zpool.dataset))
                     pool.call(commands[-1])
                 commands.append(destroy_argv(name))
                 pool.call(commands[-1])
@@ -96,14 +97,14 @@ def _destroy(context: Context, args: dict[str, Any]) -> list[Argv]:
                 raise
             until = until or time.monotonic() + BUSY_PATIENCE_S
             if error.problems[0].code == "stuck" or time.monotonic() > until:
-                raise _busy(context, args, error.problems[0]) from error
+                raise _busy(context, zpool, error.problems[0]) from error
             time.sleep(0.3)
 
 
-def _insist_ours(context: Context, args: dict[str, Any], found: pool.Pool) -> None:
+def _insist_ours(context: Context, zpool: ZfsPool, found: pool.Pool) -> None:
     """Raise ProblemError unless every device of the pool that is there now is one of ours."""
     until = time.monotonic() + DYING_PATIENCE_S
-    while (strange := _stranger(context, args, found)) is not None:
+    while (strange := _stranger(context, zpool, found)) is not None:
         leaf, guid = strange
         # A disk that is being pulled cannot be read any more, and is still listed for a moment.
         if guid is not None or time.monotonic() > until:
@@ -112,10 +113,10 @@ def _insist_ours(context: Context, args: dict[str, Any], found: pool.Pool) -> No
         time.sleep(0.2)
 
 
-def _stranger(context: Context, args: dict[str, Any], found: pool.Pool) -> tuple[pool.Leaf, str | None] | None:
+def _stranger(context: Context, zpool: ZfsPool, found: pool.Pool) -> tuple[pool.Leaf, str | None] | None:
     """A device of the pool that is there and not known to be ours, with the GUID of its table where that can be read."""
-    guids = {entry["disk_guid"] for entry in args["devices"] if entry["disk_guid"]}
-    direct = {device.devno for device in present_devices(context, args)[0] if device.table is None}
+    guids = {entry.disk_guid for entry in zpool.devices if entry.disk_guid}
+    direct = {device.devno for device in present_devices(context, zpool)[0] if device.table is None}
     for leaf in found.leaves:
         number = leaf.devno
         if number is None or not Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").exists():
@@ -133,18 +134,18 @@ def _refuse_suspended(name: str) -> None:
                    remedy="ZFS lets go of it only when the machine is restarted. Then: raidtui recover")  # fmt: skip
 
 
-def _busy(context: Context, args: dict[str, Any], why: Problem) -> ProblemError:
-    by, (_, missing) = users(args), present_devices(context, args)
+def _busy(context: Context, zpool: ZfsPool, why: Problem) -> ProblemError:
+    by, (_, missing) = users(zpool), present_devices(context, zpool)
     remedy = "End that use"
     if not by and (missing or why.code == "stuck"):
         remedy = "A device is gone or does not answer (see dmesg). Where ZFS does not let go, restart the machine"
-    return fail("zpool-busy", f"the pool cannot be destroyed: {by or why.message}", place=args["name"],
+    return fail("zpool-busy", f"the pool cannot be destroyed: {by or why.message}", place=zpool.name,
                 remedy=f"{remedy}, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
 
 
-def users(args: dict[str, Any]) -> str:
+def users(zpool: ZfsPool) -> str:
     """Who uses the volume, in words; nothing where nobody is known to. Opens nothing."""
-    node = pool.linked_node(dataset(args)) if has_volume(args) else None
+    node = pool.linked_node(zpool.dataset) if zpool.has_volume else None
     return "; ".join(users_of(node)) if node else ""
 
 

@@ -11,9 +11,9 @@ from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.zfs import mounting, pool
 from raidtui.stack.zfs.arc import limit_bytes
-from raidtui.stack.zfs.command import dataset, has_volume
 from raidtui.stack.zfs.devices import Device, all_devices, partition
 from raidtui.stack.zfs.properties import compresses, deduplicates, same
+from raidtui.stack.zfs.spec import ZfsPool
 
 
 class Difference(NamedTuple):
@@ -27,18 +27,18 @@ class Difference(NamedTuple):
         return f"{self.what}: asked {self.asked}, found {self.found}"
 
 
-def check_members(found: pool.Pool, devices: list[Device], args: dict[str, Any]) -> None:
+def check_members(found: pool.Pool, devices: list[Device], zpool: ZfsPool) -> None:
     """Insist that the pool consists of the very partitions that were meant, each in its vdev.
 
     Raises ProblemError (`wrong-members`); the permits vouch that the device numbers still mean the same disks.
     """
     numbers = [part[1] if (part := partition(device)) else -1 for device in devices]
-    asked = args["groups"]
-    wanted = sorted(_shape(one["role"], one["word"], [numbers[place] for place in one["devices"]]) for one in asked)
+    asked = zpool.groups
+    wanted = sorted(_shape(one.role, one.word, [numbers[place] for place in one.devices]) for one in asked)
     there = sorted(_found(top) for top in found.tops)
     if wanted != there:
         text = f"the pool is {_words(there)}, not {_words(wanted)}"
-        raise fail("wrong-members", text, place=args["name"], remedy="Look at dmesg; plan again.", exit=Exit.BUILD_FAILED)
+        raise fail("wrong-members", text, place=zpool.name, remedy="Look at dmesg; plan again.", exit=Exit.BUILD_FAILED)
 
 
 def _shape(role: str, word: str, numbers: list[int]) -> tuple[str, str, tuple[int, ...]]:
@@ -70,35 +70,35 @@ def pool_facts(found: pool.Pool) -> dict[str, Any]:
     }
 
 
-def the_pool(args: dict[str, Any]) -> pool.Pool:
+def the_pool(zpool: ZfsPool) -> pool.Pool:
     """The pool of this step. Raises ProblemError when it is not there."""
-    found = pool.find(args["name"])
+    found = pool.find(zpool.name)
     if found is None:
-        raise fail("zpool-not-there", "the pool is not there", place=args["name"], remedy="Look at dmesg.",
+        raise fail("zpool-not-there", "the pool is not there", place=zpool.name, remedy="Look at dmesg.",
                    exit=Exit.BUILD_FAILED)  # fmt: skip
     return found
 
 
-def verify(context: Context, args: dict[str, Any]) -> Outcome:
+def verify(context: Context, zpool: ZfsPool) -> Outcome:
     """Read the pool and what is measured in it back. Facts: every property of both. Raises ProblemError (`read-back`)."""
-    found = the_pool(args)
-    check_members(found, all_devices(context, args), args)
-    of_pool, of_root = pool.properties(args["name"]), pool.dataset_properties(args["name"]) or {}
-    own = pool.dataset_properties(dataset(args)) or {}
+    found = the_pool(zpool)
+    check_members(found, all_devices(context, zpool), zpool)
+    of_pool, of_root = pool.properties(zpool.name), pool.dataset_properties(zpool.name) or {}
+    own = pool.dataset_properties(zpool.dataset) or {}
     wrong = [Difference("state", "ONLINE", found.state)] if found.state != "ONLINE" else []
-    wrong += _properties("pool", args["properties"], of_pool)
-    wrong += _properties("root", args["inherited"], of_root)
-    what = "volume" if has_volume(args) else "dataset"
-    wrong += _properties(what, args["own"], own)
+    wrong += _properties("pool", zpool.properties, of_pool)
+    wrong += _properties("root", zpool.inherited, of_root)
+    what = "volume" if zpool.has_volume else "dataset"
+    wrong += _properties(what, zpool.own, own)
     facts: dict[str, Any] = {}
-    if has_volume(args):
-        facts["kernel_name"] = pool.volume_node(dataset(args))
-        wrong += _volume(args, own, facts["kernel_name"])
+    if zpool.has_volume:
+        facts["kernel_name"] = pool.volume_node(zpool.dataset)
+        wrong += _volume(zpool, own, facts["kernel_name"])
     else:
-        facts |= mounting.facts(context, args)
-        wrong += _mounted(args, facts)
+        facts |= mounting.facts(context, zpool)
+        wrong += _mounted(zpool, facts)
     if wrong:
-        raise mismatch(args["name"], wrong)
+        raise mismatch(zpool.name, wrong)
     values = {name: value for name, (value, _) in own.items()}
     return Outcome(
         "done",
@@ -114,21 +114,21 @@ def verify(context: Context, args: dict[str, Any]) -> Outcome:
     )
 
 
-def _volume(args: dict[str, Any], own: dict[str, tuple[str, str]], node: str | None) -> list[Difference]:
-    wrong = _properties("volume", {"volsize": str(args["size_bytes"])}, own)
+def _volume(zpool: ZfsPool, own: dict[str, tuple[str, str]], node: str | None) -> list[Difference]:
+    wrong = _properties("volume", {"volsize": str(zpool.size_bytes)}, own)
     reserved = own.get("refreservation", ("0", ""))[0] not in ("0", "none")
-    if reserved == args["sparse"]:
-        wrong.append(Difference("sparse", args["sparse"], not reserved))
+    if reserved == zpool.sparse:
+        wrong.append(Difference("sparse", zpool.sparse, not reserved))
     size = pool.device_bytes(node) if node else None
-    if size != args["size_bytes"]:
-        wrong.append(Difference("size of the device", args["size_bytes"], size))
+    if size != zpool.size_bytes:
+        wrong.append(Difference("size of the device", zpool.size_bytes, size))
     return wrong
 
 
-def _mounted(args: dict[str, Any], facts: dict[str, Any]) -> list[Difference]:
+def _mounted(zpool: ZfsPool, facts: dict[str, Any]) -> list[Difference]:
     wrong = [Difference("mount option", option, "none") for option in mounts.SAFE if option not in facts["options"]]
-    if facts["size_bytes"] < args["size_bytes"]:
-        wrong.append(Difference("room for files", f"at least {args['size_bytes']} bytes", facts["size_bytes"]))
+    if facts["size_bytes"] < zpool.size_bytes:
+        wrong.append(Difference("room for files", f"at least {zpool.size_bytes} bytes", facts["size_bytes"]))
     return wrong
 
 
