@@ -116,7 +116,8 @@ def test_a_damaged_journal_stands_in_nobodys_way(tmp_path: Path, monkeypatch: py
 def test_what_a_damaged_run_may_have_changed_stays_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "runs_folder", lambda: private_folder(tmp_path / "runs"))
     monkeypatch.setattr(locks, "take", lambda _, keys, __: [SimpleNamespace(key=key, release=list) for key in keys])
-    limits = Step("s1", "zpool.arc", "", "build", "one", creates=Created("arc", "arc", "arc-uuid"))
+    limit = {"arc_max": 1 << 30, "uuid": "arc-uuid"}
+    limits = Step("s1", "zpool.arc", "", "build", "one", args=limit, creates=Created("arc", "arc", "arc-uuid"))
     _, folder = runs.create(msgspec.structs.replace(PLAN, token="aaaaaaaa", steps=(limits,)))
     (folder / "journal.jsonl").write_bytes(b"{\n")
     assert claims.claims_of([limits])

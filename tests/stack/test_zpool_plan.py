@@ -12,8 +12,9 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Part
-from raidtui.stack.zfs import LAYER, arc, needs, properties, size, version
-from raidtui.stack.zfs.spec import ArcLimit, Group
+from raidtui.stack.zfs import LAYER, arc, pool, properties, rules, size
+from raidtui.stack.zfs.commands import ArcLimit
+from raidtui.stack.zfs.spec import Group
 
 CREATED = Names("abcd1234").new("zpool")
 NAME = CREATED.name
@@ -25,7 +26,7 @@ MIB = 1 << 20
 @pytest.fixture(autouse=True)
 def _no_zfs_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(properties, "MODULE", tmp_path / "absent")
-    monkeypatch.setattr(version, "MODULE_VERSION", tmp_path / "version")
+    monkeypatch.setattr(pool, "MODULE_VERSION", tmp_path / "version")
 
 
 def test_a_raidz_with_everything_is_created_by_these_commands() -> None:
@@ -72,7 +73,7 @@ def test_an_arc_is_smaller_than_the_memory(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_sets_of_features_are_those_of_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(needs, "SETS", (tmp_path / "etc", tmp_path / "usr"))
+    monkeypatch.setattr(rules, "SETS", (tmp_path / "etc", tmp_path / "usr"))
     counts, large = {"vdevs[0].mirror": 2}, {"inherited": {"recordsize": "1M"}}
     assert plan(spec_of({"mirror": "@d"}, properties={"compatibility": "grub2"}, **large), counts), "none are shown"
     (tmp_path / "usr").mkdir()

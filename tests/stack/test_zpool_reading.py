@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.stack.zfs import gpt, pool, properties
+from raidtui.stack.zfs import devices, pool, properties
 from raidtui.stack.zfs.properties import check_known, fits, parse_usage, same
 
 MIB = 1 << 20
@@ -191,24 +191,24 @@ def fake_disk(tmp_path: Path, size: int) -> Path:
 @pytest.mark.parametrize("sector", [512, 4096])
 def test_a_partition_table_is_written_read_and_taken_off(tmp_path: Path, sector: int) -> None:
     size = 80 * MIB + sector
-    table = gpt.Table(str(uuid.uuid4()), str(uuid.uuid4()), MIB, 78 * MIB)
+    table = devices.Table(str(uuid.uuid4()), str(uuid.uuid4()), MIB, 78 * MIB)
     with fake_disk(tmp_path, size).open("r+b", buffering=0) as file:
         fd = file.fileno()
-        assert gpt.read(fd, size) is None
-        gpt.write(fd, size, sector, table)
-        assert gpt.read(fd, size) == table.disk_guid
+        assert devices.read_table(fd, size) is None
+        devices.write_table(fd, size, sector, table)
+        assert devices.read_table(fd, size) == table.disk_guid
         file.seek(sector)
         file.write(bytes(sector))
-        assert gpt.read(fd, size) == table.disk_guid, "by its backup"
-        gpt.write(fd, size, sector, table)
-        gpt.erase(fd, size, table)
-        assert gpt.read(fd, size) is None
+        assert devices.read_table(fd, size) == table.disk_guid, "by its backup"
+        devices.write_table(fd, size, sector, table)
+        devices.erase_table(fd, size, table)
+        assert devices.read_table(fd, size) is None
         file.seek(0)
         assert not any(file.read())
 
 
 def test_the_labels_of_zfs_are_at_both_ends_of_a_partition() -> None:
-    assert list(gpt.places_of_labels(MIB, 10 * MIB)) == [(MIB, MIB // 2), (11 * MIB - MIB // 2, MIB // 2)]
+    assert list(devices.label_positions(MIB, 10 * MIB)) == [(MIB, MIB // 2), (11 * MIB - MIB // 2, MIB // 2)]
 
 
 def test_a_volume_is_found_by_its_link_without_opening_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from zpool_cases import parts_of, plan, spec_of
 
-from raidtui.model.problem import ProblemError
-from raidtui.stack.reasons import REASONS
+from raidtui.model.problem import REFUSALS, ProblemError
 from raidtui.stack.zfs import LAYER
 from raidtui.stack.zfs.spec import KINDS
 
@@ -178,4 +177,4 @@ def test_what_is_not_refused_can_be_planned(
 
 
 def test_every_refusal_is_explained() -> None:
-    assert {code for code, *_ in REFUSED} <= REASONS.keys()
+    assert {code for code, *_ in REFUSED} <= REFUSALS.keys()

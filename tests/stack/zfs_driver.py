@@ -37,8 +37,9 @@ from raidtui.stack.context import Context
 from raidtui.stack.layer import Draft, Part, Planned
 from raidtui.stack.md import LAYER as MD
 from raidtui.stack.md.spec import MdSpec
-from raidtui.stack.zfs import LAYER, arc, devices, pool, properties, teardown, version
-from raidtui.stack.zfs.spec import ZfsPool, ZpoolSpec
+from raidtui.stack.zfs import LAYER, arc, devices, pool, properties, teardown
+from raidtui.stack.zfs.commands import ZfsPool
+from raidtui.stack.zfs.spec import ZpoolSpec
 
 ACTIONS = {**MD.actions, **LAYER.actions}
 MAKERS = ("zpool.create", "zpool.volume", "zpool.dataset", "zpool.mount")
@@ -362,7 +363,7 @@ def lists(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
         "listed": {of: sorted(found) for of, found in tools.items()},
         "known": {of: {name: one.values for name, one in sorted(found.items())} for of, found in known.items()},
         "said": said,
-        "version": [version.module_version(), version.tools_version()],
+        "version": [pool.module_version(), pool.tools_version()],
     }
 
 

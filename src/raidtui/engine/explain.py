@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from raidtui.model.problem import REFUSALS, Refusal, fail
 from raidtui.model.table_reasons import REASONS as TABLE_REASONS
-from raidtui.stack.reasons import REASONS as STACK_REASONS
 
 UNKNOWN_CODE: Final = Refusal(
     "unknown-code",
@@ -22,7 +21,7 @@ UNKNOWN_CODE: Final = Refusal(
 def _all() -> dict[str, tuple[str, str, str]]:
     _import_all()
     found = {code: (one.title, one.why, one.way_out) for code, one in REFUSALS.items()}
-    return {**STACK_REASONS, **TABLE_REASONS, **found}
+    return {**TABLE_REASONS, **found}
 
 
 def _import_all() -> None:

@@ -45,6 +45,14 @@ ZERO_BYTES_PER_S: Final = 2e8
 """A guess for estimates only, for a disk without discard."""
 FILL_BYTES_PER_S: Final = 1e9
 
+COLD_BELOW: Final = Refusal(
+    "cold-below",
+    "Caches of a layer below cannot be emptied",
+    "The policy asks for cold caches. A ZFS pool is exported and imported for that, which is impossible while another "
+    "layer is on its volume.",
+    'Measure the pool alone, or set "caches": "warm" in the policy.',
+)
+
 
 def make_plan(
     scenario: Scenario,
@@ -326,7 +334,7 @@ def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names,
             below = plan_layout(source, roles, names, policy)
             assert below.offers is not None, "refused when the scenario was read"
             if below.before_cell:
-                raise fail("cold-below", f"caches of a {source.kind} cannot be emptied while a {node.kind} stands on it",
+                raise fail(COLD_BELOW, f"caches of a {source.kind} cannot be emptied while a {node.kind} stands on it",
                            place=node.place, remedy='Measure it by itself, or set "caches": "warm" in the policy.',
                            exit=Exit.USAGE)  # fmt: skip
             build += below.build

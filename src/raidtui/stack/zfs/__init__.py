@@ -6,21 +6,8 @@ from typing import Final
 
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer, ModuleParameters
-from raidtui.stack.zfs import (
-    amplification,
-    arc,
-    build,
-    cold,
-    describe,
-    health,
-    mounting,
-    plan,
-    rules,
-    spec,
-    teardown,
-    verify,
-)
-from raidtui.stack.zfs.spec import ArcLimit, ZfsPool
+from raidtui.stack.zfs import arc, build, describe, mounting, plan, rules, spec, teardown, verify
+from raidtui.stack.zfs.commands import ArcLimit, ZfsPool
 from raidtui.stack.zfs.tuning import CLAIM, PARAMETERS, make_ready, refuse_no_way_back
 
 
@@ -44,7 +31,7 @@ LAYER: Final = Layer(
     measured_as=plan.measured_as,
     reduces=plan.reduces,
     cautions=plan.cautions,
-    amplifies=amplification.amplifies,
+    amplifies=describe.amplifies,
     write_path=describe.write_path,
     memory_bytes=plan.memory_bytes,
     also_called={"zfs": "zpool", "pool": "zpool"},
@@ -55,8 +42,8 @@ LAYER: Final = Layer(
             args=ZfsPool,
             do=build.create,
             undo=teardown.teardown,
-            health=health.health,
-            members=health.members,
+            health=verify.health,
+            members=verify.members,
             relies_on=lambda _: (CLAIM,),  # the parameters hold for every pool of the server
             leaves=_leaves,
         ),
@@ -64,7 +51,7 @@ LAYER: Final = Layer(
         "zpool.dataset": Action(args=ZfsPool, do=build.create_filesystem),
         "zpool.mount": Action(args=ZfsPool, do=mounting.mount),
         "zpool.verify": Action(args=ZfsPool, do=verify.verify),
-        "zpool.cold": Action(args=ZfsPool, do=cold.make_cold),
+        "zpool.cold": Action(args=ZfsPool, do=build.make_cold),
         "zpool.destroy": Action(args=ZfsPool, do=teardown.teardown),
         "zpool.arc-back": Action(args=ArcLimit, do=arc.put_back),
     },

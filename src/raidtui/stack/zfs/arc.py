@@ -12,13 +12,14 @@ from typing import Final
 
 from raidtui.base.files import read_int, read_text, sync_folder, write_atomic
 from raidtui.inventory import boot_id
-from raidtui.model.problem import Exit, fail
+from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.units import size_text
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Reading
 from raidtui.stack.zfs import pool
-from raidtui.stack.zfs.spec import ArcLimit, ZpoolSpec, block_bytes, in_force
+from raidtui.stack.zfs.commands import ArcLimit
+from raidtui.stack.zfs.spec import ZpoolSpec, block_bytes, in_force
 
 PARAMETER: Final = Path("/sys/module/zfs/parameters/zfs_arc_max")
 ARCSTATS: Final = Path("/proc/spl/kstat/zfs/arcstats")
@@ -27,15 +28,22 @@ DIRECT: Final = Path("/sys/module/zfs/parameters/zfs_dio_enabled")
 MEMORY: Final = "zfs_arc_max.json"
 PAGE_BYTES: Final = 4096
 
+ARC: Final = Refusal(
+    "zfs-arc",
+    "The ARC cannot be limited this way",
+    "ZFS accepts a limit above the ARC's minimum (a 32nd of the memory, at least 32 MiB) and below the memory.",
+    "Ask for another `arc_max`, or leave it out.",
+)
+
 
 def limit_bytes(stats: Path = ARCSTATS) -> int | None:
-    """Most bytes that the ARC may take now."""
+    """Return the present limit of the ARC in bytes."""
     match = re.search(r"^c_max\s+\d+\s+(\d+)$", read_text(stats) or "", re.MULTILINE)
     return int(match.group(1)) if match else None
 
 
 def keeps(spec: ZpoolSpec, reading: Reading) -> bool:
-    """Whether it keeps what such a workload reads (zfsprops(7): primarycache, direct).
+    """Return True if the ARC keeps the data that such a workload reads (zfsprops(7): primarycache, direct).
 
     O_DIRECT goes past it in a dataset, where blocks are whole pages, and those that are written whole records. It does
     not on a volume, and not with zfs_dio_enabled=0.
@@ -51,7 +59,9 @@ def keeps(spec: ZpoolSpec, reading: Reading) -> bool:
 
 
 def most_bytes(spec: ZpoolSpec, stats: Path = ARCSTATS, meminfo: Path = MEMINFO) -> int | None:
-    """Its limit while the pool stands: what is asked, what is set now, or what ZFS will choose once it is loaded."""
+    """Return the limit of the ARC while the pool exists: the requested one, the present one, or ZFS's default once it is
+    loaded.
+    """
     if spec.arc_max is not None:
         return spec.arc_max.bytes
     if (now := limit_bytes(stats)) is not None:
@@ -63,7 +73,7 @@ def most_bytes(spec: ZpoolSpec, stats: Path = ARCSTATS, meminfo: Path = MEMINFO)
 
 
 def memory_bytes(meminfo: Path = MEMINFO) -> int | None:
-    """Of the whole server."""
+    """Return the memory of the server in bytes."""
     match = re.search(r"^MemTotal:\s+(\d+) kB$", read_text(meminfo) or "", re.MULTILINE)
     return int(match.group(1)) << 10 if match else None
 
@@ -74,11 +84,11 @@ def refuse_more_than_memory(spec: ZpoolSpec) -> None:
     if spec.arc_max is None or memory is None or spec.arc_max.bytes < memory:
         return
     text = f"an ARC of {spec.arc_max.text} is not less than this server's memory of {size_text(memory)}"
-    raise fail("zfs-arc", text, place="zpool.arc_max", remedy="Ask for less.", exit=Exit.USAGE)
+    raise fail(ARC, text, place="zpool.arc_max", remedy="Ask for less.", exit=Exit.USAGE)
 
 
 def size_bytes(stats: Path = ARCSTATS) -> int | None:
-    """What the ARC takes now."""
+    """Return the present size of the ARC in bytes."""
     match = re.search(r"^size\s+\d+\s+(\d+)$", read_text(stats) or "", re.MULTILINE)
     return int(match.group(1)) if match else None
 
@@ -93,14 +103,14 @@ def limit(context: Context, asked: ArcLimit) -> Outcome:
         write_atomic(memory, json.dumps(found).encode())
     _write(asked.arc_max)
     if (now := limit_bytes()) != asked.arc_max:
-        raise fail("zfs-arc", f"asked for an ARC of at most {asked.arc_max} bytes, found {now}", place="zpool.arc_max",
+        raise fail(ARC, f"asked for an ARC of at most {asked.arc_max} bytes, found {now}", place="zpool.arc_max",
                    remedy="It has to be more than the ARC's minimum and less than the memory.",
                    exit=Exit.BUILD_FAILED)  # fmt: skip
     return Outcome("done", {"asked": asked.arc_max, "found": found["limit"], "set": now})
 
 
 def put_back(context: Context, asked: ArcLimit) -> Outcome:
-    """As it was before `limit`; any number of times. Raises ProblemError (`zfs-arc`)."""
+    """Restore the limit as it was before `limit`; it may be repeated. Raises ProblemError (`zfs-arc`)."""
     memory = context.folder / MEMORY
     text = read_text(memory)
     if text is None:
@@ -120,6 +130,6 @@ def _write(value: int) -> None:
     try:
         PARAMETER.write_text(str(value))
     except OSError as error:
-        raise fail("zfs-arc", f"the ARC cannot be limited to {value} bytes: {error.strerror}", place="zpool.arc_max",
+        raise fail(ARC, f"the ARC cannot be limited to {value} bytes: {error.strerror}", place="zpool.arc_max",
                    remedy="It has to be more than the ARC's minimum and less than the memory.",
                    exit=Exit.BUILD_FAILED) from error  # fmt: skip

@@ -1,4 +1,8 @@
-"""Creating a pool on exactly the intended disks, and what is measured in it; checked to be so."""
+"""Creation of a pool on exactly the intended disks, of the measured volume or filesystem, and its export and import.
+
+An export and import empties the ARC of one pool without any effect on others. A cache device keeps its content, and ZFS
+finds it again (l2arc_rebuild_enabled): only memory is cold.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +13,47 @@ from pathlib import Path
 from typing import Any, Final
 
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
+from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
-from raidtui.stack.zfs import pool
-from raidtui.stack.zfs.command import create_argv, filesystem_argv, volume_argv
-from raidtui.stack.zfs.devices import all_devices
-from raidtui.stack.zfs.planning import refuse_unknown
-from raidtui.stack.zfs.spec import ZfsPool
-from raidtui.stack.zfs.teardown import teardown
-from raidtui.stack.zfs.verify import check_members, pool_facts
-from raidtui.stack.zfs.version import insist_new_enough, tools_version
-from raidtui.stack.zfs.writing import give_partition, pool_path, udev_kept_away
+from raidtui.stack.zfs import arc, mounting, pool
+from raidtui.stack.zfs.commands import ZfsPool, create_argv, export_argv, filesystem_argv, import_argv, volume_argv
+from raidtui.stack.zfs.devices import all_devices, give_partition, pool_path, udev_kept_away
+from raidtui.stack.zfs.plan import refuse_unknown
+from raidtui.stack.zfs.pool import require_new_enough, tools_version
+from raidtui.stack.zfs.teardown import BUSY, teardown, users
+from raidtui.stack.zfs.verify import NOT_THERE, check_members, pool_facts
 
 NODE_TIMEOUT_S: Final = 20.0
 LINK_PATIENCE_S: Final = 5.0
 BY_LABEL: Final = Path("/dev/disk/by-label")
 
+NAME_TAKEN: Final = Refusal(
+    "zpool-name-taken",
+    "The pool's name is taken",
+    "A disk carries the label of a pool with the planned name. It does not belong to this run and was not touched.",
+    "Run it again: every plan has new names.",
+)
+NO_NODE: Final = Refusal(
+    "zpool-no-node",
+    "The volume has no device",
+    "The volume was created, but the kernel shows no block device for it.",
+    "Leave the property volmode out; look at dmesg.",
+)
+COLD: Final = Refusal(
+    "zpool-cold",
+    "The pool did not return unchanged",
+    "To empty its ARC, the pool is exported and imported again before each cell; afterwards it was missing, or on "
+    "other devices.",
+    "Look at the kernel's messages (dmesg); the disks are given back in any case.",
+)
+
 
 def create(context: Context, zpool: ZfsPool) -> Outcome:
-    """Give every disk its partition, create the pool on them, and insist that it stands on them and has the asked shape.
+    """Partition the disks, create the pool on them, and check its devices and vdevs.
 
-    Raises ProblemError. When the pool came out otherwise, it is taken down again first.
+    Raises ProblemError; a pool that differs from the plan is removed first.
     """
     context.stop_if_cancelled()
     devices = all_devices(context, zpool)
@@ -38,7 +61,7 @@ def create(context: Context, zpool: ZfsPool) -> Outcome:
     if found := pool.find(name):
         check_members(found, devices, zpool)
         return Outcome("already there", pool_facts(found))
-    insist_new_enough(tools_version())
+    require_new_enough(tools_version())
     refuse_unknown(zpool.properties, zpool.inherited, zpool.own, volume=zpool.has_volume)
     _refuse_taken_name(name)
     context.about_to_write(zpool.disks)
@@ -51,11 +74,11 @@ def create(context: Context, zpool: ZfsPool) -> Outcome:
                 pool.call(argv)
             made = pool.find(name)
             if made is None:
-                raise fail("zpool-not-there", f"zpool create ended well, but there is no pool {name}", place=name,
+                raise fail(NOT_THERE, f"zpool create succeeded, but there is no pool {name}", place=name,
                            remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
             check_members(made, devices, zpool)
     except ProblemError:
-        # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
+        # The operator has to read the first error; the teardown of the block reports what is still left.
         with suppress(ProblemError):
             teardown(context, zpool)
         raise
@@ -63,7 +86,7 @@ def create(context: Context, zpool: ZfsPool) -> Outcome:
 
 
 def create_volume(context: Context, zpool: ZfsPool) -> Outcome:
-    """Create the volume and wait for its node. Raises ProblemError; the pool's own teardown takes it away again."""
+    """Create the volume and wait for its node. Raises ProblemError; the teardown of the pool removes it."""
     context.stop_if_cancelled()
     commands: tuple[Argv, ...] = ()
     result = "already there"
@@ -74,11 +97,11 @@ def create_volume(context: Context, zpool: ZfsPool) -> Outcome:
 
 
 def await_volume(context: Context, zpool: ZfsPool) -> dict[str, Any]:
-    """Where the volume's device is, once it is there; layers above find it from now on. Raises ProblemError."""
+    """Return the volume's device once it appeared; layers above find it from now on. Raises ProblemError."""
     name = zpool.dataset
     node = pool.volume_node(name, NODE_TIMEOUT_S)
     if node is None:
-        raise fail("zpool-no-node", f"the volume {name} has no device", place=name,
+        raise fail(NO_NODE, f"the volume {name} has no device", place=name,
                    remedy="Look at dmesg; volmode decides whether it has one.", exit=Exit.BUILD_FAILED)  # fmt: skip
     path = _volume_path(name, node)
     context.built[zpool.ref] = path
@@ -86,7 +109,7 @@ def await_volume(context: Context, zpool: ZfsPool) -> dict[str, Any]:
 
 
 def create_filesystem(context: Context, zpool: ZfsPool) -> Outcome:
-    """Create the filesystem, which is not mounted yet. Raises ProblemError; the pool's own teardown takes it away."""
+    """Create the filesystem without mounting it. Raises ProblemError; the teardown of the pool removes it."""
     context.stop_if_cancelled()
     if pool.dataset_properties(zpool.dataset) is not None:
         return Outcome("already there", {"dataset": zpool.dataset})
@@ -96,7 +119,7 @@ def create_filesystem(context: Context, zpool: ZfsPool) -> Outcome:
 
 
 def _volume_path(name: str, node: str) -> str:
-    """The name that udev gives it, or the node where udev does not."""
+    """Return udev's name for the volume, or its node without udev."""
     link = pool.link_path(name)
     until = time.monotonic() + LINK_PATIENCE_S
     while os.path.realpath(link) != f"/dev/{node}":
@@ -107,7 +130,59 @@ def _volume_path(name: str, node: str) -> str:
 
 
 def _refuse_taken_name(name: str) -> None:
-    """Beside imported pools, of which zpool itself knows: one that is not imported shows by its labels."""
+    """Refuse a name that a disk's label carries: zpool itself knows only the imported pools."""
     if os.path.lexists(BY_LABEL / name):
-        raise fail("zpool-name-taken", f"a disk carries a pool or file system named {name}, and it is not this run's",
+        raise fail(NAME_TAKEN, f"a disk carries a pool or file system named {name}, and it is not this run's",
                    place=name, remedy="Replay again: every plan has names of its own.", exit=Exit.REFUSED)  # fmt: skip
+
+
+EXPORT_PATIENCE_S: Final = 15.0
+
+
+def make_cold(context: Context, zpool: ZfsPool) -> Outcome:
+    """Export the pool and import it again. Facts: bytes in the ARC (of all pools) before and after.
+
+    Raises ProblemError. `teardown` removes the pool in any case, imported or not.
+    """
+    context.stop_if_cancelled()
+    before = arc.size_bytes()
+    commands = mounting.unmount(context, zpool)
+    commands += _export(zpool)
+    after = arc.size_bytes()
+    devices = all_devices(context, zpool)
+    commands.append(import_argv(zpool.name, [pool_path(device) for device in devices]))
+    context.about_to_write(zpool.disks)
+    with context.lend(zpool.disks):
+        pool.call(commands[-1])
+    found = pool.find(zpool.name)
+    if found is None:
+        raise fail(COLD, f"zpool import succeeded, but there is no pool {zpool.name}", place=zpool.name,
+                   remedy="Look at dmesg.", exit=Exit.INVALID)  # fmt: skip
+    check_members(found, devices, zpool)
+    if zpool.has_volume:
+        await_volume(context, zpool)
+    else:
+        commands.append(mounting.mount_now(context, zpool))
+    return Outcome("done", {"arc_bytes_before": before, "arc_bytes_after": after}, tuple(commands))
+
+
+def _export(zpool: ZfsPool) -> list[Argv]:
+    """Export the pool; wait for udev, which reads a volume after every write."""
+    argv = export_argv(zpool.name)
+    until = 0.0
+    while True:
+        if pool.find(zpool.name) is None:
+            return []
+        if not (by := users(zpool)):
+            try:
+                pool.call(argv)
+                return [argv]
+            except CallFailed as error:
+                by = error.problems[0].message
+                if error.problems[0].code == "stuck":
+                    raise
+        until = until or time.monotonic() + EXPORT_PATIENCE_S
+        if time.monotonic() > until:
+            raise fail(BUSY, f"the pool cannot be exported: {by}", place=zpool.name,
+                       remedy="End that use.", exit=Exit.INVALID)  # fmt: skip
+        time.sleep(0.2)

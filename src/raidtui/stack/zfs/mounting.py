@@ -15,8 +15,8 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import mounts
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
-from raidtui.stack.zfs.command import mount_argv
-from raidtui.stack.zfs.spec import ZfsPool
+from raidtui.stack.mounts import MOUNT_BUSY
+from raidtui.stack.zfs.commands import ZfsPool, mount_argv
 
 PATIENCE_S: Final = 20.0
 """A dead runner's mounts go with the last process of its namespace, after what they hold was written."""
@@ -55,7 +55,7 @@ def unmount(context: Context, zpool: ZfsPool) -> list[Argv]:
             ran += mounts.unmount_for(found.namespace.split()[1], name, cwd=context.folder)
         if time.monotonic() > until:
             users = "; ".join(dict.fromkeys(f"it is mounted on {one.point} for {one.namespace}" for one in others))
-            raise fail("mount-busy", f"the filesystem cannot be unmounted: {users}", place=mounts.point_of(name),
+            raise fail(MOUNT_BUSY, f"the filesystem cannot be unmounted: {users}", place=mounts.point_of(name),
                        remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(0.2)
     mounts.remove_point(name)
@@ -67,7 +67,7 @@ def _is_ours(zpool: ZfsPool, kind: str, source: str) -> bool:
 
 
 def health(context: Context, zpool: ZfsPool) -> list[str]:
-    """Why numbers measured in the directory would be wrong now."""
+    """Return the reasons why numbers measured in the directory would be wrong now."""
     try:
         point = context.path(zpool.ref)
         root = mounts.open_root(point)

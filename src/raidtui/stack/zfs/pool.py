@@ -1,10 +1,11 @@
-"""What ZFS says of pools and volumes: by `zpool` and `zfs`, as JSON where they have it, and by the volumes' own nodes."""
+"""Pools and volumes as ZFS reports them: by `zpool` and `zfs`, as JSON where they have it, and by the volumes' nodes."""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,16 +15,25 @@ from raidtui.base import proc
 from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, Problem, fail
-from raidtui.stack.blockdev import CallFailed, stuck
+from raidtui.model.problem import Exit, Refusal, fail
+from raidtui.stack.blockdev import MISSING_LIBRARY, TOOL_FAILED, CallFailed, stuck
 
 KSTAT: Final = Path("/proc/spl/kstat/zfs")
 PACKAGES: Final = "zfsutils-linux zfs-dkms"
 VOLUMES: Final = Path("/dev/zvol")
-"""Where udev shows volumes, by pool and name."""
+"""Folder in which udev shows volumes, by pool and name."""
 _BLKZNAME: Final = 0x8100127D
 """_IOR(0x12, 125, char[256]): the name of the volume behind a zd node (zfs/sys/fs/zfs.h)."""
 _SECTIONS: Final = {"logs": "log", "l2cache": "cache", "special": "special", "dedup": "dedup", "spares": "spare"}
+
+TOO_OLD: Final = Refusal(
+    "zfs-too-old",
+    "ZFS is too old",
+    "raidtui reads pools as JSON, which OpenZFS provides since 2.3. Older versions also ignore O_DIRECT on the files "
+    "of a dataset, so that the numbers would be those of memory. Debian 13 and Ubuntu 25.04 have 2.3; Debian 12 has "
+    "2.1, and 2.3 in its backports; Ubuntu 24.04 has 2.2.",
+    "Install a newer OpenZFS. On Debian 12: apt install -t bookworm-backports zfsutils-linux zfs-dkms",
+)
 
 
 class Leaf(NamedTuple):
@@ -39,7 +49,7 @@ class Leaf(NamedTuple):
 
     @property
     def devno(self) -> int | None:
-        """Of what is at its path now; None where nothing is."""
+        """Device number at the path now; None if the path does not exist."""
         try:
             return Path(self.path).stat().st_rdev
         except OSError:
@@ -64,7 +74,7 @@ class Pool(NamedTuple):
     state: str
     tops: tuple[Top, ...]
     scan: str
-    """What runs over all its data: `scrub`, `resilver`; empty where nothing does."""
+    """Running operation over all data: `scrub`, `resilver`; empty if there is none."""
     error_count: int
 
     @property
@@ -77,7 +87,7 @@ def call(argv: Argv, *, check: bool = True) -> proc.Finished:
     """Run a tool. Raises CallFailed with its own words (`tool-failed`), or when nothing moves any more (`stuck`)."""
     path = proc.find_tool(argv[0])
     if path is None:
-        raise fail("missing-library", f"there is no {argv[0]} command", remedy=f"apt install {PACKAGES}", exit=Exit.REFUSED)
+        raise fail(MISSING_LIBRARY, f"there is no {argv[0]} command", remedy=f"apt install {PACKAGES}", exit=Exit.REFUSED)
     try:
         return proc.run((path, *argv[1:]), check=check)
     except proc.ToolStuck as error:
@@ -85,7 +95,7 @@ def call(argv: Argv, *, check: bool = True) -> proc.Finished:
     except proc.ToolError as error:
         said = error.finished.error_text or error.finished.text.strip() if error.finished else error.reason
         text = f"{argv[0]} {argv[1]} failed: {clean(said)}"
-        raise CallFailed(Problem("tool-failed", text, exit=int(Exit.BUILD_FAILED)), (argv,)) from error
+        raise CallFailed(TOOL_FAILED.problem(text, exit=Exit.BUILD_FAILED), (argv,)) from error
 
 
 def state(name: str) -> str | None:
@@ -107,7 +117,7 @@ def find(name: str) -> Pool | None:
     if ran.code:
         old = "invalid option" in ran.error_text
         remedy = "OpenZFS 2.3 or newer is needed." if old else "Look at dmesg."
-        raise fail("zfs-too-old" if old else "tool-failed", f"zpool status -j failed: {clean(ran.error_text)}", place=name,
+        raise fail(TOO_OLD if old else TOOL_FAILED, f"zpool status -j failed: {clean(ran.error_text)}", place=name,
                    remedy=remedy, exit=Exit.BUILD_FAILED)  # fmt: skip
     return parse_status(json.loads(ran.out), name)
 
@@ -145,17 +155,17 @@ def _leaves(vdev: dict[str, Any], role: str) -> Iterator[Leaf]:
 
 
 def properties(name: str) -> dict[str, tuple[str, str]]:
-    """Every property of a pool: (value, source)."""
+    """Return all properties of a pool: (value, source)."""
     return _table(call(("zpool", "get", "-Hp", "-o", "property,value,source", "all", name)).text)
 
 
 def dataset_properties(name: str) -> dict[str, tuple[str, str]] | None:
-    """Every property of a dataset: (value, source); None where there is no such dataset."""
+    """Return all properties of a dataset: (value, source); None if it does not exist."""
     ran = call(("zfs", "get", "-Hp", "-o", "property,value,source", "all", name), check=False)
     if ran.code and "does not exist" in ran.error_text:
         return None
     if ran.code:
-        raise fail("tool-failed", f"zfs get failed: {clean(ran.error_text)}", place=name, exit=Exit.BUILD_FAILED)
+        raise fail(TOOL_FAILED, f"zfs get failed: {clean(ran.error_text)}", place=name, exit=Exit.BUILD_FAILED)
     return _table(ran.text)
 
 
@@ -165,7 +175,7 @@ def _table(text: str) -> dict[str, tuple[str, str]]:
 
 
 def link_path(dataset: str) -> Path:
-    """Where udev shows a volume."""
+    """Return the path under which udev shows a volume."""
     return VOLUMES / dataset
 
 
@@ -186,7 +196,7 @@ def volume_node(dataset: str, wait_s: float = 0.0) -> str | None:
 
 
 def linked_node(dataset: str) -> str | None:
-    """As `volume_node`, but as udev's link says it. Nothing is opened: it answers also while the pool does not."""
+    """Return the same as `volume_node` by udev's link. It opens nothing, and answers even if the pool does not."""
     try:
         return link_path(dataset).readlink().name
     except OSError:
@@ -230,3 +240,29 @@ def makers(name: str) -> list[int]:
         if named and argv[0].rpartition(b"/")[2] in (b"zpool", b"zfs", b"mount", b"mount.zfs"):
             found.append(int(path.parent.name))
     return found
+
+
+OLDEST: Final = (2, 3)
+MODULE_VERSION: Final = Path("/sys/module/zfs/version")
+
+
+def module_version() -> str | None:
+    """Return the version of the loaded module (`2.3.9-0+deb13u1`); None if it is not loaded."""
+    text = read_text(MODULE_VERSION)
+    return clean(text, 80) if text else None
+
+
+def tools_version() -> str | None:
+    """Return the version of `zpool` and `zfs`; the call loads the module."""
+    said = call(("zpool", "version"), check=False).text
+    match = re.search(r"^zfs-(\d\S*)$", said, re.MULTILINE)
+    return clean(match.group(1), 80) if match else None
+
+
+def require_new_enough(found: str | None) -> None:
+    """Raise ProblemError (`zfs-too-old`) for a version that is known, and too old."""
+    match = re.match(r"(\d+)\.(\d+)", found or "")
+    if match and (int(match[1]), int(match[2])) < OLDEST:
+        raise fail(TOO_OLD, f"this is OpenZFS {found}, and raidtui needs 2.3 or newer", place="zpool",
+                   remedy="Debian 13 and Ubuntu 25.04 have it; on Debian 12: apt install -t bookworm-backports "
+                          "zfsutils-linux zfs-dkms", exit=Exit.REFUSED)  # fmt: skip

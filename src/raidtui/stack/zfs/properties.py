@@ -16,9 +16,8 @@ from raidtui.base import proc
 from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
 from raidtui.model import hints
-from raidtui.model.problem import Exit, Problem
-from raidtui.stack.zfs.misplaced import CALLED
-from raidtui.stack.zfs.spec import number
+from raidtui.model.problem import Problem, Refusal
+from raidtui.stack.zfs.spec import CALLED, number
 
 Where = Literal["pool", "filesystem", "volume"]
 
@@ -58,13 +57,15 @@ REFUSED: Final[Mapping[str, str]] = {
 _UNSEEN: Final = ("none", "dev")
 _SAME: Final[Mapping[str, tuple[frozenset[str], ...]]] = {
     "compression": (
-        frozenset({"gzip", "gzip-6"}), frozenset({"zstd", "zstd-3"}), frozenset({"zstd-fast", "zstd-fast-1"}),
+        frozenset({"gzip", "gzip-6"}),
+        frozenset({"zstd", "zstd-3"}),
+        frozenset({"zstd-fast", "zstd-fast-1"}),
     ),
     "xattr": (frozenset({"on", "sa"}),),
     "dedup": (frozenset({"on", "sha256"}), frozenset({"verify", "sha256,verify"})),
     "acltype": (frozenset({"off", "noacl", "disabled"}), frozenset({"posix", "posixacl"})),
     "aclinherit": (frozenset({"restricted", "secure"}),),
-}  # fmt: skip
+}
 """Values of a property that mean the same; ZFS gives back one of them for either."""
 _UNLISTED: Final[Mapping[str, tuple[str, ...]]] = {
     "acltype": ("noacl", "disabled", "posixacl"),
@@ -76,9 +77,22 @@ LARGEST_BLOCK: Final = "zfs_max_recordsize"
 _MOST_BYTES: Final = 16 << 20
 """SPA_MAXBLOCKSIZE, and the parameter's default since OpenZFS 2.2."""
 
+PROPERTY: Final = Refusal(
+    "zpool-property",
+    "Unknown property or value",
+    "The ZFS of the server lists its properties and their values; this one is not among them.",
+    "The message names the possible values.",
+)
+PROPERTY_REFUSED: Final = Refusal(
+    "zpool-property-refused",
+    "A property that no scenario may set",
+    "Some properties name paths, mount or share a filesystem, need keys, or take disks that raidtui was not told to use.",
+    "Leave it out.",
+)
+
 
 class Known(NamedTuple):
-    """What this ZFS says of one property."""
+    """Description of one property by this ZFS."""
 
     settable: bool
     values: str
@@ -91,14 +105,16 @@ def check_form(properties: Mapping[str, str | int], place: str) -> Iterator[Prob
     """Refusals by name alone: what no scenario may set. Names and values have been matched with their patterns before."""
     for name, value in properties.items():
         if name in REFUSED:
-            yield _problem("zpool-property-refused", f"{name} cannot be set: {REFUSED[name]}", f"{place}.{name}",
-                           f"Remove {name}.")  # fmt: skip
+            yield PROPERTY_REFUSED.problem(
+                f"{name} cannot be set: {REFUSED[name]}", place=f"{place}.{name}", remedy=f"Remove {name}."
+            )
         elif name == "volmode" and value in _UNSEEN[:1]:
-            yield _problem("zpool-property-refused", "a volume with volmode=none has no device", f"{place}.{name}",
-                           "Remove volmode.")  # fmt: skip
+            yield PROPERTY_REFUSED.problem(
+                "a volume with volmode=none has no device", place=f"{place}.{name}", remedy="Remove volmode."
+            )
         elif "@" in name and not name.startswith("feature@"):
             text = f"{name} is not a property that can be set"
-            yield _problem("zpool-property", text, f"{place}.{name}", f"Remove {name}.")
+            yield PROPERTY.problem(text, place=f"{place}.{name}", remedy=f"Remove {name}.")
 
 
 def check_known(
@@ -116,14 +132,17 @@ def check_known(
             continue
         found = known.get(name)
         if found is None:
-            yield _problem("zpool-property", f"this server's ZFS has no property {name} of a {where}", at,
-                           _instead(name, sorted(n for n, k in known.items() if k.settable)))  # fmt: skip
+            yield PROPERTY.problem(
+                f"this server's ZFS has no property {name} of a {where}",
+                place=at,
+                remedy=_instead(name, sorted(n for n, k in known.items() if k.settable)),
+            )
         elif not found.settable:
-            yield _problem("zpool-property", f"{name} can only be read", at, f"Remove {name}.")
+            yield PROPERTY.problem(f"{name} can only be read", place=at, remedy=f"Remove {name}.")
         elif (where == "volume" and not found.of_volumes) or (where == "filesystem" and not found.of_filesystems):
-            yield _problem("zpool-property", f"{name} is not a property of a {where}", at, f"Remove {name}.")
+            yield PROPERTY.problem(f"{name} is not a property of a {where}", place=at, remedy=f"Remove {name}.")
         elif str(value) not in _UNLISTED.get(name, ()) and not fits(str(value), takes := _takes(found, largest)):
-            yield _problem("zpool-property", f"{name} cannot be {value}", at, f"This server's ZFS takes: {takes}.")
+            yield PROPERTY.problem(f"{name} cannot be {value}", place=at, remedy=f"This server's ZFS takes: {takes}.")
 
 
 def _takes(known: Known, largest: int | None) -> str:
@@ -148,17 +167,13 @@ def _instead(name: str, settable: list[str]) -> str:
 def _feature(name: str, value: str, at: str) -> Iterator[Problem]:
     """Features are not listed with values: zpool-create(8) takes these two."""
     if name.removeprefix("feature@") not in known_features():
-        yield _problem("zpool-property", f"this server's ZFS has no {name}", at, "zpool get all POOL lists them.")
+        yield PROPERTY.problem(f"this server's ZFS has no {name}", place=at, remedy="zpool get all POOL lists them.")
     elif value not in ("enabled", "disabled"):
-        yield _problem("zpool-property", f"{name} cannot be {value}", at, "It is enabled or disabled.")
-
-
-def _problem(code: str, message: str, place: str, remedy: str) -> Problem:
-    return Problem(code, message, place, remedy, int(Exit.USAGE))
+        yield PROPERTY.problem(f"{name} cannot be {value}", place=at, remedy="It is enabled or disabled.")
 
 
 def known_properties(of: Literal["pool", "dataset"]) -> Mapping[str, Known]:
-    """By name: from the kernel module, or else from the tools; empty while the module is not loaded."""
+    """Return the properties by name, from the kernel module or the tools; empty while the module is not loaded."""
     return _properties(MODULE, of) if MODULE.is_dir() else {}
 
 
@@ -209,7 +224,7 @@ def parse_usage(text: str) -> dict[str, Known]:
 
 
 def fits(value: str, grammar: str) -> bool:
-    """Whether a value is one of those that ZFS lists; True where it only says what it is of (`<comment-string>`)."""
+    """Return True if a value matches ZFS's description; also if that names only a kind of value (`<comment-string>`)."""
     if match := re.fullmatch(_POWER, grammar):
         given = number(value)
         if given is None:
@@ -220,7 +235,7 @@ def fits(value: str, grammar: str) -> bool:
 
 
 def _is_one_of(value: str, alternative: str) -> bool:
-    """Whether it is what one alternative says: a number, anything where only a kind of thing is named, or a word."""
+    """Return True if a value matches one alternative: a number, any value of a named kind, or a word."""
     if re.fullmatch(r"<(size|count|ashift\b[^>]*)>", alternative):
         # ZFS leaves these words out of its list where they stand for a size (dedup_table_quota).
         return number(value) is not None or (alternative == "<size>" and value in ("none", "auto"))
@@ -244,7 +259,7 @@ def _spelled(pattern: str) -> Iterator[str]:
 
 
 def same(name: str, asked: str, found: str | None) -> bool:
-    """Whether what was read back of a property is what was asked for: numbers by value, words by meaning."""
+    """Return True if the value that was read back equals the requested one: numbers by value, words by meaning."""
     if found is None:
         return False
     if name.startswith("feature@") and asked == "enabled":
@@ -255,10 +270,10 @@ def same(name: str, asked: str, found: str | None) -> bool:
 
 
 def compresses(properties: Mapping[str, str]) -> bool:
-    """Whether what is written may come out smaller."""
+    """Return True if written data may be compressed."""
     return properties.get("compression", "on") not in ("off", "")
 
 
 def deduplicates(properties: Mapping[str, str]) -> bool:
-    """Whether what is written twice may be kept once."""
+    """Return True if equal data may be stored once."""
     return properties.get("dedup", "off") != "off"

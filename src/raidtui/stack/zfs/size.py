@@ -1,7 +1,7 @@
-"""What a pool has room for, before it exists: the arithmetic of vdev.c, vdev_raidz.c, vdev_draid.c and spa_misc.c.
+"""Estimated room in a pool before it exists, by the arithmetic of vdev.c, vdev_raidz.c, vdev_draid.c and spa_misc.c.
 
-It was right to the byte for OpenZFS 2.3 wherever it was compared; other versions differ by little. So it is what a volume
-is planned by, and building it finds out whether it fits.
+It was exact for OpenZFS 2.3 in all comparisons; other versions may differ slightly. It decides only the size that the plan
+requests: `zfs create` refuses a volume that does not fit, and the size is read back.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from raidtui.stack.zfs.spec import Group
 MIB: Final = 1 << 20
 PART_START_BYTES: Final = MIB
 _TABLE_END_BYTES: Final = MIB
-"""More than the backup of a partition table."""
+"""Upper limit of the backup of a partition table."""
 FUZZ_BYTES: Final = 16 << 20
-"""By how much devices of one vdev may differ."""
+"""Largest difference in size of the devices of one vdev."""
 SMALLEST_BYTES: Final = 64 * MIB
 _LABELS_BYTES: Final = (4 << 20) + (512 << 10)
 _ALIGN_BYTES: Final = 256 << 10
@@ -28,16 +28,16 @@ _EMBEDDED_LOG_SLABS: Final = 64
 _INDIRECT_BYTES: Final = 128 << 10
 _POINTERS_PER_INDIRECT: Final = 1024
 _POOL_OWN_BYTES: Final = 8 << 20
-"""More than a fresh pool's own metadata."""
+"""Upper limit of a new pool's metadata."""
 
 
 def part_bytes(device_bytes: int) -> int:
-    """Length of the one partition on a device: from 1 MiB to the last whole MiB that leaves the backup table room."""
+    """Return the length of the partition on a device: from 1 MiB to the last whole MiB before the backup table."""
     return max(0, (device_bytes - _TABLE_END_BYTES) // MIB * MIB - PART_START_BYTES)
 
 
 def available_bytes(groups: Iterable[Group], leaf_bytes: Sequence[int], ashift: int) -> int:
-    """What `zfs get available` says of the fresh pool; `leaf_bytes`: of every device, by its place."""
+    """Return the estimated `available` of the new pool; `leaf_bytes`: sizes of all devices, by position."""
     deflated = embedded = 0
     for group in groups:
         if group.role != "member":
@@ -56,7 +56,7 @@ def available_bytes(groups: Iterable[Group], leaf_bytes: Sequence[int], ashift: 
 
 
 def group_bytes(group: Group, leaves: Sequence[int]) -> int:
-    """Bytes of one top-level vdev, parity included."""
+    """Return the bytes of one top-level vdev, parity included."""
     each = min(leaves) // _ALIGN_BYTES * _ALIGN_BYTES - _LABELS_BYTES
     if group.kind.startswith("raidz"):
         return each * len(leaves)
@@ -68,7 +68,7 @@ def group_bytes(group: Group, leaves: Sequence[int]) -> int:
 
 
 def slabs(size_bytes: int) -> tuple[int, int]:
-    """Size and number of a vdev's metaslabs; what does not make a whole one is not used."""
+    """Return size and number of a vdev's metaslabs; a remainder is not used."""
     shift = 29
     if size_bytes >> shift < 16:
         shift = (size_bytes // 16).bit_length()
@@ -81,7 +81,7 @@ def slabs(size_bytes: int) -> tuple[int, int]:
 
 
 def allocated_bytes(group: Group, block_bytes: int, ashift: int) -> int:
-    """What one block takes of a vdev, parity and padding included."""
+    """Return the bytes that one block takes of a vdev, parity and padding included."""
     sectors = max(1, -(-block_bytes // (1 << ashift)))
     if group.kind.startswith("raidz"):
         columns = len(group.devices) - group.parity
@@ -94,7 +94,7 @@ def allocated_bytes(group: Group, block_bytes: int, ashift: int) -> int:
 
 
 def data_share(groups: Iterable[Group], block_bytes: int, ashift: int) -> float:
-    """Of what is written to the disks, how much is data, where whole blocks are written: the least of all vdevs."""
+    """Return the share of data in the bytes written to the disks if whole blocks are written: the least of all vdevs."""
     return min(
         block_bytes / allocated_bytes(group, block_bytes, ashift) / (len(group.devices) if group.kind == "mirror" else 1)
         for group in groups
@@ -103,7 +103,7 @@ def data_share(groups: Iterable[Group], block_bytes: int, ashift: int) -> float:
 
 
 def volume_room(groups: Sequence[Group], leaf_bytes: Sequence[int], ashift: int, block_bytes: int, copies: int) -> int:
-    """The largest volume that fits when every block of it is written, in whole blocks."""
+    """Return the largest volume that can be written fully, in whole blocks."""
     room = available_bytes(groups, leaf_bytes, ashift)
     low, high = 0, room // block_bytes
     while low < high:
@@ -116,7 +116,7 @@ def volume_room(groups: Sequence[Group], leaf_bytes: Sequence[int], ashift: int,
 
 
 def reservation_bytes(groups: Sequence[Group], volume_bytes: int, ashift: int, block_bytes: int, copies: int) -> int:
-    """What a volume takes of the pool's available space at most: its blocks as `zfs create -V` counts them."""
+    """Return the available space that a volume takes at most: blocks as counted by `zfs create -V`."""
     blocks = volume_bytes // block_bytes
     worst = max(_inflation(group, ashift, block_bytes) for group in groups if group.role == "member")
     data = int(blocks * block_bytes * worst) * copies
@@ -128,18 +128,18 @@ def reservation_bytes(groups: Sequence[Group], volume_bytes: int, ashift: int, b
 
 
 def _inflation(group: Group, ashift: int, block_bytes: int) -> float:
-    """How much more of `available` a block takes than its length: `available` counts in blocks of 128 KiB."""
+    """Return the ratio of a block's use of `available` to its length: `available` counts in blocks of 128 KiB."""
     typical = allocated_bytes(group, _TYPICAL_BLOCK, ashift) / _TYPICAL_BLOCK
     return max(1.0, allocated_bytes(group, block_bytes, ashift) / block_bytes / typical)
 
 
 def _ratio(group: Group, ashift: int) -> int:
-    """512 × what is left of a typical block's space for its data."""
+    """Return 512 × the share of data in the space of a typical block."""
     return _TYPICAL_BLOCK // (allocated_bytes(group, _TYPICAL_BLOCK, ashift) >> 9)
 
 
 def _slab_bytes(group: Group, slab: int, ashift: int) -> int:
-    """Usable bytes of a metaslab: draid rounds each to whole stripes."""
+    """Return the usable bytes of a metaslab: draid rounds each to whole stripes."""
     if not group.kind.startswith("draid"):
         return slab
     stripe = (group.data + group.parity) << ashift

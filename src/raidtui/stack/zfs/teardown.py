@@ -1,8 +1,8 @@
-"""Taking a pool away: by its name, and only when nothing of it stands on a device that is not this run's.
+"""Teardown of a pool: by its name, and only if all its devices belong to the run.
 
-It may be run at any time and any number of times: after a creation that died half-way, with devices unplugged, with the
-pool imported, exported, destroyed or never made. Labels and partition tables go only where the table carries this plan's
-GUID.
+It may be run at any time and repeatedly: after a creation that was interrupted, with devices unplugged, with the pool
+imported, exported, destroyed or never created. Labels and partition tables are erased only where the table carries the
+plan's GUID.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from raidtui.base.attention import attending, checking
 from raidtui.inventory import ioctl
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
@@ -29,15 +29,41 @@ from raidtui.stack.teardown import (
     open_for_writing,
     until_gone,
 )
-from raidtui.stack.zfs import devices as found_devices
-from raidtui.stack.zfs import gpt, mounting, pool
-from raidtui.stack.zfs.command import destroy_argv, destroy_dataset_argv
-from raidtui.stack.zfs.devices import Device, present_devices
-from raidtui.stack.zfs.spec import ZfsPool
-from raidtui.stack.zfs.writing import reread
+from raidtui.stack.zfs import mounting, pool
+from raidtui.stack.zfs.commands import ZfsPool, destroy_argv, destroy_dataset_argv
+from raidtui.stack.zfs.devices import (
+    Device,
+    disk_guid,
+    erase_table,
+    has_label,
+    label_positions,
+    present_devices,
+    reread_partitions,
+    whole_device,
+)
 
 BUSY_PATIENCE_S: Final = 15.0
 DYING_PATIENCE_S: Final = 10.0
+
+BUSY: Final = Refusal(
+    "zpool-busy",
+    "The pool is in use",
+    "The volume is still in use, or a command still works on the pool. The message names the user.",
+    "End that use. When the cause is gone, `raidtui recover` removes the rest. It may be repeated.",
+)
+SUSPENDED: Final = Refusal(
+    "zpool-suspended",
+    "ZFS suspended the pool",
+    "Too many of its devices are gone, so that ZFS cannot write any more. Such a pool cannot be destroyed: the "
+    "command would hang forever, and every later ZFS command with it. After a restart the pool is not imported again.",
+    "Restart the machine, then `raidtui recover`.",
+)
+FOREIGN: Final = Refusal(
+    "zpool-foreign",
+    "A pool with this name belongs to others",
+    "It is on a device that this run did not write to. It was not touched.",
+    "Look at `zpool status`.",
+)
 
 
 def teardown(context: Context, zpool: ZfsPool) -> Outcome:
@@ -47,7 +73,7 @@ def teardown(context: Context, zpool: ZfsPool) -> Outcome:
     `zpool-suspended`, `zpool-foreign`, `left-behind`, `stuck`.
     """
     name: str = zpool.name
-    await_makers(lambda: pool.makers(name), "zpool-busy", "still works on the pool", name)
+    await_makers(lambda: pool.makers(name), BUSY, "still works on the pool", name)
     commands: list[Argv] = []
     erased: list[str] = []
     missing: list[str] = []
@@ -56,7 +82,7 @@ def teardown(context: Context, zpool: ZfsPool) -> Outcome:
         commands.extend(_destroy(context, zpool))
         devices, missing[:] = present_devices(context, zpool)
         trouble = _erase_all(context, devices, name, erased)
-        return trouble or ("it keeps coming back" if pool.state(name) is not None else "")
+        return trouble or ("it reappears after each removal" if pool.state(name) is not None else "")
 
     until_gone(attempt, "the pool", name)
     if commands:
@@ -68,7 +94,7 @@ def teardown(context: Context, zpool: ZfsPool) -> Outcome:
 
 
 def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
-    """Destroy the pool of this name, where there is one and it is ours; being in use is waited for, for a while."""
+    """Destroy the run's pool of this name, if there is one; wait some time if it is in use."""
     name: str = zpool.name
     until = 0.0
     while True:
@@ -81,8 +107,8 @@ def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
                     return []
                 _insist_ours(context, zpool, found)
                 commands += mounting.unmount(context, zpool)
-                # A pool is destroyed without a word while a program has its volume open, and that hangs until the program
-                # ends; a volume is not.
+                # Destroying a pool while a program has its volume open hangs until the program ends; destroying the
+                # volume fails at once.
                 if pool.dataset_properties(zpool.dataset) is not None:
                     commands.append(destroy_dataset_argv(zpool.dataset))
                     pool.call(commands[-1])
@@ -102,35 +128,35 @@ def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
 
 
 def _insist_ours(context: Context, zpool: ZfsPool, found: pool.Pool) -> None:
-    """Raise ProblemError unless every device of the pool that is there now is one of ours."""
+    """Raise ProblemError unless every present device of the pool belongs to the run."""
     until = time.monotonic() + DYING_PATIENCE_S
     while (strange := _stranger(context, zpool, found)) is not None:
         leaf, guid = strange
         # A disk that is being pulled cannot be read any more, and is still listed for a moment.
         if guid is not None or time.monotonic() > until:
-            text = f"pool {found.name} stands on {leaf.path}, which is not this run's"
-            raise fail("zpool-foreign", text, place=found.name, remedy="It was not touched.", exit=Exit.LEFT_BEHIND)
+            text = f"pool {found.name} is on {leaf.path}, which does not belong to this run"
+            raise fail(FOREIGN, text, place=found.name, remedy="It was not touched.", exit=Exit.LEFT_BEHIND)
         time.sleep(0.2)
 
 
 def _stranger(context: Context, zpool: ZfsPool, found: pool.Pool) -> tuple[pool.Leaf, str | None] | None:
-    """A device of the pool that is there and not known to be ours, with the GUID of its table where that can be read."""
+    """Return a present device of the pool that is not the run's, with the GUID of its table if it can be read."""
     guids = {entry.disk_guid for entry in zpool.devices if entry.disk_guid}
     direct = {device.devno for device in present_devices(context, zpool)[0] if device.table is None}
     for leaf in found.leaves:
         number = leaf.devno
         if number is None or not Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").exists():
             continue
-        if number not in direct and (guid := found_devices.disk_guid(found_devices.whole(number))) not in guids:
+        if number not in direct and (guid := disk_guid(whole_device(number))) not in guids:
             return leaf, guid
     return None
 
 
 def _refuse_suspended(name: str) -> None:
-    """The kernel cannot let go of such a pool: destroying it would hang for good, and every later command with it."""
+    """Refuse a suspended pool: destroying it would hang forever, and every later command with it."""
     if pool.state(name) == "SUSPENDED":
         text = "ZFS suspended the pool, because too many of its devices are gone"
-        raise fail("zpool-suspended", text, place=name, exit=Exit.LEFT_BEHIND,
+        raise fail(SUSPENDED, text, place=name, exit=Exit.LEFT_BEHIND,
                    remedy="ZFS lets go of it only when the machine is restarted. Then: raidtui recover")  # fmt: skip
 
 
@@ -139,18 +165,18 @@ def _busy(context: Context, zpool: ZfsPool, why: Problem) -> ProblemError:
     remedy = "End that use"
     if not by and (missing or why.code == "stuck"):
         remedy = "A device is gone or does not answer (see dmesg). Where ZFS does not let go, restart the machine"
-    return fail("zpool-busy", f"the pool cannot be destroyed: {by or why.message}", place=zpool.name,
+    return fail(BUSY, f"the pool cannot be destroyed: {by or why.message}", place=zpool.name,
                 remedy=f"{remedy}, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
 
 
 def users(zpool: ZfsPool) -> str:
-    """Who uses the volume, in words; nothing where nobody is known to. Opens nothing."""
+    """Return the users of the volume in words; empty if none is known. It opens nothing."""
     node = pool.linked_node(zpool.dataset) if zpool.has_volume else None
     return "; ".join(users_of(node)) if node else ""
 
 
 def _erase_all(context: Context, devices: list[Device], name: str, erased: list[str]) -> str:
-    """Take labels and table off every device that has ours; what still has them afterwards, and why, or nothing."""
+    """Erase the run's labels and tables; return the devices that still have them, with the reasons."""
     trouble = []
     for device in devices:
         try:
@@ -169,8 +195,8 @@ def _erase_all(context: Context, devices: list[Device], name: str, erased: list[
 
 def _is_marked(device: Device, name: str) -> bool:
     if device.table is not None:
-        return found_devices.disk_guid(device.devno) == device.table.disk_guid
-    return found_devices.has_label(device, name)
+        return disk_guid(device.devno) == device.table.disk_guid
+    return has_label(device, name)
 
 
 def _erase(context: Context, device: Device) -> None:
@@ -178,11 +204,11 @@ def _erase(context: Context, device: Device) -> None:
     try:
         size = ioctl.size_bytes(fd)
         table = device.table
-        for at, length in gpt.places_of_labels(*((table.start, table.length) if table else (0, size))):
+        for at, length in label_positions(*((table.start, table.length) if table else (0, size))):
             os.pwrite(fd, bytes(length), at)
         os.fsync(fd)
         if table is not None:
-            gpt.erase(fd, size, table)
-            reread(exclusive(context, device.ref, fd))
+            erase_table(fd, size, table)
+            reread_partitions(exclusive(context, device.ref, fd))
     finally:
         os.close(fd)

@@ -81,9 +81,7 @@ class ZfsTuning(Tuning, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         for name in self.parameters:
             at = f"{place}.parameters.{name}"
             if name in REFUSED:
-                yield TUNING_REFUSED.problem(
-                    f"{name} cannot be set: {REFUSED[name]}", place=at, remedy=f"Remove {name}."
-                )
+                yield TUNING_REFUSED.problem(f"{name} cannot be set: {REFUSED[name]}", place=at, remedy=f"Remove {name}.")
             # Where the module is not loaded yet, that is found out when the layout is built.
             elif PARAMETERS.is_dir() and not _writable(PARAMETERS / name):
                 yield TUNING_NOT_OFFERED.problem(f"this server's ZFS has no writable parameter {name}", place=at,
@@ -111,7 +109,9 @@ def make_ready(context: Context) -> None:
 
 
 def refuse_no_way_back(values: Mapping[str, tuple[str | None, str]]) -> None:
-    """Of parameters by file what is asked and what was found. Raises ProblemError (`tuning-no-way-back`)."""
+    """Refuse parameters that could not be restored, given the requested and the found values by file. Raises ProblemError
+    (`tuning-no-way-back`).
+    """
     for file, (asked, found) in values.items():
         # Zero means that ZFS chooses; what it had chosen does not come back with the zero.
         if file.startswith(f"{PARAMETERS}/zfs_arc_") and found == "0" and asked not in (None, "0"):

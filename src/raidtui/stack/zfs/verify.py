@@ -1,30 +1,30 @@
-"""Comparing what was asked with what ZFS made of it."""
+"""Comparison of a pool with its plan, after it was built and around every cell."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
-from raidtui.model.problem import Exit, ProblemError, fail
+from raidtui.model.mark import Coded
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack import mounts
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
+from raidtui.stack.read_back import WRONG_MEMBERS, Difference, mismatch
 from raidtui.stack.zfs import mounting, pool
 from raidtui.stack.zfs.arc import limit_bytes
-from raidtui.stack.zfs.devices import Device, all_devices, partition
+from raidtui.stack.zfs.commands import ZfsPool
+from raidtui.stack.zfs.devices import Device, all_devices, kernel_name, partition, present_devices
 from raidtui.stack.zfs.properties import compresses, deduplicates, same
-from raidtui.stack.zfs.spec import ZfsPool
 
-
-class Difference(NamedTuple):
-    """One thing that is not as asked."""
-
-    what: str
-    asked: Any
-    found: Any
-
-    def __str__(self) -> str:
-        return f"{self.what}: asked {self.asked}, found {self.found}"
+NOT_THERE: Final = Refusal(
+    "zpool-not-there",
+    "The pool is missing",
+    "No pool with the planned name is imported.",
+    "Look at the kernel's messages (dmesg), then run it again.",
+)
 
 
 def check_members(found: pool.Pool, devices: list[Device], zpool: ZfsPool) -> None:
@@ -38,7 +38,7 @@ def check_members(found: pool.Pool, devices: list[Device], zpool: ZfsPool) -> No
     there = sorted(_found(top) for top in found.tops)
     if wanted != there:
         text = f"the pool is {_words(there)}, not {_words(wanted)}"
-        raise fail("wrong-members", text, place=zpool.name, remedy="Look at dmesg; plan again.", exit=Exit.BUILD_FAILED)
+        raise fail(WRONG_MEMBERS, text, place=zpool.name, remedy="Look at dmesg; plan again.", exit=Exit.BUILD_FAILED)
 
 
 def _shape(role: str, word: str, numbers: list[int]) -> tuple[str, str, tuple[int, ...]]:
@@ -59,7 +59,7 @@ def _words(shapes: list[tuple[str, str, tuple[int, ...]]]) -> str:
 
 
 def pool_facts(found: pool.Pool) -> dict[str, Any]:
-    """What identifies a pool, as JSON data."""
+    """Return the identity of a pool as JSON data."""
     return {
         "name": found.name,
         "guid": found.guid,
@@ -74,7 +74,7 @@ def the_pool(zpool: ZfsPool) -> pool.Pool:
     """The pool of this step. Raises ProblemError when it is not there."""
     found = pool.find(zpool.name)
     if found is None:
-        raise fail("zpool-not-there", "the pool is not there", place=zpool.name, remedy="Look at dmesg.",
+        raise fail(NOT_THERE, "the pool is not there", place=zpool.name, remedy="Look at dmesg.",
                    exit=Exit.BUILD_FAILED)  # fmt: skip
     return found
 
@@ -98,7 +98,7 @@ def verify(context: Context, zpool: ZfsPool) -> Outcome:
         facts |= mounting.facts(context, zpool)
         wrong += _mounted(zpool, facts)
     if wrong:
-        raise mismatch(zpool.name, wrong)
+        raise _mismatch(zpool.name, wrong)
     values = {name: value for name, (value, _) in own.items()}
     return Outcome(
         "done",
@@ -143,6 +143,56 @@ def _properties(of: str, asked: dict[str, str], found: dict[str, tuple[str, str]
     ]
 
 
-def mismatch(name: str, wrong: list[Difference]) -> ProblemError:
-    return fail("read-back", "the pool is not as asked: " + "; ".join(map(str, wrong)), place=name,
-                remedy="This version of ZFS made something else of it.", exit=Exit.BUILD_FAILED)  # fmt: skip
+def _mismatch(name: str, wrong: list[Difference]) -> ProblemError:
+    return mismatch("the pool", name, wrong, "This version of ZFS behaves differently.")
+
+
+def health(context: Context, zpool: ZfsPool) -> tuple[str, ...]:
+    """Return the reasons why numbers measured now would be wrong, one sentence each."""
+    if pool.state(zpool.name) == "SUSPENDED":
+        return ("ZFS suspended the pool, because too many of its devices are gone",)
+    try:
+        found = the_pool(zpool)
+    except ProblemError as error:
+        return (error.problems[0].message,)
+    wrong: list[str] = []
+    if found.state != "ONLINE":
+        state = f"the pool is {found.state.lower()}"
+        wrong.append(Coded("degraded", state) if found.state == "DEGRADED" else state)
+    if found.scan:
+        wrong.append(Coded("resyncing", f"the pool is busy with a {found.scan}"))
+    if found.error_count:
+        wrong.append(f"the pool has {found.error_count} data errors")
+    for leaf in found.leaves:
+        wanted = "AVAIL" if leaf.role == "spare" else "ONLINE"
+        if leaf.state != wanted:
+            wrong.append(f"{leaf.role} {leaf.path} is {leaf.state.lower()}")
+        if leaf.errors:
+            wrong.append(f"{leaf.role} {leaf.path} has {leaf.errors} read, write or checksum errors")
+        if leaf.busy:
+            wrong.append(f"{leaf.role} {leaf.path} is busy with {leaf.busy}")
+    path = context.built.get(zpool.ref)
+    if path is not None and not zpool.has_volume:
+        wrong += mounting.health(context, zpool)
+    elif path is not None and not Path(path).exists():
+        wrong.append("the volume is gone")
+    there = {leaf.devno for leaf in found.leaves}
+    devices, missing = present_devices(context, zpool)
+    wrong += [f"{ref.partition(':')[2]} is not there any more" for ref in missing]
+    for device in devices:
+        part = partition(device)
+        if part is None or part[1] not in there:
+            wrong.append(f"{device.ref.partition(':')[2]} is no {device.role} of the pool any more")
+    return tuple(wrong)
+
+
+def members(context: Context, zpool: ZfsPool) -> Mapping[str, str]:
+    """Kernel names of the volume, once it is there, and of what the pool stands on, with their roles.
+
+    A filesystem has no counters: it is its pool's members that are looked at.
+    """
+    devices, _ = present_devices(context, zpool)
+    found = {kernel_name(device.devno): device.role for device in devices}
+    if zpool.has_volume and (path := context.built.get(zpool.ref)) is not None:
+        found = {Path(path).resolve().name: "target", **found}
+    return found

@@ -1,18 +1,87 @@
-"""The commands of the zpool layer. None of them has `-f`.
+"""The planned pool, and the commands that build and remove it. None of them has `-f`.
 
-Commands and not pyzfs (libzfs_core), even for datasets and volumes, where it could: it takes values of properties as the
-numbers of an enumeration, so that names and values as ZFS documents them would need a copy of its tables; its properties
-cannot be read at all; and a call that hangs in the kernel would take the runner with it, where a command is given up on.
-What a plan shows is what runs.
+Commands instead of pyzfs (libzfs_core), even for datasets and volumes: pyzfs takes property values as the numbers of an
+enumeration, so that names and values as ZFS documents them would need a copy of its tables; it cannot read properties; and
+a call that hangs in the kernel would block the runner, where a command is given up. The plan shows the executed commands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
+
+import msgspec
 
 from raidtui.model.plan import Argv
 from raidtui.stack import mounts
-from raidtui.stack.zfs.spec import Group, ZfsPool
+from raidtui.stack.zfs.spec import Group
+
+VOLUME: Final = "vol"
+FILESYSTEM: Final = "fs"
+"""Names of the measured volume or filesystem in the pool."""
+
+
+class PoolDevice(msgspec.Struct, frozen=True):
+    """A device of the pool as planned, with its partition."""
+
+    ref: str
+    path: str
+    role: str
+    disk_guid: str
+    """GUID of the partition table; empty if the pool takes the device without one."""
+    part_guid: str
+    start: int
+    """First byte of the partition."""
+    length: int
+    """Length of the partition in bytes."""
+
+
+class PoolGroup(msgspec.Struct, frozen=True):
+    """A top-level vdev, or a device that stands alone."""
+
+    role: str
+    word: str
+    """Word of `zpool create`; empty for a device that stands alone."""
+    devices: tuple[int, ...]
+    """Positions in the list of all devices."""
+
+
+class ZfsPool(msgspec.Struct, frozen=True):
+    """The planned pool with its volume or filesystem: the arguments of every step, so that each can be undone alone."""
+
+    name: str
+    uuid: str
+    ref: str
+    devices: tuple[PoolDevice, ...]
+    disks: tuple[str, ...]
+    groups: tuple[PoolGroup, ...]
+    words: tuple[str | int, ...]
+    """Arguments of `zpool create`: words, and devices by their position."""
+    properties: dict[str, str]
+    inherited: dict[str, str]
+    child: str
+    own: dict[str, str]
+    """Properties of the volume or filesystem."""
+    size_bytes: int
+    sparse: bool
+
+    @property
+    def has_volume(self) -> bool:
+        """True if a volume is measured; otherwise a filesystem is."""
+        return self.child == VOLUME
+
+    @property
+    def dataset(self) -> str:
+        """Full name of the measured volume or filesystem."""
+        return f"{self.name}/{self.child}"
+
+
+class ArcLimit(msgspec.Struct, frozen=True):
+    """Arguments of the steps that limit the ARC and restore its limit."""
+
+    arc_max: int
+    """Limit in bytes."""
+    uuid: str
 
 
 def part_path(path: str) -> str:
@@ -21,7 +90,7 @@ def part_path(path: str) -> str:
 
 
 def vdev_words(groups: Sequence[Group]) -> tuple[str | int, ...]:
-    """What `zpool create` is told of the devices: words, and devices by their place."""
+    """Return the arguments of `zpool create` for the devices: words, and devices by their position."""
     words: list[str | int] = []
     section = "member"
     for group in groups:
@@ -85,7 +154,7 @@ def export_argv(name: str) -> Argv:
 
 
 def import_argv(name: str, paths: Sequence[str]) -> Argv:
-    """Only these devices are looked at; nothing is mounted, and no cache of pools is written."""
+    """Return the command that imports the pool from these devices only; it mounts nothing and writes no cache of pools."""
     return ("zpool", "import", "-N", "-o", "cachefile=none", *(word for path in paths for word in ("-d", path)), name)
 
 
