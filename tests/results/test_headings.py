@@ -2,9 +2,9 @@
 
 import pytest
 
-from raidtui.results.imports import Source
-from raidtui.results.imports.document import read_table
-from raidtui.results.imports.headings import read_heading
+from raidtui.results.foreign.documents import read_table
+from raidtui.results.foreign.headings import read_heading
+from raidtui.results.foreign.sources import Source
 from raidtui.results.lint import lint
 
 

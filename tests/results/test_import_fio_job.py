@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from raidtui.engine.compose.reading import read_document
 from raidtui.model.problem import ProblemError
 from raidtui.model.units import Size
-from raidtui.results.imports import READERS, Imported, Source
-from raidtui.results.imports.job_parts import values
+from raidtui.results.foreign import fio_options
+from raidtui.results.foreign.documents import READERS
+from raidtui.results.foreign.sources import Imported, Source
 
 READER = READERS["fio-job"]
 CAMPAIGN = """
@@ -219,4 +220,4 @@ def test_no_job_file_makes_it_stumble(pairs: list[tuple[str, str]]) -> None:
 
 @given(st.integers(0, 10**15 - 1))
 def test_sizes_keep_every_byte(count: int) -> None:
-    assert Size(values.size(str(count), 1024)).bytes == count
+    assert Size(fio_options.size(str(count), 1024)).bytes == count

@@ -3,8 +3,8 @@
 import json
 from collections import Counter
 
-from raidtui.results.imports import Source
-from raidtui.results.imports.document import read_table
+from raidtui.results.foreign.documents import read_table
+from raidtui.results.foreign.sources import Source
 
 TEXT = """j: (g=0): rw=randwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1
 j: (groupid=0, jobs=1): err= 0: pid=1: Mon Nov 23 08:11:12 2026

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from raidtui.model.convert import encode
 from raidtui.model.problem import ProblemError
-from raidtui.results.imports import READERS, Source
-from raidtui.results.imports.document import read_table, table_of
-from raidtui.results.imports.tables import TableReader
+from raidtui.results.foreign.documents import READERS, read_table, table_of
+from raidtui.results.foreign.sources import Source, TableReader
 from raidtui.results.lint import lint
 
 DATA = Path(__file__).parent.parent / "data"

@@ -4,8 +4,8 @@ import pytest
 
 from raidtui.front.importing import column_mapping
 from raidtui.model.problem import ProblemError
-from raidtui.results.imports import Source
-from raidtui.results.imports.document import read_table
+from raidtui.results.foreign.documents import read_table
+from raidtui.results.foreign.sources import Source
 from raidtui.results.lint import lint
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from raidtui.results.likes import likes
+from raidtui.results.lint.figures import likes
 
 
 @pytest.mark.parametrize(

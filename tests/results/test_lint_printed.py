@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from raidtui.results.imports import Source
-from raidtui.results.imports.document import read_table
+from raidtui.results.foreign.documents import read_table
+from raidtui.results.foreign.sources import Source
 from raidtui.results.lint import lint
 
 PG = """5 seconds per test

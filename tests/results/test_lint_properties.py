@@ -8,8 +8,8 @@ from random import Random
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from raidtui.results.imports import Source
-from raidtui.results.imports.document import read_table
+from raidtui.results.foreign.documents import read_table
+from raidtui.results.foreign.sources import Source
 from raidtui.results.lint import lint
 
 BLOCKS = {

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from raidtui.results.imports import Source
-from raidtui.results.imports.document import read_table
+from raidtui.results.foreign.documents import read_table
+from raidtui.results.foreign.sources import Source
 from raidtui.results.lint import lint
 
 PUBLISHED = Path(__file__).parents[2] / "scenarios" / "published"

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from raidtui.model.problem import ProblemError
-from raidtui.results.imports import Source
-from raidtui.results.imports.document import read_table
+from raidtui.results.foreign.documents import read_table
+from raidtui.results.foreign.sources import Source
 from raidtui.results.lint import lint
 
 READ = {"label": "Random read 4k QD32", "command": "fio --name=r --rw=randread --bs=4k --iodepth=32"}

@@ -3,8 +3,8 @@
 import pytest
 
 from raidtui.model.problem import ProblemError
-from raidtui.results.imports import READERS, Source
-from raidtui.results.imports.document import read_table
+from raidtui.results.foreign.documents import READERS, read_table
+from raidtui.results.foreign.sources import Source
 from raidtui.results.lint import lint
 
 

@@ -9,10 +9,10 @@ from test_comparing import cell, result
 from raidtui.model.table import Table
 from raidtui.results.compare import compare_many
 from raidtui.results.extract import extract
+from raidtui.results.foreign.documents import read_table
+from raidtui.results.foreign.sources import Source
 from raidtui.results.formats import FORMATS
-from raidtui.results.from_table import aligned, extract_of
-from raidtui.results.imports import Source
-from raidtui.results.imports.document import read_table
+from raidtui.results.imported import aligned, extract_of
 from raidtui.results.lint import lint
 
 PUBLISHED = Path(__file__).parent.parent.parent / "scenarios" / "published"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from raidtui.results.imports import Source
-from raidtui.results.imports.document import read_table
+from raidtui.results.foreign.documents import read_table
+from raidtui.results.foreign.sources import Source
 from raidtui.results.lint import lint
 
 BESIDE = "layout,randread 4k IOPS,{},randwrite 4k IOPS,{}\nraid0,800000,100,600000,100\nraid5,740000,92.5,80000,{}\n"

@@ -12,7 +12,7 @@ from raidtui.base.text import clean
 from raidtui.cli.screen import json_text
 from raidtui.front.files import check_output
 from raidtui.front.importing import import_files
-from raidtui.results.imports import READERS
+from raidtui.results.foreign.documents import READERS
 
 
 def add_arguments(parser: ArgumentParser) -> None:

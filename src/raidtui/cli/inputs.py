@@ -14,11 +14,11 @@ from raidtui.front.files import read_bytes, results_folder, table_file
 from raidtui.model.problem import fail
 from raidtui.model.refusals import UNKNOWN_NAME
 from raidtui.model.result import Result
-from raidtui.results.anything import read_numbers
 from raidtui.results.comparison import Comparison
 from raidtui.results.extract import Extract, extract
-from raidtui.results.from_table import aligned, extract_of
-from raidtui.results.imports import Source
+from raidtui.results.foreign.documents import read_numbers
+from raidtui.results.foreign.sources import Source
+from raidtui.results.imported import aligned, extract_of
 from raidtui.results.load import read_result
 
 _MOST = 12

@@ -16,9 +16,8 @@ from raidtui.front.importing import column_mapping
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
 from raidtui.model.table import Finding, Table
-from raidtui.results.anything import read_as_table
-from raidtui.results.imports import Source
-from raidtui.results.imports.document import schema_named
+from raidtui.results.foreign.documents import read_as_table, schema_named
+from raidtui.results.foreign.sources import Source
 from raidtui.results.lint import lint
 
 

@@ -9,9 +9,10 @@ from raidtui.base.text import clean
 from raidtui.front.files import read_bytes
 from raidtui.model.problem import Refusal, fail
 from raidtui.model.refusals import IMPORT_UNKNOWN
-from raidtui.results.imports import READERS, Imported, Reader, Source, readers_of
-from raidtui.results.imports.heading import MAPPED_ROLES
-from raidtui.results.imports.table_columns import has_known_unit
+from raidtui.results.foreign.columns import has_known_unit
+from raidtui.results.foreign.documents import READERS, readers_of
+from raidtui.results.foreign.headings import MAPPED_ROLES
+from raidtui.results.foreign.sources import Imported, Reader, Source
 
 MAP: Final = Refusal(
     "map",

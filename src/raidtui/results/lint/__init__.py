@@ -1,32 +1,33 @@
-"""Numbers that contradict themselves: every module here that has a `CHECK`. A new check is a new file.
-
-A check takes a table and yields findings; it never says that a number is right. A published number stands for the interval
-that its digits mean, and intervals are compared, not points.
-"""
+"""Checks of numbers that contradict each other. A new check is a function and an entry in `CHECKS`."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterable
+from types import MappingProxyType
+from typing import Final
 
 from raidtui.model.table import Finding, Table
+from raidtui.results.lint.commands import check_labels, check_layouts
+from raidtui.results.lint.percents import check_claims, check_percents
+from raidtui.results.lint.rates import check_columns, check_rates
+from raidtui.results.lint.repeats import check_outliers, check_repeats
 
 Check = Callable[[Table], Iterable[Finding]]
 
-
-def _found() -> dict[str, Check]:
-    found: dict[str, Check] = {}
-    for info in pkgutil.iter_modules(__path__):
-        made: Check | None = getattr(importlib.import_module(f"{__name__}.{info.name}"), "CHECK", None)
-        if made is not None:
-            found[info.name] = made
-    return dict(sorted(found.items()))
-
-
-CHECKS = _found()
+CHECKS: Final = MappingProxyType[str, Check](
+    {
+        "claims": check_claims,
+        "label_commands": check_labels,
+        "layout_commands": check_layouts,
+        "outliers": check_outliers,
+        "percents": check_percents,
+        "rates": check_rates,
+        "repeats": check_repeats,
+        "slipped_columns": check_columns,
+    }
+)
 
 
 def lint(table: Table) -> tuple[Finding, ...]:
-    """Everything in a table that contradicts itself, check by check, in the table's order."""
+    """Return all contradictions in a table, check by check, in the table's order."""
     return tuple(dict.fromkeys(finding for check in CHECKS.values() for finding in check(table)))

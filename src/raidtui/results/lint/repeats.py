@@ -1,21 +1,24 @@
-"""The same number twice, where chance does not explain it: a cell that was copied."""
+"""Check for copied cells and for outliers: equal numbers that chance does not explain, and one disk unlike the others."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import median
 from typing import Final
 
-from raidtui.model.table import TIME_UNITS, Figure, Finding, Table
-from raidtui.results.lint.cells import (
+from raidtui.model.table import TIME_UNITS, Figure, Finding, Metric, Table
+from raidtui.results.lint.figures import (
     CellKey,
+    base,
     block_sizes,
     by_cell,
     decimals_step,
     layout_label,
+    likes,
+    number,
     shown,
     where,
     workload_label,
@@ -39,7 +42,7 @@ FINEST: Final = 1e-6
 """… unless it has more digits than any limit has."""
 
 
-def check(table: Table) -> Iterator[Finding]:
+def check_repeats(table: Table) -> Iterator[Finding]:
     """`repeated-value`, at the later of two cells. What a tool printed was copied by nobody."""
     if table.kind == "printed":
         return
@@ -200,4 +203,57 @@ def _digits(figure: Figure) -> int:
     return len(f"{figure.value:.10g}".partition("e")[0].replace(".", "").lstrip("0").rstrip("0"))
 
 
-CHECK = check
+FEWEST: Final = 3
+LEAST_SHARE: Final = 0.10
+"""Of the median: nearer than this nobody would exchange a disk."""
+LEAST_OF_FEW: Final = 0.25
+"""The same of three: two that are equal by accident say little of how far such disks lie apart."""
+_METRICS: Final[tuple[Metric, ...]] = ("bandwidth", "iops", "latency")
+_STEADY: Final = ("", "mean", "p50")
+"""The far end of latencies differs from disk to disk, and from run to run."""
+LEAST_DEVIATIONS: Final = 6.0
+_TO_SIGMA: Final = 1.4826
+_THOUSANDS: Final = (1000.0, 1024.0, 1 / 1000, 1 / 1024)
+
+
+def check_outliers(table: Table) -> Iterator[Finding]:
+    """`outlier`, once for each cell; `unit-slip` where the number is off by a factor of 1000."""
+    said: set[tuple[str, str, int, str]] = set()
+    for group in _groups(table):
+        values = [base(figure) for figure in group]
+        middles = [(value.low + value.high) / 2 for value in values]
+        centre = median(middles)
+        # Numbers of few digits are equal where what was measured is not.
+        rounding = max((value.high - value.low) / 2 for value in values)
+        spread = max(rounding, _TO_SIGMA * median(abs(value - centre) for value in middles))
+        least = LEAST_SHARE if len(group) > FEWEST and group[0].metric != "latency" else LEAST_OF_FEW
+        for figure, value, interval in zip(group, middles, values, strict=True):
+            apart = max(interval.low - centre, centre - interval.high, 0.0)
+            cell = (figure.layout, figure.workload, figure.round, figure.direction)
+            if centre <= 0 or cell in said or apart < least * centre or apart < LEAST_DEVIATIONS * spread:
+                continue
+            said.add(cell)
+            computed = centre * figure.value / value if value else 0.0
+            slipped = any(abs(value / centre / wrong - 1) < LEAST_SHARE / 2 for wrong in _THOUSANDS)
+            words = "a factor of 1000 was lost" if slipped else f"that is {(value / centre - 1) * 100:+.0f} %"
+            yield Finding("unit-slip" if slipped else "outlier", where(table, figure),
+                          f"{shown(figure)}, where the median of {len(group)} like ones is {number(computed)} "
+                          f"{figure.unit}: {words}.", figure.value, float(f"{computed:.6g}"))  # fmt: skip
+
+
+def _groups(table: Table) -> Iterator[Sequence[Figure]]:
+    """What like things did under one workload, bandwidths first."""
+    found: dict[tuple[str, str, str, int, str, str], list[Figure]] = {}
+    like = _likes(table)
+    for metric in _METRICS:
+        for figure in table.figures:
+            if figure.metric == metric and figure.statistic in _STEADY and figure.layout in like:
+                key = (like[figure.layout], figure.workload, metric, figure.round, figure.direction, figure.statistic)
+                found.setdefault(key, []).append(figure)
+    return (group for group in found.values() if len({figure.layout for figure in group}) >= FEWEST)
+
+
+def _likes(table: Table) -> Mapping[str, str]:
+    """Of each layout that says it; where none does, by their names. A tool names every disk of a server, of any kind."""
+    said = {key: subject.like for key, subject in table.layouts.items() if subject.like}
+    return said or ({} if table.kind == "printed" else likes(table.layouts))

@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from raidtui.stack.action import Action
-from raidtui.stack.bcache import (
-    build,
-    describe,
-    kernel,
-    plan,
-    rules,
-    teardown,
-    verify,
-    writeback,
-)
+from raidtui.stack.bcache import build, describe, kernel, plan, rules, teardown, verify, writeback
 from raidtui.stack.bcache.spec import BcacheDevice, BcacheSpec
 from raidtui.stack.layer import Layer
 

@@ -24,15 +24,7 @@ from raidtui.stack.bcache.spec import BcacheDevice
 from raidtui.stack.bcache.verify import Device, present_devices
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
-from raidtui.stack.teardown import (
-    NODE_PATIENCE_S,
-    await_makers,
-    is_there,
-    lend,
-    may_erase,
-    open_for_writing,
-    until_gone,
-)
+from raidtui.stack.teardown import NODE_PATIENCE_S, await_makers, is_there, lend, may_erase, open_for_writing, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
 STOP_PATIENCE_S: Final = 20.0

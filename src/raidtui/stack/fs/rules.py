@@ -8,15 +8,7 @@ from typing import Final
 import msgspec
 
 from raidtui.model.problem import Exit, Problem, Refusal
-from raidtui.stack.fs.spec import (
-    FIELDS_OF,
-    KIB,
-    LEAST_DEVICES,
-    MIB,
-    FilesystemSpec,
-    block_bytes,
-    profile,
-)
+from raidtui.stack.fs.spec import FIELDS_OF, KIB, LEAST_DEVICES, MIB, FilesystemSpec, block_bytes, profile
 
 OPTION: Final = Refusal(
     "fs-option",

@@ -7,14 +7,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.lvm import cache, pool
 from raidtui.stack.lvm.devices import Device, all_devices
 from raidtui.stack.lvm.group import LvmGroup
-from raidtui.stack.lvm.read_back import (
-    Row,
-    group_differences,
-    mismatch,
-    read_group,
-    read_volumes,
-    volume_differences,
-)
+from raidtui.stack.lvm.read_back import Row, group_differences, mismatch, read_group, read_volumes, volume_differences
 from raidtui.stack.read_back import Difference
 
 

@@ -20,9 +20,7 @@ from raidtui.stack.amplification import (
     parity_words,
     pieces,
 )
-from raidtui.stack.amplification import (
-    copies as copies_share,
-)
+from raidtui.stack.amplification import copies as copies_share
 from raidtui.stack.layer import EVERY_WRITE, WritePath
 from raidtui.stack.md.spec import DEFAULT_CHUNK_BYTES, PARITY, MdSpec, bitmap, chunk_bytes, consistency, copies, layout
 

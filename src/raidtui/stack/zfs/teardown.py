@@ -20,15 +20,7 @@ from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
-from raidtui.stack.teardown import (
-    await_links,
-    await_makers,
-    exclusive,
-    is_there,
-    may_erase,
-    open_for_writing,
-    until_gone,
-)
+from raidtui.stack.teardown import await_links, await_makers, exclusive, is_there, may_erase, open_for_writing, until_gone
 from raidtui.stack.zfs import mounting, pool
 from raidtui.stack.zfs.commands import ZfsPool, destroy_argv, destroy_dataset_argv
 from raidtui.stack.zfs.devices import (

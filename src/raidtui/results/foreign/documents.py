@@ -1,21 +1,29 @@
-"""Reading whatever holds measured numbers: a table of raidtui's own, or any file that a reader takes for one."""
+"""Reading of any file with measured numbers: a result, a table of raidtui, or the output of another tool."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from types import MappingProxyType
+from typing import Any, Final
 
 import msgspec
 
 from raidtui.base.text import clean
-from raidtui.model.convert import message_and_place
+from raidtui.model.convert import message_and_place, plain
 from raidtui.model.jsonio import read_json
 from raidtui.model.problem import ProblemError, fail
 from raidtui.model.refusals import IMPORT_UNKNOWN, SCHEMA
-from raidtui.model.result import RESULT_SCHEMA
+from raidtui.model.result import RESULT_SCHEMA, Result
+from raidtui.model.scenario_words import SCHEMA as SCENARIO_SCHEMA
 from raidtui.model.table import LARGEST, MAX_TABLE_BYTES, TABLE_SCHEMA, UNITS_OF, Figure, Table
-from raidtui.results.imports.base import Source
-from raidtui.results.imports.tables import TableReader
+from raidtui.results.foreign.fio_jobs import FIO_JOB
+from raidtui.results.foreign.fio_reports import FIO
+from raidtui.results.foreign.other_tools import DD, IOSTAT, IOZONE, PG_TEST_FSYNC
+from raidtui.results.foreign.plain_table import PLAIN_TABLE
+from raidtui.results.foreign.sources import Imported, Reader, Source, TableReader
+from raidtui.results.imported import table_of_result
+from raidtui.results.load import read_result
 from raidtui.results.places import named, short_name
 from raidtui.results.published import read_number
 
@@ -37,8 +45,6 @@ def read_table(source: Source) -> Table:
     if schema_named(source.data) == TABLE_SCHEMA:
         with named(source.name):
             return table_of(read_json(source.data, max_bytes=MAX_TABLE_BYTES))
-    from raidtui.results.imports import READERS, readers_of
-
     claiming = _of_tables(readers_of(source))
     if not claiming:
         with named(source.name):
@@ -101,3 +107,53 @@ def _wrong(message: str, place: str) -> ProblemError:
 
 class _Head(msgspec.Struct, frozen=True):
     schema: str
+
+
+class Own:
+    """One file: two tables of raidtui may mean different things by one name."""
+
+    name = "raidtui"
+    title = "a result or a table of raidtui, as a table"
+
+    def claims(self, source: Source) -> bool:
+        return schema_named(source.data) in (RESULT_SCHEMA, TABLE_SCHEMA)
+
+    def read(self, sources: Sequence[Source], *, leave_out: bool) -> Imported:
+
+        if len(sources) > 1:
+            raise fail(IMPORT_UNKNOWN, "results and tables of raidtui are not put together",
+                       place=clean(sources[1].name), remedy="Import each alone.")  # fmt: skip
+        return Imported(plain(read_as_table(sources[0])), ".table.json")
+
+
+OWN: Reader = Own()
+READERS: Final = MappingProxyType[str, Reader](
+    {reader.name: reader for reader in (DD, FIO, FIO_JOB, IOSTAT, IOZONE, PG_TEST_FSYNC, OWN, PLAIN_TABLE)}
+)
+"""Readers by the word that names them on the command line. A new kind of file is a reader and an entry here."""
+
+
+def readers_of(source: Source) -> list[Reader]:
+    """Return the readers that claim a file; if none does, plain tables if its name or a column mapping suggests that.
+
+    The reader of plain tables then reports the errors, with the line.
+    """
+    claiming: list[Reader] = [reader for reader in READERS.values() if reader.claims(source)]
+    if len(claiming) > 1:  # output of tools may look like a table: commas and units in equally many lines
+        claiming = [reader for reader in claiming if reader.name != "table"]
+    suffix = PurePath(source.name).suffix.lower()
+    meant = source.mapping or suffix in (".csv", ".tsv") or (suffix in (".md", ".markdown") and b"|" in source.data)
+    return claiming or ([PLAIN_TABLE] if meant and source.data.strip() else [])
+
+
+def read_numbers(source: Source) -> Result | Table:
+    """A result as it is, everything else as a table. Raises ProblemError naming file and place."""
+    if schema_named(source.data) in (RESULT_SCHEMA, SCENARIO_SCHEMA):
+        return read_result(source.data, source.name)
+    return read_table(source)
+
+
+def read_as_table(source: Source) -> Table:
+    """The same, a result too as a table."""
+    found = read_numbers(source)
+    return table_of_result(found) if isinstance(found, Result) else found

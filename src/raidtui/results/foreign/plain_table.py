@@ -12,16 +12,23 @@ from typing import Final
 
 import msgspec
 
-from raidtui.results.imports.cells import Directive, Row, blocks, delimiter_of, read_cell, split_row
-from raidtui.results.imports.claim_lines import claims_of
-from raidtui.results.imports.grouped import regrouped
-from raidtui.results.imports.headings import rate_unit, read_heading
-from raidtui.results.imports.inline_shares import is_both, with_shares_apart
-from raidtui.results.imports.table_block import Block
-from raidtui.results.imports.table_columns import plain
-from raidtui.results.imports.tables import Building, TableReader, lines_of, stem, unreadable
-from raidtui.results.imports.unmatched import no_such, refuse_unmatched
-from raidtui.results.likes import likes
+from raidtui.results.foreign.cells import (
+    Directive,
+    Row,
+    blocks,
+    delimiter_of,
+    is_both,
+    read_cell,
+    regrouped,
+    split_row,
+    with_shares_apart,
+)
+from raidtui.results.foreign.columns import plain
+from raidtui.results.foreign.headings import rate_unit, read_heading
+from raidtui.results.foreign.rows import claims_of, no_such, refuse_unmatched
+from raidtui.results.foreign.sources import Building, TableReader, lines_of, stem, unreadable
+from raidtui.results.foreign.table_block import Block
+from raidtui.results.lint.figures import likes
 
 _HEAD: Final = ("title", "source", "date", "host", "name")
 _FROM_COLUMNS: Final = re.compile(r"(?: (?:bs|qd|jobs)=\S+)+$")
@@ -141,4 +148,4 @@ def _likes(making: Building, new: set[str]) -> None:
         making.layouts[key] = msgspec.structs.replace(making.layouts[key], like=like)
 
 
-READER = TableReader("table", "a plain table (CSV, tabs, Markdown), as a table", sniff, add, "published")
+PLAIN_TABLE = TableReader("table", "a plain table (CSV, tabs, Markdown), as a table", sniff, add, "published")

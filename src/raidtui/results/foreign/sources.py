@@ -1,10 +1,10 @@
-"""What readers of measured numbers share: a table in the making, text with limits, and the reader that a module offers."""
+"""Sources and readers of foreign files: the interface of a reader, and a table in the making."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -24,9 +24,50 @@ from raidtui.model.table import (
     Table,
     Unit,
 )
-from raidtui.results.imports.base import Imported, Source
 from raidtui.results.places import short_name
 from raidtui.results.published import Published
+
+
+class Source(NamedTuple):
+    """One file as it was given: its name, for messages and titles, and its whole content."""
+
+    name: str
+    data: bytes
+    mapping: tuple[tuple[str, str], ...] = ()
+    """What the columns of a plain table are, where their headings do not say it: `("layout", "Setup")`."""
+
+
+class Imported(NamedTuple):
+    """What came of the files."""
+
+    document: Any
+    """A scenario, a result or a table as plain JSON data."""
+    suffix: str
+    """Of a file that holds it: `.scenario.json`, `.table.json`."""
+    notes: tuple[str, ...] = ()
+    """What was taken for something else or left out, one sentence each: nothing is lost silently."""
+
+
+class Reader(Protocol):
+    """One kind of foreign file."""
+
+    @property
+    def name(self) -> str:
+        """Word on the command line: `fio-job`."""
+
+    @property
+    def title(self) -> str:
+        """Short description: `fio job file, as a scenario`."""
+
+    def claims(self, source: Source) -> bool:
+        """Whether this file looks like one of this kind. Never raises; two kinds never claim the same file."""
+
+    def read(self, sources: Sequence[Source], *, leave_out: bool) -> Imported:
+        """Raises ProblemError naming file, line and what cannot be taken over.
+
+        With `leave_out`, what has no counterpart here is left out and said instead of refused.
+        """
+
 
 MAX_LINE: int = 20_000
 MAX_NOTES: int = 100

@@ -1,9 +1,10 @@
-"""What the checks share: figures by cell, the words for a place and for a number."""
+"""Figures by cell, and words for places and numbers: shared by the checks. Block sizes that nearly all numbers agree on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from raidtui.model.table import RATE_UNITS, SIZE_UNITS, TIME_UNITS, Figure, Metric, Table, Unit
 from raidtui.results.labels import read_command, read_label
@@ -11,8 +12,6 @@ from raidtui.results.published import Interval, decimals, interval
 
 SLACK = 0.01
 """What measuring itself may add between two counts of one cell: averages of samples beside whole sums."""
-
-
 MOST_OF_A_CELL = 200
 
 
@@ -115,3 +114,90 @@ def decimals_step(figures: Sequence[Figure]) -> float:
 def _multiple(value: float, step: float) -> bool:
     ratio = value / step
     return abs(ratio - round(ratio)) < 1e-6
+
+
+FEWEST: Final = 3
+"""So many cells of a kind must agree, for each one that does not."""
+_SMALLEST, _LARGEST = 512, 16 << 20
+
+
+def implied_sizes(table: Table, said: Mapping[str, object]) -> dict[CellKey, int]:
+    """Bytes of an operation, for cells that moved no possible block with each one, where all others of their kind did.
+
+    It is what these moved. A kind is a direction and an order: all random reads. `said` has the sizes of workloads that
+    say theirs.
+    """
+    kinds: dict[tuple[object, ...], dict[CellKey, int | None]] = {}
+    for key, figures in by_cell(table).items() if table.kind == "published" else ():
+        asked = table.workloads[key.workload]
+        moved = None if said.get(key.workload) or asked.pattern is None or asked.random is None else _moved(figures)
+        if moved is not None:
+            kinds.setdefault((asked.pattern, asked.random, key.direction), {})[key] = _size_in(moved)
+    found: dict[CellKey, int] = {}
+    for cells in kinds.values():
+        sizes = {size for size in cells.values() if size is not None}
+        odd = [key for key, size in cells.items() if size is None]
+        if len(sizes) == 1 and len(cells) - len(odd) >= FEWEST * len(odd):
+            found |= dict.fromkeys(odd, *sizes)
+    return found
+
+
+def _moved(figures: list[Figure]) -> Interval | None:
+    """Bytes that each operation of a cell moved; None where it is not told by one line."""
+    operations, rates = list(of_metric(figures, "iops")), list(of_metric(figures, "bandwidth"))
+    if len(operations) != 1 or len(rates) != 1 or operations[0].place != rates[0].place:
+        return None
+    return base(rates[0]).over(base(operations[0]))
+
+
+def _size_in(moved: Interval) -> int | None:
+    """The power of two that an operation may have moved."""
+    size = _SMALLEST
+    while size <= _LARGEST:
+        if moved.gap(Interval(size * (1 - SLACK), size * (1 + SLACK))) == 0:
+            return size
+        size *= 2
+    return None
+
+
+AT_LEAST: Final = 4
+"""So many names of one kind are a row of disks; fewer may be like each other by accident."""
+_DISK: Final = re.compile(
+    r"(?:/dev/)?((?:nvme|sd|ssd|hdd|disk|drive|osd|member)[\s_-]?)(?:\d+(?:n\d+)?|[a-z]{1,2}|#\d+)", re.IGNORECASE
+)
+_MODEL_IN_BRACKETS: Final = re.compile(r"(.+?)\s*\(([^()]+)\)(.*)")
+_SERIAL: Final = re.compile(r"(?=.*\d)(?=.*[A-Z])([A-Z0-9]{5})[A-Z0-9-]{3,25}")
+_LAYOUT: Final = re.compile(
+    r"(?<![a-z])(?:raid|md\d*(?!\w)|mdadm|lvm|zfs|zpool|ext[234]|xfs|btrfs|f2fs|mirror|stripe|luks|dm[-_ ]|ceph|drbd|bcache"
+    r"|vdo|jbod|pool|volume|chunk|vdev)",
+    re.IGNORECASE,
+)
+"""What such a name has in brackets or behind a hyphen is an option, not the number of a disk."""
+_NUMBER: Final = re.compile(
+    r"(?:(?i:slot|bay|port|disk|drive|no\.?|nr\.?|s/?n:?|serial)\s*)?#?(?:[\d:.]+|(?=[A-Z\d-]*\d)[A-Z\d][A-Z\d:.-]{3,})"
+)
+_SIZE: Final = re.compile(r".*\d\s?[KMGT](?:i?B)?")
+
+
+def likes(names: Iterable[str]) -> dict[str, str]:
+    """What each of several disks has in common with at least three others: model, serial or the row of its name."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        if like := _like(name):
+            groups.setdefault(like, []).append(name)
+    return {name: like[:400] for like, group in groups.items() if len(group) >= AT_LEAST for name in group}
+
+
+def _like(name: str) -> str:
+    """What a disk of this name has in common with others, as far as a name tells it."""
+    if (match := _DISK.fullmatch(name)) is not None:
+        return match.group(1).strip(" _-").lower()
+    both = _MODEL_IN_BRACKETS.fullmatch(name)
+    if both is not None and _DISK.fullmatch(both.group(1)):
+        return f"{both.group(2)}{both.group(3)}"  # NVMe1 (PM9A3)
+    if _LAYOUT.search(name) is not None:
+        return ""
+    if both is not None:  # PM9A3 (0369), Physical
+        return f"{both.group(1)}{both.group(3)}" if _NUMBER.fullmatch(both.group(2)) else ""
+    serial = _SERIAL.fullmatch(name) if _SIZE.fullmatch(name) is None else None
+    return serial.group(1) if serial is not None else ""

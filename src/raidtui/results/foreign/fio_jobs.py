@@ -1,14 +1,18 @@
-"""One job's options as those of a fio workload, and what had to be left out."""
+"""Job files of fio as scenarios: each job becomes a workload, and its target becomes a role and a layout."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from raidtui.base.text import clean
-from raidtui.results.imports.job_parts import values
-from raidtui.results.imports.job_parts.known import HARMLESS, LEFT_OUT, NEVER
-from raidtui.results.imports.job_parts.lines import Given, Section
+from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.results.foreign import fio_options
+from raidtui.results.foreign.fio_options import HARMLESS, LEFT_OUT, NEVER, Given, Section, looks_like_one, read_sections
+from raidtui.results.foreign.sources import Imported, Reader, Source
 
 READS: Final = frozenset({"read", "randread", "rw", "readwrite", "randrw"})
 WRITES: Final = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})
@@ -18,7 +22,6 @@ QUEUED: Final = frozenset({"io_uring", "libaio"})
 LONGEST: Final = "1h"
 """Of a job that ends when its size is done, and does not say when at the latest."""
 WHY_BUFFERED: Final = "the job file that it was imported from goes through the page cache"
-
 _NUMBERS: Final = ("numjobs", "iodepth", "nrfiles", "fsync", "fdatasync", "rate_iops", "iodepth_batch_submit",
                    "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low", "buffer_compress_percentage",
                    "dedupe_percentage")  # fmt: skip
@@ -114,7 +117,7 @@ class _Work:
         return self.spec["rw"] in WRITES
 
     def _one(self, read: Callable[[str], Any]) -> Callable[[str], Any]:
-        return lambda text: read(values.one_of(text, self.reads, self.writes))
+        return lambda text: read(fio_options.one_of(text, self.reads, self.writes))
 
     def what_is_done(self) -> None:
         rw = self.text("rw") or "read"
@@ -132,19 +135,19 @@ class _Work:
 
     def sizes(self) -> None:
         if "bssplit" in self.left:
-            self.take("bssplit", self._one(lambda text: values.block_mix(text, self.base)))
+            self.take("bssplit", self._one(lambda text: fio_options.block_mix(text, self.base)))
             self.text("bs")
         elif "bsrange" in self.left and "bs" not in self.left:
             self.take("bsrange", self._one(self._range), "bs")
-        self.take("bs", self._one(lambda text: values.size(text, self.base)))
+        self.take("bs", self._one(lambda text: fio_options.size(text, self.base)))
         if "bs" not in self.spec and "bssplit" not in self.spec:
             self.spec["bs"] = "4KiB"
         for name in _EXTENTS:
-            self.take(name, lambda text: values.extent(text, self.base))
-        self.take("filesize", lambda text: values.size(text, self.base))
+            self.take(name, lambda text: fio_options.extent(text, self.base))
+        self.take("filesize", lambda text: fio_options.size(text, self.base))
         if "size" in self.spec and "filesize" in self.spec:
             files = self.job.options.get("nrfiles", Given("1", 0)).value or "1"
-            whole = values.size_bytes(self.job.options["filesize"].value or "", self.base) * values.number(files)
+            whole = fio_options.size_bytes(self.job.options["filesize"].value or "", self.base) * fio_options.number(files)
             if self.job.options["size"].value is not None and self._bytes("size") == whole:
                 del self.spec["size"]
             else:
@@ -153,40 +156,40 @@ class _Work:
 
     def _bytes(self, name: str) -> int | None:
         try:
-            return values.size_bytes(self.job.options[name].value or "", self.base)
+            return fio_options.size_bytes(self.job.options[name].value or "", self.base)
         except ValueError:
             return None
 
     def _range(self, text: str) -> str:
         least, _, most = text.partition("-")
-        if values.size_bytes(least, self.base) != values.size_bytes(most, self.base):
+        if fio_options.size_bytes(least, self.base) != fio_options.size_bytes(most, self.base):
             raise ValueError("blocks of any size in a range are not known here: use bssplit")
-        return values.size(least, self.base)
+        return fio_options.size(least, self.base)
 
     def plain(self) -> None:
         for name in _NUMBERS:
-            self.take(name, values.number)
+            self.take(name, fio_options.number)
         for name in _FLAGS:
             if name in self.left:
                 given = self.left.pop(name)
                 try:
-                    if values.flag(given.value):
+                    if fio_options.flag(given.value):
                         self.spec[name] = True
                 except ValueError as error:
                     self.lose(name, str(error))
         for name, bare in _TIMES.items():
-            self.take(name, lambda text, bare=bare: values.duration(text, bare=bare))  # type: ignore[misc]
-        self.take("latency_percentile", values.percentile)
+            self.take(name, lambda text, bare=bare: fio_options.duration(text, bare=bare))  # type: ignore[misc]
+        self.take("latency_percentile", fio_options.percentile)
         if self.spec["ioengine"] not in QUEUED and self.spec.get("iodepth", 1) > 1:
             self.lose("iodepth", f"{self.spec.pop('iodepth')} is 1 with {self.spec['ioengine']}, in fio too", fatal=False)
-        for name, read in (("rwmixwrite", lambda text: 100 - values.number(text)), ("rwmixread", values.number)):
+        for name, read in (("rwmixwrite", lambda text: 100 - fio_options.number(text)), ("rwmixread", fio_options.number)):
             self.take(name, read, "rwmixread")
         if not (self.reads and self.writes):
             self._drop(("rwmixread",), "is about a mix, and this is none")
 
     def randomness(self) -> None:
-        self.take("percentage_random", self._one(values.number))
-        self.take("random_distribution", self._one(values.distribution))
+        self.take("percentage_random", self._one(fio_options.number))
+        self.take("random_distribution", self._one(fio_options.distribution))
         given = self.left.pop("randrepeat", None)
         if self.spec["rw"] in RANDOM:
             # fio repeats its sequence of offsets unless it is told not to; a workload here does not.
@@ -214,7 +217,7 @@ class _Work:
                 self.lose(name, why, fatal=False)
 
     def limits(self) -> None:
-        self.take("rate", self._one(lambda text: values.size(text, self.base)))
+        self.take("rate", self._one(lambda text: fio_options.size(text, self.base)))
         io_size = self.left.get("io_size")
         if io_size is not None and io_size.value == self.job.options.get("size", Given("", 0)).value:
             self.text("io_size")
@@ -231,7 +234,7 @@ class _Work:
 
     def length(self) -> None:
         if self.left.get("runtime") is not None:
-            self.take("runtime", lambda text: values.duration(text, bare="s"))
+            self.take("runtime", lambda text: fio_options.duration(text, bare="s"))
         based = self.left.pop("time_based", None)
         if "runtime" not in self.spec:
             self.spec["runtime"] = LONGEST
@@ -252,3 +255,101 @@ class _Work:
                 self.lose(name, f"{NEVER[name.partition(' ')[0]]}, which raidtui never does because a file says so")
             else:
                 self.lose(name, "has no counterpart here")
+
+
+CODE: Final = "import-fio-job"
+_REMEDY: Final = "Change the job file, or import it with --leave-out."
+_BLOCK: Final = {"disk": {"disk": {"on": "@data", "mode": "each"}}}
+_FIO_JOB_FILES: Final = {"xfs": {"filesystem": {"type": "xfs", "on": "@data"}}}
+
+
+class JobFile:
+    """Read by raidtui itself: fio's own reader of job files runs code and expands variables."""
+
+    name = "fio-job"
+    title = "a job file of fio, as a scenario"
+
+    def claims(self, source: Source) -> bool:
+        return looks_like_one(source.data)
+
+    def read(self, sources: Sequence[Source], *, leave_out: bool) -> Imported:
+        """Raises ProblemError (`import-fio-job`) with everything that has no counterpart."""
+        workloads: dict[str, Any] = {}
+        problems: list[Problem] = []
+        notes: list[str] = []
+        kinds: dict[bool, str] = {}
+        for source in sources:
+            jobs = read_sections(source)
+            losses = list(_together(jobs))
+            for job in jobs:
+                made = translate(job)
+                losses += made.losses
+                if made.options is not None:
+                    workloads[_free_name(job.name, workloads)] = {"fio": made.options}
+                    kinds.setdefault(made.files, job.name)
+            problems += [_problem(source, loss) for loss in losses if loss.fatal]
+            notes += _notes(source, losses)
+        if len(kinds) > 1:
+            text = f"{clean(kinds[False])} measures a device and {clean(kinds[True])} measures files"
+            raise fail(CODE, text, place=clean(sources[0].name), remedy="Import them from files of their own.")
+        if problems and not leave_out:
+            raise ProblemError(*dict.fromkeys(problems))
+        if not workloads:
+            raise fail(CODE, "nothing is left that could be measured", place=clean(sources[0].name))
+        return Imported(_scenario(sources, workloads, files=True in kinds), ".scenario.json", tuple(notes))
+
+
+def _together(jobs: Sequence[Section]) -> Iterator[Loss]:
+    """Jobs that fio would run at the same time as the one before."""
+    for before, job in pairwise(jobs):
+        waits = job.options.get("stonewall")
+        if (waits is None or waits.value == "0") and "wait_for" not in job.options:
+            text = f"{clean(job.name)} and {clean(before.name)} run at the same time in fio, and one after another here"
+            yield Loss("stonewall", job.line, text, fatal=True)
+
+
+def _problem(source: Source, loss: Loss) -> Problem:
+    text = loss.why if loss.option == "stonewall" else f"{clean(loss.option)}: {loss.why}"
+    return Problem(CODE, clean(text, 400), f"{clean(source.name)}:{loss.line}", _REMEDY, int(Exit.USAGE))
+
+
+def _notes(source: Source, losses: Sequence[Loss]) -> Iterator[str]:
+    """One sentence for each reason, with every option that it is the reason for."""
+    reasons: dict[str, list[str]] = {}
+    for loss in losses:
+        why = f"left out: {loss.why}" if loss.fatal and loss.option != "stonewall" else loss.why
+        options = reasons.setdefault(why, [])
+        if loss.option not in options:
+            options.append(loss.option)
+    for why, options in reasons.items():
+        yield clean(f"{source.name}: {', '.join(options)}: {why}.", 2000)
+
+
+def _scenario(sources: Sequence[Source], workloads: dict[str, Any], *, files: bool) -> dict[str, Any]:
+    names = ", ".join(PurePath(source.name).name for source in sources)
+    return {
+        "schema": "raidtui.scenario/1",
+        "name": _name(PurePath(sources[0].name).stem) or "imported",
+        "title": clean(f"Imported from {names}", 190),
+        "roles": {"data": {"count": 1}},
+        "layouts": _FIO_JOB_FILES if files else _BLOCK,
+        "workloads": workloads,
+        "policy": {"initial_sync": "skip-if-zeroed"},
+    }
+
+
+def _free_name(given: str, taken: dict[str, Any]) -> str:
+    name = _name(given) or "job"
+    number = 2
+    free = name
+    while free in taken:
+        free, number = f"{name[:56]}-{number}", number + 1
+    return free
+
+
+def _name(text: str) -> str:
+    """As names in a scenario are: lower case, without blanks."""
+    return re.sub(r"[^a-z0-9._+-]+", "-", text.lower()).strip("-._+")[:60]
+
+
+FIO_JOB: Reader = JobFile()

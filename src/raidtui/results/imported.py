@@ -1,20 +1,22 @@
-"""An imported table as what a comparison takes, and its workloads under the names that measured ones have."""
+"""Imported tables in a comparison: workloads under the names of measured ones, shares without rates, results as tables."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
-from raidtui.model.measure import Latency
-from raidtui.model.table import Asked, Figure, Table
+from raidtui.model.measure import Direction, Latency
+from raidtui.model.result import Cell, Result
+from raidtui.model.table import TABLE_SCHEMA, Asked, Figure, Subject, Table
 from raidtui.results.extract import Extract, Point
-from raidtui.results.imports.fio_parts.asked import asked_of
+from raidtui.results.foreign.fio_reports import asked_of
 from raidtui.results.labels import Said, read_command, read_label
-from raidtui.results.lint.cells import factor
-from raidtui.results.relative import relative
+from raidtui.results.lint.figures import factor, layout_label
+from raidtui.results.rates import label_of
 
 _TOTAL: Final = ""
 _FIELDS: Final = {"mean": "mean_us", "p50": "p50_us", "p99": "p99_us", "p99.9": "p999_us", "max": "max_us"}
@@ -134,3 +136,93 @@ def _measured_meaning(definition: str) -> _Meaning | None:
         return None
     asked = asked_of({"iodepth": "1", **{str(name): str(value) for name, value in options.items()}})
     return _meaning(Said(**{field: getattr(asked, field) for field in Said._fields}))
+
+
+def relative(table: Table, measured: Iterable[str]) -> tuple[list[Point], list[str]]:
+    """Points of percentages, and what must be said of them. `measured` are workloads of which rates are known.
+
+    Percentages can be held against each other where they are of the same layout under the same workload; else they are
+    left out, and it is said why. Of several numbers of one layout the first counts, of a mix those of its first direction.
+    """
+    by_workload: dict[str, list[Figure]] = {}
+    for figure in table.figures:
+        if figure.metric == "share" and figure.workload not in measured:
+            by_workload.setdefault(figure.workload, []).append(figure)
+    points: list[Point] = []
+    notes: dict[str, list[str]] = {}
+    for workload, figures in by_workload.items():
+        bases = list(dict.fromkeys(figure.of for figure in figures))
+        if len(bases) > 1 or not bases[0]:
+            notes.setdefault(_why_not(table, bases), []).append(workload)
+            continue
+        notes.setdefault(f"percentages of {layout_label(table, bases[0])} alone, no rates", []).append(workload)
+        points += _points(figures)
+    return points, [f"{', '.join(workloads)}: {note}" for note, workloads in notes.items()]
+
+
+def _points(figures: Sequence[Figure]) -> list[Point]:
+    directions = {figure.direction: None for figure in figures}
+    direction = "" if "" in directions else next(iter(directions))
+    first: dict[tuple[str, int], Figure] = {}
+    for figure in figures:
+        if figure.direction == direction:
+            first.setdefault((figure.layout, figure.round), figure)
+    return [
+        Point(id=one.place or f"{layout}/{one.workload}/{round_}", layout=layout, workload=one.workload, round=round_,
+              percent=one.value)
+        for (layout, round_), one in first.items()
+    ]  # fmt: skip
+
+
+def _why_not(table: Table, bases: list[str]) -> str:
+    if bases == [""]:
+        return "percentages, and nothing says of which layout; they were not compared"
+    names = ", ".join(layout_label(table, base) if base else "nobody knows what" for base in bases)
+    return f"percentages of different layouts ({names}); they were not compared"
+
+
+_DIRECTIONS: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "trim")
+
+
+def table_of_result(result: Result) -> Table:
+    """Rates of every cell that was measured; disks that were measured one by one are alike where their model is."""
+    models = {disk.id: disk.model for disk in result.disks}
+    layouts, workloads, figures = dict[str, Subject](), dict[str, Asked](), list[Figure]()
+    for index, cell in enumerate(result.cells):
+        if cell.summary is None:
+            continue
+        key = label_of(cell)
+        layouts.setdefault(key, Subject(like=f"{cell.layout}: {models.get(cell.part, '')}" if cell.part else ""))
+        workloads.setdefault(cell.workload, _asked(result, cell))
+        for name in _DIRECTIONS:
+            direction = getattr(cell.summary, name)
+            if direction is not None and direction.ios:
+                figures += _figures(key, cell, name, direction, f"$.cells[{index}].summary.{name}")
+    return Table(
+        schema=TABLE_SCHEMA, name=result.run, title=str(result.scenario.get("title", ""))[:400], source="a run of raidtui",
+        date=result.started, host=result.machine.host, layouts=layouts, workloads=workloads, figures=tuple(figures),
+    )  # fmt: skip
+
+
+def _figures(key: str, cell: Cell, name: Literal["read", "write", "trim"], flow: Direction, place: str) -> list[Figure]:
+    rates = (("iops", flow.iops, "IOPS"), ("bandwidth", flow.bytes_per_s, "B/s"))
+    return [
+        Figure(key, cell.workload, metric, value, unit, place=place, direction=name, round=max(1, cell.round))  # type: ignore[arg-type]
+        for metric, value, unit in rates
+    ]
+
+
+def _asked(result: Result, cell: Cell) -> Asked:
+    section = result.scenario.get("workloads")
+    given: Any = section.get(cell.workload) if isinstance(section, Mapping) else None
+    options = given.get("fio") if isinstance(given, dict) else None
+    plain = {str(name): str(value) for name, value in options.items()} if isinstance(options, dict) else {}
+    # Options are the command; the name is the label that is held against it.
+    block = asked_of(plain).block_bytes if plain else None
+    return Asked(block_bytes=block, command=_command(cell), place="$.cells[].command")
+
+
+def _command(cell: Cell) -> str:
+    """Without the target's own name, which says nothing of what was asked."""
+    words = [word for word in cell.command if not word.startswith(("--name=", "--filename=", "--directory="))]
+    return shlex.join(words)[:4000]

@@ -14,35 +14,34 @@ import msgspec
 
 from raidtui.model.problem import ProblemError
 from raidtui.model.table import TIME_UNITS, UNITS_OF
-from raidtui.results.imports.cells import Row, mapped, read_cell
-from raidtui.results.imports.column_roles import (
-    commands,
-    layouts_settings,
-    measured_by_nobody,
-    named_by_cells,
-    shares_told_apart,
-    telling_apart,
-    typed,
-)
-from raidtui.results.imports.heading import Heading
-from raidtui.results.imports.headings import rate_unit, read_heading, residual
-from raidtui.results.imports.losses import losses
-from raidtui.results.imports.restated import told_again
-from raidtui.results.imports.row_labels import RowLabels, cell_of, said_in
-from raidtui.results.imports.share_columns import owner_and_baseline, workload_of_share
-from raidtui.results.imports.table_columns import (
+from raidtui.results.foreign.cells import Row, cell_of, mapped, read_cell
+from raidtui.results.foreign.columns import (
     Columns,
     asked,
     by_mapping,
     of_unit,
     plain,
     results_of,
+    tidy_headings,
     told,
     unit_of,
+    valid_rows,
 )
-from raidtui.results.imports.tables import Building, unreadable
-from raidtui.results.imports.tidy_columns import tidy_headings, valid_rows
-from raidtui.results.imports.told_by_cells import settled
+from raidtui.results.foreign.headings import Heading, rate_unit, read_heading, residual
+from raidtui.results.foreign.rows import (
+    RowLabels,
+    commands,
+    layouts_settings,
+    measured_by_nobody,
+    named_by_cells,
+    said_in,
+    shares_told_apart,
+    telling_apart,
+    told_again,
+    typed,
+)
+from raidtui.results.foreign.shares import losses, owner_and_baseline, settled, workload_of_share
+from raidtui.results.foreign.sources import Building, unreadable
 
 _WHERE_UNITS_STAND: Final = (
     "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."

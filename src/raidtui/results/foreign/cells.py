@@ -1,15 +1,18 @@
-"""Plain tables as text: blocks of cells behind commas, semicolons, tabs or bars, with the lines they stand in."""
+"""Cells of plain tables: blocks of rows behind commas, semicolons, tabs or bars, and numbers with their units."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from raidtui.results.imports.headings import rate_unit
-from raidtui.results.imports.tables import unreadable
+from msgspec.structs import replace
+
+from raidtui.model.table import RATE_UNITS, Asked, Figure
+from raidtui.results.foreign.headings import rate_unit
+from raidtui.results.foreign.sources import unreadable
 from raidtui.results.published import Published, read_number
 
 MAX_COLUMNS: Final = 1000
@@ -185,3 +188,83 @@ def mapped(cells: tuple[str, ...], mapping: Mapping[str, str]) -> dict[int, str]
     """By column: the heading that the mapping says it has."""
     wanted = {" ".join(heading.lower().split()): role for role, heading in mapping.items()}
     return {i: wanted[key] for i, cell in enumerate(cells) if (key := " ".join(cell.lower().split())) in wanted}
+
+
+_GROUPED_GROUPS: Final = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+_NEAR: Final = 0.02
+
+
+def regrouped(figures: Sequence[Figure], workloads: dict[str, Asked]) -> list[Figure]:
+    """The figures, with such operations times a thousand where every bandwidth agrees with that."""
+    rates = {_cell(f): f.value * RATE_UNITS[f.unit] for f in figures if f.metric == "bandwidth"}
+    written = [f for f in figures if _is_grouped(f)]
+    known = [
+        (f.value * 1000 * size, rate)
+        for f in written
+        if (size := workloads[f.workload].block_bytes) and (rate := rates.get(_cell(f)))
+    ]
+    if not known or any(abs(counted / rate - 1) > _NEAR for counted, rate in known):
+        return list(figures)
+    return [
+        replace(f, value=float(f.text.replace(".", "")), text=f.text.replace(".", "")) if _is_grouped(f) else f
+        for f in figures
+    ]
+
+
+def _is_grouped(figure: Figure) -> bool:
+    return figure.metric == "iops" and _GROUPED_GROUPS.fullmatch(figure.text) is not None
+
+
+def _cell(figure: Figure) -> tuple[str, str, int, str]:
+    return figure.layout, figure.workload, figure.round, figure.direction
+
+
+_INLINE_SHARES_LONGEST: Final = 200
+_BOTH: Final = re.compile(r"([~≈]?\s?\d[^()%±]*?)\s*\(\s*([+−-]?\d+(?:[.,]\d+)?\s?%)\s*\)")
+_HEADING: Final = re.compile(r"(.+?)\s*[(,/]\s*((?:%|vs).*?)\)?")
+"""`IOPS (% of raid0)`."""
+_WHOLE: Final = re.compile(r"100(?:[.,]0+)?\s?%|[+−-].*")
+"""Of a share, one cell is whole or has a sign; a spread (`523 (2%)`) has neither."""
+
+
+def is_both(text: str) -> bool:
+    """Whether a cell holds a number and a percentage."""
+    return _both(text) is not None
+
+
+def _both(text: str) -> re.Match[str] | None:
+    return _BOTH.fullmatch(text) if len(text) <= _INLINE_SHARES_LONGEST else None
+
+
+def with_shares_apart(rows: list[Row]) -> list[Row]:
+    """The table, with a column of percentages behind each that has them in its cells. The first row has the headings."""
+    found = [
+        (index, match.group(2))
+        for row in rows[1:]
+        for index, cell in enumerate(row.cells[: len(rows[0].cells)])
+        if (match := _both(cell)) is not None
+    ]
+    if not any(_WHOLE.fullmatch(share) for _, share in found):
+        return rows
+    columns = {index for index, _ in found}
+    return [_apart(row, columns, heading=row is rows[0]) for row in rows]
+
+
+def _apart(row: Row, columns: set[int], *, heading: bool) -> Row:
+    cells: list[str] = []
+    for index, cell in enumerate(row.cells):
+        both = (_HEADING.fullmatch(cell[:_INLINE_SHARES_LONGEST]) if heading else _both(cell)) if index in columns else None
+        cells.append(both.group(1) if both is not None else cell)
+        if index in columns:
+            cells.append(both.group(2) if both is not None else "%" if heading else "")
+    return row._replace(cells=tuple(cells))
+
+
+def cell_of(row: Row, index: int) -> str:
+    """Its text; nothing where the row is shorter."""
+    return row.cells[index] if index < len(row.cells) else ""
+
+
+def numbers(index: int, rows: Sequence[Row]) -> Iterator[Cell]:
+    """The cells of a column that are numbers."""
+    return (cell for row in rows[1:] if (cell := read_cell(cell_of(row, index))) is not None)

@@ -1,1 +1,0 @@
-"""The formats of fio's reports, one file each, and what they share."""

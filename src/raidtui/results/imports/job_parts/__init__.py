@@ -1,1 +1,0 @@
-"""fio job files: their lines, what values mean, and which option becomes what."""
