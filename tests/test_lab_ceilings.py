@@ -20,8 +20,8 @@ from raidtui.model.result import Result
 from raidtui.results.accounting import Account
 from raidtui.results.compare import compare
 from raidtui.results.limiter import NOT_KNOWN
+from raidtui.results.lines import TITLE
 from raidtui.results.load import read_result
-from raidtui.results.where import TITLE
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(1500)]
 

@@ -19,12 +19,12 @@ from raidtui.model.measure import Direction, Latency, Summary
 from raidtui.model.plan import Amplification
 from raidtui.model.result import Cell, DeviceUse, Machine, Result
 from raidtui.results.accounting import Account, over_rounds
-from raidtui.results.charts.roofline import _roof
+from raidtui.results.charts.summaries import _roof
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.formats import FORMATS
 from raidtui.results.limiter import NOT_KNOWN
+from raidtui.results.lines import TITLE, account_lines, cell_words, expected_text
 from raidtui.results.load import read_result
-from raidtui.results.where import TITLE, cell_words, expected_text, where_lines
 
 REAL = Path(__file__).parent.parent / "data" / "results"
 MB = 10**6
@@ -262,7 +262,7 @@ def shown() -> Result:
 
 def test_every_format_tells_it() -> None:
     comparison = compare(shown())
-    (line,) = where_lines(comparison)
+    (line,) = account_lines(comparison)
     assert line.cells == ("array", "w", "700 MB/s", "2,000", "1,600", "88 %", "2.01×", "2.00×", "not known")
     assert "write amplification expected 2.00×: 2 copies" in line.why
     markdown = FORMATS["md"].write(comparison).decode()
@@ -285,7 +285,7 @@ def test_every_format_tells_it() -> None:
 
 def test_nothing_is_said_where_nothing_is_known() -> None:
     quiet = compare(run(cell("array", 700, [use("a", 700), use("b", 700)])))
-    assert where_lines(quiet) == []
+    assert account_lines(quiet) == []
     assert TITLE not in FORMATS["md"].write(quiet).decode()
 
 

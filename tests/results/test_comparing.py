@@ -13,7 +13,7 @@ from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.result import Built, Cell, Machine, Result
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.load import read_result
-from raidtui.results.numbers import iops_text, latency_text, mb_s_text, percent_text, rate_text
+from raidtui.results.rates import iops_text, latency_text, mb_s_text, percent_text, rate_text
 
 
 def cell(layout, workload, iops, *, round=1, block=4096, reasons=(), part="", read=0.0):

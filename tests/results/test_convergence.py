@@ -8,15 +8,14 @@ from raidtui.model.convert import encode
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency, Summary
 from raidtui.model.result import Built, Pass, Steady, Tracked
-from raidtui.results.charts import passes
+from raidtui.results.charts import courses
 from raidtui.results.charts.drawing import panel_svg
 from raidtui.results.compare import compare, compare_many
-from raidtui.results.convergence import convergence_lines
 from raidtui.results.extract import bins, extract, point
-from raidtui.results.formats.table import table_lines
-from raidtui.results.latency import merged_latency
-from raidtui.results.library.lean import lean_extract
+from raidtui.results.formats.text import table_lines
+from raidtui.results.library.extracts import lean_extract
 from raidtui.results.load import read_result
+from raidtui.results.rates import convergence_lines, merged_latency
 
 RATES = (4000.0, 2000.0, 228.90, 240.21, 240.60, 240.71, 240.71)
 
@@ -92,15 +91,15 @@ def test_every_cell_is_a_line_with_its_window() -> None:
     cells = [with_steady(cell("a", "w", 238.2, round=n)) for n in (1, 2)]
     again = with_steady(cell("a", "w", 240.0), steady(reached=None), again=True, id="a/w/1/again")
     comparison = compare(result(*cells, again, cell("b", "w", 1)))
-    (panel,) = passes.panels(comparison)
+    (panel,) = courses.passes_panels(comparison)
     assert panel.about == "a 1, steady at 7; a 2, steady at 7; a again 1, not steady"
     assert "steady at 7" in panel_svg(panel, 1)
-    assert passes.panels(compare(result(cell("a", "w", 1)))) == []
+    assert courses.passes_panels(compare(result(cell("a", "w", 1)))) == []
 
 
 def test_many_cells_have_several_panels() -> None:
     comparison = compare(result(*(with_steady(cell("a", "w", 238.2, round=n)) for n in range(1, 11))))
-    assert len(passes.panels(comparison)) == 2
+    assert len(courses.passes_panels(comparison)) == 2
 
 
 def test_disks_in_different_states_are_told_apart() -> None:

@@ -22,7 +22,7 @@ from raidtui.model.result import Built, Machine
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.extract import Extract, Point
 from raidtui.results.formats import FORMATS
-from raidtui.results.formats.table import table_lines
+from raidtui.results.formats.text import table_lines
 from raidtui.results.lines import lines
 from raidtui.results.load import read_result
 

@@ -14,9 +14,8 @@ from raidtui.model.convert import encode
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.extract import extract, slim
 from raidtui.results.library import index
+from raidtui.results.library.extracts import Unfolding, lean_extract, packed, unpacked
 from raidtui.results.library.index import Library
-from raidtui.results.library.kept import Unfolding, packed, unpacked
-from raidtui.results.library.lean import lean_extract
 
 REAL = Path(__file__).parent.parent / "data" / "results"
 

@@ -12,9 +12,8 @@ from test_comparing import cell, result
 from raidtui.model.mark import Mark
 from raidtui.model.result import marked
 from raidtui.results.compare import compare
-from raidtui.results.comparison import Noted
+from raidtui.results.comparison import Noted, without_cells
 from raidtui.results.formats import FORMATS
-from raidtui.results.slimming import without_cells
 
 HOT, SLOW = Mark("hot-disk", "disk S1 reached 90 °C", "caution"), Mark("cpu-bound", "md127_raid5 was busy", "limit")
 LOST = Mark("disk-lost", "disk S2 was lost")

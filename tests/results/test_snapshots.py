@@ -197,7 +197,7 @@ def test_numbers_without_whole_cells_have_the_charts_that_they_can_have():
 
 def test_without_the_charting_library_the_page_says_so_and_a_drawing_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("raidtui.results.formats.html.available", lambda: False)
+    monkeypatch.setattr("raidtui.results.formats.page.available", lambda: False)
     assert b"matplotlib, which was not installed" in FORMATS["html"].write(compare_many(two()))
     with pytest.raises(ProblemError) as caught:
         FORMATS["svg"].write(compare_many(two()))

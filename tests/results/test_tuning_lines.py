@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raidtui.model.result import Built, Tuned
-from raidtui.results.tuning import tuning_lines
+from raidtui.results.notes import tuning_lines
 
 
 def test_alike_settings_of_several_disks_are_one_line() -> None:

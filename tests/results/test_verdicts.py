@@ -10,7 +10,7 @@ from raidtui.model.disk import Disk
 from raidtui.model.result import Built, Machine, Tuned
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.extract import extract, slim
-from raidtui.results.formats.table import table_lines
+from raidtui.results.formats.text import table_lines
 from raidtui.results.lines import confounder_lines
 
 
@@ -311,9 +311,9 @@ def test_a_layout_that_is_told_apart_from_itself_is_said_to_be():
 
 
 def test_both_buildings_are_among_the_cells_of_every_export():
-    from raidtui.results.formats.xlsx import FORMAT as XLSX
-    from raidtui.results.page.parts import cells_table
-    from raidtui.results.slimming import without_cells
+    from raidtui.results.comparison import without_cells
+    from raidtui.results.formats.page import cells_table
+    from raidtui.results.formats.workbook import XLSX as XLSX
     from raidtui.results.tidy import tidy
 
     comparison = compare(result(*rounds("a", 1), *again(*rounds("a", 2)), *rounds("b", 3)))

@@ -13,7 +13,7 @@ from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, Link, lasting
 from raidtui.model.protocol import DiskList
 from raidtui.model.units import size_text
-from raidtui.results.numbers import NOTHING
+from raidtui.results.rates import NOTHING
 
 if TYPE_CHECKING:
     from rich.console import Console

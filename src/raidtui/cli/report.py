@@ -10,15 +10,20 @@ from raidtui.cli.screen import indented, table, text
 from raidtui.front.phrases import mark_words, pairs, places, ranking_line
 from raidtui.model.result import Built, Cell, Machine, Ranked, Result, marks_of
 from raidtui.model.units import duration_text, size_text
-from raidtui.results.buildings import building_words
 from raidtui.results.comparison import Comparison
-from raidtui.results.convergence import convergence_lines
-from raidtui.results.formats.table import table_lines
-from raidtui.results.lines import Footnotes
-from raidtui.results.numbers import latency_text, rate_text, ratio_text
-from raidtui.results.rates import directions, label_of, rate, unit_of
-from raidtui.results.tuning import tuning_lines
-from raidtui.results.where import ABOUT, HEADS, TEXTS, TITLE, Line, where_lines
+from raidtui.results.formats.text import table_lines
+from raidtui.results.lines import ABOUT, HEADS, TEXTS, TITLE, AccountLine, Footnotes, account_lines
+from raidtui.results.notes import build_words, tuning_lines
+from raidtui.results.rates import (
+    convergence_lines,
+    directions,
+    label_of,
+    latency_text,
+    rate,
+    rate_text,
+    ratio_text,
+    unit_of,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +47,7 @@ def show_result(result: Result, comparison: Comparison, out: Console) -> None:
         show_rankings(result.ranking, out)
     _heading("Comparison", out)
     show_comparison(comparison, out)
-    if lines := where_lines(comparison):
+    if lines := account_lines(comparison):
         _heading(TITLE, out)
         _where(lines, out)
     _heading("Cells", out)
@@ -96,7 +101,7 @@ def _layout(built: Built, out: Console) -> None:
     mark = "✓" if built.status == "built" else "✗"
     size = f", {size_text(built.size_bytes)}" if built.size_bytes else ""
     down = "" if built.taken_down or built.status == "failed" else ", NOT taken down"
-    words = f"{building_words(built)}: {built.status} in {duration_text(built.seconds)}{size}{down}"
+    words = f"{build_words(built)}: {built.status} in {duration_text(built.seconds)}{size}{down}"
     out.print(indented(words, 2, mark, "" if built.status == "built" else "bold red"))
     if built.status == "built":
         out.print(indented(f"disks {built.preconditioned}", 6))
@@ -119,7 +124,7 @@ def _facts(facts: Any) -> str:
     return ", ".join(f"{clean(key, 40)} {clean(value, 60)}" for key, value in plain.items())
 
 
-def _where(lines: list[Line], out: Console) -> None:
+def _where(lines: list[AccountLine], out: Console) -> None:
     """Print a row per layout and workload, and footnotes below."""
     heads = [head.upper() for head in HEADS]
     listing = table(*heads, right=tuple(head.upper() for head in HEADS if head not in TEXTS))

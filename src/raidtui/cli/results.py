@@ -15,8 +15,8 @@ from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, fail
 from raidtui.model.refusals import FILE, NO_TERMINAL
 from raidtui.results.compare import compare
+from raidtui.results.comparison import without_cells
 from raidtui.results.library.index import Known
-from raidtui.results.slimming import without_cells
 
 _MOST = 100
 

@@ -21,7 +21,7 @@ from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, fail
 from raidtui.model.protocol import Recovered, RecoverProgress, RunInfo, RunList
 from raidtui.model.refusals import NO_RUN
-from raidtui.results.numbers import NOTHING
+from raidtui.results.rates import NOTHING
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,8 +15,7 @@ from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit
 from raidtui.model.result import Cell, Ranked, RankedLayout, marks_of
 from raidtui.model.units import duration_text, size_text
-from raidtui.results.numbers import NOTHING, iops_text, latency_text, mb_s_text, rate_text
-from raidtui.results.rates import directions, rate, unit_of
+from raidtui.results.rates import NOTHING, directions, iops_text, latency_text, mb_s_text, rate, rate_text, unit_of
 
 
 def step_line(view: RunView) -> str:

@@ -16,13 +16,10 @@ from raidtui.model.statistics.judge import Judged, interval, judge
 from raidtui.model.statistics.samples import geometric_mean, noise_floor
 from raidtui.results.accounting import accounts
 from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
-from raidtui.results.confounders import Confounder, Differences, Side, given_options
 from raidtui.results.extract import Extract, Point, extract
-from raidtui.results.latency import merged_latency
 from raidtui.results.naming import layout_names, split_workloads, workload_names
-from raidtui.results.notes import notes_on
-from raidtui.results.numbers import Unit
-from raidtui.results.rates import again_label, rate_of, units_of
+from raidtui.results.notes import Confounder, Differences, Side, given_options, notes_on
+from raidtui.results.rates import Unit, again_label, merged_latency, rate_of, units_of
 
 _MANY = 500
 """Results."""

@@ -6,9 +6,9 @@ import msgspec
 
 from raidtui.model.measure import Latency
 from raidtui.results.accounting import Account
-from raidtui.results.confounders import Confounder
 from raidtui.results.extract import Point
-from raidtui.results.numbers import Unit
+from raidtui.results.notes import Confounder
+from raidtui.results.rates import Unit
 
 
 class Noted(msgspec.Struct, frozen=True, gc=False):
@@ -110,3 +110,13 @@ class Comparison(msgspec.Struct, frozen=True):
     """Those pairs."""
     accounts: tuple[Account, ...] = ()
     """Of every valid cell that is kept whole: the ceiling of its bare disks, the share of it, and what limited it."""
+
+
+def without_cells(comparison: Comparison) -> Comparison:
+    """The same numbers; `points` and `again` of every entry are empty."""
+    replace = msgspec.structs.replace
+    rows = tuple(
+        replace(row, entries=tuple(None if entry is None else replace(entry, points=(), again=()) for entry in row.entries))
+        for row in comparison.rows
+    )
+    return replace(comparison, rows=rows)

@@ -20,7 +20,7 @@ from raidtui.results.facts import given_of, layout_facts, machine_facts, server_
 from raidtui.results.naming import in_order
 
 if TYPE_CHECKING:
-    from raidtui.results.library.lean import LeanBuilt, LeanCell, LeanResult
+    from raidtui.results.library.extracts import LeanBuilt, LeanCell, LeanResult
 
 _MOVING = ("read", "write", "trim")
 

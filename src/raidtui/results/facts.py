@@ -11,7 +11,7 @@ from raidtui.model.result import Cell, Machine, Result, Tuned
 from raidtui.model.scenario import Ranking
 
 if TYPE_CHECKING:
-    from raidtui.results.library.lean import LeanCell, LeanResult, LeanTuned
+    from raidtui.results.library.extracts import LeanCell, LeanResult, LeanTuned
 
 AS_BUILT = "as built: "
 
@@ -57,8 +57,10 @@ def given_of(scenario: Mapping[str, Any]) -> Given:
         str(scenario.get("title", "")),
         {name: _flat(layout) for name, layout in layouts.items()},
         {name: _DEFINITION.encode(_as_run(workload, policy)) for name, workload in workloads.items()},
-        {"steady state": "asked for" if policy.get("steady") is True else "not asked for",
-         **{f"policy {name}": _text(policy.get(name, left_out)) for name, left_out in _POLICY.items()}},
+        {
+            "steady state": "asked for" if policy.get("steady") is True else "not asked for",
+            **{f"policy {name}": _text(policy.get(name, left_out)) for name, left_out in _POLICY.items()},
+        },
     )
 
 

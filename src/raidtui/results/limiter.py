@@ -10,8 +10,7 @@ from raidtui.base.text import plural
 from raidtui.model.mark import of_weight
 from raidtui.model.result import Cell, DeviceUse
 from raidtui.model.units import size_text
-from raidtui.results.numbers import iops_text, latency_text, mb_s_text, percent_text
-from raidtui.results.rates import directions
+from raidtui.results.rates import directions, iops_text, latency_text, mb_s_text, percent_text
 
 BUSY_PERCENT: Final = 95.0
 """Of the time, or of one core: nothing is left worth speaking of."""

@@ -1,17 +1,40 @@
-"""Read a result file that a stranger may have written: bounded, strict, and with errors that name the place."""
+"""Reading of result files from unknown sources: bounded, strict, and with errors that name the place."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Final
 
 import msgspec
 
+from raidtui.base.text import clean
 from raidtui.model.convert import decode, message_and_place
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
-from raidtui.model.problem import Refusal, fail
+from raidtui.model.problem import Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import SCHEMA
 from raidtui.model.result import RESULT_SCHEMA, Result
-from raidtui.results.places import named
+
+
+def short_name(name: str) -> str:
+    """A file's name without its folders: it goes into places, and documents travel."""
+    return clean(PurePath(name).name or name, 120)
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """Problems of a document, whose places are paths into it (`$.cells[3]`), tell the file, where its name is known."""
+    try:
+        yield
+    except ProblemError as error:
+        raise ProblemError(*(_within(short_name(name), problem) for problem in error.problems)) from None
+
+
+def _within(name: str, problem: Problem) -> Problem:
+    inside = name and problem.place.startswith("$")
+    return msgspec.structs.replace(problem, place=f"{name}: {problem.place}") if inside else problem
+
 
 NOT_A_RESULT: Final = Refusal(
     "not-a-result",

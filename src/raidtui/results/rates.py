@@ -1,16 +1,67 @@
-"""Cells by their name and rate: which row they are in, and whether operations or bytes per second say more of them."""
+"""Rates, latencies and other numbers of cells: their units, their pooling over rounds, their text.
+
+MB is 10⁶ bytes. Texts are the same in every locale. Percentiles come from merged histograms and are never averaged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal
 
-from raidtui.model.measure import Direction, Summary, in_bulk
-from raidtui.model.result import Cell
-from raidtui.results.numbers import Unit
+from raidtui.model.measure import Direction, Latency, Summary, in_bulk
+from raidtui.model.pooling import DIRECTIONS, Part, pooled_latency
+from raidtui.model.result import Cell, Steady, Tracked
+from raidtui.model.statistics.samples import merged
+from raidtui.results.extract import Point, bins
 
-if TYPE_CHECKING:
-    from raidtui.results.extract import Point
+Unit = Literal["IOPS", "MB/s", "%"]
+"""`%` where a table has nothing but percentages of one of its layouts."""
+SCALE: Mapping[Unit, float] = MappingProxyType({"IOPS": 1.0, "MB/s": 1e-6, "%": 1.0})
+"""Of what is kept (operations, bytes per second, percent) to what is shown."""
+NOTHING = "–"
+"""Stands where nothing was measured; never 0."""
+
+
+def iops_text(value: float) -> str:
+    """`2,817,003`, `412`, `8.3`: whole numbers, with one digit more where there are few."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def mb_s_text(bytes_per_s: float) -> str:
+    """`20,275`, `90.4`: MB/s."""
+    mb = bytes_per_s / 1e6
+    return f"{mb:,.0f}" if mb >= 100 else f"{mb:.1f}"
+
+
+def rate_text(value: float | None, unit: Unit) -> str:
+    """A rate without its unit; `value` is operations or bytes per second, or percent."""
+    if value is None:
+        return NOTHING
+    if unit == "%":
+        return f"{value:.1f}".removesuffix(".0")
+    return iops_text(value) if unit == "IOPS" else mb_s_text(value)
+
+
+def latency_text(us: float | None) -> str:
+    """`85 µs`, `1.24 ms`, `2.10 s`."""
+    if us is None:
+        return NOTHING
+    if us < 1000:
+        return f"{us:.0f} µs" if us >= 10 else f"{us:.1f} µs"
+    return f"{us / 1000:.2f} ms" if us < 1e6 else f"{us / 1e6:.2f} s"
+
+
+def ratio_text(value: float | None) -> str:
+    """`2.01×`."""
+    return NOTHING if value is None else f"{value:.2f}×"
+
+
+def percent_text(share: float | None) -> str:
+    """`84 %` of 0.84; one digit more below 10 %."""
+    if share is None:
+        return NOTHING
+    return f"{share * 100:.0f} %" if share >= 0.0995 else f"{share * 100:.1f} %"
 
 
 def directions(summary: Summary | None) -> tuple[Direction, ...]:
@@ -75,3 +126,69 @@ def _unit(iops: float, bytes_per_s: float, with_iops: float, with_bytes: float, 
     if with_iops != with_bytes:
         return "IOPS" if with_iops > with_bytes else "MB/s"
     return "MB/s" if in_bulk(iops, bytes_per_s) else "IOPS"
+
+
+def merged_latency(points: Sequence[Point]) -> dict[str, Latency]:
+    """By direction. Of a single cell it is the tool's own; of several, percentiles need a histogram of each."""
+    if len(points) == 1:
+        return points[0].latency
+    names = [name for name in DIRECTIONS if any(name in one.latency for one in points)]
+    return {name: _merged([one for one in points if name in one.latency], name) for name in names}
+
+
+def histogram(points: Sequence[Point], direction: str) -> dict[int, int]:
+    """The merged histogram in ns; empty where one of the cells has none."""
+    found = bins(points, direction)
+    return merged(found) if len(found) == len(points) else {}
+
+
+def _merged(points: Sequence[Point], name: str) -> Latency:
+    found = [bins([one], name) for one in points]
+    return pooled_latency([
+        Part(one.latency[name], _ios(one, name), of[0] if of else {}) for one, of in zip(points, found, strict=True)
+    ])  # fmt: skip
+
+
+def _ios(one: Point, name: str) -> int | None:
+    summary = one.cell.summary if one.cell is not None else None
+    of: Direction | None = getattr(summary, name) if summary is not None else None
+    return of.ios if of is not None else None
+
+
+def convergence_lines(cell: Cell, unit: Unit) -> Iterator[str]:
+    """The verdict, a line for each tracking variable, and the rate of every pass; nothing where it was not asked for."""
+    steady = cell.steady
+    if steady is None:
+        return
+    first, last = steady.window
+    many = f"passes {first} to {last} of {len(steady.passes)}"
+    yield f"steady at pass {steady.reached}, reported: {many}" if steady.reached else f"NOT steady, reported: {many}"
+    for name, one in steady.variables.items():
+        yield f"{name} {_average(name, one)}: {_spread(one)}{'' if one.steady else ', not steady'}"
+    rates = (_marked(number, one.summary, steady, unit) for number, one in enumerate(steady.passes, 1))
+    yield f"{unit} by pass: {' '.join(rates)}"
+
+
+def pass_rate(summary: Summary, unit: Unit) -> float:
+    """Operations or bytes per second of one pass, all directions together."""
+    return sum(one.iops if unit == "IOPS" else one.bytes_per_s for one in directions(summary))
+
+
+def _marked(number: int, summary: Summary, steady: Steady, unit: Unit) -> str:
+    """Those of the window in brackets."""
+    words = rate_text(pass_rate(summary, unit), unit)
+    first, last = steady.window
+    return f"{'[' if number == first else ''}{words}{']' if number == last else ''}"
+
+
+def _average(name: str, one: Tracked) -> str:
+    if name.endswith("latency"):
+        return latency_text(one.average)
+    unit: Unit = "MB/s" if name.endswith("bandwidth") else "IOPS"
+    return rate_text(one.average, unit) + (" MB/s" if unit == "MB/s" else "")
+
+
+def _spread(one: Tracked) -> str:
+    if one.range_percent is None or one.excursion_percent is None:
+        return "nothing was done"
+    return f"range {one.range_percent:.1f} %, line {one.excursion_percent:.1f} % of the average"

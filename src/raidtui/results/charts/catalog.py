@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from raidtui.results.charts import bars, heat_map, latency, lines, passes, roofline, rounds
 from raidtui.results.charts.base import Chart, Panel
+from raidtui.results.charts.courses import HEAT_MAP, LINES, PASSES, ROUNDS
+from raidtui.results.charts.summaries import BARS, LATENCY, ROOFLINE
 from raidtui.results.comparison import Comparison
 
-_ALL = (bars.CHART, rounds.CHART, passes.CHART, latency.CHART, lines.CHART, heat_map.CHART, roofline.CHART)
+_ALL = (BARS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
 CHARTS = MappingProxyType({made.name: made for made in _ALL})
 """By the word that names them on the command line."""
 

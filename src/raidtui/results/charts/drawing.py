@@ -12,8 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from raidtui.model.problem import Refusal, fail
-from raidtui.results.charts.base import Panel
-from raidtui.results.charts.style import DARK, PAGE_COLOURS, STYLE, settings
+from raidtui.results.charts.base import DARK, PAGE_COLOURS, STYLE, Panel, settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,8 +23,7 @@ from raidtui.results.foreign.other_tools import DD, IOSTAT, IOZONE, PG_TEST_FSYN
 from raidtui.results.foreign.plain_table import PLAIN_TABLE
 from raidtui.results.foreign.sources import Imported, Reader, Source, TableReader
 from raidtui.results.imported import table_of_result
-from raidtui.results.load import read_result
-from raidtui.results.places import named, short_name
+from raidtui.results.load import named, read_result, short_name
 from raidtui.results.published import read_number
 
 _SAME = 1e-9

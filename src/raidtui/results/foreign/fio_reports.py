@@ -14,7 +14,7 @@ from raidtui.model.jsonio import read_json
 from raidtui.model.table import MAX_TABLE_BYTES, Asked, Pattern
 from raidtui.results.foreign.sources import Building, TableReader, exact, lines_of, stem, unreadable
 from raidtui.results.labels import size_bytes
-from raidtui.results.places import named
+from raidtui.results.load import named
 from raidtui.results.published import read_number
 
 _SAID: Final = (

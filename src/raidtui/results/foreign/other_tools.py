@@ -17,7 +17,7 @@ from raidtui.model.jsonio import read_json
 from raidtui.model.table import MAX_TABLE_BYTES, Asked, Metric, Pattern
 from raidtui.results.foreign.sources import Building, TableReader, exact, lines_of, stem
 from raidtui.results.labels import read_command
-from raidtui.results.places import named
+from raidtui.results.load import named
 from raidtui.results.published import read_number
 
 _WORD: Final = r"[^\W\d_]+"

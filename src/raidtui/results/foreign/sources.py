@@ -24,7 +24,7 @@ from raidtui.model.table import (
     Table,
     Unit,
 )
-from raidtui.results.places import short_name
+from raidtui.results.load import short_name
 from raidtui.results.published import Published
 
 

@@ -14,8 +14,7 @@ from raidtui.base.collecting import uncollected
 from raidtui.base.text import clean
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.results.extract import Extract
-from raidtui.results.library.kept import Unfolding, packed, shared_of, unpacked
-from raidtui.results.library.lean import lean_extract
+from raidtui.results.library.extracts import Unfolding, lean_extract, packed, shared_of, unpacked
 
 VERSION: Final = 5
 """Of the index and of what extracts hold. Another one than the file's: it is made anew."""

@@ -14,7 +14,7 @@ from raidtui.model.describe import Ceiling, LayerView, LayoutView, Preview, Role
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv
 from raidtui.model.units import duration_text, size_text
-from raidtui.results.numbers import mb_s_text
+from raidtui.results.rates import mb_s_text
 from raidtui.tui.compose.lists import ACCENT, BAD, DIM, WARN, beside, cut, cut_front, ends, fill
 from raidtui.tui.widgets.glyphs import Glyphs
 

@@ -11,9 +11,8 @@ from raidtui.model.measure import Direction, Sample
 from raidtui.model.result import Cell, DeviceUse, Result
 from raidtui.results.accounting import accounts
 from raidtui.results.extract import extract
-from raidtui.results.numbers import latency_text, mb_s_text, rate_text, ratio_text
-from raidtui.results.rates import directions, label_of, rate, unit_of
-from raidtui.results.where import cell_words
+from raidtui.results.lines import cell_words
+from raidtui.results.rates import directions, label_of, latency_text, mb_s_text, rate, rate_text, ratio_text, unit_of
 from raidtui.tui.results.pages import signs
 from raidtui.tui.widgets.cells import spark
 from raidtui.tui.widgets.chart import Series

@@ -29,7 +29,7 @@ from raidtui.results.lines import (
     state_of,
     why,
 )
-from raidtui.results.numbers import rate_text
+from raidtui.results.rates import rate_text
 from raidtui.tui.results.pages import BAD, MUTED, WARN, Sheet, signs
 from raidtui.tui.widgets.cells import bar
 from raidtui.tui.widgets.glyphs import glyphs

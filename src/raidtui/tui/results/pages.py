@@ -13,13 +13,22 @@ from raidtui.base.text import clean, plural
 from raidtui.front.phrases import pairs, places, ranking_line
 from raidtui.model.result import Built, Result
 from raidtui.model.units import duration_text, size_text
-from raidtui.results.buildings import building_words, measured_on
 from raidtui.results.compare import compare
 from raidtui.results.comparison import Comparison, Row
-from raidtui.results.lines import INVALID, MARKS, NOT_BUILT, PARTLY, VALID, Footnotes, spread_text, state_of
-from raidtui.results.numbers import NOTHING, percent_text, rate_text
-from raidtui.results.tuning import tuning_lines
-from raidtui.results.where import TITLE, where_lines
+from raidtui.results.lines import (
+    INVALID,
+    MARKS,
+    NOT_BUILT,
+    PARTLY,
+    TITLE,
+    VALID,
+    Footnotes,
+    account_lines,
+    spread_text,
+    state_of,
+)
+from raidtui.results.notes import build_words, measured_on, tuning_lines
+from raidtui.results.rates import NOTHING, percent_text, rate_text
 from raidtui.tui.results.library import state_word
 from raidtui.tui.widgets.cells import bar
 from raidtui.tui.widgets.glyphs import glyphs
@@ -130,7 +139,7 @@ def _rankings(sheet: Sheet, result: Result) -> None:
 
 
 def _limits(sheet: Sheet, comparison: Comparison) -> None:
-    lines = where_lines(comparison)
+    lines = account_lines(comparison)
     if not lines:
         return
     sheet.head(TITLE, "share of what the bare disks allow")
@@ -196,7 +205,7 @@ def built(result: Result, width: int) -> Content:
 
 def _built(sheet: Sheet, one: Built) -> None:
     ok = one.status == "built"
-    sheet.head(building_words(one), "" if ok else "not built")
+    sheet.head(build_words(one), "" if ok else "not built")
     sheet.fact("Built", f"in {duration_text(one.seconds)}" if ok else "no", style="" if ok else BAD)
     if one.problem:
         sheet.para(f"{one.problem.message} [{one.problem.code}]", mark="✗", style=BAD)
@@ -270,7 +279,7 @@ def commands(result: Result, width: int) -> Content:
     """Return every executed command, in order."""
     sheet = Sheet(width)
     for one in result.layouts:
-        sheet.head(building_words(one), "build and teardown")
+        sheet.head(build_words(one), "build and teardown")
         for argv in one.commands:
             sheet.para(shlex.join(argv), mark="$", limit=20000)
         for cell in result.cells:

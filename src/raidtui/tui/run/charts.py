@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from raidtui.results.numbers import latency_text
+from raidtui.results.rates import latency_text
 from raidtui.tui.run.story import Story
 from raidtui.tui.widgets.chart import Chart, Series, SharedTime
 from raidtui.tui.widgets.chart_scale import short_number

@@ -11,8 +11,7 @@ from rich.text import Text
 from raidtui.base.text import clean
 from raidtui.front.progress import RunView
 from raidtui.model.result import Cell
-from raidtui.results.numbers import rate_text
-from raidtui.results.rates import rate, unit_of
+from raidtui.results.rates import rate, rate_text, unit_of
 from raidtui.tui.run.signs import signs
 from raidtui.tui.widgets.glyphs import glyphs
 

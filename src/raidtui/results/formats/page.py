@@ -1,31 +1,43 @@
-"""Parts of the HTML page. Every text from outside goes through `text`, and is never markup."""
+"""HTML page of a comparison without external files, and its charts as SVG and PNG.
+
+Tables can be sorted; the page is readable in light, in dark and on paper. Every text from outside goes through `text`, and
+is never markup.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
+from importlib.resources import files
 
-from raidtui.base.text import clean
+from raidtui.base.text import clean, plural
+from raidtui.results.charts.catalog import CHARTS, panels_of, some_of
+from raidtui.results.charts.drawing import available, panel_svg, sheet_png, sheet_svg
 from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.extract import Point
+from raidtui.results.formats.base import Format
 from raidtui.results.lines import (
+    ABOUT,
+    HEADS,
     INVALID,
     MARKS,
     PARTLY,
+    TEXTS,
+    TITLE,
     TOLD,
+    account_lines,
     beside,
     geometric_mean_text,
     has_means,
+    legend_lines,
     share_interval_text,
     share_text,
     spread_text,
     state_of,
     why,
 )
-from raidtui.results.numbers import Unit, iops_text, latency_text, mb_s_text, rate_text
-from raidtui.results.rates import again_label
-from raidtui.results.where import ABOUT, HEADS, TEXTS, where_lines
+from raidtui.results.rates import Unit, again_label, iops_text, latency_text, mb_s_text, rate_text
 
 
 def text(value: object, limit: int = 4096) -> str:
@@ -151,7 +163,7 @@ def where_table(comparison: Comparison) -> str:
         f'<tr><th scope="row">{text(line.layout)}</th><td class="text">{text(line.workload)}</td>'
         + "".join(f"<td{_value(v)}>{text(number)}</td>" for v, number in zip(line.values, line.numbers, strict=True))
         + f'<td class="text">{text(line.limiter)}<br><small>{text(line.why)}</small></td></tr>'
-        for line in where_lines(comparison)
+        for line in account_lines(comparison)
     ]
     return f"<p>{text(ABOUT)}</p>{_table(list(HEADS), rows, left=TEXTS - {'Layout'})}" if rows else ""
 
@@ -203,3 +215,106 @@ def _table(heads: list[str], rows: list[str], left: frozenset[str] = frozenset()
 def _value(value: float | None) -> str:
     """What a column is sorted by."""
     return "" if value is None else f' data-value="{value:.6g}"'
+
+
+_POLICY = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""The page may load nothing from anywhere."""
+
+
+def write_html(comparison: Comparison) -> bytes:
+    """The page. Without the charting library it has no charts, and says so."""
+    title = text(_title(comparison), 300)
+    sections = [
+        ("table", "Layouts × workloads", _notes(comparison) + comparison_table(comparison)),
+        ("charts", "Charts", _charts(comparison)),
+        ("where", TITLE, where_table(comparison)),
+        ("latency", "Latency over all rounds", latency_table(comparison)),
+        ("confounders", "What else differs", _confounders(comparison)),
+        ("cells", "Every cell, its run and its command", cells_table(comparison)),
+        ("results", "Results", sources_table(comparison)),
+    ]
+    shown = [one for one in sections if one[2]]
+    links = "".join(f'<a href="#{name}">{head}</a>' for name, head, _ in shown)
+    body = "\n".join(f'<section id="{name}"><h2>{head}</h2>{content}</section>' for name, head, content in shown)
+    page = f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="generator" content="raidtui">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{_file("page.css")}</style>
+</head>
+<body>
+<header><h1>{title}</h1><button type="button" class="theme" hidden>light / dark</button></header>
+<nav>{links}</nav>
+{body}
+<script>{_file("page.js")}</script>
+</body>
+</html>
+"""
+    return page.encode()
+
+
+def _title(comparison: Comparison) -> str:
+    if len(comparison.sources) == 1:
+        return comparison.sources[0].title or comparison.sources[0].scenario or "Comparison"
+    return f"Comparison of {len(comparison.sources)} results"
+
+
+def _notes(comparison: Comparison) -> str:
+    base = f"<p>% of <strong>{text(comparison.baseline)}</strong>. MB is 10⁶ bytes.</p>" if comparison.baseline else ""
+    items = [f"<li>{text(line)}</li>" for line in legend_lines(comparison)]
+    items += [f'<li class="warn">{text(note)}</li>' for note in comparison.notes]
+    count = len({fact for row in comparison.rows for fact, _, _ in row.confounders})
+    if count:
+        link = f'<a href="#confounders">{plural(count, "confounder")}</a>'
+        items.append(f'<li class="warn">{link}: what differs beside what was meant to</li>')
+    return base + (f'<ul class="notes">{"".join(items)}</ul>' if items else "")
+
+
+def _charts(comparison: Comparison) -> str:
+    if not available():
+        return "<p>Charts need the Python package matplotlib, which was not installed where this page was written.</p>"
+    found, number = [], 0
+    for chart in CHARTS.values():
+        drawn = []
+        for panel in some_of(chart, comparison):
+            number += 1
+            drawn.append(f"<figure>{panel_svg(panel, number)}</figure>")
+        if drawn:
+            found.append(f'<h3>{chart.title}</h3><div class="charts">{"".join(drawn)}</div>')
+    return "".join(found)
+
+
+def _confounders(comparison: Comparison) -> str:
+    table = confounder_table(comparison)
+    return f"<p>Beside what was meant to differ from the baseline.</p>{table}" if table else ""
+
+
+def _file(name: str) -> str:
+    return (files("raidtui.results.page") / name).read_text("utf-8")
+
+
+HTML = Format("html", ".html", "one page with charts, that needs nothing but itself", write_html)
+
+
+def write_svg(comparison: Comparison, names: Sequence[str] = ()) -> bytes:
+    """Every chart, or those of these kinds. Raises ProblemError (`no-charts`) without the charting library."""
+    return sheet_svg(panels_of(comparison, names))
+
+
+SVG = Format("svg", ".svg", "all charts on one sheet, light or dark as the reader's screen is", write_svg, charts=write_svg)
+
+
+def write_png(comparison: Comparison, names: Sequence[str] = ()) -> bytes:
+    """Every chart, or those of these kinds. Raises ProblemError (`no-charts`) without the charting library."""
+    return sheet_png(panels_of(comparison, names))
+
+
+PNG = Format("png", ".png", "all charts on one sheet, as a picture", write_png, binary=True, charts=write_png)

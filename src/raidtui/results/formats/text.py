@@ -1,0 +1,209 @@
+"""Text formats of a comparison: the terminal's table, CSV (RFC 4180), JSON, Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rich.cells import cell_len
+
+from raidtui.base.text import clean
+from raidtui.model.convert import plain
+from raidtui.results.comparison import Comparison, without_cells
+from raidtui.results.formats.base import Format
+from raidtui.results.lines import (
+    ABOUT,
+    HEADS,
+    TEXTS,
+    TITLE,
+    Footnotes,
+    account_lines,
+    confounder_lines,
+    entry_words,
+    geometric_mean_text,
+    has_means,
+    legend_lines,
+    source_lines,
+)
+from raidtui.results.tidy import COLUMNS, Value, tidy
+
+WIDTH = 120
+"""Columns where nobody says otherwise."""
+_GAP = "  "
+_SHORTEST, _LONGEST = 16, 60
+"""Letters of a name, as the width permits; of a longer one both ends are shown."""
+
+
+class Said(NamedTuple):
+    """A line of the table, or a sentence below it."""
+
+    words: str
+    mark: str = ""
+    """Before a sentence: `⚠`, `[2]`; nothing before others."""
+    head: bool = False
+    sentence: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.mark} {self.words}" if self.mark else self.words
+
+
+def write_table(comparison: Comparison) -> bytes:
+    """The table, 120 columns wide."""
+    return "".join(f"{line}\n" for line in table_lines(comparison, WIDTH)).encode()
+
+
+def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> list[Said]:
+    """The table and, below it, why cells are invalid and layouts missing. Long sentences are not wrapped.
+
+    `about` adds what is to be known of the results themselves.
+    """
+    notes = Footnotes()
+    longest = max(_SHORTEST, min(_LONGEST, width * 2 // 5))
+    first = ["LAYOUT", *(_name(row.label, longest) for row in comparison.rows)]
+    heads = [f"{_name(name, longest)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
+    body = [
+        [entry_words(row, index, unit) + notes.marks(row, index) for index, unit in enumerate(comparison.units)]
+        for row in comparison.rows
+    ]
+    table = [list(column) for column in zip(heads, *body, strict=True)]
+    if has_means(comparison):
+        table.append(["geomean", *map(geometric_mean_text, comparison.rows)])
+    found: list[Said] = []
+    for group in _fitting(table, width - max(map(cell_len, first))):
+        lines = [Said(line, head=not number, sentence=False) for number, line in enumerate(_aligned(first, group))]
+        found += [Said("", sentence=False), *lines] if found else lines
+    if not table:
+        found.append(Said("Nothing was measured."))
+    if comparison.baseline and len(comparison.rows) > 1:
+        found.append(Said(f"% of {clean(comparison.baseline)}"))
+    found += [Said(clean(line, 4096)) for line in legend_lines(comparison)]
+    found += [Said(clean(sentence, 4096), f"[{number}]") for sentence, number in notes.numbers.items()]
+    told = [*(comparison.notes if about else ()), *confounder_lines(comparison)]
+    found += [Said(clean(line, 4096), "⚠") for line in told]
+    if about:
+        found += [Said(clean(line, 4096)) for line in source_lines(comparison)]
+    return found
+
+
+def _name(name: str, longest: int) -> str:
+    shown = clean(name)
+    return shown if len(shown) <= longest else f"{shown[: longest // 2]}…{shown[1 - longest // 2 :]}"
+
+
+def _fitting(table: Sequence[list[str]], room: int) -> Iterator[list[list[str]]]:
+    """Columns in groups that fit side by side."""
+    group: list[list[str]] = []
+    used = 0
+    for column in table:
+        needed = len(_GAP) + max(map(cell_len, column))
+        if group and used + needed > room:
+            yield group
+            group, used = [], 0
+        group.append(column)
+        used += needed
+    if group:
+        yield group
+
+
+def _aligned(first: list[str], table: list[list[str]]) -> list[str]:
+    left = max(map(cell_len, first))
+    widths = [max(map(cell_len, column)) for column in table]
+    return [
+        _GAP.join([label + " " * (left - cell_len(label)),
+                   *(" " * (wide - cell_len(cell)) + cell for cell, wide in zip(cells, widths, strict=True))])
+        for label, *cells in zip(first, *table, strict=True)
+    ]  # fmt: skip
+
+
+TABLE = Format("table", ".txt", "a table for a terminal", write_table)
+
+
+def write_csv(comparison: Comparison) -> bytes:
+    """A header and the lines. An empty field is a value that is not there."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    writer.writerows([_text(line[name]) for name in COLUMNS] for line in tidy(comparison))
+    return out.getvalue().encode()
+
+
+def _text(value: Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) >= 1 else f"{value:.6g}"
+    if isinstance(value, int):
+        return str(value)
+    # A spreadsheet takes what begins with one of these signs for a formula.
+    return f"'{value}" if value[:1] in ("=", "+", "-", "@") else value
+
+
+CSV = Format("csv", ".csv", "one line for each cell, units in the header", write_csv)
+SCHEMA = "raidtui.comparison/1"
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """The table, and below `cells` one object for each cell with its run and its command.
+
+    In the table rates are operations or bytes per second, whatever the unit they are shown in; shares are of 1.
+    """
+    return {"schema": SCHEMA, **plain(without_cells(comparison)), "cells": list(tidy(comparison))}
+
+
+def write_json(comparison: Comparison) -> bytes:
+    """The document, indented."""
+    text = json.dumps(document(comparison), indent=2, ensure_ascii=True)
+    return (text.replace("\x7f", "\\u007f") + "\n").encode()
+
+
+JSON = Format("json", ".json", "JSON, schema raidtui.comparison/1", write_json)
+
+
+def write_md(comparison: Comparison) -> bytes:
+    """GitHub's tables; names and reasons are escaped, so that they are never markup."""
+    return ("\n".join(_lines(comparison)) + "\n").encode()
+
+
+def _lines(comparison: Comparison) -> list[str]:
+    notes = Footnotes()
+    means = has_means(comparison)
+    heads = [f"{_md_text(name)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
+    heads += ["geomean"] if means else []
+    found = [f"| Layout | {' | '.join(heads)} |", f"|:---|{'---:|' * len(heads)}"] if heads else ["Nothing was measured."]
+    for row in comparison.rows if heads else ():
+        cells = [
+            _md_text(re.sub(" +", " ", entry_words(row, index, unit))) + notes.marks(row, index)
+            for index, unit in enumerate(comparison.units)
+        ]
+        cells += [_md_text(geometric_mean_text(row))] if means else []
+        name = f"**{_md_text(row.label)}**" if row.label == comparison.baseline else _md_text(row.label)
+        found.append(f"| {name} | {' | '.join(cells)} |")
+    below = [f"% of **{_md_text(comparison.baseline)}**."] if comparison.baseline and len(comparison.rows) > 1 else []
+    below += [f"{_md_text(line)}." for line in legend_lines(comparison)]
+    below += [f"⚠ {_md_text(note)}." for note in [*comparison.notes, *confounder_lines(comparison)]]
+    below += [f"[{number}] {_md_text(sentence)}" for sentence, number in notes.numbers.items()]
+    below += [f"{_md_text(line)}." for line in source_lines(comparison)]
+    return [*found, *(["", *(f"- {line}" for line in below)] if below else []), *_where(comparison)]
+
+
+def _where(comparison: Comparison) -> list[str]:
+    """A second table; nothing where there is nothing to say."""
+    lines = account_lines(comparison)
+    if not lines:
+        return []
+    marks = "|".join(":---" if head in TEXTS else "---:" for head in HEADS)
+    notes = Footnotes()
+    rows = [f"| {' | '.join(map(_md_text, line.cells))}{notes.mark(line.why)} |" for line in lines]
+    said = [f"- [{number}] {_md_text(sentence)}." for sentence, number in notes.numbers.items()]
+    return ["", f"**{TITLE}**", "", f"| {' | '.join(HEADS)} |", f"|{marks}|", *rows, "", f"- {_md_text(ABOUT)}", *said]
+
+
+def _md_text(value: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", clean(value, 4096))
+
+
+MD = Format("md", ".md", "a table in Markdown", write_md)

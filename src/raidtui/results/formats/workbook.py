@@ -1,0 +1,319 @@
+"""XLSX workbook of a comparison: percentages and medians are live formulas over the sheet of cells, charts follow them.
+
+XlsxWriter is imported when a workbook is written.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from raidtui.base.text import clean, plural
+from raidtui.model.problem import fail
+from raidtui.results.charts.drawing import NO_CHARTS
+from raidtui.results.comparison import Comparison, Entry, Row
+from raidtui.results.formats.base import Format
+from raidtui.results.lines import beside, legend_lines, share_interval_text, state_of, why
+from raidtui.results.rates import SCALE, Unit, rate_of
+from raidtui.results.tidy import COLUMNS, tidy
+
+if TYPE_CHECKING:
+    from xlsxwriter.format import Format as CellFormat
+    from xlsxwriter.workbook import Workbook
+    from xlsxwriter.worksheet import Worksheet
+
+SHEET = "Cells"
+COUNTED = 4
+"""The column of the rate that counts: empty where a cell is not valid."""
+Ranges = dict[tuple[int, int], tuple[int, int]]
+"""By row and workload of the comparison: first and last row of its cells in this sheet, counted from 0."""
+
+
+def write_cells(sheet: Worksheet, comparison: Comparison, head: CellFormat) -> Ranges:
+    """Fill the sheet; answers where the cells of each entry are."""
+    columns = [*COLUMNS[:COUNTED], "counted_rate", *COLUMNS[COUNTED:]]
+    for place, name in enumerate(columns):
+        sheet.write_string(0, place, name, head)
+    rates = _rates(comparison)
+    ranges: Ranges = {}
+    for number, line in enumerate(tidy(comparison), 1):
+        key, rate = rates[number - 1]
+        if key is not None:
+            first, _ = ranges.get(key, (number, number))
+            ranges[key] = first, number
+        for place, name in enumerate(columns):
+            value = rate if name == "counted_rate" else line[name]
+            if isinstance(value, str):
+                sheet.write_string(number, place, value)
+            elif value is not None:
+                sheet.write_number(number, place, value)
+    sheet.freeze_panes(1, 2)
+    sheet.autofilter(0, 0, max(1, len(rates)), len(columns) - 1)
+    sheet.set_column(0, 1, 24)
+    sheet.set_column(2, len(columns) - 1, 14)
+    return ranges
+
+
+def _rates(comparison: Comparison) -> list[tuple[tuple[int, int] | None, float | None]]:
+    """For each line of the tidy data: the entry it belongs to, and its rate where it counts, in MB/s or operations.
+
+    No entry has the cells of a layout's second building.
+    """
+    found: list[tuple[tuple[int, int] | None, float | None]] = []
+    for number, row in enumerate(comparison.rows):
+        for index, unit in enumerate(comparison.units):
+            entry, scale = row.entries[index], SCALE[unit]
+            for point in entry.points if entry is not None else ():
+                rate = rate_of(point, unit) if point.valid else None
+                found.append(((number, index), None if rate is None else rate * scale))
+            found += [(None, None) for _ in (entry.again if entry is not None else ())]
+            if entry is None:
+                found.append(((number, index), None))
+    return found
+
+
+NAME = "Comparison"
+FIRST = 5
+"""Row of the first layout, counted from 0."""
+BASELINE, ITS_ROW = "$B$2", "$B$3"
+MEDIAN, SHARE, WORST, BEST, BELOW, ABOVE, VERDICT, VALID = range(8)
+WIDTH = 8
+"""Columns of a workload."""
+_MOST_ARGUMENTS = 255
+"""Of a function in a spreadsheet."""
+_HEADS = ("median", "% of baseline", "worst round", "best round", "median - worst", "best - median", "against", "state")
+
+
+class Looks(NamedTuple):
+    """Formats of cells."""
+
+    head: CellFormat
+    bold: CellFormat
+    rate: CellFormat
+    percent: CellFormat
+
+
+class Overview:
+    """Writes the sheet; the charts ask it where things are."""
+
+    def __init__(self, sheet: Worksheet, comparison: Comparison, ranges: Ranges, looks: Looks) -> None:
+        self._sheet, self._comparison, self._ranges, self._looks = sheet, comparison, ranges, looks
+        self._last = FIRST + len(comparison.rows) - 1
+
+    def write(self) -> None:
+        """The whole sheet."""
+        sheet, comparison, looks = self._sheet, self._comparison, self._looks
+        sheet.write_string(0, 0, "Layouts × workloads. Shares follow the baseline in B2; MB is 10⁶ bytes.", looks.bold)
+        sheet.write_string(1, 0, "baseline", looks.bold)
+        sheet.write_string(1, 1, clean(comparison.baseline), looks.bold)
+        sheet.write_string(2, 0, "its place below")
+        labels = [row.label for row in comparison.rows]
+        place = labels.index(comparison.baseline) + 1 if comparison.baseline in labels else ""
+        if labels:
+            names = f"$A${FIRST + 1}:$A${self._last + 1}"
+            sheet.write_formula(2, 1, f'=IFERROR(MATCH(TRUE,INDEX(EXACT({names},{BASELINE}),0),0),"")', None, place)
+            sheet.data_validation(1, 1, 1, 1, {"validate": "list", "source": f"={names}"})
+        self._heads()
+        for number, row in enumerate(comparison.rows):
+            self._row(number, row)
+        sheet.freeze_panes(FIRST, 1)
+        sheet.set_column(0, 0, 30)
+        sheet.set_column(1, max(1, WIDTH * len(comparison.workloads)), 13)
+
+    def column(self, workload: int, part: int) -> int:
+        """Of the sheet, counted from 0."""
+        return 1 + workload * WIDTH + part
+
+    def cells(self, workload: int, part: int) -> list[object]:
+        """The range of a column, as charts want it."""
+        column = self.column(workload, part)
+        return [NAME, FIRST, column, self._last, column]
+
+    def reference(self, workload: int, part: int) -> str:
+        """The same as a formula: what error bars want."""
+        column = _name(self.column(workload, part))
+        return f"={NAME}!${column}${FIRST + 1}:${column}${self._last + 1}"
+
+    @property
+    def labels(self) -> list[object]:
+        return [NAME, FIRST, 0, self._last, 0]
+
+    def _heads(self) -> None:
+        sheet, looks, comparison = self._sheet, self._looks, self._comparison
+        sheet.write_string(FIRST - 1, 0, "Layout", looks.head)
+        for index, (name, unit) in enumerate(zip(comparison.workloads, comparison.units, strict=True)):
+            first = self.column(index, 0)
+            sheet.merge_range(FIRST - 2, first, FIRST - 2, first + WIDTH - 1, "", looks.head)
+            sheet.write_string(FIRST - 2, first, f"{clean(name)}, {unit}", looks.head)
+            for part, word in enumerate(_HEADS):
+                told = f"{word} {clean(comparison.baseline, 60)}" if part == VERDICT else word
+                sheet.write_string(FIRST - 1, first + part, told, looks.head)
+        sheet.write_string(FIRST - 1, self.column(len(comparison.workloads), 0), "geometric mean of shares", looks.head)
+
+    def _row(self, number: int, row: Row) -> None:
+        at = FIRST + number
+        self._sheet.write_string(at, 0, clean(row.label), self._looks.bold)
+        for index, unit in enumerate(self._comparison.units):
+            entry = row.entries[index]
+            if entry is not None:
+                self._entry(number, index, entry, unit)
+            said = "; ".join(filter(None, (why(row, index), beside(row, index))))
+            words = state_of(row, index) + (f": {said}" if said else "")
+            self._sheet.write_string(at, self.column(index, VALID), clean(words, 4096))
+        shares = [f"{_name(self.column(index, SHARE))}{at + 1}" for index in range(len(self._comparison.units))]
+        if shares:
+            mean = "" if row.geometric_mean is None else row.geometric_mean
+            column, look = self.column(len(shares), 0), self._looks.percent
+            if len(shares) <= _MOST_ARGUMENTS:
+                self._sheet.write_formula(at, column, f'=IFERROR(GEOMEAN({",".join(shares)}),"")', look, mean)
+            else:
+                self._sheet.write(at, column, mean, look)
+
+    def _entry(self, number: int, index: int, entry: Entry, unit: Unit) -> None:
+        at, looks = FIRST + number, self._looks
+        first, last = self._ranges[number, index]
+        counted = f"{SHEET}!${_name(COUNTED)}${first + 1}:${_name(COUNTED)}${last + 1}"
+        scale = SCALE[unit]
+        values = [None if value is None else value * scale for value in (entry.median, entry.low, entry.high)]
+        median, worst, best = values
+        name = {part: f"{_name(self.column(index, part))}{at + 1}" for part in range(WIDTH)}
+        column = _name(self.column(index, MEDIAN))
+        base = f"INDEX({column}${FIRST + 1}:{column}${self._last + 1},{ITS_ROW})"
+        below = None if median is None or worst is None else median - worst
+        above = None if median is None or best is None else best - median
+        share = f'IF(EXACT($A{at + 1},{BASELINE}),"",IFERROR({name[MEDIAN]}/{base},""))'
+        for part, formula, value in (
+            (MEDIAN, f'IFERROR(MEDIAN({counted}),"")', median),
+            (SHARE, f'IF({name[MEDIAN]}="","",{share})', entry.of_baseline),
+            (WORST, f'IF({name[MEDIAN]}="","",MIN({counted}))', worst),
+            (BEST, f'IF({name[MEDIAN]}="","",MAX({counted}))', best),
+            (BELOW, f'IF({name[MEDIAN]}="","",{name[MEDIAN]}-{name[WORST]})', below),
+            (ABOVE, f'IF({name[MEDIAN]}="","",{name[BEST]}-{name[MEDIAN]})', above),
+        ):  # fmt: skip
+            looks_like = looks.percent if part == SHARE else looks.rate
+            shown = "" if value is None else value
+            self._sheet.write_formula(at, self.column(index, part), f"={formula}", looks_like, shown)
+        self._sheet.write_string(at, self.column(index, VERDICT), f"{entry.verdict} {share_interval_text(entry)}".rstrip())
+
+
+def _name(column: int) -> str:
+    """`A` of 0, `AB` of 27."""
+    name = ""
+    column += 1
+    while column:
+        column, letter = divmod(column - 1, 26)
+        name = chr(65 + letter) + name
+    return name
+
+
+def write_confounders(sheet: Worksheet, comparison: Comparison, head: CellFormat) -> None:
+    """One row for each layout and fact."""
+    rows = [(row.label, *one) for row in comparison.rows for one in row.confounders]
+    _table(sheet, ("layout", "what differs", "here", f"with {clean(comparison.baseline)}"), rows, head)
+
+
+def write_latency(sheet: Worksheet, comparison: Comparison, head: CellFormat) -> None:
+    """One row for each layout, workload and direction, over all valid rounds: percentiles from merged histograms."""
+    heads = ("layout", "workload", "direction", "rounds", "mean_us", "p50_us", "p99_us", "p999_us", "max_us")
+    rows = []
+    for row in comparison.rows:
+        for workload, entry in zip(comparison.workloads, row.entries, strict=True):
+            for direction, one in entry.latency.items() if entry is not None else ():
+                times = (one.mean_us, one.p50_us, one.p99_us, one.p999_us, one.max_us)
+                rows.append((row.label, workload, direction, entry.valid if entry else 0, *times))
+    _table(sheet, heads, rows, head)
+
+
+def write_results(sheet: Worksheet, comparison: Comparison, head: CellFormat) -> None:
+    """One row for each result, and the notes below."""
+    rows = [
+        (str(number), one.scenario, one.title, one.run, one.host, one.started, f"{one.valid} of {one.cells}")
+        for number, one in enumerate(comparison.sources, 1)
+    ]
+    _table(sheet, ("result", "scenario", "title", "run", "server", "began", "valid cells"), rows, head)
+    for place, note in enumerate([*legend_lines(comparison), *(f"⚠ {note}" for note in comparison.notes)], len(rows) + 2):
+        sheet.write_string(place, 0, clean(note, 4096))
+
+
+def _table(
+    sheet: Worksheet, heads: tuple[str, ...], rows: Sequence[tuple[str | float | None, ...]], head: CellFormat
+) -> None:
+    for place, word in enumerate(heads):
+        sheet.write_string(0, place, word, head)
+    for number, row in enumerate(rows, 1):
+        for place, value in enumerate(row):
+            if isinstance(value, str):
+                sheet.write_string(number, place, clean(value, 4096))
+            elif value is not None:
+                sheet.write_number(number, place, value)
+    sheet.set_column(0, len(heads) - 1, 26)
+    sheet.freeze_panes(1, 0)
+
+
+_OPTIONS = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+_MOST_CHARTS = 40
+"""Of workloads; of more, the sheet says how many have none."""
+
+
+def write_xlsx(comparison: Comparison) -> bytes:
+    """The workbook. Raises ProblemError (`no-charts`) without XlsxWriter."""
+    try:
+        from xlsxwriter.workbook import Workbook
+    except ImportError:
+        raise fail(NO_CHARTS, "a workbook needs the Python package XlsxWriter, which is not installed here",
+                   remedy="Install it: pip install XlsxWriter, or Debian's python3-xlsxwriter.") from None  # fmt: skip
+    out = io.BytesIO()
+    book = Workbook(out, _OPTIONS)
+    # The day of writing is no part of a comparison: the same one gives the same file.
+    book.set_properties({"title": "Comparison", "comments": "Written by raidtui", "created": datetime(2000, 1, 1)})
+    looks = Looks(
+        book.add_format({"bold": True, "bg_color": "#E8EBEF", "text_wrap": True, "valign": "top"}),
+        book.add_format({"bold": True}), book.add_format({"num_format": "#,##0.0"}),
+        book.add_format({"num_format": "0.0%"}),
+    )  # fmt: skip
+    first, charts, cells = (book.add_worksheet(name) for name in (NAME, "Charts", SHEET))
+    ranges = write_cells(cells, comparison, looks.head)
+    overview = Overview(first, comparison, ranges, looks)
+    overview.write()
+    for index in range(len(comparison.workloads[:_MOST_CHARTS]) if comparison.rows else 0):
+        chart = _chart(book, overview, comparison, index)
+        charts.insert_chart(index // 2 * 21, index % 2 * 10, chart)
+    if left_out := len(comparison.workloads[_MOST_CHARTS:]):
+        charts.write(_MOST_CHARTS // 2 * 21, 0, f"{plural(left_out, 'workload')} more without a chart")
+    write_latency(book.add_worksheet("Latency"), comparison, looks.head)
+    write_confounders(book.add_worksheet("What else differs"), comparison, looks.head)
+    write_results(book.add_worksheet("Results"), comparison, looks.head)
+    for sheet in book.worksheets():
+        sheet.set_landscape()
+        sheet.fit_to_pages(1, 0)
+    book.close()
+    return out.getvalue()
+
+
+def _chart(book: Workbook, overview: Overview, comparison: Comparison, index: int) -> object:
+    """Bars of the medians, with the worst and the best round."""
+    title = f"{clean(comparison.workloads[index], 80)}, {comparison.units[index]}"
+    chart = book.add_chart({"type": "bar"})
+    chart.add_series({
+        "name": title,
+        "categories": overview.labels,
+        "values": overview.cells(index, MEDIAN),
+        "fill": {"color": "#0072B2"},
+        "y_error_bars": {
+            "type": "custom",
+            "plus_values": overview.reference(index, ABOVE),
+            "minus_values": overview.reference(index, BELOW),
+        },
+        "gap": 40,
+    })  # fmt: skip
+    chart.set_title({"name": title, "name_font": {"size": 11}})
+    chart.set_legend({"none": True})
+    chart.set_y_axis({"reverse": True})
+    chart.set_x_axis({"num_format": "#,##0", "min": 0})
+    chart.set_size({"width": 620, "height": max(260, 80 + 22 * len(comparison.rows))})
+    return chart
+
+
+XLSX = Format("xlsx", ".xlsx", "a workbook with live formulas and charts", write_xlsx, binary=True)

@@ -1,1 +1,0 @@
-"""The HTML snapshot: one page that needs nothing but itself."""
