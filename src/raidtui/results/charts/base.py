@@ -6,13 +6,14 @@ In an SVG, colours are variables of the page, so that one drawing is light and d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
-
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from raidtui.base.text import clean
 from raidtui.results.comparison import Comparison
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 MOST_LINES = 8
 """Layouts in one panel: as many as there are colours and shapes; more cannot be told apart."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING, NamedTuple
 
 from raidtui.model.measure import Sample
 from raidtui.model.result import Cell
@@ -13,6 +11,9 @@ from raidtui.model.statistics.steady import WINDOW, window_of
 from raidtui.results.charts.base import Chart, Panel, Style, by_number, in_parts, legend, legend_height, numbers, short
 from raidtui.results.comparison import Comparison, Entry
 from raidtui.results.rates import SCALE, Unit, again_label, pass_rate, rate_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class LineCourse(NamedTuple):

@@ -298,7 +298,7 @@ def _confounders(comparison: Comparison) -> str:
 
 
 def _file(name: str) -> str:
-    return (files("raidtui.results.page") / name).read_text("utf-8")
+    return (files("raidtui.results.formats") / name).read_text("utf-8")
 
 
 HTML = Format("html", ".html", "one page with charts, that needs nothing but itself", write_html)
