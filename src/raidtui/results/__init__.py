@@ -1,1 +1,1 @@
-"""What runs left: read result files, compare their cells. Needs no engine and no root."""
+"""Results of runs and of other tools: read, compared, written in several formats. Needs no engine and no root."""

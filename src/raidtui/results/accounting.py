@@ -1,4 +1,4 @@
-"""Where the rest went: of each cell the ceiling of its bare disks, the share reached, bytes beside, and what limited it.
+"""Account of each cell: the ceiling of its bare disks, the share that was reached, extra bytes, and the limit.
 
 Pure, over the extracts of one result or several: bare disks count for every layout on the same disks, same workload.
 """
@@ -20,7 +20,7 @@ from raidtui.results.rates import directions
 
 _TOLERATED = 1.02
 _KEEPS_DATA = frozenset({"member", "backing", "target"})
-"""What a disk is where a file does not say which ones keep the data."""
+"""Role of a disk if a file does not tell which disks keep the data."""
 
 
 class Rate(msgspec.Struct, frozen=True, gc=False):
@@ -43,29 +43,31 @@ class Account(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Number of the result, counted from 1."""
     reached: Rate
     limiter: str
-    """What limited it, in a few words."""
+    """Limit of the cell, in a few words."""
     why: str
-    """How that shows, in a sentence."""
+    """Evidence of the limit, in a sentence."""
     cells: tuple[str, ...] = ()
     """Ids of the cells."""
     solo: Rate | None = None
-    """What its disks gave bare, each measured alone, added up; None where that was not measured."""
+    """Sum of the rates of its bare disks, each measured alone; None if that was not measured."""
     together: Rate | None = None
-    """What they gave bare, all at once; of a single disk the same."""
+    """Rate of its bare disks, all at once; for a single disk the same."""
     link_bytes_per_s: float | None = None
-    """What the PCIe links of its disks carry in one direction; None where one of them is not known."""
+    """Capacity of its disks' PCIe links in one direction; None if one of them is unknown."""
     bound: Rate | None = None
     """The ceiling as far as the layout can use it: what has to be written beside the data taken off. All at once where
     that was measured, else each alone."""
     share: float | None = None
-    """Of `bound`, how much was reached. More than 1 where a layout makes of its writes what suits the disks better."""
+    """Share of `bound` that was reached. It exceeds 1 if a layout turns its writes into a pattern that suits the disks
+    better.
+    """
     expected: Amplification | None = None
     observed: float | None = None
     """Bytes written to disks for each byte that the workload wrote."""
 
 
 class _Bare:
-    """What disks gave bare, by workload."""
+    """Rates of bare disks, by workload."""
 
     def __init__(self, extracts: Sequence[Extract]) -> None:
         self._solo: dict[tuple[object, str], list[Rate]] = {}
@@ -91,7 +93,7 @@ class _Bare:
         self._moved.setdefault((load, disks), []).append(moved)
 
     def solo(self, load: object, disks: frozenset[str]) -> Rate | None:
-        """Each alone, the median over its rounds, added up."""
+        """Sum of the median rates of the disks measured alone."""
         found = [self._solo.get((load, disk)) for disk in disks]
         known = [_middle(rates) for rates in found if rates]
         if not known or len(known) < len(found):
@@ -113,7 +115,7 @@ class _Bare:
 def accounts(
     extracts: Sequence[Extract], layouts: Sequence[Mapping[str, str]], loads: Sequence[Mapping[str, str]]
 ) -> tuple[Account, ...]:
-    """Of every valid cell that is kept whole, with its devices, and is no bare disk.
+    """Return the accounts of all valid cells of layouts that are kept whole with their devices.
 
     `layouts` and `loads`: for each extract, what they are called here.
     """
@@ -173,8 +175,9 @@ def _taken(cell: Cell) -> float | None:
 
 
 def _links(one: Extract) -> dict[str, float]:
-    """By disk: what its PCIe link carries. A link that more went through than it carries is not what it says: virtual
-    machines have such."""
+    """Return the capacity of each disk's PCIe link. A link through which more went than it carries is ignored, as those of
+    virtual machines.
+    """
     seen: dict[str, float] = {}
     for point in one.points:
         for use in point.cell.devices.values() if point.cell is not None else ():
@@ -186,7 +189,7 @@ def _links(one: Extract) -> dict[str, float]:
 
 
 def _uses(cell: Cell) -> tuple[tuple[DeviceUse, ...], tuple[DeviceUse, ...]]:
-    """Its disks: those that keep the data, and the others."""
+    """Return the disks that keep the data, and the other disks."""
     disks = [use for use in cell.devices.values() if use.disk]
     if cell.data_disks:
         keeps = [use.disk in cell.data_disks for use in disks]

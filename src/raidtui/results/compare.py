@@ -93,7 +93,7 @@ class _Table:
         self._differences = None if self.reference is None else Differences(self._side(self.reference), meant)
 
     def noise(self) -> tuple[list[tuple[str, str]], dict[str, float | None]]:
-        """What was measured twice in one run, by label, and by workload how far the two were apart."""
+        """Differences of repeated measurements in one run, by label and workload."""
         pairs = [pair for group in self._same() for pair in combinations(group, 2)]
         twice = [draft for draft in self._drafts if draft.again]
         floors = {}
@@ -106,14 +106,14 @@ class _Table:
         return labels, floors
 
     def told(self) -> Iterator[str]:
-        """What must be known of the rows."""
+        """Return the notes on the rows."""
         if self.reference is not None and not any(self.reference.medians.values()):
             what = " and ".join(dict.fromkeys(self._units.values()))
             yield f"{self.reference.label} has no valid number above 0 in {what}: nothing can be said in percent of it"
         yield from self._told_from_itself()
 
     def _told_from_itself(self) -> Iterator[str]:
-        """Where the two buildings of one layout are told apart: what keeps them apart is in every other difference too."""
+        """Find differences between the two builds of one layout: their cause is part of every other difference, too."""
         asked = [(one, name, second) for one in self._drafts for name, points in one.again.items()
                  if name in one.values and (second := _values(points, self._units[name]))]  # fmt: skip
         judged = judge([(one.values[name], second) for one, name, second in asked])
@@ -159,7 +159,7 @@ class _Table:
         return None if self.reference is None or draft is self.reference else self.reference.medians.get(name)
 
     def _judged(self) -> dict[tuple[str, str], Judged]:
-        """By row and workload. Every comparison of the table is of one family."""
+        """Entries by row and workload. All comparisons of the table belong to one family."""
         keys, pairs = [], []
         base = self.reference.values if self.reference is not None else {}
         for draft in self._drafts:
@@ -232,7 +232,7 @@ def _above(entry: Entry, floor: float) -> Entry:
 
 
 def _reasons(points: Sequence[Point]) -> tuple[str, ...]:
-    """Why cells are not valid, each reason once."""
+    """Return the reasons of invalid cells, each once."""
     return tuple(dict.fromkeys(reason for point in points if not point.valid for reason in point.reasons))
 
 

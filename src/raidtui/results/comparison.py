@@ -1,4 +1,4 @@
-"""What a comparison is, whoever shows it: layouts × workloads with medians, intervals, verdicts and what to believe."""
+"""Comparison: layouts × workloads with medians, intervals, verdicts and notes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Noted(msgspec.Struct, frozen=True, gc=False):
 
     code: str
     sentence: str
-    """Of the first of them: figures differ from cell to cell."""
+    """Figures of the first cell; they differ from cell to cell."""
     weight: str
     cells: int
-    """How many of them have it."""
+    """Number of cells that have it."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -34,23 +34,23 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     valid: int
     cells: int
     reasons: tuple[str, ...]
-    """Why cells are invalid, each once."""
+    """Reasons of invalid cells, each once."""
     interval_low: float | None = None
-    """Where the typical round lies with 95 % confidence; None for fewer than two valid rounds."""
+    """95 % confidence interval of the typical round; None for fewer than two valid rounds."""
     interval_high: float | None = None
     verdict: str = ""
     """Against the baseline: `different`, `not told apart` or `too few rounds`; empty where there is no share."""
     share_low: float | None = None
-    """Where the share of the baseline lies with 95 % confidence: that of the geometric means of the rounds."""
+    """95 % confidence interval of the share of the baseline: that of the geometric means of the rounds."""
     share_high: float | None = None
     rank_p: float | None = None
     """Mann-Whitney's p of the rounds, exact."""
     p: float | None = None
     """Welch's p on logarithms, corrected (Holm) for all comparisons of the table."""
     latency: dict[str, Latency] = {}
-    """By direction, over all valid rounds: percentiles of the merged histograms, never averages of percentiles."""
+    """Latency by direction, over all valid rounds: percentiles of the merged histograms, never averages of percentiles."""
     marks: tuple[Noted, ...] = ()
-    """What must be known of its valid cells, each code once."""
+    """Marks of its valid cells, each code once."""
     points: tuple[Point, ...] = ()
     """The cells, in the order in which they were measured."""
     again: tuple[Point, ...] = ()
@@ -62,17 +62,17 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 
     label: str
     entries: tuple[Entry | None, ...]
-    """By workload, in the comparison's order; None where nothing was measured."""
+    """Entries by workload, in the comparison's order; None if nothing was measured."""
     failed: str = ""
-    """Why the layout could not be built."""
+    """Reason why the layout could not be built."""
     source: int = 1
     """Number of the result that it is from, counted from 1."""
     geometric_mean: float | None = None
-    """Of the shares of the baseline; None for the baseline itself and without shares."""
+    """Geometric mean of the shares of the baseline; None for the baseline itself and without shares."""
     shares: int = 0
-    """How many workloads are in that mean."""
+    """Number of workloads in that mean."""
     confounders: tuple[Confounder, ...] = ()
-    """What differs from the baseline beside what was meant to."""
+    """Unintended differences from the baseline."""
     bare: str = ""
     """`each` or `together` where it is bare disks, measured so; empty for every other layout."""
 
@@ -100,16 +100,17 @@ class Comparison(msgspec.Struct, frozen=True):
     sources: tuple[Source, ...] = ()
     """The results, in the order in which they were given."""
     notes: tuple[str, ...] = ()
-    """What a reader must know before believing the shares: a rehearsal, different servers."""
+    """Notes to know before believing the shares: a rehearsal, different servers."""
     noise_floors: tuple[float | None, ...] = ()
-    """By workload: how far two measurements of the same in one run were apart (0.02 is 2 %); None without any.
+    """Difference of repeated measurements in one run, by workload (0.02 is 2 %); None without any.
 
     The same are two layouts of one definition, and a layout that was built and measured twice in every round.
     """
     same: tuple[tuple[str, str], ...] = ()
-    """Those pairs."""
+    """Pairs of repeated measurements."""
     accounts: tuple[Account, ...] = ()
-    """Of every valid cell that is kept whole: the ceiling of its bare disks, the share of it, and what limited it."""
+    """Accounts of all valid cells that are kept whole: the ceiling of their bare disks, the reached share, and the limit.
+    """
 
 
 def without_cells(comparison: Comparison) -> Comparison:

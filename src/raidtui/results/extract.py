@@ -1,4 +1,4 @@
-"""What a comparison needs of one result: its cells as points, and the facts that make numbers unlike each other.
+"""Extract of a result for comparisons: its cells as points, and the facts that make numbers differ.
 
 An imported table is made into the same, so that a colleague's CSV stands beside a run of today.
 """
@@ -37,28 +37,28 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The disk, where a layout is measured disk by disk."""
     valid: bool = True
     reasons: tuple[str, ...] = ()
-    """Why it is not valid."""
+    """Reasons why the cell is not valid."""
     marks: tuple[Mark, ...] = ()
     """Everything that must be known of its numbers; empty where it is older than marks."""
     iops: float | None = None
     """All directions that moved data together; None where it is not known."""
     bytes_per_s: float | None = None
     latency: dict[str, Latency] = {}
-    """By direction: `read`, `write`, `trim`, `sync`."""
+    """Latency by direction: `read`, `write`, `trim`, `sync`."""
     cpu_cores_used: float | None = None
     write_amplification: float | None = None
     started: str = ""
     seconds: float = 0.0
     command: tuple[str, ...] = ()
-    """What was executed."""
+    """Executed command."""
     facts: dict[str, str] = {}
-    """That belong to this cell alone, by name: `workload.direct`, `fio version`."""
+    """Facts of this cell alone, by name: `workload.direct`, `fio version`."""
     again: bool = False
     """Measured on the second building of a layout that is measured against itself: no round of the layout's own."""
     percent: float | None = None
-    """Of what a table calls 100 % and gives no rate of; never beside a rate."""
+    """Share of the layout that a table calls 100 % without giving its rate; never beside a rate."""
     queue_depth: int | None = None
-    """Of each job, where a search for a latency found one (`Summary.queue_depth`)."""
+    """Queue depth of each job, found by a search for a latency (`Summary.queue_depth`)."""
     cell: Cell | None = None
     """The whole cell, for charts and histograms; None where only its numbers are known."""
 
@@ -76,28 +76,28 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     rehearsal: bool = False
     complete: bool = True
     layouts: dict[str, dict[str, str]] = {}
-    """By layout, in order: its options by place, as text: `{"md.chunk": "64KiB"}`. Empty where nothing is known."""
+    """Options of the layouts by place, as text: `{"md.chunk": "64KiB"}`. Empty if unknown."""
     failed: dict[str, str] = {}
-    """By layout: why it could not be built."""
+    """Reasons why layouts could not be built."""
     workloads: dict[str, str] = {}
-    """By workload, in order: what tells it from others of its name. Equal texts are the same workload, run the same way."""
+    """Definitions of the workloads, in order. Equal texts are the same workload, run the same way."""
     facts: dict[str, str] = {}
-    """What holds for all of its cells, by name: `kernel`, `fio`, `disks`."""
+    """Facts of all of its cells, by name: `kernel`, `fio`, `disks`."""
     imported: bool = False
     """A table, not a run of raidtui."""
     notes: tuple[str, ...] = ()
-    """What a reader of a table must know."""
+    """Notes for the reader of a table."""
     bare: dict[str, str] = {}
     """Layouts that are bare disks, each with how they were measured: `each` or `together`. As the two that follow, only
     where cells are kept whole."""
     cpus: int = 0
-    """Of the server."""
+    """Name of the server."""
     disks: tuple[Disk, ...] = ()
-    """Of the run."""
+    """Time of the run."""
 
 
 def extract(result: Result | LeanResult) -> Extract:
-    """What a comparison needs of `result`. Its cells are kept whole in the points, where they are whole; not copied."""
+    """Return the extract of a result. The cells stay in the points without a copy, if the result has them completely."""
     given = given_of(result.scenario) if isinstance(result, Result) else result.given
     server = server_of(result.machine) if isinstance(result, Result) else result.server
     built: Sequence[Built | LeanBuilt] = result.layouts

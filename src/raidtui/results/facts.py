@@ -1,4 +1,4 @@
-"""What a number depends on beside what was meant to be measured, as facts with names that two cells can share or not."""
+"""Facts on which a number depends besides the intended ones, with names that two cells can share."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ _READ_BACK = {name: f"{AS_BUILT}{name}" for name in (
     "initial_sync", "volblocksize", "recordsize", "compression", "ashift", "sync", "stripe_bytes", "stripes",
     "cache_mode", "block_bytes",
 )}  # fmt: skip
-"""Of what the kernel and the tools said of a layer: what numbers depend on, and names and identities do not."""
+"""Facts from kernel and tools about a layer that influence numbers, without names and identities."""
 
 _OF_THE_RUN = frozenset((
     "filename", "name", "runtime", "size", "thread", "percentile_list", "group_reporting", "clat_percentiles",
     "exitall_on_error", "allow_file_create", "allow_mounted_write", "status-interval", "directory",
 ))  # fmt: skip
-"""Options of fio that say where and how it reports, not what is done."""
+"""Options of fio that concern files and reports, not the workload."""
 
 _POLICY = {"prefill": True, "order": "interleaved", "cooldown": "0s", "caches": "warm"}
-"""Of the policy, what numbers depend on; and what holds where it is left out."""
+"""Options of the policy that influence numbers, with their defaults."""
 
 _DEFINITION = json.JSONEncoder(sort_keys=True, default=str)
 TOOL_FIO = "tool fio"
 PRECONDITIONING = "preconditioning"
-"""The fact that says what the disks were written with before."""
+"""Fact about the data that the disks were written with before."""
 
 
 class Given(NamedTuple):
-    """What a scenario says, as facts."""
+    """Facts of a scenario."""
 
     name: str
     title: str
     layouts: dict[str, dict[str, str]]
     """Options of every layout by their place (`md.chunk`), in the scenario's order."""
     workloads: dict[str, str]
-    """As text: equal for equal workloads."""
+    """Text of a workload: equal for equal workloads."""
     policy: dict[str, str]
 
 
 def given_of(scenario: Mapping[str, Any]) -> Given:
-    """Of a scenario that anybody may have written: what is not there is empty."""
+    """Read a scenario of unknown origin; missing parts are empty."""
     layouts, workloads, policy = (_section(scenario, name) for name in ("layouts", "workloads", "policy"))
     return Given(
         str(scenario.get("name", "")),
@@ -73,7 +73,7 @@ def _as_run(workload: Any, policy: Mapping[str, Any]) -> Any:
 
 
 class Server(NamedTuple):
-    """What a result says of the server, as facts."""
+    """Return the facts of the server in a result."""
 
     host: str
     facts: dict[str, str]
@@ -141,7 +141,7 @@ def leaf(name: str) -> str:
 
 
 def workload_facts(cell: Cell | LeanCell) -> dict[str, str]:
-    """What the tool itself says that it ran with."""
+    """Options reported by the tool itself."""
     report = cell.report
     if isinstance(report, list) and report:
         report = report[0]  # the passes of one cell were all run with the same
@@ -154,7 +154,7 @@ def workload_facts(cell: Cell | LeanCell) -> dict[str, str]:
 
 
 def options_facts(options: Mapping[str, Any]) -> dict[str, str]:
-    """Of fio's options: what is done, not where and how it reports."""
+    """Return the fio options that change the measurement, without those of files and reports."""
     return {f"fio {key}": _text(value) for key, value in options.items() if key not in _OF_THE_RUN}
 
 

@@ -108,7 +108,7 @@ def _latencies(asked: Asked, figures: Iterable[Figure]) -> dict[str, Latency]:
 
 
 def _done(name: str, asked: Asked) -> Said:
-    """What was run: by the command, else by what was said of it, else by the label."""
+    """Return the description of a workload: by the command, else by the stated options, else by the label."""
     said = read_label(asked.label or name)
     said = said._replace(**{f: getattr(asked, f) for f in Said._fields if getattr(asked, f) is not None})
     done = read_command(asked.command) if asked.command else None
@@ -118,7 +118,7 @@ def _done(name: str, asked: Asked) -> Said:
 
 
 def _meaning(said: Said) -> _Meaning | None:
-    """What makes two workloads the same; None where too little is known to say so."""
+    """Return the key by which two workloads are the same; None if too little is known."""
     if said.pattern is None or said.block_bytes is None or said.iodepth is None:
         return None
     mixed = said.read_percent if said.pattern == "mixed" else None
@@ -126,7 +126,7 @@ def _meaning(said: Said) -> _Meaning | None:
 
 
 def _measured_meaning(definition: str) -> _Meaning | None:
-    """Of a workload of fio in a scenario. A rehearsal is never the same as a measurement."""
+    """Return the key of a fio workload in a scenario. A rehearsal never equals a measurement."""
     try:
         given, rehearsal = json.loads(definition)
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""What labels and commands say of a workload: block size, queue, jobs, direction. Reads words, runs nothing."""
+"""Facts about a workload in labels and commands: block size, queue, jobs, direction. It reads words and runs nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _LARGEST_BLOCK: Final = 64 << 20
 
 
 class Said(NamedTuple):
-    """What a text says; None where it says nothing."""
+    """Return the facts in a text; None if there are none."""
 
     block_bytes: int | None = None
     iodepth: int | None = None
@@ -94,7 +94,7 @@ def read_label(label: str) -> Said:
 
 
 def read_command(command: str) -> Said | None:
-    """What the first command of a text does; None where it is of no tool that is known here."""
+    """Return the facts of the first command in a text; None if no known tool is called."""
     text = re.split(r"&&|;|\n|\|", command[:MAX_CHARACTERS])[0].strip()
     for tool, read in _TOOLS:
         if re.search(rf"(?:^|[\s/]){tool}(?:\s|$)", text, re.IGNORECASE):

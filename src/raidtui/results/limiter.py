@@ -1,4 +1,4 @@
-"""What held a cell back, by evidence alone and in a fixed order: what is named first explains what would come after it."""
+"""Limit of a cell, found by evidence in a fixed order: an earlier one would cause the later ones."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from raidtui.model.units import size_text
 from raidtui.results.rates import directions, iops_text, latency_text, mb_s_text, percent_text
 
 BUSY_PERCENT: Final = 95.0
-"""Of the time, or of one core: nothing is left worth speaking of."""
+"""Share of the time, or of one core, that counts as full."""
 SATURATED: Final = 0.9
-"""Of what the bare disks gave, or of what a link carries."""
+"""Share of the bare disks' rate, or of a link's capacity, that counts as reached."""
 _DILUTED: Final = 0.8
 """Devices are counted while a workload begins and ends, too: where they nearly agree with its own clock, that counts."""
 _APART_PERCENT: Final = 10.0
-"""How much less busy the others must be, so that one device is what they wait for."""
+"""Difference in utilisation that makes one device the one the others wait for."""
 NOT_KNOWN: Final = "not known"
 _MARKS: Final = {"cpu-bound": "kernel thread"}
-"""What marks of weight `limit` are in words, where their code does not say it."""
+"""Words for marks of weight `limit` whose code does not tell enough."""
 
 
 class Evidence(NamedTuple):
-    """What is known of one cell."""
+    """Known facts of one cell."""
 
     cell: Cell
     data: tuple[DeviceUse, ...]
@@ -34,16 +34,16 @@ class Evidence(NamedTuple):
     aside: tuple[DeviceUse, ...]
     """Disks that writes pass: journals, logs, caches."""
     span_s: float
-    """How long devices were counted."""
+    """Time for which devices were counted, in seconds."""
     bare: Mapping[str, float]
-    """By disk: bytes per second, read and written together, that it moved bare, all at once; empty where not measured."""
+    """Rates of the bare disks, all at once, in bytes per second, reads and writes together; empty if not measured."""
     links: Mapping[str, float]
-    """By disk: bytes per second that its PCIe link carries."""
+    """Capacity of the disks' PCIe links in bytes per second."""
     rotating: frozenset[str]
     """Ids of the disks that rotate: busy all the time, they have nothing more to give."""
     cpus: int
     share: float | None = None
-    """Of what the bare disks gave all at once, what has to be written beside the data taken off; None where not known."""
+    """Reached share of the bare disks' rate, all at once, less the bytes written beside the data; None if unknown."""
 
     def moved(self, use: DeviceUse) -> float:
         """Bytes per second, read and written together."""
@@ -51,14 +51,14 @@ class Evidence(NamedTuple):
 
 
 class Limiter(NamedTuple):
-    """What it was, in a few words, and how that shows."""
+    """Limit in a few words, and its evidence."""
 
     words: str
     sentence: str
 
 
 def limiter(evidence: Evidence) -> Limiter:
-    """What a mark of the engine's says, else the first of these that the evidence shows."""
+    """Return the limit that a mark of the engine names, else the first of these that the evidence shows."""
     if mark := next(of_weight(evidence.cell.marks, "limit"), None):
         return Limiter(_MARKS.get(mark.code, mark.code.replace("-", " ")), mark.sentence)
     for words, shows in _CHECKS:
@@ -153,7 +153,7 @@ def in_flight(cell: Cell) -> float | None:
 
 
 def _nothing(evidence: Evidence) -> str:
-    """What was looked at, with its figures."""
+    """Return the examined evidence, with its figures."""
     said = []
     if evidence.data and any(use.mean_utilisation_percent is not None for use in evidence.data):
         said.append(f"the busiest disk was busy {_busiest(evidence.data):.0f} % of the time")

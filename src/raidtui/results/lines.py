@@ -30,15 +30,15 @@ class Line(msgspec.Struct, frozen=True):
     state: str
     """One of `valid`, `partly valid`, `invalid`, `not built`, `not measured`, `other rate`."""
     median: float | None
-    """In `unit`: MB is 10⁶ bytes."""
+    """Median in `unit`: MB is 10⁶ bytes."""
     low: float | None
     high: float | None
     percent: float | None
-    """Of the baseline's median; None for the baseline itself and without one."""
+    """Share of the baseline's median; None for the baseline itself and without one."""
     valid: int
     cells: int
     reasons: str
-    """Why cells are invalid, or the layout missing."""
+    """Reasons why cells are invalid, or the layout missing."""
     result: int
     """Number of the result, counted from 1."""
     verdict: str = ""
@@ -74,7 +74,7 @@ def state_of(row: Row, index: int) -> str:
 
 
 def why(row: Row, index: int) -> str:
-    """Why an entry is not wholly valid; empty where it is."""
+    """Return the reasons why an entry is not wholly valid; empty if it is."""
     entry = row.entries[index]
     if entry is None:
         return row.failed
@@ -84,7 +84,7 @@ def why(row: Row, index: int) -> str:
 
 
 def beside(row: Row, index: int) -> str:
-    """What must be known of an entry's valid cells; empty where there is nothing."""
+    """Return the notes on an entry's valid cells; empty if there are none."""
     entry = row.entries[index]
     return "; ".join(map(mark_words, entry.marks if entry is not None else ()))
 
@@ -140,7 +140,7 @@ def geometric_mean_text(row: Row) -> str:
 
 
 def has_means(comparison: Comparison) -> bool:
-    """Whether a column of geometric means says more than the shares do."""
+    """Return True if a column of geometric means adds information to the shares."""
     return len(comparison.workloads) > 1 and any(row.shares for row in comparison.rows)
 
 
@@ -149,7 +149,7 @@ def _percent(share: float) -> str:
 
 
 def legend_lines(comparison: Comparison) -> list[str]:
-    """What the signs of the table mean, as far as they are in it, and how far two measurements of the same are apart."""
+    """Return explanations of the signs in the table, and the differences of repeated measurements."""
     entries = [entry for row in comparison.rows for entry in row.entries if entry is not None]
     verdicts = {entry.verdict for entry in entries}
     floors = [
@@ -172,7 +172,7 @@ def legend_lines(comparison: Comparison) -> list[str]:
 
 
 def confounder_lines(comparison: Comparison) -> list[str]:
-    """What differs beside what was meant to: a line for each fact, with the rows that it concerns."""
+    """Return the unintended differences: a line for each fact, with its rows."""
     by_fact: dict[str, dict[tuple[str, str], list[str]]] = {}
     for row in comparison.rows:
         for fact, here, there in row.confounders:
@@ -195,12 +195,12 @@ class Footnotes:
         return f" [{self.numbers.setdefault(sentence, len(self.numbers) + 1)}]" if sentence else ""
 
     def marks(self, row: Row, index: int) -> str:
-        """Of an entry: why it is not wholly valid, and what must be known of what is valid."""
+        """Return the footnotes of an entry: reasons why it is not wholly valid, and notes on valid cells."""
         return self.mark(why(row, index)) + self.mark(beside(row, index))
 
 
 def source_lines(comparison: Comparison) -> list[str]:
-    """What was compared, a line for each result; nothing where it is one alone."""
+    """Return the compared results, a line each; empty for a single one."""
     if len(comparison.sources) < 2:
         return []
     return [
@@ -210,7 +210,7 @@ def source_lines(comparison: Comparison) -> list[str]:
 
 
 def _run_words(source: Source) -> str:
-    """Which run, where and when, as far as that is known; a table of somebody else's has a name alone."""
+    """Return run, server and date, as far as known; a foreign table has only a name."""
     run = f"run {source.run}" if source.run != source.scenario else ""
     words = " on ".join(filter(None, (run, source.host)))
     return "".join(f"{part}, " for part in (words, source.started and f"began {source.started}") if part)
@@ -235,13 +235,13 @@ class AccountLine(NamedTuple):
     """Reached, each alone, all at once, share, amplification as it was and as it was expected."""
     limiter: str
     why: str
-    """In sentences: what limited it, and how the amplification comes about."""
+    """Sentences about the limit and about the write amplification."""
     values: tuple[float | None, ...] = ()
-    """What the numbers are sorted by."""
+    """Sort key of the numbers."""
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """As `HEADS`."""
+        """Values in the order of `HEADS`."""
         return (self.layout, self.workload, *self.numbers, self.limiter)
 
 
@@ -263,7 +263,7 @@ def _line(one: Account, unit: Unit) -> AccountLine:
 
 
 def sentences(one: Account) -> Iterator[str]:
-    """What limited it, what should be written and why, what the links carry."""
+    """Return sentences about the limit, the expected writes with the reason, and the capacity of the links."""
     yield one.why
     if one.expected is not None:
         words = "write amplification expected" if one.expected.low is not None else "write amplification cannot be foretold"
@@ -279,7 +279,7 @@ def expected_text(expected: Amplification | None) -> str:
 
 
 def _read_before(expected: Amplification) -> str:
-    """What has to be read before it can be written; nothing where that is nothing."""
+    """Return the words for reads before a write; empty if there are none."""
     if expected.low is None or expected.read_high == 0:
         return ""
     return f"; read before that {_range(expected.read_low, expected.read_high)}"

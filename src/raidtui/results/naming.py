@@ -54,7 +54,7 @@ def _numbered(name: str, number: int, taken: set[str]) -> str:
 
 
 def split_workloads(loads: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """What must be said of names that stand for several workloads. `loads`: as `workload_names`."""
+    """Return notes on names that stand for several workloads. `loads`: as in `workload_names`."""
     shown: dict[str, dict[str, None]] = {}
     for names in loads:
         for name, here in names.items():

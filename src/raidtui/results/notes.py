@@ -30,14 +30,14 @@ class Side(NamedTuple):
     """One side of what is held against each other: a row, or the baseline."""
 
     facts: Facts
-    """Of its result."""
+    """Facts of its result."""
     layout: Facts
     cells: Mapping[str, Facts]
-    """By workload: what holds for its cells alone."""
+    """Facts of its cells alone, by workload."""
 
 
 class Differences:
-    """What rows differ in from one baseline. Thousands of rows share their facts, and are looked at once."""
+    """Differences of rows from one baseline. Thousands of rows share their facts, which are compared once."""
 
     def __init__(self, baseline: Side, meant: frozenset[str]) -> None:
         """`meant` names facts that were meant to differ."""
@@ -45,7 +45,7 @@ class Differences:
         self._known: dict[tuple[object, ...], tuple[Side, tuple[Confounder, ...]]] = {}
 
     def of(self, row: Side) -> tuple[Confounder, ...]:
-        """Each fact once, those of the result first, then those of the layout and of its cells."""
+        """Facts of a row, each once: first those of the result, then those of the layout and of its cells."""
         key = (id(row.facts), id(row.layout), *((name, id(facts)) for name, facts in row.cells.items()))
         if key not in self._known:
             # With the row, so that what its facts are known by stays theirs.
@@ -67,7 +67,7 @@ class Differences:
 def confounders(
     here: Facts, there: Facts, layout: Facts, baseline: Facts, meant: frozenset[str] = frozenset()
 ) -> tuple[Confounder, ...]:
-    """What differs between two rows (facts of the surroundings, then options of the layouts) beside what was meant to.
+    """Return the unintended differences between two rows: facts of the surroundings, then options of the layouts.
 
     A layout is meant to differ in what it is: its layers and their levels; where those are the same, in one option. What
     only one of them has is part of what it is. `meant` names facts that were meant to differ.
@@ -83,7 +83,9 @@ def confounders(
 
 
 def _known(name: str, facts: Facts) -> bool:
-    """Whether these facts say something of it: of fio's options, whose list is whole, also by leaving it out."""
+    """Return True if these facts include the option: fio's list of options is complete, so that a missing one is a fact,
+    too.
+    """
     return name in facts or (name.startswith("fio ") and TOOL_FIO in facts)
 
 
@@ -110,11 +112,11 @@ def _given_names(facts: Facts) -> set[str]:
 
 _FROM = {"bitmap": "consistency", "consistency": "journal", "journal_mode": "consistency", "stripe_bytes": "stripe_size",
          "cache_mode": "mode"}  # fmt: skip
-"""What is built because of an option of another name."""
+"""Return the option that implies another one."""
 
 
 def _follows(name: str, asked: set[str]) -> bool:
-    """What the kernel says of an option that was asked for, or of what the layout is."""
+    """Facts of the kernel about a requested option, or about the layout itself."""
     option = name.removeprefix(AS_BUILT)
     names = {option, option.removesuffix("_bytes"), _FROM.get(option, option)}
     return bool(names & asked) or option in ("layout", "raid_disks", "metadata")
@@ -125,12 +127,12 @@ def _is_kind(name: str) -> bool:
 
 
 def _is_place(name: str) -> bool:
-    """Which disks a layer stands on: they have facts of their own, and a role's name says nothing of them."""
+    """Devices below a layer: they have their own facts, and the name of a role tells nothing about them."""
     return re.fullmatch(r"on(\[\d+\])*", name.rpartition(".")[2]) is not None
 
 
 def given_options(facts: Facts) -> frozenset[tuple[str, str]]:
-    """What a layout was defined by, roles included, without what was read back: equal for layouts that are the same."""
+    """Return the definition of a layout with its roles, without values that were read back: equal for equal layouts."""
     return frozenset((name, value) for name, value in facts.items() if not _built(name))
 
 
@@ -142,7 +144,7 @@ def build_words(built: Built) -> str:
 
 
 def measured_on(cell: Cell, built: Built) -> bool:
-    """Whether a cell was measured on this building."""
+    """Return True if a cell was measured on this build."""
     of_round = built.round <= cell.round < built.round + built.rounds
     return of_round and (cell.layout, cell.again) == (built.layout, built.again)
 
@@ -208,7 +210,7 @@ def _twice(extracts: Sequence[Extract]) -> Iterator[str]:
 
 
 def _of(one: Extract) -> Iterator[tuple[str, str]]:
-    """Each sentence for one result, and for several, with WHO for what it is said of."""
+    """Return each sentence for one result and for several, with WHO in place of the results."""
     if one.imported:
         yield (
             "WHO is a table: nothing but its numbers tells how they were measured",
@@ -239,7 +241,7 @@ def _of(one: Extract) -> Iterator[tuple[str, str]]:
 
 
 def _which(point: Point) -> tuple[str, str, str, int, bool]:
-    """What a result has one cell of."""
+    """Return the only cell of its kind in a result."""
     return point.layout, point.part, point.workload, point.round, point.again
 
 

@@ -40,7 +40,7 @@ class Interval(NamedTuple):
         return Interval(self.low / other.high, self.high / other.low) if other.low > 0 else None
 
     def gap(self, other: Interval) -> float:
-        """How far apart they are; 0 where they overlap."""
+        """Return the distance of two intervals; 0 if they overlap."""
         return max(0.0, self.low - other.high, other.low - self.high)
 
 
@@ -68,14 +68,16 @@ def read_number(text: str) -> Published | None:
 
 
 def interval(figure: Figure) -> Interval:
-    """What a figure stands for."""
+    """Return the interval that a figure stands for."""
     read = read_number(figure.text) if figure.text else None
     half = read.half_step if read is not None else _half_step(repr(figure.value).removesuffix(".0"), _PLAIN_DIGITS)
     return Interval(figure.value - half, figure.value + half)
 
 
 def printed_interval(figure: Figure) -> Interval:
-    """What a figure of a tool stands for: fio cuts operations to whole ones, and before 3.26 wrote 12.96k as 12.0k."""
+    """Return the interval of a figure that a tool printed: fio cuts operations to integers, and before 3.26 wrote 12.96k as
+    12.0k.
+    """
     low, high = interval(figure)
     if (lost := _LOST_CARRY.fullmatch(figure.text)) is not None:
         return Interval(low, high + figure.value / float(lost.group(1)))
@@ -92,7 +94,7 @@ def decimals(figure: Figure) -> int:
 
 
 def _with_point(digits: str) -> str:
-    """With a point as the only separator; nothing where separators make no sense.
+    """Return the text with a point as the only separator; None if its separators are contradictory.
 
     A comma before exactly three digits groups; another one is a point.
     """
@@ -137,7 +139,7 @@ _LATENCY: Final = re.compile(r"latenc", re.IGNORECASE)
 
 
 class Tolerance(NamedTuple):
-    """How far apart two numbers may be, in percent, on which side only, and where the sentence has said it."""
+    """Largest difference of two numbers in percent, the allowed direction, and its place in the sentence."""
 
     percent: float
     only: Literal["", "less", "more"]
@@ -168,7 +170,7 @@ def _number(match: re.Match[str]) -> float:
 
 
 def _side(word: str, sentence: str) -> Literal["less", "more"]:
-    """Which numbers break it. A slower thing has more latency."""
+    """Return the numbers that break the claim. A slower object has more latency."""
     slower = re.fullmatch(_LESS, word, re.IGNORECASE) is not None
     if _LATENCY.search(sentence) and word.lower() in ("slower", "worse", "faster", "better"):
         slower = not slower

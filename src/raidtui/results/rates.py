@@ -18,7 +18,7 @@ from raidtui.results.extract import Point, bins
 Unit = Literal["IOPS", "MB/s", "%"]
 """`%` where a table has nothing but percentages of one of its layouts."""
 SCALE: Mapping[Unit, float] = MappingProxyType({"IOPS": 1.0, "MB/s": 1e-6, "%": 1.0})
-"""Of what is kept (operations, bytes per second, percent) to what is shown."""
+"""Factors from stored units (operations, bytes per second, percent) to printed ones."""
 NOTHING = "–"
 """Stands where nothing was measured; never 0."""
 
@@ -65,7 +65,7 @@ def percent_text(share: float | None) -> str:
 
 
 def directions(summary: Summary | None) -> tuple[Direction, ...]:
-    """What moved data (`Summary.moved`); nothing where nothing was measured."""
+    """Return the directions that moved data (`Summary.moved`); empty if nothing was measured."""
     return summary.moved if summary is not None else ()
 
 
@@ -76,7 +76,7 @@ def label_of(cell: Cell) -> str:
 
 
 def again_label(label: str) -> str:
-    """What a row is called where its layout is measured against itself."""
+    """Return the label of a row whose layout is measured against itself."""
     return f"{label} again"
 
 
@@ -101,7 +101,7 @@ def rate_of(point: Point, unit: Unit) -> float | None:
 
 
 def units_of(rows: Iterable[Mapping[str, Sequence[Point]]], workloads: Sequence[str]) -> tuple[Unit, ...]:
-    """As `unit_of` for each workload of a table, whose rows are points by workload.
+    """Return `unit_of` for each workload of a table, whose rows are points by workload.
 
     Where only one of the two rates is known it is shown in that one, where only percentages are in percent.
     """
@@ -129,7 +129,8 @@ def _unit(iops: float, bytes_per_s: float, with_iops: float, with_bytes: float, 
 
 
 def merged_latency(points: Sequence[Point]) -> dict[str, Latency]:
-    """By direction. Of a single cell it is the tool's own; of several, percentiles need a histogram of each."""
+    """Return latencies by direction. For a single cell they are the tool's; for several, percentiles need all histograms.
+    """
     if len(points) == 1:
         return points[0].latency
     names = [name for name in DIRECTIONS if any(name in one.latency for one in points)]
@@ -175,7 +176,7 @@ def pass_rate(summary: Summary, unit: Unit) -> float:
 
 
 def _marked(number: int, summary: Summary, steady: Steady, unit: Unit) -> str:
-    """Those of the window in brackets."""
+    """Return the passes of the window in brackets."""
     words = rate_text(pass_rate(summary, unit), unit)
     first, last = steady.window
     return f"{'[' if number == first else ''}{words}{']' if number == last else ''}"

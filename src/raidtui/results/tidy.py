@@ -68,7 +68,7 @@ def _numbers(point: Point) -> dict[str, Value]:
 
 
 def _rest(one: Account | None) -> dict[str, Value]:
-    """Where the rest went; nothing for bare disks and cells without an account."""
+    """Return the columns of the account; empty for bare disks and cells without one."""
     if one is None:
         return {}
     ceilings = {"each_alone": one.solo, "all_at_once": one.together}

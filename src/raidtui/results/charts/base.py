@@ -28,7 +28,7 @@ class Panel(NamedTuple):
     draw: Callable[[Axes, Style], None]
     height: float = 2.8
     about: str = ""
-    """What is seen, for those who cannot see it."""
+    """Description of the picture for screen readers."""
 
 
 class Chart(NamedTuple):
@@ -72,7 +72,7 @@ def by_number(axes: Axes, what: str) -> None:
 
 
 def legend_height(names: int) -> float:
-    """Of a legend with so many names, in inches."""
+    """Return the height of a legend with so many names, in inches."""
     return (names + 1) // 2 * LEGEND_ROW
 
 

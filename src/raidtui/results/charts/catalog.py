@@ -1,4 +1,4 @@
-"""Every kind of chart, in the order in which they are shown."""
+"""Catalog of all kinds of charts, in the order in which they are shown."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from raidtui.results.comparison import Comparison
 
 _ALL = (BARS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
 CHARTS = MappingProxyType({made.name: made for made in _ALL})
-"""By the word that names them on the command line."""
+"""Charts by the word that names them on the command line."""
 
 _MOST_PANELS = 24
-"""Of one kind."""
+"""Largest number of panels of one kind."""
 
 
 def panels_of(comparison: Comparison, names: Sequence[str] = ()) -> list[Panel]:

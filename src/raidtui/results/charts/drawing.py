@@ -25,7 +25,7 @@ NO_CHARTS: Final = Refusal(
 )
 
 WIDTH = 4.6
-"""Of a panel, in inches: readable on a telephone, and two or three of them beside each other on a desk."""
+"""Width of a panel in inches: readable on a telephone, and two or three of them fit beside each other on a desk."""
 _COLUMNS = 2
 _PNG_DPI = 160
 _LOCK = Lock()
@@ -33,7 +33,7 @@ _LOCK = Lock()
 
 
 def available() -> bool:
-    """Whether charts can be drawn here."""
+    """Return True if charts can be drawn here."""
     from importlib.util import find_spec
 
     return find_spec("matplotlib") is not None
@@ -104,7 +104,7 @@ def _themed(svg: str) -> str:
 
 
 def _inline(svg: str, prefix: str, panel: Panel) -> str:
-    """As an element of a page: it fills its column, its ids are its own, and it has words for who cannot see it."""
+    """Turn an SVG into an element of a page: full width, unique ids, and a description for screen readers."""
     body = re.sub(r'(?<=\bid=")|(?<=href="#)|(?<=url\(#)', prefix, svg[svg.index(">") + 1 :])
     box = re.search(r'viewBox="([^"]*)"', svg)
     assert box is not None

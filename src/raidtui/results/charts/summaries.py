@@ -139,7 +139,7 @@ class Dot(NamedTuple):
 
     row: int
     size_bytes: float
-    """Of the mean operation."""
+    """Size of the mean operation, in bytes."""
     bytes_per_s: float
 
 
@@ -198,7 +198,7 @@ def _dots(comparison: Comparison) -> list[Dot]:
 
 
 class Roof(NamedTuple):
-    """Most operations and most bytes per second of bare disks."""
+    """Largest operations and bytes per second of bare disks."""
 
     iops: float
     bytes_per_s: float
@@ -206,7 +206,9 @@ class Roof(NamedTuple):
 
 
 def _roof(comparison: Comparison) -> Roof | None:
-    """What the disks gave all at once where that was measured; else each alone, added up. Of the first result that did."""
+    """Return the rate of the disks measured all at once, or else the sum of those measured alone, of the first result that
+    has it.
+    """
     return _together(comparison) or _added_up(comparison)
 
 

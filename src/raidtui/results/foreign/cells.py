@@ -87,7 +87,7 @@ def blocks(lines: list[str], name: str) -> tuple[list[list[Row]], list[Directive
 
 
 def _decimal_commas(rows: list[Row]) -> bool:
-    """Whether numbers that can be read in one way only have a comma before their fraction."""
+    """Return True if the unambiguous numbers use a comma before their fraction."""
     numbers = [match.group(1).strip() for row in rows for cell in row.cells if (match := _CELL.fullmatch(cell.strip()))]
     return any(map(_COMMA.fullmatch, numbers)) and not any(map(_POINT.fullmatch, numbers))
 
@@ -164,7 +164,7 @@ def _bare(cell: str) -> str:
 
 
 def _unclosed(line: str, delimiter: str) -> bool:
-    """Whether a cell begins with a quote and swallows the rest of the line."""
+    """Return True if a cell begins with a quote that swallows the rest of the line."""
     if delimiter == "|" or '"' not in line:
         return False
     try:
@@ -175,7 +175,7 @@ def _unclosed(line: str, delimiter: str) -> bool:
 
 
 def _outside(line: str, sign: str) -> int:
-    """How often a sign stands outside of quotes."""
+    """Count a sign outside of quotes."""
     return sum(part.count(sign) for part in line.split('"')[::2])
 
 
@@ -185,7 +185,7 @@ def columns_of(rows: list[Row]) -> Iterator[tuple[int, str]]:
 
 
 def mapped(cells: tuple[str, ...], mapping: Mapping[str, str]) -> dict[int, str]:
-    """By column: the heading that the mapping says it has."""
+    """Return the headings of mapped columns, by index."""
     wanted = {" ".join(heading.lower().split()): role for role, heading in mapping.items()}
     return {i: wanted[key] for i, cell in enumerate(cells) if (key := " ".join(cell.lower().split())) in wanted}
 
@@ -224,11 +224,11 @@ _BOTH: Final = re.compile(r"([~≈]?\s?\d[^()%±]*?)\s*\(\s*([+−-]?\d+(?:[.,]\
 _HEADING: Final = re.compile(r"(.+?)\s*[(,/]\s*((?:%|vs).*?)\)?")
 """`IOPS (% of raid0)`."""
 _WHOLE: Final = re.compile(r"100(?:[.,]0+)?\s?%|[+−-].*")
-"""Of a share, one cell is whole or has a sign; a spread (`523 (2%)`) has neither."""
+"""Number of a share: a single cell is a whole or has a sign; a spread (`523 (2%)`) has neither."""
 
 
 def is_both(text: str) -> bool:
-    """Whether a cell holds a number and a percentage."""
+    """Return True if a cell holds a number and a percentage."""
     return _both(text) is not None
 
 
@@ -261,7 +261,7 @@ def _apart(row: Row, columns: set[int], *, heading: bool) -> Row:
 
 
 def cell_of(row: Row, index: int) -> str:
-    """Its text; nothing where the row is shorter."""
+    """Return the text of a cell; empty if the row is shorter."""
     return row.cells[index] if index < len(row.cells) else ""
 
 

@@ -35,14 +35,14 @@ def results_of(headings: Mapping[int, Heading]) -> dict[int, Heading]:
 
 
 def told(texts: Sequence[str]) -> float:
-    """How much texts say of workloads, on average."""
+    """Return the mean number of facts that texts contain about workloads."""
     said = [read_label(text) for text in texts]
     parts = sum(p is not None for one in said for p in (one.pattern, one.block_bytes, one.random, one.iodepth))
     return parts / max(1, len(said))
 
 
 def asked(text: str) -> tuple[object, ...] | None:
-    """What a text says of a workload; None where it says nothing."""
+    """Return the facts about a workload in a text; None if there are none."""
     said = read_label(text)
     found = (said.pattern, said.block_bytes, said.random)
     return found if any(part is not None for part in found) else None
@@ -61,7 +61,7 @@ def by_mapping(role: str, text: str) -> Heading:
 
 
 def has_known_unit(role: str) -> bool:
-    """Whether the unit of a mapped column (`bandwidth:MiB/s`) is one, where it names one."""
+    """Return True if the unit of a mapped column (`bandwidth:MiB/s`) is known, or if it has none."""
     word, _, rest = role.partition(":")
     known = {"iops": rest.lower() in _OPERATIONS, "bandwidth": bool(rate_unit(rest)), "latency": rest in TIME_UNITS}
     return not rest or known.get(word, word == "share")
@@ -126,7 +126,7 @@ _READ: Final = {
 
 
 def tidy_headings(cells: Sequence[str]) -> dict[int, Heading]:
-    """By index, what each column is; nothing for anybody else's table."""
+    """Return the roles of the columns of raidtui's own CSV, by index; empty for other tables."""
     return {i: _heading(cell) for i, cell in enumerate(cells) if cell in COLUMNS} if set(cells) >= _FEW else {}
 
 

@@ -60,7 +60,7 @@ def _of_tables(readers: Iterable[object]) -> list[TableReader]:
 
 
 def _unknown(source: Source) -> str:
-    """Why nobody claims a file. Raises ProblemError (`json`) where it is JSON that is broken."""
+    """Return the reason why no reader claims a file. Raises ProblemError (`json`) for broken JSON."""
     if not source.data.strip(b"\xef\xbb\xbf \t\r\n"):
         return "it is empty"
     if source.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
@@ -95,7 +95,7 @@ def table_of(value: Any) -> Table:
 
 
 def _agrees(figure: Figure) -> bool:
-    """Whether the text is the number. The number counts: of another text, the digits say nothing."""
+    """Return True if text and number of a figure agree; the number counts."""
     number = read_number(figure.text) if figure.text else None
     return number is None or abs(number.value - figure.value) <= _SAME * max(1.0, abs(figure.value))
 

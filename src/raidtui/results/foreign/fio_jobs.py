@@ -20,7 +20,7 @@ RANDOM: Final = frozenset({"randread", "randwrite", "randrw"})
 ENGINES: Final = {name: name for name in ("io_uring", "libaio", "psync", "pvsync2", "sync")}
 QUEUED: Final = frozenset({"io_uring", "libaio"})
 LONGEST: Final = "1h"
-"""Of a job that ends when its size is done, and does not say when at the latest."""
+"""Runtime limit of a job that ends when its size is done and gives no limit."""
 WHY_BUFFERED: Final = "the job file that it was imported from goes through the page cache"
 _NUMBERS: Final = ("numjobs", "iodepth", "nrfiles", "fsync", "fdatasync", "rate_iops", "iodepth_batch_submit",
                    "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low", "buffer_compress_percentage",
@@ -52,7 +52,7 @@ class Translated(NamedTuple):
 
 
 def translate(job: Section) -> Translated:
-    """Every option of the job is in the answer, as an option or as a loss."""
+    """Translate one job: every option is in the answer, as an option or as a loss."""
     work = _Work(job)
     work.what_is_done()
     if work.spec.get("rw"):
@@ -243,7 +243,7 @@ class _Work:
             self.spec["time_based"] = False
 
     def rest(self) -> None:
-        """What no workload has."""
+        """Return the options that no workload has."""
         for name, given in self.left.items():
             if "$" in (given.value or ""):
                 self.lose(name, f"{clean(given.value)} would be expanded by fio")
@@ -348,7 +348,7 @@ def _free_name(given: str, taken: dict[str, Any]) -> str:
 
 
 def _name(text: str) -> str:
-    """As names in a scenario are: lower case, without blanks."""
+    """Turn a text into the form of names in a scenario: lower case, without blanks."""
     return re.sub(r"[^a-z0-9._+-]+", "-", text.lower()).strip("-._+")[:60]
 
 

@@ -57,7 +57,7 @@ def looks_like_one(data: bytes) -> bool:
 
 
 def read_sections(source: Source) -> list[Section]:
-    """Every job of the file. Raises ProblemError (`import-fio-job`) where it is no job file, or larger than any."""
+    """Return all jobs of the file. Raises ProblemError (`import-fio-job`) for other or too large files."""
     if len(source.data) > MAX_BYTES:
         raise _wrong(source, 0, "it is larger than any job file")
     try:
@@ -172,7 +172,7 @@ NEVER: Final = {
     "gid": "changes the user",
     "profile": "makes jobs of its own",
 }
-"""What raidtui never does because a file says so."""
+"""Options that raidtui never takes over from a file."""
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _NUMBER: Final = re.compile(r"(0x[0-9a-fA-F]{1,15}|[0-9]{1,18})([kmgtp]?)(i?)(b?)", re.IGNORECASE)
 _TIME: Final = re.compile(r"([0-9]{1,12})(d|h|m|s|ms|us|msec|usec|sec)?", re.IGNORECASE)
@@ -244,7 +244,7 @@ def flag(text: str | None) -> bool:
 
 
 def one_of(text: str, reads: bool, writes: bool) -> str:
-    """Of `read,write,trim` the one that counts here. What stands first holds for all that are left out."""
+    """Return the value for one direction out of `read,write,trim`. The first one applies to all that are left out."""
     parts = text.split(",")
     read, write = parts[0], parts[1] if len(parts) > 1 and parts[1] else parts[0]
     if reads and writes and read != write:

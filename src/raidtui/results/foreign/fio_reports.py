@@ -25,7 +25,7 @@ _MIXED: Final = ("rw", "readwrite", "randrw")
 
 
 def asked_of(options: Mapping[str, str], label: str = "", place: str = "") -> Asked:
-    """From options under fio's own names; what is not there is unknown, except where fio's default says it."""
+    """Return the requested options by fio's names; missing ones are unknown, except if fio's default applies."""
     rw = options.get("rw", options.get("readwrite", "")).partition(":")[0].partition(",")[0]
     pattern: Pattern | None = None
     if rw:
@@ -65,7 +65,7 @@ _SAME: Final = 0.001
 _DIRECTIONS: Final[Mapping[str, Literal["read", "write", "trim", ""]]] = {
     "read": "read", "write": "write", "trim": "trim", "mixed": "",
 }  # fmt: skip
-"""What it counts over all of them (unified_rw_reporting) is of no direction."""
+"""Totals over all directions (unified_rw_reporting) have no direction."""
 _PERCENTILES: Final[tuple[tuple[str, Literal["p50", "p99", "p99.9"]], ...]] = (
     ("50.000000", "p50"), ("99.000000", "p99"), ("99.900000", "p99.9"),
 )  # fmt: skip
@@ -118,7 +118,7 @@ def _direction(
 
 
 def _latencies(flow: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """In ns: the mean of the whole latency, percentiles of the completion latency. fio 2 counted µs."""
+    """Return latencies in ns: the mean of the whole latency, percentiles of the completion latency. fio 2 counted µs."""
     for suffix, factor in (("_ns", 1.0), ("", 1000.0)):
         whole, completion = flow.get(f"lat{suffix}"), flow.get(f"clat{suffix}")
         if isinstance(whole, dict) and (mean := _number(whole.get("mean"))):
@@ -191,7 +191,7 @@ def add_terse(making: Building, text: str, name: str) -> None:
 
 
 def _directions(fields: list[str], version: int) -> tuple[Literal["read", "write", ""], ...]:
-    """Of unified_rw_reporting there is but one for all, and behind it stands the share of the processor, in percent."""
+    """Read a unified_rw_reporting line: one set of numbers for all directions, followed by the CPU share in percent."""
     behind = fields[_FIRST[version] + _FIELDS[version]]
     return ("",) if behind.endswith("%") else ("read", "write")
 
@@ -244,7 +244,7 @@ _OLD_UNITS: Final = {"B": "B/s", "KB": "KiB/s", "MB": "MiB/s", "GB": "GiB/s", "T
 _STATISTICS: Final = {"50.00": "p50", "99.00": "p99", "99.90": "p99.9"}
 Direction = Literal["read", "write", "trim", ""]
 _TEXT_DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim", "mixed": ""}
-"""What fio counts over all of them (unified_rw_reporting) is of no direction."""
+"""Totals over all directions (unified_rw_reporting) have no direction."""
 
 
 def sniff_text(text: str) -> bool:

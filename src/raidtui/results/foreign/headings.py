@@ -11,14 +11,14 @@ Role = Literal[
     "layout", "workload", "block", "iodepth", "numjobs", "fsync", "command", "model", "round", "baseline", "unit", "value",
     "metric", "figure", "share", "ignored", "unread", "setting", "unknown",
 ]  # fmt: skip
-"""What is `ignored` says nothing of what was measured; what is `unread` does, and has no place here: it is noted.
-A `setting` is one of the layout: its chunk.
+"""An `ignored` column tells nothing about the measurement; an `unread` one does, but has no place here: it is noted.
+A `setting` belongs to the layout: its chunk.
 """
 MAPPED_ROLES: Final = (
     "layout", "workload", "iops", "bandwidth", "latency", "share", "block", "iodepth", "numjobs", "fsync", "command",
     "model", "round", "baseline", "ignored",
 )  # fmt: skip
-"""What a column can be said to be."""
+"""Roles that a mapping may give to a column."""
 
 
 class Heading(NamedTuple):
@@ -34,14 +34,14 @@ class Heading(NamedTuple):
     other: str = ""
     """For a share that names both: the layout whose it is."""
     words: str = ""
-    """Of a share that names no layout as 100 %: what it says beside."""
+    """Rest of the heading of a share that names no layout as 100 %."""
     change: bool = False
     """A share that says how much more or less than the other it is: +5 %, not 105 %."""
     less: bool = False
     """A change without signs, under a word that says it is less: an overhead of 5 % is 95 %."""
 
     def percent(self, value: float) -> float:
-        """What a number of a share is in percent of the other."""
+        """Base of a share: the number is a percentage of the other."""
         return round(100 - value if self.less else 100 + value if self.change else value, 6)
 
 
@@ -108,7 +108,7 @@ _PERCENTILES: Final = ("p50", "p99", "p99.9")
 _STATISTICS: Final = (("p50", r"median"), ("max", r"\bmax"), ("mean", r"mean|avg|average"))
 _OTHER_STATISTIC: Final = re.compile(r"percentil|\bmin|std|dev")
 _PER_SECOND: Final = r"(?:ops|i/?os?|operations)(?:/| per )s(?:ec(?:ond)?)?"
-"""Of operations: `IO/s`, `I/Os per second`."""
+"""Heading of operations: `IO/s`, `I/Os per second`."""
 _THOUSANDS: Final = re.compile(r"(?<![\d.])(?<!\d )k ?iops|(?:iops|tps)\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
 """Behind a number, the k is that of a block size: `4k IOPS`."""
 _LATENCY: Final = re.compile(
@@ -170,7 +170,7 @@ def _figure(plain: str, lowered: str) -> Heading | None:
 
 
 def _statistic(lowered: str) -> str:
-    """Of a latency. p999 is 99.9 %: nobody counts more than a hundred of them."""
+    """Return the statistic of a latency. p999 is 99.9 %: percentiles have at most three digits before the point."""
     if (match := _PERCENTILE.search(lowered)) is not None:
         digits = next(filter(None, match.groups())).removeprefix("p").replace(",", ".")
         share = float(digits if "." in digits else f"{digits[:2]}.{digits[2:]}")
@@ -180,7 +180,8 @@ def _statistic(lowered: str) -> str:
 
 
 def residual(text: str) -> str:
-    """What a heading says beside metric and unit: `raid5` of `raid5 IOPS`, `4k randread` of `4k randread, MB/s`."""
+    """Return the rest of a heading without metric and unit: `raid5` of `raid5 IOPS`, `4k randread` of `4k randread, MB/s`.
+    """
     rest = re.sub(rf"(?i)(?<!\w){_PER_SECOND}(?!\w)", " ", " ".join(text.replace("_", " ").split()))
     rest = _CYRILLIC_RATE.sub(" ", _RATE.sub(" ", rest))
     rest = re.sub(
@@ -237,7 +238,7 @@ _OF_ITSELF: Final = re.compile(
     r"|operations?|accesses)\W*)+",
     re.IGNORECASE,
 )
-"""How much of a mix is reads, or random."""
+"""Share of reads or of random operations in a mix."""
 _MEASURED: Final = re.compile(
     r"(?i)(?<![\w])(?:perf(?:ormance|\.)?|rel(?:ative|\.)?|shares?|percent\w*|pct|ratio|compared|throughput|bandwidth|bw|k?iops|ops"
     r"|speed|results?|scores?|values?|rates?|level|retained|remaining|left|kept|normali[sz]ed|scaled|baseline|base|reference"
@@ -291,5 +292,5 @@ def _baseline(of: str) -> str:
 
 
 def _said_more(text: str) -> str:
-    """What a heading says beside that it is a share of what was measured: `randwrite 4k`, `raid5`."""
+    """Return the rest of a heading of a share: `randwrite 4k`, `raid5`."""
     return " ".join(re.sub(r"[%()\[\],:;=/]+", " ", _MEASURED.sub(" ", text)).split()).strip("- ")

@@ -28,7 +28,7 @@ _COPIED: Final = re.compile(
 """`1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.1 s, 511 MB/s`."""
 _TRANSFERRED: Final = re.compile(r"\s*(\d+) bytes transferred in ([\d.]+) secs? \((\d+) bytes/sec\)\s*")
 _BUSYBOX: Final = re.compile(r".*\([\d.]+[kKMG]?B\) copied, [\d.]+ seconds, [\d.]+[kKMG]B/s\s*")
-"""It puts no space before its units, and they are 1024, 1024² and 1024³ bytes."""
+"""BusyBox writes no space before its units; they are 1024, 1024² and 1024³ bytes."""
 _RECORDS: Final = re.compile(r"\s*\d+\+\d+ .*")
 _COMMAND: Final = re.compile(r"(?:^|[\s#$>+])(dd (?=\S*=).*)$")
 _UNITS: Final = {"B": "B/s", "kB": "kB/s", "KB": "kB/s", "MB": "MB/s", "GB": "GB/s", "KiB": "KiB/s", "MiB": "MiB/s",
@@ -98,7 +98,7 @@ class Column(NamedTuple):
     direction: str = ""
     statistic: str = ""
     of_the_unit: float = 1.0
-    """What one of the printed unit is in the one it is stored in."""
+    """Factor from the printed unit to the stored one."""
 
 
 _COLUMNS: Final[Mapping[str, Column]] = {
@@ -199,7 +199,7 @@ _ROW: Final = re.compile(r"\s*\d+\s+\d+(?:\s+\d+)+\s*")
 _IOZONE_COMMAND: Final = re.compile(r"\s*Command line used:\s*(.*)")
 _NEAR: Final = 2
 _METRICS: Final[dict[str, tuple[Metric, str]]] = {"IOPS": ("iops", ""), "us": ("latency", "mean")}
-"""By the unit that -O and -N make it print."""
+"""Metrics by the unit that -O and -N select."""
 
 
 def sniff_iozone(text: str) -> bool:
@@ -251,7 +251,7 @@ _SECTIONS: Final = (
     ("Test if fsync on non-write", "other descriptor", 1),
     ("Non-", "not durable", 1),
 )
-"""How a section begins, its name here, and how many writes of 8 kB an operation is; 0 where the row says it."""
+"""Headings of the sections, their names here, and the number of 8 kB writes of an operation; 0 if the row gives it."""
 _PG_TEST_FSYNC_ROW: Final = re.compile(r"\s*(\S.*?)\s+([\d.]+)\s+ops/sec\s+([\d.]+)\s+usecs/op\s*")
 _WRITES: Final = re.compile(r"(\d+)\s*\*\s*(\d+)kB")
 _BLOCK_BYTES: Final = 8192

@@ -115,7 +115,7 @@ def _of_label(making: Building, label: str) -> list[str]:
 
 
 def _baselines(making: Building, said: Directive | None, name: str) -> None:
-    """Which layout is 100 %, where no heading says it: the one that was named, else the one whose shares all are 100."""
+    """Return the layout that is 100 % if no heading names it: the mapped one, else the one whose shares all are 100."""
     wanted = said.text if said is not None else ""
     names = {plain(key): key for key in making.layouts}
 

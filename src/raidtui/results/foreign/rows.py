@@ -31,17 +31,17 @@ _NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
 
 def said_in(index: int, rows: Sequence[Row]) -> list[str]:
-    """What a column says, without its heading in the first row and signs for nothing."""
+    """Return the texts of a column, without its heading in the first row and without signs for nothing."""
     return [cell for row in rows[1:] if (cell := cell_of(row, index)).lower() not in NOTHING]
 
 
 def is_command(text: str) -> bool:
-    """Whether a cell is what somebody typed to build or to measure."""
+    """Return True if a cell is a command that builds or measures."""
     return _BUILDS.search(text) is not None or _RUNS.search(text) is not None
 
 
 def measures(text: str) -> bool:
-    """Whether a cell is a command that runs a workload."""
+    """Return True if a cell is a command that runs a workload."""
     return _RUNS.search(text) is not None
 
 
@@ -117,7 +117,7 @@ class RowLabels:
 
 
 def claims_of(directives: Iterable[Directive], layouts: Sequence[str], name: str, baseline: str) -> list[Claim]:
-    """Of the layouts that a sentence names, else of all; the reference is the one behind the number."""
+    """Return the claims about the layouts that a sentence names, or about all; the reference is named behind the number."""
     found = []
     for one in directives:
         if one.word != "claim" or (said := tolerance(one.text)) is None:
@@ -176,7 +176,7 @@ def _refuse_column(blocks: Sequence[Sequence[Row]], role: str, heading: str, pla
 
 
 def told_again(figures: Sequence[Figure], before: int, again: Mapping[tuple[str, str], str]) -> list[int]:
-    """Which of the figures from `before` on only say again what stands before them; none unless most of them do.
+    """Return the figures from `before` on that repeat earlier ones; none unless most of them do.
 
     `again` has the other name that a layout got there, by its own name and the workload. Where most differ, they were
     measured again, and what is equal may have been copied.
@@ -222,7 +222,9 @@ _PER_SECOND_OR_TIME: Final = re.compile(
 
 
 def named_by_cells(heading: Heading, index: int, rows: Sequence[Row]) -> Heading:
-    """What only the cells tell: a layout called Baseline from names of baselines, `a vs b` in percent from a label."""
+    """Return the role of a column that follows only from its cells: a layout called Baseline or names of baselines, `a vs
+    b` in percent or a label.
+    """
     both = _VERSUS.fullmatch(heading.text) if heading.role == "unknown" else None
     if heading.role != "baseline" and both is None:
         return heading
@@ -284,7 +286,7 @@ def commands(headings: Mapping[int, Heading], rows: Sequence[Row]) -> dict[int, 
 
 
 def _name_workloads(index: int, headings: Mapping[int, Heading], rows: Sequence[Row]) -> bool:
-    """Whether names are those of what their commands measure: the names say so, or the commands do unlike things."""
+    """Return True if names are those of the measured commands: the names match, or the commands differ."""
     runs = [cell_of(row, i) for i in headings if headings[i].role == "command" for row in rows[1:]]
     done = {said for run in runs if measures(run) and (said := read_command(run)) is not None}
     return bool(done) and (len(done) > 1 or all(asked(cell_of(row, index)) for row in rows[1:]))

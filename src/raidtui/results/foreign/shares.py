@@ -31,7 +31,7 @@ def workload_of_share(index: int, headings: Mapping[int, Heading], names: Mappin
 def owner_and_baseline(
     index: int, headings: Mapping[int, Heading], names: Mapping[int, str], rows: Sequence[Row]
 ) -> tuple[str, str]:
-    """Of a share beside columns of layouts: the layout whose it is, and the one that is 100 %; "" where nothing says it."""
+    """Return the layout of a share beside columns of layouts, and the layout that is 100 %; empty texts if unknown."""
     heading, layouts = headings[index], list(names.values())
     shares = {i: one for i, one in headings.items() if one.role == "share"}
     whose = {i: _whose(one, layouts) for i, one in shares.items()}
@@ -68,8 +68,8 @@ def _only(said: str, names: Sequence[str]) -> str:
 
 
 def _direction(index: int, heading: Heading, names: Mapping[int, str], rows: Sequence[Row]) -> tuple[str, str]:
-    """Of two layouts, the one that is 100 % and the other: the second is measured by the first unless most numbers say
-    that it is the other way round.
+    """Return which of two layouts is 100 %, and the other: the second is a share of the first unless most numbers show the
+    opposite.
     """
     first, second = dict.fromkeys(names.values())
     columns = [next(i for i, name in names.items() if name == wanted) for wanted in (first, second)]
@@ -128,12 +128,12 @@ def _signed(index: int, heading: Heading, rows: Sequence[Row], making: Building,
 
 
 def _times(texts: Sequence[str]) -> bool:
-    """Whether cells are written as 0.78x."""
+    """Return True if cells are written as 0.78x."""
     return bool(texts) and all(_TIMES.fullmatch(text) for text in texts if text.lower() not in NOTHING)
 
 
 def _fractions(index: int, heading: Heading, rows: Sequence[Row]) -> bool:
-    """Whether shares are written as 1.00 and 0.22, in a column that nowhere says percent."""
+    """Return True if shares are written as 1.00 and 0.22, in a column without the word percent."""
     found = list(numbers(index, rows))
     said = re.search(r"%|pct|percent|процент", heading.text, re.IGNORECASE) or any(cell.unit for cell in found)
     whole = any(cell.number.value == 1 for cell in found)
@@ -156,7 +156,7 @@ def losses(headings: Mapping[int, Heading], rows: Sequence[Row], making: Buildin
 
 
 def _confirmed(index: int, headings: Mapping[int, Heading], rows: Sequence[Row]) -> bool:
-    """Whether at least half of the numbers are less by what stands there than those of the row that loses nothing."""
+    """Return True if at least half of the numbers are lower by the given loss than those of the row without loss."""
     labels = [i for i, heading in headings.items() if heading.role in _OF_THE_WORKLOAD]
     rates = [i for i, heading in headings.items() if heading.metric in ("iops", "bandwidth")]
     groups: dict[tuple[str, ...], list[Row]] = {}

@@ -34,18 +34,18 @@ class Source(NamedTuple):
     name: str
     data: bytes
     mapping: tuple[tuple[str, str], ...] = ()
-    """What the columns of a plain table are, where their headings do not say it: `("layout", "Setup")`."""
+    """Roles of columns that their headings do not tell: `("layout", "Setup")`."""
 
 
 class Imported(NamedTuple):
-    """What came of the files."""
+    """Result of an import."""
 
     document: Any
     """A scenario, a result or a table as plain JSON data."""
     suffix: str
-    """Of a file that holds it: `.scenario.json`, `.table.json`."""
+    """Suffix of a file for it: `.scenario.json`, `.table.json`."""
     notes: tuple[str, ...] = ()
-    """What was taken for something else or left out, one sentence each: nothing is lost silently."""
+    """Notes on everything that was interpreted or left out, one sentence each: nothing is lost silently."""
 
 
 class Reader(Protocol):
@@ -60,7 +60,7 @@ class Reader(Protocol):
         """Short description: `fio job file, as a scenario`."""
 
     def claims(self, source: Source) -> bool:
-        """Whether this file looks like one of this kind. Never raises; two kinds never claim the same file."""
+        """Return True if the file looks like this kind. Never raises; no two kinds claim the same file."""
 
     def read(self, sources: Sequence[Source], *, leave_out: bool) -> Imported:
         """Raises ProblemError naming file, line and what cannot be taken over.
@@ -83,13 +83,13 @@ class TableReader(NamedTuple):
     name: str
     title: str
     sniff: Callable[[str], bool]
-    """Whether this text, cut after 64 KiB, is of this kind."""
+    """Return True if this text, cut after 64 KiB, belongs to this kind."""
     add: Callable[[Building, str, str], None]
     """Adds what a text says to the table; gets the file's name, for places. Raises ProblemError."""
     kind: Literal["published", "printed"] = "printed"
 
     def claims(self, source: Source) -> bool:
-        """Whether this file looks like one of this kind."""
+        """Return True if the file looks like this kind."""
         head = source.data[:SNIFFED_BYTES].decode(_encoding(source.data), "replace").lstrip("\ufeff")
         return "\x00" not in head and self.sniff(head)
 
@@ -116,7 +116,7 @@ class Building:
     def __init__(self, kind: Literal["published", "printed"], *, several: bool = False) -> None:
         self.kind = kind
         self.several = several
-        """More than one file: what each measured is told apart by the file's name."""
+        """Read several files: measured objects are distinguished by the name of the file."""
         self.mapping: dict[str, str] = {}
         self.head: dict[str, str] = {}
         self.notes: list[str] = []
@@ -214,7 +214,7 @@ def _encoding(data: bytes) -> str:
 
 
 def lines_of(text: str, name: str) -> list[str]:
-    """Its lines. Raises ProblemError where one is longer than any tool prints."""
+    """Return the lines. Raises ProblemError for a line that is longer than any tool prints."""
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE:

@@ -83,7 +83,7 @@ class Block:
         self._directions |= {figure.direction for figure in making.figures}
         self._taken = {(f.layout, f.workload, f.metric, f.direction) for f in making.figures if f.metric != "share"}
         self._again: dict[tuple[str, str], str] = {}
-        """By layout and workload: what the layout is called where an earlier table of the file has measured it so."""
+        """Names of layouts that an earlier table of the file has measured, by layout and workload."""
 
     def read(self) -> None:
         before = len(self._making.figures)
@@ -192,7 +192,7 @@ class Block:
         return {i: name for i, name in names.items() if name and asked(name)} if one else {}
 
     def _rows_are_layouts(self, names: Sequence[str]) -> bool:
-        """Whether columns are named after workloads, and rows therefore after layouts."""
+        """Return True if columns are named after workloads, and rows therefore after layouts."""
         if self._columns.of("layout") and not self._columns.of("workload"):
             return True
         return not self._columns.of("workload") and told(names) > told([cell_of(row, 0) for row in self._rows[1:]])
@@ -247,7 +247,7 @@ class Block:
                 self._put(layout, workload, known._replace(statistic=told.statistic or known.statistic), row, index)
 
     def _has_words(self, index: int) -> bool:
-        """Whether a column says more of its row, and measures nothing."""
+        """Return True if a column describes its row without measuring anything."""
         cells = said_in(index, self._rows)
         role = self._columns.headings[index].role
         return role in ("unknown", "layout", "workload") and bool(cells) and not any(map(_BEGINS_AS_NUMBER.match, cells))

@@ -1,4 +1,4 @@
-"""What a format is."""
+"""Interface of a format."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Format(NamedTuple):
 
     name: str
     suffix: str
-    """Of the file's name: `.md`."""
+    """Suffix of the file name: `.md`."""
     about: str
     write: Callable[[Comparison], bytes]
     binary: bool = False
     """Not for a terminal."""
     charts: Callable[[Comparison, Sequence[str]], bytes] | None = None
-    """Where it is made of charts: write only those of these kinds, as `CHARTS` names them."""
+    """Function for formats that consist of charts: write only these kinds, by their names in `CHARTS`."""

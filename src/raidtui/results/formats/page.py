@@ -169,7 +169,7 @@ def where_table(comparison: Comparison) -> str:
 
 
 def confounder_table(comparison: Comparison) -> str:
-    """What differs beside what was meant to; empty where nothing does."""
+    """Return the table of unintended differences; empty if there are none."""
     rows = [
         f'<tr><th scope="row">{text(row.label)}</th><td class="text">{text(fact)}</td><td class="text">{text(here)}</td>'
         f'<td class="text">{text(there)}</td></tr>'
@@ -194,7 +194,7 @@ def sources_table(comparison: Comparison) -> str:
 
 
 def anchor(row: int, column: int) -> str:
-    """Where the cells of an entry begin."""
+    """Return the id of the first cell of an entry."""
     return f"cell-{row + 1}-{column + 1}"
 
 
@@ -213,7 +213,7 @@ def _table(heads: list[str], rows: list[str], left: frozenset[str] = frozenset()
 
 
 def _value(value: float | None) -> str:
-    """What a column is sorted by."""
+    """Return the sort key of a column."""
     return "" if value is None else f' data-value="{value:.6g}"'
 
 
@@ -305,7 +305,7 @@ HTML = Format("html", ".html", "one page with charts, that needs nothing but its
 
 
 def write_svg(comparison: Comparison, names: Sequence[str] = ()) -> bytes:
-    """Every chart, or those of these kinds. Raises ProblemError (`no-charts`) without the charting library."""
+    """Write all charts, or those of these kinds. Raises ProblemError (`no-charts`) without the charting library."""
     return sheet_svg(panels_of(comparison, names))
 
 
@@ -313,7 +313,7 @@ SVG = Format("svg", ".svg", "all charts on one sheet, light or dark as the reade
 
 
 def write_png(comparison: Comparison, names: Sequence[str] = ()) -> bytes:
-    """Every chart, or those of these kinds. Raises ProblemError (`no-charts`) without the charting library."""
+    """Write all charts, or those of these kinds. Raises ProblemError (`no-charts`) without the charting library."""
     return sheet_png(panels_of(comparison, names))
 
 

@@ -28,7 +28,7 @@ SHEET = "Cells"
 COUNTED = 4
 """The column of the rate that counts: empty where a cell is not valid."""
 Ranges = dict[tuple[int, int], tuple[int, int]]
-"""By row and workload of the comparison: first and last row of its cells in this sheet, counted from 0."""
+"""First and last row of the cells in this sheet, counted from 0, by row and workload of the comparison."""
 
 
 def write_cells(sheet: Worksheet, comparison: Comparison, head: CellFormat) -> Ranges:
@@ -82,7 +82,7 @@ MEDIAN, SHARE, WORST, BEST, BELOW, ABOVE, VERDICT, VALID = range(8)
 WIDTH = 8
 """Columns of a workload."""
 _MOST_ARGUMENTS = 255
-"""Of a function in a spreadsheet."""
+"""Largest number of arguments of a function in a spreadsheet."""
 _HEADS = ("median", "% of baseline", "worst round", "best round", "median - worst", "best - median", "against", "state")
 
 
@@ -123,7 +123,7 @@ class Overview:
         sheet.set_column(1, max(1, WIDTH * len(comparison.workloads)), 13)
 
     def column(self, workload: int, part: int) -> int:
-        """Of the sheet, counted from 0."""
+        """Row of the sheet, counted from 0."""
         return 1 + workload * WIDTH + part
 
     def cells(self, workload: int, part: int) -> list[object]:
@@ -254,7 +254,7 @@ def _table(
 
 _OPTIONS = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
 _MOST_CHARTS = 40
-"""Of workloads; of more, the sheet says how many have none."""
+"""Largest number of workloads with a chart; the sheet gives the number of those without."""
 
 
 def write_xlsx(comparison: Comparison) -> bytes:

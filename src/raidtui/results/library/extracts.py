@@ -23,14 +23,14 @@ _LONGEST_KEPT = 16384
 
 
 class LeanReport(msgspec.Struct, frozen=True, gc=False, rename={"version": "fio version", "raw": "global options"}):
-    """Of a tool's report: what it says of how it was run."""
+    """Part of a tool's report: its options."""
 
     version: Any = None
     raw: msgspec.Raw = msgspec.Raw(b"{}")
 
     @property
     def options(self) -> dict[str, str]:
-        """As `options_facts`. One object for all cells that were run with the same options."""
+        """Facts like those of `options_facts`. One object for all cells with the same options."""
         return _remembered(_options, self.raw)
 
 
@@ -68,7 +68,7 @@ class LeanBuilt(msgspec.Struct, frozen=True, gc=False):
 
 
 class LeanResult(msgspec.Struct, frozen=True, gc=False):
-    """As `Result`, of which it has the fields that `extract` looks at."""
+    """Result with only those fields that `extract` reads."""
 
     schema: str
     run: str
@@ -85,12 +85,12 @@ class LeanResult(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def given(self) -> Given:
-        """What the scenario says. Decoded once for all runs of one scenario."""
+        """Facts of the scenario. Decoded once for all runs of one scenario."""
         return _remembered(_given, self.scenario)
 
     @property
     def server(self) -> Server:
-        """What is said of the server. Decoded once for all runs that found it as it was."""
+        """Facts of the server. Decoded once for all runs that found it unchanged."""
         return _remembered(_server, self.machine)
 
 
@@ -114,13 +114,13 @@ def _options(raw: bytes) -> dict[str, str]:
 
 
 def _remembered(make: _lru_cache_wrapper[T], raw: msgspec.Raw) -> T:
-    """From memory where it was made of the same bytes before, and these are few: a stranger's file may hold millions."""
+    """Return the object that was made of the same bytes before, if they are few: a foreign file may hold millions."""
     data = bytes(raw)
     return make(data) if len(data) <= _LONGEST_KEPT else make.__wrapped__(data)
 
 
 def lean_extract(data: bytes) -> tuple[Extract, int | None]:
-    """What a comparison needs, and how the run ended. Raises ValueError or RecursionError for what is no result."""
+    """Return the extract of a result, and how the run ended. Raises ValueError or RecursionError for other data."""
     found = _DECODER.decode(data)
     if found.schema != RESULT_SCHEMA:
         raise ValueError(f"it is of schema {found.schema[:60]!r}, not {RESULT_SCHEMA}")
@@ -134,7 +134,7 @@ Shared = Mapping[bytes, bytes]
 class _KeptPoint(msgspec.Struct, frozen=True, array_like=True, gc=False):
     id: str
     layout: int
-    """Its place among the extract's layouts; so with `workload`."""
+    """Position among the extract's layouts; `workload` likewise."""
     workload: int
     round: int
     part: str
@@ -206,7 +206,7 @@ def packed(found: Extract) -> tuple[bytes, dict[bytes, bytes]]:
 
 
 def unpacked(data: bytes) -> Kept:
-    """What was kept. Raises ValueError for what is no such thing."""
+    """Return the stored extract. Raises ValueError for other data."""
     return _KEPT_DECODER.decode(data)
 
 

@@ -17,7 +17,7 @@ from raidtui.results.extract import Extract
 from raidtui.results.library.extracts import Unfolding, lean_extract, packed, shared_of, unpacked
 
 VERSION: Final = 5
-"""Of the index and of what extracts hold. Another one than the file's: it is made anew."""
+"""Version of the index and of its extracts. A file with another version is rebuilt."""
 _WAIT_S = 10.0
 """For another process that writes the index."""
 _BATCH = 500
@@ -56,11 +56,11 @@ class Known(NamedTuple):
     rehearsal: bool
     complete: bool
     problem: str
-    """Why it cannot be read; empty where it can."""
+    """Reason why the file cannot be read; empty if it can."""
 
 
 class Refreshed(NamedTuple):
-    """What a look at the folder came to."""
+    """Outcome of a scan of the folder."""
 
     files: int
     read: int
@@ -129,12 +129,12 @@ class Library:
         return [Known(Path(row[0]), *row[1:]) for row in self._db.execute(query, [*wanted, limit])]
 
     def known(self, paths: Sequence[str]) -> list[Known]:
-        """What is known of these files, in no order."""
+        """Return the known facts of these files, in no order."""
         rows = self._select(f"SELECT {_KNOWN} FROM file WHERE path", paths)  # noqa: S608
         return [Known(Path(row[0]), *row[1:]) for row in rows]
 
     def extracts(self, paths: Sequence[Path]) -> list[Extract]:
-        """What a comparison needs of these files, in this order, from the index. Those that are no results are left out.
+        """Return the extracts of these files, in this order, from the index. Files that are no results are left out.
 
         Raises DatabaseError where the index is not whole.
         """

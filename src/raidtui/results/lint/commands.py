@@ -53,7 +53,7 @@ def _of_workload(table: Table, key: str, asked: Asked) -> Iterator[Finding]:
 
 
 def _asked(asked: Asked, label: str) -> Said:
-    """What the label says, and what columns beside it say."""
+    """Facts in the label, and in the columns beside it."""
     said = read_label(label)
     beside = {name: getattr(asked, name) for name in Said._fields if getattr(asked, name) is not None}
     return said._replace(**{name: value for name, value in beside.items() if getattr(said, name) is None})
@@ -112,7 +112,7 @@ _CHOICES: Final = (
     ("ppl|bitmap|resync|journal", "", r"--consistency-policy[= ]"),
     ("standard|always|disabled", r"sync[=: ]", r"(?<![a-z])sync="),
 )
-"""What a layout has one of: its names, and what stands before them in labels and in commands."""
+"""Kinds of structures: their names, and the words before them in labels and in commands."""
 _MEMBERS: Final = re.compile(
     r"(?<![\w.])(\d{1,3})\s?x?\s?(?:disks?|drives?|devices|members|ssds?|hdds?|nvmes?)(?![a-z])", re.IGNORECASE
 )
@@ -160,14 +160,14 @@ def _structures(label: str, command: str, where: str) -> Iterator[Finding]:
 
 
 def _alike(said: str, done: str, command: str) -> bool:
-    """Whether two names are of one structure: a mirror is a RAID1, and several of ZFS in one pool are a RAID10."""
+    """Return True if two names mean one structure: a mirror is a RAID1, and several of ZFS in one pool are a RAID10."""
     if done == "mirror":
         return said == "raid1" or (said == "raid10" and len(re.findall(r"\bmirror\b", command)) > 1)
     return said == "mirror" and done == "raid1"
 
 
 def _members(label: str, command: str, where: str) -> Iterator[Finding]:
-    """How many disks, where one mdadm command says it."""
+    """Return the number of disks in an mdadm command, if there is exactly one."""
     wanted = {int(count) for count in _MEMBERS.findall(label)}
     counts = [int(count) for count in _DEVICES.findall(command)]
     if len(wanted) != 1 or command.count("mdadm") != 1 or not counts:

@@ -11,7 +11,7 @@ from raidtui.results.labels import read_command, read_label
 from raidtui.results.published import Interval, decimals, interval
 
 SLACK = 0.01
-"""What measuring itself may add between two counts of one cell: averages of samples beside whole sums."""
+"""Difference that measuring may cause between two counts of one cell: averages of samples against whole sums."""
 MOST_OF_A_CELL = 200
 
 
@@ -39,12 +39,12 @@ def of_metric(figures: Sequence[Figure], metric: Metric) -> Iterator[Figure]:
 
 
 def base(figure: Figure) -> Interval:
-    """In bytes, bytes per second, seconds or operations per second."""
+    """Return the value in bytes, bytes per second, seconds or operations per second."""
     return interval(figure).times(factor(figure.unit))
 
 
 def factor(unit: Unit) -> float:
-    """From this unit to bytes, bytes per second or seconds; 1 for what is counted."""
+    """Return the factor from this unit to bytes, bytes per second or seconds; 1 for counts."""
     known: Mapping[str, float] = {**RATE_UNITS, **SIZE_UNITS, **TIME_UNITS}
     return known.get(unit, 1.0)
 
@@ -172,7 +172,7 @@ _LAYOUT: Final = re.compile(
     r"|vdo|jbod|pool|volume|chunk|vdev)",
     re.IGNORECASE,
 )
-"""What such a name has in brackets or behind a hyphen is an option, not the number of a disk."""
+"""Part of a name in brackets or behind a hyphen: an option, not the number of a disk."""
 _NUMBER: Final = re.compile(
     r"(?:(?i:slot|bay|port|disk|drive|no\.?|nr\.?|s/?n:?|serial)\s*)?#?(?:[\d:.]+|(?=[A-Z\d-]*\d)[A-Z\d][A-Z\d:.-]{3,})"
 )
@@ -180,7 +180,7 @@ _SIZE: Final = re.compile(r".*\d\s?[KMGT](?:i?B)?")
 
 
 def likes(names: Iterable[str]) -> dict[str, str]:
-    """What each of several disks has in common with at least three others: model, serial or the row of its name."""
+    """Group disks by a property that each shares with at least three others: model, serial or the row of its name."""
     groups: dict[str, list[str]] = {}
     for name in names:
         if like := _like(name):
@@ -189,7 +189,7 @@ def likes(names: Iterable[str]) -> dict[str, str]:
 
 
 def _like(name: str) -> str:
-    """What a disk of this name has in common with others, as far as a name tells it."""
+    """Return the group of a disk, as far as its name tells it."""
     if (match := _DISK.fullmatch(name)) is not None:
         return match.group(1).strip(" _-").lower()
     both = _MODEL_IN_BRACKETS.fullmatch(name)

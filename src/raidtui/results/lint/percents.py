@@ -31,7 +31,7 @@ class Raw(NamedTuple):
 
     @property
     def as_published(self) -> float:
-        """Of the very numbers, as a reader divides them."""
+        """Ratio of the numbers themselves."""
         return 100 * self.own.value * factor(self.own.unit) / (self.reference.value * factor(self.reference.unit))
 
 
@@ -69,7 +69,9 @@ def _shares(table: Table) -> list[Figure]:
 
 
 def _hint(table: Table, index: _Index, figure: Figure, raw: Raw, relatives: Sequence[tuple[Figure, Sequence[Raw]]]) -> str:
-    """Which other baseline it follows from: another layout's number, or one that other percentages share."""
+    """Return a hint to the baseline from which a percentage follows: another layout's number, or one that other percentages
+    share.
+    """
     implied = base(raw.own).over(interval(figure).times(0.01))
     if implied is None:
         return ""
@@ -87,7 +89,7 @@ def _hint(table: Table, index: _Index, figure: Figure, raw: Raw, relatives: Sequ
 
 
 def _follows_too(share: Figure, raws: Sequence[Raw], raw: Raw, implied: Interval) -> bool:
-    """Whether another share follows from the implied baseline, and not from the published one."""
+    """Return True if another share follows from the implied baseline, and not from the published one."""
     if any(_same(base(one.reference), implied) for one in raws):
         return False
     alike = (base(one.own).over(interval(share).times(0.01)) for one in raws if one.own.metric == raw.own.metric)

@@ -87,7 +87,7 @@ def _contradicted(
 
 
 def _told_already(figures: Sequence[Figure], bandwidth: Figure) -> bool:
-    """Whether the same wrong rate stands before it in another unit."""
+    """Return True if the same wrong rate was given in another unit before."""
     before = takewhile(lambda figure: figure is not bandwidth, of_metric(figures, "bandwidth"))
     others = (one for one in before if one.place == bandwidth.place and one.unit != bandwidth.unit)
     return any(base(one).gap(base(bandwidth)) == 0 for one in others)
@@ -112,7 +112,7 @@ def slip_of(published: Interval, expected: Interval, exact: float, unit: str = "
 def _by_operations(
     table: Table, figures: Sequence[Figure], bandwidth: Figure, blocks: Sequence[int]
 ) -> Iterator[tuple[Interval, str]]:
-    """What the bandwidth should be in bytes per second, and from what."""
+    """Return the expected bandwidth in bytes per second, and its derivation."""
     # Where a cell was published more than once, numbers of one line belong together, and numbers of one rank.
     counted = list(of_metric(figures, "iops"))
     counted = [figure for figure in counted if figure.place == bandwidth.place] or counted
@@ -140,7 +140,7 @@ def _by_others(table: Table, figures: Sequence[Figure], bandwidth: Figure) -> It
 
 
 def _stands_for(table: Table, figure: Figure) -> Interval:
-    """In bytes per second or operations per second."""
+    """Return the rate in bytes per second or operations per second."""
     found = printed_interval(figure) if table.kind == "printed" else interval(figure)
     return found.times(factor(figure.unit))
 
@@ -290,5 +290,5 @@ def _sums(column: Sequence[Figure]) -> dict[CellKey, Interval]:
 
 
 def _confirmed(figure: Figure, expected: Interval | None) -> bool:
-    """Whether operations beside it say that it is right."""
+    """Return True if the operations beside it confirm the number."""
     return expected is not None and not base(figure).gap(Interval(expected.low * (1 - SLACK), expected.high * (1 + SLACK)))

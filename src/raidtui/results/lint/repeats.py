@@ -29,7 +29,7 @@ CHANCE: Final = 0.006
 """Expected accidents among all pairs of a table, above which nothing is said."""
 NARROWEST: Final = 0.001
 SAME_LIMIT: Final = 0.1
-"""How likely it is that two things run into one limit, and are then within 0.2 % of each other."""
+"""Probability that two layouts reach one limit and are then within 0.2 % of each other."""
 LIMIT_WIDTH: Final = 0.002
 LIMIT_CHANCE: Final = 0.004
 MOST_EQUAL: Final = 20
@@ -62,7 +62,7 @@ def check_repeats(table: Table) -> Iterator[Finding]:
 
 
 def _binned(figure: Figure) -> bool:
-    """Whether it is a percentile as fio tells them: the middle of one of its bins, so that others are equal to it.
+    """Return True for a percentile as fio reports it: the middle of one of its bins, so that equal values are common.
 
     Of nanoseconds, before fio 3 of microseconds; 64 bins for each power of two (fio's stat.h, FIO_IO_U_PLAT_BITS).
     """
@@ -74,7 +74,7 @@ def _binned(figure: Figure) -> bool:
 
 
 def _middle(value: float) -> float:
-    """Of the bin that a value is in."""
+    """Return the width of the bin of a value."""
     width = 2.0 ** max(0, math.frexp(value)[1] - 7)
     return (value // width + 0.5) * width if width > 1 else round(value)
 
@@ -97,7 +97,7 @@ def _equal(one: Figure, other: Figure) -> bool:
 
 
 def _contradicted(table: Table, cells: dict[CellKey, list[Figure]], one: Figure, other: Figure) -> bool:
-    """Whether what stands beside the two numbers differs, where the two do not."""
+    """Return True if other figures beside the two numbers differ."""
     if _digits(one) < DIGITS or one.metric == "latency" or not _alike(table, one, other):
         return False
     wanted = "bandwidth" if one.metric == "iops" else "iops"
@@ -116,7 +116,7 @@ def _cell(figure: Figure) -> CellKey:
 
 
 def _alike(table: Table, one: Figure, other: Figure) -> bool:
-    """Whether equal operations mean equal bandwidth."""
+    """Return True if equal operations mean equal bandwidth."""
     blocks = [block_sizes(table, figure.workload) for figure in (one, other)]
     return len(blocks[0]) == 1 and blocks[0] == blocks[1]
 
@@ -136,7 +136,7 @@ class _Peers:
             self._rows.setdefault((figure.unit, workload_label(table, figure.workload)), []).append(figure)
 
     def improbable(self, one: Figure, other: Figure) -> bool:
-        """Whether two numbers as fine as these would hardly meet by chance anywhere in a table of this size."""
+        """Return True if two numbers of this resolution would hardly be equal by chance in a table of this size."""
         rows = [workload_label(self._table, figure.workload) for figure in (one, other)]
         fine = max(self._steps[one.unit, _decade(one.value)], _coarser(one, other)) <= FINEST * one.value
         if rows[0] == rows[1]:
@@ -164,7 +164,7 @@ class _Peers:
 
 
 def _steps(figures: Sequence[Figure]) -> dict[tuple[str, int], float]:
-    """How fine the numbers of each unit and size are: their common divisor, never finer than their digits."""
+    """Return the resolution of the numbers of each unit and size: their common divisor, never finer than their digits."""
     groups: dict[tuple[str, int], list[Figure]] = {}
     for figure in figures:
         groups.setdefault((figure.unit, _decade(figure.value)), []).append(figure)
@@ -180,7 +180,7 @@ def _coarser(one: Figure, other: Figure) -> float:
 
 
 def _own_step(value: float) -> float:
-    """What the last digit that counts stands for: 100,000 and 31.00 may be rounder than the numbers beside them."""
+    """Return the value of the last significant digit: 100,000 and 31.00 may be rounder than the numbers beside them."""
     digits = f"{value:.10g}"
     if "e" in digits:
         return value
@@ -205,7 +205,7 @@ def _digits(figure: Figure) -> int:
 
 FEWEST: Final = 3
 LEAST_SHARE: Final = 0.10
-"""Of the median: nearer than this nobody would exchange a disk."""
+"""Smallest difference from the median for which a disk would be exchanged."""
 LEAST_OF_FEW: Final = 0.25
 """The same of three: two that are equal by accident say little of how far such disks lie apart."""
 _METRICS: Final[tuple[Metric, ...]] = ("bandwidth", "iops", "latency")
@@ -242,7 +242,7 @@ def check_outliers(table: Table) -> Iterator[Finding]:
 
 
 def _groups(table: Table) -> Iterator[Sequence[Figure]]:
-    """What like things did under one workload, bandwidths first."""
+    """Return the figures of like disks under one workload, bandwidths first."""
     found: dict[tuple[str, str, str, int, str, str], list[Figure]] = {}
     like = _likes(table)
     for metric in _METRICS:
@@ -254,6 +254,8 @@ def _groups(table: Table) -> Iterator[Sequence[Figure]]:
 
 
 def _likes(table: Table) -> Mapping[str, str]:
-    """Of each layout that says it; where none does, by their names. A tool names every disk of a server, of any kind."""
+    """Return the kinds of disks that layouts state; if none does, those that their names suggest, except for printed lists
+    of all disks of a server.
+    """
     said = {key: subject.like for key, subject in table.layouts.items() if subject.like}
     return said or ({} if table.kind == "printed" else likes(table.layouts))
