@@ -122,7 +122,7 @@ class RaidtuiApp(App[int]):
         self.disks: DiskList | None = None
         """None until the engine has answered for the first time."""
         self.disks_seen: Seen | None = None
-        """When the engine looked at them."""
+        """Time at which the engine scanned them."""
         self.disks_changed: Signal[DiskList] = Signal(self, "disks")
         self.looking = False
         """A look at the disks was asked for, and is not there yet."""

@@ -1,4 +1,4 @@
-"""Every key that works here, with the id by which the config file can give it another."""
+"""List of the keys that work here, with the ids for rebinding in the config file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _table(screen: Screen[Any]) -> Table:
 
 
 def _groups(screen: Screen[Any]) -> Iterator[tuple[str, list[tuple[str, Binding]]]]:
-    """By the node that offers them, from the focus outwards; several keys of one action are one line."""
+    """Return the keys by the node that offers them, from the focus outwards; several keys of one action are one line."""
     nodes: dict[int, tuple[str, dict[str, tuple[list[str], Binding]]]] = {}
     for active in screen.active_bindings.values():
         binding = active.binding

@@ -9,7 +9,7 @@ from textual.dom import DOMNode
 
 
 class Everything(Provider):
-    """What can be done on this screen, found by typing a part of its words."""
+    """Commands of the present screen, searched by a part of their words."""
 
     async def discover(self) -> Hits:
         for words, tooltip, action in self._actions():

@@ -14,7 +14,7 @@ _MAX_BYTES = 1 << 20
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `config.toml` may say."""
+    """Settings of `config.toml`."""
 
     theme: str = ""
     """Name of a theme; empty: chosen for the terminal."""

@@ -14,12 +14,12 @@ _USUAL_S: Final = 60.0
 
 
 class Seen(NamedTuple):
-    """When something was looked at."""
+    """Time of a reading."""
 
     what: str
-    """Its noun: `disks`, `runs`."""
+    """Noun of the listed objects: `disks`, `runs`."""
     at_s: float
-    """By the application's clock."""
+    """Time by the application's clock."""
     limit_s: float | None = None
     """At this age it is stale; None where only a change makes it old."""
 

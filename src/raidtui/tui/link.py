@@ -21,16 +21,16 @@ _LONGEST_PAUSE_S = 8.0
 
 
 class LinkState(NamedTuple):
-    """How the connection stands. Connecting for the first time: neither `hello` nor `problem`."""
+    """State of the connection. While connecting for the first time: neither `hello` nor `problem`."""
 
     hello: Hello | None = None
-    """Of the engine that answers; None while there is none."""
+    """Greeting of the engine that answers; None if there is none."""
     problem: Problem | None = None
-    """Why there is none."""
+    """Reason why there is no engine."""
     retry_at: float | None = None
-    """When it is tried again, by the monotonic clock."""
+    """Time of the next attempt, by the monotonic clock."""
     waited_s: float = 0.0
-    """How long an engine that was started has not spoken yet."""
+    """Seconds since a started engine has not answered."""
     said: str = ""
     """Output of its command (ssh, sudo) meanwhile."""
     known: bool = False

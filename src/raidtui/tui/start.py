@@ -1,4 +1,4 @@
-"""From the command line to the screens: a terminal is insisted on, and passwords are asked for before it changes."""
+"""Start of the screens from the command line: check the terminal, and ask for passwords before it changes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _asked(where: Place) -> EngineClient:
 
 
 def _opened(args: Namespace) -> Callable[[RaidtuiApp], None]:
-    """What `raidtui open` was given is shown first: a result file, or a run of the server."""
+    """Return the initial object of `raidtui open`: a result file, or a run of the server."""
     path, run = getattr(args, "open_file", None), getattr(args, "open_run", "")
 
     def begin(app: RaidtuiApp) -> None:
@@ -71,7 +71,7 @@ def _opened(args: Namespace) -> Callable[[RaidtuiApp], None]:
 
 
 def _may_ask(where: Place) -> bool:
-    """Whether starting it may ask for a password, which has to happen while the terminal is still a plain one."""
+    """Return True if starting the engine may ask for a password, which has to happen while the terminal is plain."""
     return where.argv[0] == "sudo" or (where.argv[0] == "ssh" and not where.name.startswith("lab"))
 
 

@@ -22,12 +22,12 @@ FEW_COLOURS = "ansi-16"
 _MANY_COLOURS = ("256color", "direct", "kitty", "alacritty", "ghostty", "foot", "wezterm", "contour", "rio")
 """Parts of TERM that promise 256 colours or more."""
 _BAD = (OSError, ValueError, msgspec.ValidationError, ColorParseError)
-"""What a theme file that cannot be used raises."""
+"""Error of a theme file that cannot be used."""
 _MAX_BYTES = 1 << 20
 
 
 class ThemeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a theme file may say. Colours are `#rrggbb`, names, or `ansi_…` where `ansi` is true."""
+    """Content of a theme file. Colours are `#rrggbb`, names, or `ansi_…` if `ansi` is true."""
 
     name: str
     primary: str
@@ -46,7 +46,7 @@ class ThemeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_themes(own_folder: Path) -> tuple[list[Theme], str]:
-    """Every theme, the operator's last (they replace one of the same name), and one notice for all bad files."""
+    """Return all themes, the operator's last (they replace those of the same name), and one notice for all bad files."""
     themes: dict[str, Theme] = {}
     bad = []
     for path in _files(shipped_folder("themes"), own_folder / "themes"):
@@ -82,7 +82,7 @@ def _fitting(env: Mapping[str, str]) -> str:
 
 
 def few_colours(env: Mapping[str, str] = os.environ) -> bool:
-    """Whether the terminal has the sixteen ANSI colours at most, by what it says of itself."""
+    """Return True if the terminal reports at most sixteen ANSI colours."""
     # Over ssh COLORTERM is lost, but TERM is not.
     term, colorterm = env.get("TERM", ""), env.get("COLORTERM", "")
     return not any(name in term for name in _MANY_COLOURS) and colorterm not in ("truecolor", "24bit")

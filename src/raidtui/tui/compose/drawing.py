@@ -23,7 +23,7 @@ _GAP: Final = 2
 _LEAST: Final = 18
 """Least width of a readable box."""
 _MOST_ROWS: Final = 24
-"""Most lines of disks in one box; further disks are counted."""
+"""Largest number of lines for disks in one box; further disks are counted."""
 
 
 _UNBOUND: Final[Mapping[str, tuple[str, ...]]] = {}

@@ -17,7 +17,7 @@ from raidtui.model.plan import Plan, Step
 from raidtui.model.units import duration_text
 
 _OPEN_UP_TO = 60
-"""Most steps of a plan whose groups are shown open."""
+"""Largest number of steps of a plan whose groups are shown open."""
 _LINE_LIMIT = 65536
 
 

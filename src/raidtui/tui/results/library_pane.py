@@ -74,7 +74,7 @@ _NEWEST = ("started", True)
 
 
 class FilesRead(Message):
-    """More files were read; the `last` message has all of them."""
+    """Message about further files that were read; the `last` message has all of them."""
 
     bubble = False
 

@@ -1,4 +1,4 @@
-"""Which run is shown, where its records come from, and what can be asked of it. One for the whole application."""
+"""Desk of the application: the shown run, the source of its records, and the requests about it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from raidtui.tui.app import RaidtuiApp
 
 Source = Literal["nothing", "followed", "opened", "file"]
-"""Where the run on the screen is from: followed as it goes on, opened after its end, a result's file."""
+"""Source of the run on the screen: followed while it runs, opened after its end, a result file."""
 
 
 class RunDesk:
@@ -37,7 +37,7 @@ class RunDesk:
         self.source: Source = "nothing"
         self.feed_state = FeedState()
         self.saved: str = ""
-        """Where the result was saved."""
+        """Path of the saved result."""
         self.changed: Signal[RunDesk] = Signal(app, "run")
         self.shown: Signal[RunDesk] = Signal(app, "another-run")
         self._feed: RunFeed | None = None
@@ -53,7 +53,7 @@ class RunDesk:
 
     @property
     def running(self) -> bool:
-        """Whether the run on the screen goes on, as far as is known."""
+        """Return True if the run on the screen is still running, as far as known."""
         view = self.story.view
         return (
             self.source in ("followed", "opened")
@@ -65,7 +65,7 @@ class RunDesk:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the run left something behind that `recover` can undo."""
+        """Return True if the run left something that `recover` can undo."""
         problem, finished = self.feed_state.problem, self.story.view.finished
         if self.source == "file" or self.story.view.recovered is not None:
             return self.source != "file" and bool(self.story.view.recovered and self.story.view.recovered.exit)
@@ -74,7 +74,7 @@ class RunDesk:
 
     @property
     def elapsed_s(self) -> float:
-        """How long the run has been going on, between its records as well."""
+        """Return the duration of the run so far, also between its records."""
         waited_s = time.monotonic() - self._heard_at if self.running and self._heard_at else 0.0
         return self.story.end_s + waited_s
 
@@ -136,7 +136,7 @@ class RunDesk:
         self._feed.start()
 
     def take(self, message: RunSaid) -> None:
-        """What the feed said. Another run's late words are passed over."""
+        """Handle a message of the feed. Late messages of another run are ignored."""
         if message.feed is not self._feed:
             return
         was_ended = self.story.view.finished is not None
@@ -238,5 +238,5 @@ class RunDesk:
 
 
 def why_ended(problem: Problem | None) -> str:
-    """Why a feed ended before its run did, in one line."""
+    """Return the reason why a feed ended before its run did, in one line."""
     return "" if problem is None else clean(problem.message)

@@ -19,7 +19,7 @@ class Choice(NamedTuple):
 
     column: Column
     figure: Figure | None = None
-    """What it shows of a device's rates, where it is no more than a number."""
+    """Columns of a device's rates that are plain numbers."""
 
 
 def _number(key: str, title: str, help: str, figure: Figure) -> Choice:

@@ -32,7 +32,7 @@ class DeviceRows:
         self.descending = True
         self.filter = ""
         self.every_device = False
-        """Whether devices that the cell has nothing to do with are listed, too."""
+        """True if devices without relation to the cell are listed, too."""
         self.keys: Sequence[str] = ()
         self._track = FrameTrack()
         self._moment: Moment | None = None
@@ -44,7 +44,7 @@ class DeviceRows:
         self._rates: dict[str, DeviceRates | None] = {}
         self._cells: dict[str, list[str | Text | Cell]] = {}
         self._sparks: dict[str, tuple[int, str]] = {}
-        """By device: number of the newest frame in its history, and the history as it is drawn."""
+        """Number of the newest frame in a device's history, and the drawn history, by device."""
         self._sparks_of: object = None
 
     def take(self, track: FrameTrack, moment: Moment) -> None:
@@ -69,7 +69,7 @@ class DeviceRows:
         return known
 
     def state(self, key: str) -> str:
-        """How the row looks: lost, apart from its siblings, or not of this cell any more."""
+        """Return the state of the row: lost, unlike its siblings, or no longer part of this cell."""
         if self._lost(key):
             return "alert"
         if self._moment is not None and key not in self._moment.frames.devices:
@@ -105,7 +105,7 @@ class DeviceRows:
         return all(word in f"{name} {role}".lower() for word in self.filter.lower().split())
 
     def _value(self, name: str) -> tuple[float, str]:
-        """What a device is sorted by; devices without a value come last."""
+        """Return the sort key of a device; devices without a value come last."""
         sign = -1.0 if self.descending else 1.0
         value = self._figure(name, self.sort or "")
         return (float("inf"), name) if value is None else (sign * value, name)
@@ -167,14 +167,14 @@ class DeviceRows:
     # What is wrong.
 
     def _lost(self, name: str) -> bool:
-        """Whether a device of the cell that is being measured is not there."""
+        """Return True if a device of the running cell is missing."""
         moment = self._moment
         if moment is None or moment.view.cell is None or name not in moment.view.cell.devices or not moment.frames.devices:
             return False
         return name not in moment.frames.devices
 
     def _apart(self, name: str) -> bool:
-        """Whether a member does clearly more or less than its siblings."""
+        """Return True if a member does clearly more or less than its siblings."""
         place = self._places[name]
         if place.role != "member" or not place.parent or self._moment is None or self._moment.view.cell is None:
             return False

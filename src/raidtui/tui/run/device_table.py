@@ -22,7 +22,7 @@ _ROOM_FOR_ALL = 100
 
 
 class FilterLine(Input):
-    """What is typed here is looked for in names and roles."""
+    """Text that is searched in names and roles."""
 
     DEFAULT_CSS = """
     FilterLine { display: none; background: $panel; padding: 0 1; }
@@ -124,7 +124,7 @@ class DevicePane(Vertical, KeptLines):
         self._show_sort()
 
     def sort_next(self) -> None:
-        """By the next column, and after the last one as the layout is built."""
+        """Sort by the next column, and after the last one in the order of the layout."""
         columns = [None, *(column for column in self.columns if column not in ("device", "role"))]
         at = columns.index(self.rows.sort) if self.rows.sort in columns else 0
         self.sort_by(columns[(at + 1) % len(columns)])
@@ -146,7 +146,7 @@ class DevicePane(Vertical, KeptLines):
         line.focus()
 
     def on_resize(self) -> None:
-        """More room may be room for more columns."""
+        """Adapt the columns to the new width."""
         self.again()
 
     @on(Input.Changed)

@@ -1,4 +1,4 @@
-"""In which order devices are listed: members below their array, sorted and filtered. Pure functions."""
+"""Order of the listed devices: members below their array, sorted and filtered. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _WORTH_COMPARING = 1e6
 
 
 class Place(NamedTuple):
-    """Where a device stands in the list."""
+    """Position of a device in the list."""
 
     name: str
     role: str
     depth: int
     last: bool
-    """Whether it is the last one below its parent."""
+    """True for the last device below its parent."""
     parent: str
 
 
@@ -44,7 +44,7 @@ def roots_and_children(cell: CellStarted) -> tuple[list[str], dict[str, list[str
 
 
 def places(cell: CellStarted, sort: SortKey | None = None, wanted: Callable[[str, str], bool] | None = None) -> list[Place]:
-    """From the top of the layout down. Of what is not wanted, only parents of what is are left."""
+    """Return the devices from the top of the layout down. Filtered devices stay only as parents of shown ones."""
     roots, children = roots_and_children(cell)
     seen: set[str] = set()
     found: list[Place] = []

@@ -23,11 +23,11 @@ _TOGETHER_S = 0.05
 
 
 class FeedState(NamedTuple):
-    """How the feed stands."""
+    """State of the feed."""
 
     word: Literal["reading", "lost", "ended"] = "reading"
     problem: Problem | None = None
-    """Why it was lost, or why it ended before the run did."""
+    """Reason why it was lost, or why it ended before the run did."""
 
 
 class RunSaid(Message):

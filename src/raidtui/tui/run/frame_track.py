@@ -24,7 +24,7 @@ STRETCH = 5
 
 
 class Use(NamedTuple):
-    """What one device did in one frame, in the two numbers that are drawn as a history."""
+    """Activity of a device in one frame: the two numbers of its drawn history."""
 
     util_percent: float | None
     bytes_per_s: float
@@ -40,7 +40,7 @@ class Kept(NamedTuple):
 
 Uses = list[Use | None]
 _Stretch = tuple[dict[str, str], dict[str, str], float]
-"""Every device's counters at the beginning and at the end of a few frames, and the seconds between."""
+"""Counters of all devices at the beginning and end of a few frames, and the seconds between."""
 
 
 class _Recent:
@@ -74,7 +74,7 @@ class FrameTrack:
 
     @property
     def count(self) -> int:
-        """How many frames were taken."""
+        """Number of frames taken."""
         return self._taken
 
     def take(self, at_s: float, seq: int, frame: Frame) -> None:
@@ -105,7 +105,7 @@ class FrameTrack:
         return (state, self._kept[last].at_s, self._kept[last].seq) if last >= 0 else (state, 0.0, 0)
 
     def history(self, name: str, count: int, until_s: float | None = None) -> Uses:
-        """What a device did in the last `count` frames (at most `HISTORY`), oldest first; None where it is not known."""
+        """Return a device's activity in the last `count` frames (at most `HISTORY`), oldest first; None if unknown."""
         if until_s is not None:
             last = self._index(until_s)
             first = self._beginning(last - count)
@@ -116,7 +116,7 @@ class FrameTrack:
         return list(uses) if len(uses) <= count else [uses[index] for index in range(len(uses) - count, len(uses))]
 
     def lately(self, name: str, until_s: float | None = None) -> Use | None:
-        """What a device did in the latest stretch of a few frames, as one; or in that before a second of the run."""
+        """Return a device's activity over the latest few frames together, or over those before a second of the run."""
         before, after, span_s = self._lately if until_s is None else self._lately_at(until_s)
         was, now = before.get(name), after.get(name)
         if was is None or now is None:
@@ -149,7 +149,7 @@ class FrameTrack:
         recent.read_to = self._taken
 
     def _index(self, at_s: float) -> int:
-        """Of the last frame at or before a second of the run; -1 where there is none."""
+        """Return the index of the last frame at or before a second of the run; -1 if there is none."""
         return bisect_right(self._kept, at_s, key=lambda kept: kept.at_s) - 1
 
     def _beginning(self, index: int) -> int:
@@ -201,7 +201,7 @@ def _sum(a: Frame, b: Frame) -> Frame:
 
 
 def _uses(name: str, text: str | None, frames: Iterable[Frame]) -> Iterator[tuple[Use | None, str | None]]:
-    """What a device did frame by frame, and its counters' text after each; `text` is that before the first."""
+    """History of a device frame by frame, with its counters' text after each; `text` is that before the first."""
     for frame in frames:
         if frame.span_s is None or name in frame.gone:
             text = frame.devices.get(name)
@@ -221,7 +221,7 @@ _IDLE = Use(0.0, 0.0)
 
 
 def _use(before: str, after: str, span_s: float) -> Use | None:
-    """Of two lines of counters; None where they are not numbers, or began anew."""
+    """Return the activity between two lines of counters; None if they are not numbers, or were reset."""
     a, b = before.split(), after.split()
     try:
         sectors = int(b[2]) + int(b[6]) - int(a[2]) - int(a[6])

@@ -30,7 +30,7 @@ _GAP_S = 1.0
 
 
 def records_of(result: Result) -> list[Record]:
-    """What the run's journal would have said of its cells: samples, devices and verdicts, at their times."""
+    """Yield records about the cells as a journal has them: samples, devices and verdicts, at their times."""
     events = sorted(_events(result), key=lambda one: one[0])
     return [Record(number, round(at_s, 3), result.started, event) for number, (at_s, event) in enumerate(events, 1)]
 
@@ -67,7 +67,7 @@ def _plan(result: Result) -> Plan:
 
 
 def _begins(result: Result) -> list[float]:
-    """When each cell began, in seconds of the run; one after another where the file does not say."""
+    """Return the start of each cell in seconds of the run; one after another if the file does not tell."""
     begins: list[float] = []
     at_s = 0.0
     for cell in result.cells:
@@ -79,7 +79,7 @@ def _begins(result: Result) -> list[float]:
 
 
 def _seconds(start: str, moment: str) -> float | None:
-    """From one wall clock label to another."""
+    """Return the seconds between two wall clock labels."""
     try:
         return (datetime.fromisoformat(moment) - datetime.fromisoformat(start)).total_seconds()
     except (ValueError, TypeError):

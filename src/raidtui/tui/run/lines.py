@@ -61,16 +61,16 @@ Up, down, page up and page down scroll.
         super().__init__(id=id, classes=classes)
         self._tail = tail
         self._at_end = True
-        """Until somebody scrolls away: neither more lines nor a smaller terminal end it."""
+        """True until the operator scrolls away: neither more lines nor a smaller terminal end it."""
         self._make: Callable[[int], Sequence[Line]] = lambda width: ()
         self._lines: Sequence[Line] = ()
         self._made_for = 0
         self._drawn: dict[int, str | Cell | None] = {}
-        """By line in view, what was drawn there."""
+        """Drawn lines, by line in view."""
         self._styles: dict[str, Style] = {}
 
     def show(self, make: Callable[[int], Sequence[Line]]) -> None:
-        """What `make` makes for a width in cells; only lines in view are read. It is asked again for another width."""
+        """Lines made by `make` for a width in cells; only lines in view are read. It is called again for another width."""
         self._make = make
         self._remake()
 

@@ -1,4 +1,4 @@
-"""What the server does besides: cores, kernel threads, arrays, temperatures. Pure functions."""
+"""Other activity of the server: cores, kernel threads, arrays, temperatures. Pure functions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _array(name: str, state: MdState, width: int) -> Text:
 
 
 def _caches(frames: Frames, width: int) -> Iterator[Text]:
-    """What reads found in a cache since the frame before, and how full it is."""
+    """Return hits of a cache since the previous frame, and its fill level."""
     # ZFS has its ARC as soon as its module is loaded, whether or not a pool is there.
     asked = {name: state for name, state in frames.caches.items() if name != "arc" or state.hits + state.misses}
     if not asked:

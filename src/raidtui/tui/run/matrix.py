@@ -1,4 +1,4 @@
-"""Every cell of the run as one sign, layouts by workloads; where there is no room for a grid, as a list."""
+"""Matrix of all cells of the run, one sign each, layouts by workloads; without room for a grid it is a list."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Square(NamedTuple):
     """All cells of one layout and workload: rounds, and parts where a layout is measured disk by disk."""
 
     signs: tuple[str, ...]
-    """By the names of `STATES`, in the order of the plan."""
+    """Number of cells by the names of `STATES`, in the order of the plan."""
     value: str
-    """Of the latest valid one."""
+    """Rate of the latest valid cell."""
 
 
 def squares(view: RunView) -> dict[tuple[str, str], Square]:
-    """By layout and workload, in the order of the plan."""
+    """Cells by layout and workload, in the order of the plan."""
     done = {(cell.id, cell.part): cell for cell in view.cells}
     found: dict[tuple[str, str], list[tuple[str, Cell | None]]] = {}
     for planned in view.plan.cells if view.plan else ():
@@ -54,7 +54,7 @@ def _value(cells: list[tuple[str, Cell | None]]) -> str:
 
 
 def matrix_lines(found: Mapping[tuple[str, str], Square], width: int) -> list[Text]:
-    """As a grid where the columns fit, else workloads below their layout."""
+    """Return a grid if the columns fit, else workloads below their layout."""
     layouts = list(dict.fromkeys(layout for layout, _ in found))
     workloads = list(dict.fromkeys(workload for _, workload in found))
     if not found:

@@ -1,4 +1,4 @@
-"""Which pane is shown, where one is shown at a time."""
+"""Bar with the names of the panes, where one is shown at a time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PaneBar(Horizontal):
             super().__init__()
 
     def __init__(self, panes: dict[str, str]) -> None:
-        """By id: a pane's name."""
+        """Names of the panes, by id."""
         super().__init__()
         self._panes = panes
         self._note = ""

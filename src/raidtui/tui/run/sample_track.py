@@ -1,4 +1,4 @@
-"""What a run's workloads reported over its whole time, as points of charts, in bounded memory."""
+"""Samples of a run's workloads over its whole time, as points of charts, in bounded memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Point(NamedTuple):
     """One sample as the charts draw it. Nothing is known in a direction in which nothing happened."""
 
     at_s: float
-    """Of the run."""
+    """Second of the run."""
     seq: int
     cell: str
     span_s: float
@@ -48,7 +48,7 @@ class SampleTrack:
         self._points: list[Point] = []
         self._count = 0
         self.lines: dict[str, Line] = {figure: [] for figure in FIGURES}
-        """By the name of a point's figure, what the charts draw."""
+        """Series of the charts, by the name of a point's figure."""
 
     def take(self, at_s: float, seq: int, event: WorkloadSampled) -> None:
         """The next sample, at a second of the run."""
@@ -64,7 +64,7 @@ class SampleTrack:
 
     @property
     def count(self) -> int:
-        """How many were taken."""
+        """Number of samples taken."""
         return self._count
 
     def latest(self, at_s: float) -> Point | None:

@@ -28,5 +28,5 @@ _ASCII = Signs("+", "x", ">", ".", "/", "-", "=", "!=", "|-", "`-", "C")
 
 
 def signs() -> Signs:
-    """Those that the terminal can draw."""
+    """Return the signs that the terminal can draw."""
     return _UNICODE if glyphs().unicode else _ASCII

@@ -29,7 +29,7 @@ class Moment(NamedTuple):
     cell: CellStarted | None
     """The cell that is measured; between two cells the one before."""
     past: bool
-    """Whether it is asked for by the playhead, not the newest."""
+    """True if it was requested by the playhead and is not the newest."""
 
 
 class _Mark(NamedTuple):
@@ -59,7 +59,7 @@ class Story:
         self._reports: list[_Report] = []
 
     def take(self, records: Iterable[Record]) -> bool:
-        """Whether any of them was new."""
+        """Return True if any record was new."""
         before = self.view.seq
         for record in records:
             if record.seq > self.view.seq:
@@ -94,7 +94,7 @@ class Story:
         return Moment(at_s, view, frames, mark.cell, past=True)
 
     def cell_edges(self) -> list[float]:
-        """When cells began, in seconds of the run."""
+        """Start of each cell, in seconds of the run."""
         edges: list[float] = []
         before: CellStarted | None = None
         for mark in self._marks:

@@ -1,4 +1,4 @@
-"""What the five screens have in common: a head, a body, a banner when the engine is lost, and the keys at the foot."""
+"""Common parts of the five screens: header, body, a banner when the engine is lost, and the keys in the footer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ModeScreen(Screen[None], KeptLines):
 
     MODE: ClassVar[str] = ""
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
-    """What gets or loses the focus draws itself: nothing else has to be drawn and sent again."""
+    """Redraw only the widget that gets or loses the focus: nothing else changes."""
 
     @property
     def raidtui(self) -> RaidtuiApp:
@@ -48,7 +48,7 @@ class ModeScreen(Screen[None], KeptLines):
 
     @property
     def seen(self) -> Seen | None:
-        """When what this screen lists was looked at; None where it lists nothing that grows old."""
+        """Return the time of this screen's data; None if it does not age."""
         return None
 
     @property

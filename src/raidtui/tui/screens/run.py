@@ -119,9 +119,9 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self._waiting: Timer | None = None
         self._drawn_at = 0.0
         self._drawn_to: object = None
-        """Of what there was, samples apart, when it was last drawn: see `_newest_but_samples`."""
+        """Records that were last drawn, without samples: see `_newest_but_samples`."""
         self._drawn: dict[str, object] = {}
-        """By pane, what it was drawn from."""
+        """Drawn data, by pane."""
         self._could: tuple[object, ...] = ()
 
     def body(self) -> ComposeResult:
@@ -149,7 +149,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self._another(self.desk)
 
     def on_screen_resume(self) -> None:
-        """What happened meanwhile is drawn."""
+        """Draw the records that arrived meanwhile."""
         self._arrange()
         self._draw()
 
@@ -163,7 +163,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         return self.raidtui.desk
 
     def moment(self) -> Moment:
-        """What the panes show."""
+        """Return the content of the panes."""
         return self.desk.story.now() if self.playhead_s is None else self.desk.story.at(self.playhead_s)
 
     # Drawing.
@@ -224,7 +224,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self._offer()
 
     def _news(self, pane: str, state: object) -> bool:
-        """Whether a pane in view is to be drawn anew, since it was drawn from something else."""
+        """Return True if a visible pane has to be redrawn because its data changed."""
         if (self._one and pane != self._pane) or self._drawn.get(pane) == state:
             return False
         self._drawn[pane] = state
@@ -357,7 +357,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
     # The run.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What cannot be done now is greyed; recovery is shown only where there is something to recover."""
+        """Grey out actions that are impossible now; recovery is shown only if there is something to recover."""
         desk = self.desk
         if action == "runs":
             return True

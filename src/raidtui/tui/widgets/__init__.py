@@ -1,1 +1,1 @@
-"""What the screens are made of: live tables, charts and small drawings, fed with plain data."""
+"""Widgets of the screens: live tables, charts and small drawings, fed with plain data."""

@@ -12,7 +12,7 @@ from raidtui.tui.widgets.glyphs import Glyphs, glyphs
 
 
 def absent(signs: Glyphs | None = None) -> str:
-    """What is shown for a value that is not there."""
+    """Text for a missing value."""
     return (signs or glyphs()).absent
 
 

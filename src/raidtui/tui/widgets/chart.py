@@ -151,7 +151,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
 
     @property
     def window_s(self) -> float | None:
-        """How many seconds are shown; None is all there are."""
+        """Number of shown seconds; None for all."""
         return self._window_s
 
     @window_s.setter
@@ -161,7 +161,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
 
     @property
     def cursor_s(self) -> float | None:
-        """Where the playhead is; None while the newest is followed."""
+        """Position of the playhead; None while the newest sample is followed."""
         return self._cursor_s
 
     @cursor_s.setter
@@ -171,7 +171,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
 
     @property
     def log_scale(self) -> bool:
-        """Whether the scale is logarithmic."""
+        """True for a logarithmic scale."""
         return self._look.log
 
     @log_scale.setter
@@ -181,7 +181,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
 
     @property
     def title(self) -> str:
-        """What the figures are."""
+        """Unit of the values."""
         return self._look.title
 
     @title.setter

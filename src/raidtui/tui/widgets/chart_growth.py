@@ -53,7 +53,7 @@ class GrowingPlot:
     def _first_cell(
         self, series: Sequence[Sequence[Point]], width: int, start_s: float, end_s: float, braille: bool
     ) -> int:
-        """From which cell on there is something new: 0 where there are other lines, `width` where there is nothing."""
+        """Return the first new cell: 0 if there are other lines, `width` if there is nothing new."""
         if len(series) != len(self._known):
             return 0
         across = dots_of(braille)[0]

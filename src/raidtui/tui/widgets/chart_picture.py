@@ -33,7 +33,7 @@ class Series(NamedTuple):
 
 
 class Look(NamedTuple):
-    """How a chart is drawn, apart from its data."""
+    """Drawing options of a chart, apart from its data."""
 
     title: str = ""
     format: Callable[[float], str] = short_number
@@ -43,7 +43,7 @@ class Look(NamedTuple):
     note: str = ""
     """On the right of the title."""
     empty: str = ""
-    """Where there are no values in the window."""
+    """Text if there are no values in the window."""
     glyphs: Glyphs = UNICODE
 
 

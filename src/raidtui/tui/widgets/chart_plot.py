@@ -17,7 +17,7 @@ NOBODY = 0
 """Owner of a cell that nothing was drawn in; the first series is 1."""
 
 _BITS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
-"""By column and row of a cell."""
+"""Dots by column and row of a cell."""
 
 _BRAILLE_SIGNS = {mask: chr(0x2800 + mask) if mask else " " for mask in range(256)}
 _ASCII_SIGNS = {owner: "*+ox#@"[(owner - 1) % 6] if owner else " " for owner in range(256)}
@@ -31,7 +31,7 @@ class Plot(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """What falls into one column of dots."""
+    """Values that fall into one column of dots."""
 
     first: float
     last: float
@@ -42,7 +42,7 @@ class Bin(NamedTuple):
 
 
 def dots_of(braille: bool) -> tuple[int, int]:
-    """How many dots a cell has, across and down."""
+    """Return the number of dots of a cell, across and down."""
     return (2, 4) if braille else (1, 1)
 
 
@@ -99,7 +99,7 @@ def plot(
     fill: bool = False,
     first_cell: int = 0,
 ) -> Plot:
-    """Every series in `width` × `height` cells. Where lines cross, the first series is in front. `fill` draws areas.
+    """Draw all series in `width` × `height` cells. Where lines cross, the first series is in front. `fill` draws areas.
 
     What is before `first_cell` need not be right: it saves drawing it.
     """

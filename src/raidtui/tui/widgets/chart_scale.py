@@ -1,4 +1,4 @@
-"""What a chart's axes say: round tops, decades, times, and numbers in a few cells. Pure functions."""
+"""Axes of charts: round maxima, decades, times, and numbers in a few cells. Pure functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 WINDOWS_S: tuple[float | None, ...] = (30.0, 60.0, 300.0, 900.0, None)
-"""How much time a chart shows; None is all there is."""
+"""Time that a chart shows; None for all."""
 
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
 
@@ -20,7 +20,7 @@ class Scale(NamedTuple):
     log: bool = False
 
     def fraction(self, value: float) -> float:
-        """Where a value is between low (0) and top (1)."""
+        """Return the position of a value between low (0) and top (1)."""
         if self.log:
             if value <= self.low:
                 return 0.0
@@ -35,7 +35,7 @@ class Scale(NamedTuple):
 
     @property
     def decades(self) -> float:
-        """From low to top, of a logarithmic scale."""
+        """Return the labels from low to top of a logarithmic scale."""
         return math.log10(self.top) - math.log10(self.low)
 
     def marks(self, lines: int) -> list[float]:
@@ -47,7 +47,7 @@ class Scale(NamedTuple):
 
 
 def scale_for(values: Iterable[float], log: bool = False) -> Scale:
-    """From 0 to a round number above all values; with `log`, whole decades around those above 0."""
+    """Return a scale from 0 to a round number above all values; with `log`, whole decades around those above 0."""
     found = [value for value in values if math.isfinite(value)]
     if not log:
         return Scale(0.0, round_top(max(found, default=0.0)))
@@ -128,7 +128,7 @@ def window_text(window_s: float | None) -> str:
 
 
 def short_number(value: float) -> str:
-    """In at most five cells, three digits that count: `0`, `0.25`, `999`, `12.3k`, `340k`, `1.5M`."""
+    """Return a number in at most five cells with three significant digits: `0`, `0.25`, `999`, `12.3k`, `340k`, `1.5M`."""
     if not math.isfinite(value):
         return "–"
     size, sign = abs(value), "-" if value < 0 else ""

@@ -62,7 +62,7 @@ class Dialog(ModalScreen[Answer]):
                 yield Button(Text(self._yes), id="yes", variant="primary", compact=True)
 
     def questions(self) -> ComposeResult:
-        """What stands between the title and the buttons."""
+        """Yield the widgets between the title and the buttons."""
         raise NotImplementedError
 
     def agree(self) -> None:
@@ -91,7 +91,7 @@ class Offer(NamedTuple):
 
     value: str
     words: str = ""
-    """What is said of it."""
+    """Text of the question."""
 
 
 class AskText(Dialog[str]):
@@ -151,7 +151,7 @@ Enter takes it, escape leaves without a change. Where values are offered below, 
             self.dismiss(text)
 
     def action_to_offers(self) -> None:
-        """From the line to the values offered."""
+        """Move from the line to the offered values."""
         self.query_one(OptionList).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -39,7 +39,7 @@ class Foot(KeyLine):
             self.call_after_refresh(self._show_keys)
 
     def _show_keys(self) -> None:
-        """Each action once, by its first key."""
+        """Return each action once, with its first key."""
         if not self.is_attached:
             return
         keys: dict[str, LineKey] = {}
@@ -51,7 +51,7 @@ class Foot(KeyLine):
         self.present(tuple(keys.values()))
 
     async def pressed(self, key: LineKey) -> None:
-        """As if it were typed."""
+        """Run the action as if its key were pressed."""
         if key.off:
             self.app.bell()
         else:

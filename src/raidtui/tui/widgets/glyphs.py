@@ -1,4 +1,4 @@
-"""Which signs the terminal can draw: blocks and braille, or plain ASCII in their place."""
+"""Signs that the terminal can draw: blocks and braille, or plain ASCII in their place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Glyphs(NamedTuple):
     bar: str
     """A bar's last cell from least to most full; the last of them is a full cell."""
     spark: str
-    """From the lowest level to the highest."""
+    """Signs from the lowest level to the highest."""
     vertical: str
     horizontal: str
 

@@ -54,7 +54,7 @@ class Head(Static, KeptLines):
 
 
 def _place(state: LinkState, place: str) -> Text:
-    """Where this is, and whether it is connected."""
+    """Return the name of the server and the state of the connection."""
     line = Text(no_wrap=True, overflow="ellipsis")
     line.append("raidtui", "bold")
     line.append("  ")

@@ -15,15 +15,15 @@ class KeptLines(Widget):
     """Keeps its lines as the terminal has them: Textual asks for all lines of all widgets whenever one line changes."""
 
     _kept: list[Strip] | None = None
-    """Every line, border and padding included; None where all are to be drawn anew."""
+    """All lines, border and padding included; None if all have to be redrawn."""
     _kept_size = Size(0, 0)
     _stale: frozenset[int] = frozenset()
-    """Which of them are to be drawn anew."""
+    """Numbers of the lines to redraw."""
     _framed = True
     _behind = Color(0, 0, 0)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """As every widget's. Regions count from the first line within border and padding."""
+        """Refresh like every widget. Regions count from the first line within border and padding."""
         if not regions:
             self._kept = None
         elif self._kept is not None:
@@ -37,7 +37,7 @@ class KeptLines(Widget):
         super().notify_style_update()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """As every widget's, for less: what has no frame has nothing to be added to its lines."""
+        """Render like every widget, but without the frame's work if there is no frame."""
         size = self.outer_size
         if crop != size.region:
             return super().render_lines(crop)
@@ -67,5 +67,5 @@ class KeptLines(Widget):
         return made
 
     def draw_lines(self, lines: Iterable[int]) -> Iterable[Strip]:
-        """As `render_line` has them; to be overridden where several together cost less."""
+        """Return lines like `render_line`; override it if several lines together cost less."""
         return map(self.render_line, lines)

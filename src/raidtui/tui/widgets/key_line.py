@@ -22,19 +22,19 @@ class LineKey(NamedTuple):
     """A key and what it does."""
 
     key: str
-    """As it is shown."""
+    """Text of the key."""
     words: str
     does: str
     """Handed to `KeyLine.pressed`."""
     here: bool = False
-    """What it leads to is what is seen."""
+    """True if the key leads to the present screen."""
     off: bool = False
-    """It does nothing now."""
+    """True if the key does nothing now."""
     tooltip: str = ""
 
     @property
     def width(self) -> int:
-        """In columns, without what parts it from others."""
+        """Width in columns, without the separator."""
         return cell_len(self.key) + (cell_len(self.words) + 1 if self.words else 0)
 
 
@@ -87,7 +87,7 @@ class KeyLine(KeptLines):
         return key.width + sum(self.PADDING)
 
     def _places(self) -> list[tuple[int, LineKey]]:
-        """Where each begins."""
+        """Start of each key, in columns."""
         wide = [self._wide(key) + self.BETWEEN for key in (*self._left, *self._right)]
         columns = list(accumulate(wide, initial=0))
         gap = max(0, self.size.width - columns[-1])
@@ -95,7 +95,7 @@ class KeyLine(KeptLines):
         return list(zip(moved, (*self._left, *self._right), strict=False))
 
     def _styles(self, key: LineKey, known: dict[str, tuple[Style, Style]]) -> tuple[Style, Style]:
-        """Of the key, and of the words behind it."""
+        """Styles of the key, and of the words behind it."""
         kind = "hover" if key is self._over and not key.here else "here" if key.here else "off" if key.off else "key"
         if kind not in known:
             if kind in ("here", "hover"):
@@ -117,7 +117,7 @@ class KeyLine(KeptLines):
             await self.pressed(key)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """What is under the mouse shows it, and what it does."""
+        """Highlight the key under the mouse and show its help."""
         offset = event.get_content_offset(self)
         self._point(self.key_at(offset.x) if offset is not None else None)
 

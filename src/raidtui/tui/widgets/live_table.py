@@ -239,7 +239,7 @@ moving select a range; escape ends it.
     # Keys.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What concerns selecting is there only where rows can be selected."""
+        """Offer selection only if rows can be selected."""
         if action in ("select", "range", "extend"):
             return self.multi
         return self._picked.sticky if action == "end_range" else True

@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a column is drawn: first cell and width, before any scrolling."""
+    """Place of a column: first cell and width, before any scrolling."""
 
     x: int
     width: int
@@ -52,7 +52,8 @@ Resolve = Callable[[str | Style], Style]
 
 
 def place_columns(columns: Sequence[Column], width: int, margin: int = 0) -> tuple[list[Place], int]:
-    """Where each column goes in `width` cells after a margin, and how wide they are together (more, if they do not fit)."""
+    """Return the places of all columns in `width` cells after a margin, and their total width (more, if they do not fit).
+    """
     need = margin + sum(column.width + GAP for column in columns)
     flexible = sum(column.flexible for column in columns)
     spare = max(0, width - need)
@@ -68,7 +69,7 @@ def place_columns(columns: Sequence[Column], width: int, margin: int = 0) -> tup
 
 
 def freeze(cell: str | Text | Cell) -> str | Cell:
-    """What is remembered of a cell."""
+    """Remembered drawing of a cell."""
     if not isinstance(cell, Text):
         return cell
     return Cell(cell.plain, cell.style, tuple((span.start, span.end, span.style) for span in cell.spans))
@@ -163,7 +164,7 @@ class LineBuilder:
 
 @lru_cache(maxsize=256)
 def blank_alike(one: Style, other: Style) -> bool:
-    """Whether blank cells look the same in both styles."""
+    """Return True if blank cells look the same in both styles."""
     lines = any(style.underline or style.underline2 or style.overline or style.strike for style in (one, other))
     return not lines and not one.reverse and not other.reverse and one.bgcolor == other.bgcolor
 

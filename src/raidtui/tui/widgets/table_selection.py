@@ -1,4 +1,4 @@
-"""Which rows of a table are selected: single ones, and ranges that grow and shrink with the cursor."""
+"""Selected rows of a table: single ones, and ranges that grow and shrink with the cursor."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class Selection:
         self._anchor: str | None = None
         self._before: frozenset[str] = frozenset()
         self.sticky = False
-        """Whether plain movements extend the range, too."""
+        """True if plain movements extend the range, too."""
 
     def replace(self, keys: frozenset[str]) -> bool:
-        """Whether that made a difference. Keys that cannot be selected are left out."""
+        """Return True if the selection changed. Keys that cannot be selected are left out."""
         wanted = frozenset(key for key in keys if self._selectable(key))
         changed, self.keys = wanted != self.keys, wanted
         return changed
 
     def toggle(self, key: str) -> bool:
-        """Whether the key could be toggled."""
+        """Return True if the key could be toggled."""
         self.end_range()
         return self.replace(self.keys ^ {key})
 
@@ -41,7 +41,7 @@ class Selection:
         return self.replace(self._before | frozenset(keys[first : last + 1]))
 
     def end_range(self) -> None:
-        """What is selected stays so."""
+        """Keep the selection as it is."""
         self._anchor, self.sticky = None, False
 
     def keep(self, keys: Sequence[str]) -> bool:

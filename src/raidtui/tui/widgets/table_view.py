@@ -28,7 +28,7 @@ MARK_WIDTH = 2
 
 
 class Rows(Protocol):
-    """What a table shows. It may also have `state(key) -> str`: one of `STATES` for the whole row, or an empty string."""
+    """Data of a table. It may also have `state(key) -> str`: one of `STATES` for the whole row, or an empty string."""
 
     @property
     def keys(self) -> Sequence[str]:
@@ -39,7 +39,7 @@ class Rows(Protocol):
 
 
 class NoRows:
-    """What is shown before anything is known."""
+    """Text before any data is known."""
 
     keys: Sequence[str] = ()
 
@@ -83,7 +83,7 @@ class TableView(ScrollView, KeptLines):
         self._fitted_to = -1
         """The width that the columns' places are for."""
         self._drawn: dict[int, Line] = {}
-        """By the line's number in view, from 1: the header is line 0."""
+        """Rows by the number of their line in view, from 1: the header is line 0."""
         self._looks: dict[tuple[str, ...], Style] = {}
         self._inks: dict[str, Style] = {}
 
@@ -109,7 +109,7 @@ class TableView(ScrollView, KeptLines):
 
     @property
     def sort_descending(self) -> bool:
-        """Whether the largest comes first."""
+        """True if the largest value comes first."""
         return self._sort[1]
 
     @sort_descending.setter
@@ -185,7 +185,7 @@ class TableView(ScrollView, KeptLines):
             self.refresh(*dirty)
 
     def _changed_width(self, before: Line | None, line: Line, width: int, scrolled: int) -> int:
-        """From the left edge to the last column that changed: terminals are sent lines from the left edge on."""
+        """Return the region from the left edge to the last changed column: terminals get lines from the left edge on."""
         if before is None or before.look != line.look or len(before.cells) != len(line.cells):
             return width
         last = len(line.cells) - 1
@@ -259,7 +259,7 @@ class TableView(ScrollView, KeptLines):
         return style
 
     def _layer(self, name: str) -> Style:
-        """What a component class says itself, its colour blended into the background that it has."""
+        """Return the style of a component class, its colour blended into the widget's background."""
         own = self.get_component_rich_style(f"livetable--{name}", partial=True)
         if own.color is None:
             return own
@@ -305,7 +305,7 @@ class TableView(ScrollView, KeptLines):
         return Style.null()
 
     def _crop(self, segments: list[Segment], used: int, style: Style, x: int) -> Strip:
-        """What is in view of a whole line of `used` cells: its first column, and of the others what there is room for."""
+        """Return the visible part of a line of `used` cells: its first column, and as much of the others as fits."""
         strip, width = Strip(segments, used), self._fitted_to
         if x and len(self._places) > 1:
             frozen = min(self._places[1].x, width)
