@@ -57,7 +57,7 @@ def child(kind: str) -> None:
 
     from raidtui.model.frame import Frame
     from raidtui.tui.run.frame_track import FrameTrack
-    from raidtui.tui.widgets.cells import bar, spark
+    from raidtui.tui.widgets.glyphs import bar, spark
     from raidtui.tui.widgets.live_table import Column, LiveTable
     from raidtui.watch.sampler import Sampler
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.tui.widgets.cells import absent, bar, spark
-from raidtui.tui.widgets.glyphs import ASCII, UNICODE, Glyphs
+from raidtui.tui.widgets.glyphs import ASCII, UNICODE, Glyphs, absent, bar, spark
 
 signs = st.sampled_from([ASCII, UNICODE])
 numbers = st.none() | st.floats(allow_nan=True, allow_infinity=True)

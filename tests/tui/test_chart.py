@@ -17,12 +17,14 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from raidtui.tui.widgets.chart import Chart, SharedTime
-from raidtui.tui.widgets.chart_growth import GrowingPlot
-from raidtui.tui.widgets.chart_picture import CURSOR, SERIES, Look, Series, picture, value_at
-from raidtui.tui.widgets.chart_plot import NOBODY, Point, plot
-from raidtui.tui.widgets.chart_scale import (
+from raidtui.tui.widgets.chart_picture import CURSOR, SERIES, GrowingPlot, Look, Series, picture, value_at
+from raidtui.tui.widgets.glyphs import ASCII, UNICODE
+from raidtui.tui.widgets.plot import (
+    NOBODY,
+    Point,
     Scale,
     clock_text,
+    plot,
     round_top,
     scale_for,
     short_number,
@@ -31,7 +33,6 @@ from raidtui.tui.widgets.chart_scale import (
     window_for,
     window_text,
 )
-from raidtui.tui.widgets.glyphs import ASCII, UNICODE
 
 RISING: list[Point] = [(float(at), float(at)) for at in range(11)]
 

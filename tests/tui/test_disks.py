@@ -22,7 +22,6 @@ from raidtui.model.disk import Disk, Link, Reason
 from raidtui.model.problem import Problem, fail
 from raidtui.model.protocol import DiskList
 from raidtui.tui.app import DisksSeen
-from raidtui.tui.commands import Everything
 from raidtui.tui.disks.entries import (
     DiskEntries,
     facts_of,
@@ -36,6 +35,7 @@ from raidtui.tui.disks.entries import (
 )
 from raidtui.tui.disks.table import UNICODE, DiskTable, fit_columns
 from raidtui.tui.draft import EMPTY, with_role
+from raidtui.tui.key_help import Everything
 from raidtui.tui.link import LinkState
 
 MOUNTED = Reason("mounted", "mounted on /srv (ext4, nvme2n1p1)", "Unmount it, if nothing needs it any more.")

@@ -9,8 +9,7 @@ from pilot import LARGE, SMALL, drive, until
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 
-from raidtui.tui.widgets.foot import Foot, ModeBar
-from raidtui.tui.widgets.key_line import LineKey
+from raidtui.tui.widgets.bars import Foot, LineKey, ModeBar
 
 
 def words_of(line):

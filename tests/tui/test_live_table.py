@@ -20,8 +20,7 @@ from textual.pilot import Pilot
 
 from raidtui.tui.widgets.glyphs import UNICODE
 from raidtui.tui.widgets.live_table import Column, LiveTable
-from raidtui.tui.widgets.table_line import Cell, LineBuilder, fit, place_columns
-from raidtui.tui.widgets.table_selection import Selection
+from raidtui.tui.widgets.table_line import Cell, LineBuilder, Selection, fit, place_columns
 
 COLUMNS = (
     Column("name", "Device", 10),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from raidtui.model.frame import CacheState, Frame, Frames
-from raidtui.tui.run.machine_lines import machine_lines
+from raidtui.tui.run.lines import machine_lines
 
 
 def moment(*caches: dict[str, CacheState]) -> SimpleNamespace:

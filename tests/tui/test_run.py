@@ -20,12 +20,11 @@ from raidtui.model.event import CancelAsked, FrameTaken, Record, RecoverFinished
 from raidtui.model.frame import Frame
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import RunInfo, RunList
-from raidtui.tui.run.charts import RunCharts
 from raidtui.tui.run.desk import RunDesk
 from raidtui.tui.run.device_table import DevicePane, FilterLine
 from raidtui.tui.run.dialogs import ChooseColumns, ChooseRun, Confirm
 from raidtui.tui.run.lines import Lines
-from raidtui.tui.run.top import top_lines
+from raidtui.tui.run.panes import RunCharts, top_lines
 from raidtui.tui.widgets.chart import Chart
 
 MID_CELL_S = 320.0
@@ -477,7 +476,7 @@ def test_a_disk_that_is_lost_while_it_is_measured_is_marked(stage):
 
 
 def app_cell(seen):
-    from raidtui.tui.run.story import Story
+    from raidtui.tui.run.shown_run import Story
 
     story = Story()
     story.take(seen)

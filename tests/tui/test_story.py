@@ -13,16 +13,13 @@ from raidtui.engine.run.tally import Tally
 from raidtui.model.event import CellDone, CellStarted, FrameTaken, Noted, Record, Skipped, StepProgressed, WorkloadSampled
 from raidtui.model.frame import Frame, Frames
 from raidtui.model.measure import Direction, Latency, Sample
-from raidtui.tui.run.device_rows import DeviceRows
-from raidtui.tui.run.device_tree import odd_ones, places
+from raidtui.tui.run.device_rows import DeviceRows, odd_ones, places
+from raidtui.tui.run.feed import records_of
 from raidtui.tui.run.frame_track import FrameTrack, Use
-from raidtui.tui.run.from_result import records_of
-from raidtui.tui.run.log_lines import LogText
-from raidtui.tui.run.machine_lines import machine_lines
-from raidtui.tui.run.matrix import matrix_lines, squares
-from raidtui.tui.run.sample_track import SampleTrack
-from raidtui.tui.run.step_log import StepLog
-from raidtui.tui.run.story import Story
+from raidtui.tui.run.lines import LogText, machine_lines
+from raidtui.tui.run.panes import matrix_lines, squares
+from raidtui.tui.run.samples import SampleTrack
+from raidtui.tui.run.shown_run import StepLog, Story
 
 END_S = records()[-1].at_s
 

@@ -28,7 +28,7 @@ from raidtui.model.convert import encode
 from raidtui.model.protocol import DiskList, RunList
 from raidtui.tui.results.library_pane import LibraryPane
 from raidtui.tui.results.view import ResultView
-from raidtui.tui.theming import choose, read_themes
+from raidtui.tui.settings import choose, read_themes
 
 NAMES = ("ansi-16", "colour-blind-safe", "high-contrast", "raidtui-dark", "raidtui-light")
 SHIPPED = {theme.name: theme for theme in read_themes(Path("/nowhere"))[0]}

@@ -19,11 +19,10 @@ from textual.signal import Signal
 
 from raidtui.base.paths import config_folder
 from raidtui.base.text import clean
-from raidtui.tui.config import Config, read_config
 from raidtui.tui.draft import Draft, History
 from raidtui.tui.freshness import Seen, of_disks
 from raidtui.tui.link import Link, LinkState
-from raidtui.tui.theming import choose, few_colours, read_themes, shipped_theme
+from raidtui.tui.settings import Config, choose, few_colours, read_config, read_themes, shipped_theme
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -45,7 +44,7 @@ def _screen(mode: str) -> Screen[Any]:
 
 
 def _commands() -> type[Provider]:
-    from raidtui.tui.commands import Everything
+    from raidtui.tui.key_help import Everything
 
     return Everything
 
@@ -268,7 +267,7 @@ class RaidtuiApp(App[int]):
             self.action_show_help_panel()
 
     def action_cheat_sheet(self) -> None:
-        from raidtui.tui.cheat_sheet import CheatSheet
+        from raidtui.tui.key_help import CheatSheet
 
         self.push_screen(CheatSheet(self.screen))
 

@@ -13,7 +13,6 @@ from raidtui.model.units import Size
 from raidtui.stack.layer import layers_below
 from raidtui.stack.lvm.cache import CACHE, WRITECACHE
 from raidtui.stack.lvm.pool import LARGEST_BYTES, THIN_CHUNK, VDO
-from raidtui.stack.lvm.rules import MIRRORS, TOO_FEW
 from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, CacheSpec, LvmSpec, ThinSpec, VdoSpec, WritecacheSpec
 
 _GIB: Final = 1 << 30
@@ -32,6 +31,19 @@ _NOT_TOGETHER: Final = {
 }
 _ZONES: Final = ("hash_zone_threads", "logical_threads", "physical_threads")
 
+MIRRORS: Final = Refusal(
+    "lvm-mirrors",
+    "Wrong number of mirrors",
+    "Only raid1, raid10 and mirror keep copies, and raid10 exactly one beside the original.",
+    "Leave mirrors out, or choose one of these types.",
+)
+TOO_FEW: Final = Refusal(
+    "lvm-too-few",
+    "Too few devices",
+    "Stripes, copies and parity of one row each need a separate device. LVM needs at least 2 devices for striped, "
+    "raid0, raid1 and mirror, 3 for raid4 and raid5, 5 for raid6, 4 for raid10.",
+    "Raise the count of the role, ask for fewer stripes or mirrors, or choose another type.",
+)
 TOGETHER: Final = Refusal(
     "lvm-together",
     "Options exclude each other",

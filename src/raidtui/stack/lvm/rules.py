@@ -10,6 +10,7 @@ from typing import Final
 
 from raidtui.model.problem import Problem, Refusal
 from raidtui.stack.lvm import extras
+from raidtui.stack.lvm.extras import MIRRORS, TOO_FEW
 from raidtui.stack.lvm.size import EXTENT_SIZE, REGION_SIZE
 from raidtui.stack.lvm.spec import (
     IMAGED,
@@ -37,13 +38,6 @@ ODD_EXTENT: Final = 128 * KIB
 stripes that do not divide them (drivers/md/dm-stripe.c).
 """
 
-TOO_FEW: Final = Refusal(
-    "lvm-too-few",
-    "Too few devices",
-    "Stripes, copies and parity of one row each need a separate device. LVM needs at least 2 devices for striped, "
-    "raid0, raid1 and mirror, 3 for raid4 and raid5, 5 for raid6, 4 for raid10.",
-    "Raise the count of the role, ask for fewer stripes or mirrors, or choose another type.",
-)
 TOO_MANY: Final = Refusal(
     "lvm-too-many",
     "Too many devices",
@@ -61,12 +55,6 @@ STRIPE_SIZE: Final = Refusal(
     "Wrong stripe size",
     "A stripe size is a power of two from 4KiB up to the size of an extent.",
     'Write something like "64KiB", or leave stripe_size out.',
-)
-MIRRORS: Final = Refusal(
-    "lvm-mirrors",
-    "Wrong number of mirrors",
-    "Only raid1, raid10 and mirror keep copies, and raid10 exactly one beside the original.",
-    "Leave mirrors out, or choose one of these types.",
 )
 
 

@@ -134,9 +134,7 @@ def save(app: RaidtuiApp, then: Then = lambda: None) -> None:
             _write(app, path, then)
 
     where = f"File name. Without a folder it is saved in {clean(Path.cwd(), 300)}."
-    app.push_screen(
-        AskText("Save the scenario", where, value=f"{suggested}.json", check=wrong_target, yes="Save"), named
-    )
+    app.push_screen(AskText("Save the scenario", where, value=f"{suggested}.json", check=wrong_target, yes="Save"), named)
 
 
 def confirm_unsaved(app: RaidtuiApp, what: str, then: Then) -> None:

@@ -14,9 +14,8 @@ from raidtui.results.extract import extract
 from raidtui.results.lines import cell_words
 from raidtui.results.rates import directions, label_of, latency_text, mb_s_text, rate, rate_text, ratio_text, unit_of
 from raidtui.tui.results.pages import signs
-from raidtui.tui.widgets.cells import spark
 from raidtui.tui.widgets.chart import Series
-from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.glyphs import glyphs, spark
 from raidtui.tui.widgets.table_line import Column
 
 CELL_COLUMNS = (

@@ -31,8 +31,7 @@ from raidtui.results.lines import (
 )
 from raidtui.results.rates import rate_text
 from raidtui.tui.results.pages import BAD, MUTED, WARN, Sheet, signs
-from raidtui.tui.widgets.cells import bar
-from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import Column
 

@@ -30,8 +30,7 @@ from raidtui.results.lines import (
 from raidtui.results.notes import build_words, measured_on, tuning_lines
 from raidtui.results.rates import NOTHING, percent_text, rate_text
 from raidtui.tui.results.library import state_word
-from raidtui.tui.widgets.cells import bar
-from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.table_line import fit
 
 Piece = tuple[str, str]

@@ -17,9 +17,8 @@ from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.protocol import Recovered, RunInfo, RunList
 from raidtui.results.load import read_result
 from raidtui.tui.link import LinkState
-from raidtui.tui.run.feed import FeedState, RunFeed, RunSaid
-from raidtui.tui.run.from_result import records_of
-from raidtui.tui.run.story import Story
+from raidtui.tui.run.feed import FeedState, RunFeed, RunSaid, records_of
+from raidtui.tui.run.shown_run import Story
 
 if TYPE_CHECKING:
     from raidtui.tui.app import RaidtuiApp

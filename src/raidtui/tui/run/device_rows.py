@@ -1,20 +1,182 @@
-"""The device table's rows: figures are worked out only for rows that are in view."""
+"""Rows of the devices of a run: columns, order below their arrays, values and states."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
+from typing import NamedTuple
 
 from rich.text import Text
 
 from raidtui.base.text import clean
-from raidtui.model.frame import DeviceRates
-from raidtui.tui.run.device_columns import CHOICES, DEVICE, HISTORY, ROLE, TEMPERATURE, UTIL, number_text
-from raidtui.tui.run.device_tree import Place, odd_ones, places, plain_places
+from raidtui.model.event import CellStarted
+from raidtui.model.frame import DeviceRates, Flow
 from raidtui.tui.run.frame_track import FrameTrack, Use
-from raidtui.tui.run.signs import signs
-from raidtui.tui.run.story import Moment
-from raidtui.tui.widgets.cells import absent, bar, bar_text, spark_text
+from raidtui.tui.run.shown_run import Moment
+from raidtui.tui.widgets.glyphs import absent, bar, bar_text, glyphs, signs, spark_text
+from raidtui.tui.widgets.live_table import Column
 from raidtui.tui.widgets.table_line import Cell
+
+DEVICE, ROLE, UTIL, HISTORY, TEMPERATURE = "device", "role", "util", "history", "celsius"
+Figure = Callable[[DeviceRates], float | None]
+
+
+class Choice(NamedTuple):
+    """A column that can be shown."""
+
+    column: Column
+    figure: Figure | None = None
+    """Columns of a device's rates that are plain numbers."""
+
+
+def _number(key: str, title: str, help: str, figure: Figure) -> Choice:
+    return Choice(Column(key, title, 7, "right", help), figure)
+
+
+def _mb(flow: Flow | None) -> float | None:
+    return None if flow is None else flow.bytes_per_s / 1e6
+
+
+def _kb(flow: Flow) -> float | None:
+    return None if flow.request_bytes is None else flow.request_bytes / 1024
+
+
+def request_kb(rates: DeviceRates) -> float | None:
+    """areq-sz: the mean size of reads and writes, in KiB."""
+    ios = rates.read.ios_per_s + rates.write.ios_per_s
+    return (rates.read.bytes_per_s + rates.write.bytes_per_s) / ios / 1024 if ios else None
+
+
+CHOICES: dict[str, Choice] = {
+    choice.column.key: choice
+    for choice in (
+        Choice(Column(DEVICE, "Device", 14, "left", "Members stand below their array")),
+        Choice(Column(ROLE, "Role", 7, "left", "What it is in the layout")),
+        _number("r", "r/s", "Reads completed a second, after merging", lambda rates: rates.read.ios_per_s),
+        _number("w", "w/s", "Writes completed a second, after merging", lambda rates: rates.write.ios_per_s),
+        _number("rmb", "rMB/s", "10⁶ bytes read a second", lambda rates: _mb(rates.read)),
+        _number("wmb", "wMB/s", "10⁶ bytes written a second", lambda rates: _mb(rates.write)),
+        _number("r_await", "r_await", "Mean time of a read, queueing included, in ms", lambda rates: rates.read.await_ms),
+        _number("w_await", "w_await", "Mean time of a write, queueing included, in ms", lambda rates: rates.write.await_ms),
+        _number("areq", "areq-sz", "Mean size of a request in KiB", request_kb),
+        _number("aqu", "aqu-sz", "Mean number of requests waiting or served", lambda rates: rates.queue_length),
+        Choice(Column(UTIL, "%util", 11, "left", "Share of the time with a request in flight")),
+        Choice(Column(HISTORY, "%util lately", 24, "left", "%util, one second a cell, the newest on the right")),
+        _number("rrqm", "rrqm/s", "Reads merged a second", lambda rates: rates.read.merged_per_s),
+        _number("wrqm", "wrqm/s", "Writes merged a second", lambda rates: rates.write.merged_per_s),
+        _number("rareq", "rareq-sz", "Mean size of a read in KiB", lambda rates: _kb(rates.read)),
+        _number("wareq", "wareq-sz", "Mean size of a write in KiB", lambda rates: _kb(rates.write)),
+        _number("d", "d/s", "Discards a second", lambda rates: rates.discard.ios_per_s if rates.discard else None),
+        _number("dmb", "dMB/s", "10⁶ bytes discarded a second", lambda rates: _mb(rates.discard)),
+        _number("f", "f/s", "Flushes a second", lambda rates: rates.flushes_per_s),
+        _number("f_await", "f_await", "Mean time of a flush in ms", lambda rates: rates.flush_await_ms),
+        Choice(Column(TEMPERATURE, "°C", 3, "right", "Temperature, where the device tells it")),
+    )
+}
+SMALL_CHOICE = (DEVICE, "r", "w", "rmb", "wmb", "r_await", "w_await", UTIL)
+LARGE_CHOICE = (DEVICE, ROLE, "r", "w", "rmb", "wmb", "r_await", "w_await", "areq", "aqu", UTIL, HISTORY)
+
+
+def number_text(value: float | None) -> str:
+    """Three or four digits that mean something, in at most seven cells."""
+    if value is None:
+        return glyphs().absent
+    if value == 0:
+        return "0"
+    if value < 9.995:
+        return f"{value:.2f}"
+    if value < 99.95:
+        return f"{value:.1f}"
+    return f"{value:.0f}" if value < 999_999.5 else f"{value / 1e6:.2f}M"
+
+
+_ODD_POINTS = 15.0
+_ODD_SHARE = 0.35
+_WORTH_COMPARING = 1e6
+
+
+class Place(NamedTuple):
+    """Position of a device in the list."""
+
+    name: str
+    role: str
+    depth: int
+    last: bool
+    """True for the last device below its parent."""
+    parent: str
+
+
+SortKey = Callable[[str], tuple[float, str]]
+
+
+def roots_and_children(cell: CellStarted) -> tuple[list[str], dict[str, list[str]]]:
+    """Devices on which nothing stands, and by each device those directly below it."""
+    names = list(cell.devices)
+    children: dict[str, list[str]] = {}
+    for name, parent in cell.parents.items():
+        if parent in cell.devices and name in cell.devices:
+            children.setdefault(parent, []).append(name)
+    below = {name for names_below in children.values() for name in names_below}
+    targets = [name for name in names if cell.devices[name] == "target"]
+    if not children and len(targets) == 1:
+        # Results and old journals do not say what stands on what, but there is only one way.
+        return targets, {targets[0]: [name for name in names if name not in targets]}
+    return [name for name in names if name not in below], children
+
+
+def places(cell: CellStarted, sort: SortKey | None = None, wanted: Callable[[str, str], bool] | None = None) -> list[Place]:
+    """Return the devices from the top of the layout down. Filtered devices stay only as parents of shown ones."""
+    roots, children = roots_and_children(cell)
+    seen: set[str] = set()
+    found: list[Place] = []
+
+    def add(names: Iterable[str], depth: int, parent: str) -> bool:
+        ordered = [name for name in names if name not in seen]
+        seen.update(ordered)
+        if sort is not None:
+            ordered.sort(key=sort)
+        level: list[tuple[Place, list[Place]]] = []
+        for name in ordered:
+            place, at = Place(name, cell.devices.get(name, ""), depth, False, parent), len(found)
+            kept = add(children.get(name, ()), depth + 1, name)
+            below = found[at:]
+            del found[at:]
+            if kept or wanted is None or wanted(name, place.role):
+                level.append((place, below))
+        for index, (place, below) in enumerate(level):
+            found.append(place._replace(last=index == len(level) - 1))
+            found.extend(below)
+        return bool(level)
+
+    add(roots, 0, "")
+    return found
+
+
+def plain_places(names: Sequence[str], sort: SortKey | None, wanted: Callable[[str, str], bool] | None) -> list[Place]:
+    """Devices of which nothing is known but their names."""
+    kept = [name for name in names if wanted is None or wanted(name, "")]
+    if sort is not None:
+        kept.sort(key=sort)
+    return [Place(name, "", 0, False, "") for name in kept]
+
+
+def odd_ones(uses: Mapping[str, Use | None]) -> frozenset[str]:
+    """Members that do clearly more or less than the middle one of their array: a slow disk, or an uneven layout."""
+    known = {name: use for name, use in uses.items() if use is not None}
+    if len(known) < 2:
+        return frozenset()
+    odd: set[str] = set()
+    utils = {name: use.util_percent for name, use in known.items() if use.util_percent is not None}
+    if utils:
+        middle = median(utils.values())
+        apart = max(_ODD_POINTS, middle * _ODD_SHARE)
+        odd |= {name for name, util in utils.items() if abs(util - middle) > apart}
+    middle = median(use.bytes_per_s for use in known.values())
+    most = max(use.bytes_per_s for use in known.values())
+    if most >= _WORTH_COMPARING:
+        odd |= {name for name, use in known.items() if abs(use.bytes_per_s - middle) > max(most, middle) * _ODD_SHARE}
+    return frozenset(odd)
+
 
 _BAR_WIDTH = 7
 _NOT_A_DISK = ("loop", "ram", "zram", "sr", "fd")

@@ -10,10 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
-from raidtui.tui.run.device_columns import CHOICES, HISTORY, LARGE_CHOICE, SMALL_CHOICE
-from raidtui.tui.run.device_rows import DeviceRows
+from raidtui.tui.run.device_rows import CHOICES, HISTORY, LARGE_CHOICE, SMALL_CHOICE, DeviceRows
 from raidtui.tui.run.frame_track import FrameTrack
-from raidtui.tui.run.story import Moment
+from raidtui.tui.run.shown_run import Moment
 from raidtui.tui.widgets.kept_lines import KeptLines
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import GAP, place_columns

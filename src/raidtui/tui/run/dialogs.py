@@ -15,9 +15,9 @@ from textual.widgets.selection_list import Selection
 
 from raidtui.base.text import clean, plural
 from raidtui.model.protocol import RunInfo
-from raidtui.tui.run.device_columns import CHOICES, DEVICE
-from raidtui.tui.run.signs import signs
+from raidtui.tui.run.device_rows import CHOICES, DEVICE
 from raidtui.tui.widgets.dialog import Dialog
+from raidtui.tui.widgets.glyphs import signs
 
 
 class Confirm(Dialog[bool]):

@@ -1,19 +1,38 @@
-"""The feed of one run: a thread that reads its records over a connection of its own, and posts them in batches."""
+"""Feed of records to the screen: from the engine while a run goes on, from a journal, or from a result file."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from textual.message import Message
 
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.follow import Back, Ended, Follower, Lost
-from raidtui.model.event import Record
+from raidtui.front.phrases import ranking_line
+from raidtui.model.event import (
+    AnyEvent,
+    CellDone,
+    CellStarted,
+    FrameTaken,
+    Noted,
+    Record,
+    RunFinished,
+    RunStarted,
+    StepDone,
+    StepFailed,
+    StepStarted,
+    WorkloadSampled,
+)
+from raidtui.model.frame import SECTOR_BYTES, Frame
+from raidtui.model.plan import CellPlan, Plan, Step, block_name
 from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.result import Cell, DeviceUse, Result
 
 _MOST_AT_ONCE = 500
 """Records of one batch: a long journal is read without holding up the keys."""
@@ -103,3 +122,117 @@ def _after(item: Lost | Back | Ended) -> FeedState:
 
 def _first(error: ProblemError | None) -> Problem | None:
     return None if error is None else error.problems[0]
+
+
+_GAP_S = 1.0
+"""Between two cells whose times are not known."""
+
+
+def records_of(result: Result) -> list[Record]:
+    """Yield records about the cells as a journal has them: samples, devices and verdicts, at their times."""
+    events = sorted(_events(result), key=lambda one: one[0])
+    return [Record(number, round(at_s, 3), result.started, event) for number, (at_s, event) in enumerate(events, 1)]
+
+
+def _events(result: Result) -> Iterator[tuple[float, AnyEvent]]:
+    begins = _begins(result)
+    yield 0.0, RunStarted(result.run, _plan(result), result.machine, 0, result.version)
+    for problem in result.problems:
+        yield 0.0, Noted(problem.message, "warning")
+    for ranked in result.ranking:
+        yield 0.0, Noted(ranking_line(ranked))
+    for number, (cell, begin_s) in enumerate(zip(result.cells, begins, strict=True), 1):
+        yield from _cell(cell, number, len(result.cells), begin_s)
+    end_s = max((begin_s + cell.seconds for cell, begin_s in zip(result.cells, begins, strict=True)), default=0.0)
+    for built in result.layouts:
+        if built.problem is not None:
+            step = f"build {block_name(built.layout, built.round, again=built.again)}"
+            yield end_s, StepStarted(step, f"build {built.layout}, round {built.round}", "build")
+            yield end_s, StepFailed(step, built.problem, built.seconds, built.commands)
+    if result.exit is not None:
+        yield max(end_s, _seconds(result.started, result.finished or "") or 0.0), RunFinished(result.exit, result.outcome)
+
+
+def _plan(result: Result) -> Plan:
+    steps = tuple(
+        Step(cell.id, "measure", f"{cell.id}: measure", "measure", cell=cell.id, seconds=cell.seconds)
+        for cell in result.cells
+    )
+    cells = tuple(
+        CellPlan(cell.id, cell.layout, cell.workload, cell.round, cell.part, again=cell.again) for cell in result.cells
+    )
+    seconds = sum(cell.seconds for cell in result.cells)
+    return Plan(result.plan_digest, "", result.scenario, result.options, result.binding, steps, cells, (), seconds, None)
+
+
+def _begins(result: Result) -> list[float]:
+    """Return the start of each cell in seconds of the run; one after another if the file does not tell."""
+    begins: list[float] = []
+    at_s = 0.0
+    for cell in result.cells:
+        told = _seconds(result.started, cell.started)
+        begin_s = at_s if told is None else max(at_s, told)
+        begins.append(begin_s)
+        at_s = begin_s + cell.seconds + (_GAP_S if told is None else 0.0)
+    return begins
+
+
+def _seconds(start: str, moment: str) -> float | None:
+    """Return the seconds between two wall clock labels."""
+    try:
+        return (datetime.fromisoformat(moment) - datetime.fromisoformat(start)).total_seconds()
+    except (ValueError, TypeError):
+        return None
+
+
+def _cell(cell: Cell, number: int, of: int, begin_s: float) -> Iterator[tuple[float, AnyEvent]]:
+    yield begin_s, StepStarted(cell.id, f"{cell.id}: measure", "measure", cell=cell.id)
+    yield begin_s, CellStarted(cell.id, number, of, {name: use.role or "member" for name, use in cell.devices.items()})
+    for sample in cell.samples:
+        yield begin_s + min(sample.at_s, cell.seconds or sample.at_s), WorkloadSampled(cell.id, sample)
+    for frame in _frames(cell, begin_s):
+        yield frame.at_s, FrameTaken(frame)
+    end_s = begin_s + cell.seconds
+    yield end_s, CellDone(cell)
+    yield end_s, StepDone(cell.id, "done", cell.seconds, (cell.command,) if cell.command else ())
+
+
+def _frames(cell: Cell, begin_s: float) -> Iterator[Frame]:
+    """Counters that give the series' rates again when their differences are taken."""
+    if not cell.devices:
+        return
+    counters = {name: [0.0] * 17 for name in cell.devices}
+    yield _frame(counters, begin_s, None)
+    for index, (before_s, at_s) in enumerate(pairwise((0.0, *cell.device_at_s))):
+        span_s = at_s - before_s
+        if span_s <= 0:
+            continue
+        for name, use in cell.devices.items():
+            _count(counters[name], use, index, span_s)
+        yield _frame(counters, begin_s + min(at_s, cell.seconds or at_s), span_s)
+
+
+def _frame(counters: dict[str, list[float]], at_s: float, span_s: float | None) -> Frame:
+    devices = {name: " ".join(str(round(value)) for value in values) for name, values in counters.items()}
+    return Frame(at_s, at_s, span_s, whole=True, devices=devices)
+
+
+def _count(counters: list[float], use: DeviceUse, index: int, span_s: float) -> None:
+    """Add one entry of a device's series to its counters."""
+
+    def at(column: str) -> float:
+        values = use.series.get(column, [])
+        return (values[index] or 0.0) if index < len(values) else 0.0
+
+    for offset, (ios, moved, await_ms) in enumerate(
+        (
+            ("reads_per_s", "read_bytes_per_s", "read_await_ms"),
+            ("writes_per_s", "written_bytes_per_s", "write_await_ms"),
+        )
+    ):
+        count = at(ios) * span_s
+        counters[offset * 4] += count
+        counters[offset * 4 + 2] += at(moved) * span_s / SECTOR_BYTES
+        counters[offset * 4 + 3] += at(await_ms) * count
+    counters[9] += at("util_percent") * 10 * span_s
+    counters[10] += at("queue_length") * 1000 * span_s

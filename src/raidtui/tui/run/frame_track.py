@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from raidtui.model.frame import SECTOR_BYTES, Frame, Frames, ms_between
-from raidtui.tui.run.thinning import thinned
+from raidtui.tui.run.samples import thinned
 
 MOST_FRAMES = 7200
 """Above that, neighbours of the older half become one: what is long ago is kept in less detail."""

@@ -9,9 +9,7 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from raidtui.tui.widgets.banner import Banner
-from raidtui.tui.widgets.foot import Foot, ModeBar
-from raidtui.tui.widgets.head import Head
+from raidtui.tui.widgets.bars import Banner, Foot, Head, ModeBar
 from raidtui.tui.widgets.kept_lines import KeptLines
 
 _AGE_EVERY_S = 1.0

@@ -18,17 +18,12 @@ from raidtui.base.text import clean
 from raidtui.front.problems import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import RunInfo
-from raidtui.tui.run.charts import RunCharts
 from raidtui.tui.run.desk import RunDesk
 from raidtui.tui.run.device_table import DevicePane
 from raidtui.tui.run.dialogs import ChooseColumns, ChooseRun, Confirm
-from raidtui.tui.run.lines import Lines
-from raidtui.tui.run.log_lines import LogText
-from raidtui.tui.run.machine_lines import machine_lines
-from raidtui.tui.run.matrix import matrix_lines, squares
-from raidtui.tui.run.pane_bar import PaneBar
-from raidtui.tui.run.story import Moment
-from raidtui.tui.run.top import top_lines
+from raidtui.tui.run.lines import Lines, LogText, machine_lines
+from raidtui.tui.run.panes import PaneBar, RunCharts, matrix_lines, squares, top_lines
+from raidtui.tui.run.shown_run import Moment
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.chart import Chart
 

@@ -15,11 +15,21 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from raidtui.tui.widgets.chart_growth import GrowingPlot
-from raidtui.tui.widgets.chart_picture import AXIS, CURSOR, LABEL_WIDTH, SERIES, TITLE, Look, Row, Series, picture
-from raidtui.tui.widgets.chart_scale import WINDOWS_S, clock_text, short_number, window_for, window_text
+from raidtui.tui.widgets.chart_picture import (
+    AXIS,
+    CURSOR,
+    LABEL_WIDTH,
+    SERIES,
+    TITLE,
+    GrowingPlot,
+    Look,
+    Row,
+    Series,
+    picture,
+)
 from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.kept_lines import KeptLines
+from raidtui.tui.widgets.plot import WINDOWS_S, clock_text, short_number, window_for, window_text
 
 __all__ = ["Chart", "Series", "SharedTime"]
 

@@ -1,4 +1,4 @@
-"""A whole chart as lines of text with a role for each character: title, axes, plot, playhead. Pure functions."""
+"""Picture of a chart, and the part of it that changes when points are added."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from raidtui.base.text import clean
-from raidtui.tui.widgets.chart_plot import Plot, Point, plot
-from raidtui.tui.widgets.chart_scale import Scale, scale_for, short_number, time_ticks
 from raidtui.tui.widgets.glyphs import UNICODE, Glyphs
+from raidtui.tui.widgets.plot import Plot, Point, Scale, column_of, dots_of, plot, scale_for, short_number, time_ticks
 
 AXIS, TITLE, SERIES = 0, 1, 8
 """Roles of a character: of the axes and what is blank; of the title; `SERIES + n` of the nth series."""
 CURSOR = 128
 """Added to a role below the playhead."""
-
 _ROLES = bytes([AXIS, *(SERIES + number for number in range(CURSOR - SERIES))]).ljust(256, bytes([SERIES]))
 """The role of a cell by its owner."""
-
 LABEL_WIDTH = 6
 """Cells of the numbers on the left, the line beside them included."""
 
@@ -192,3 +189,61 @@ def _time_row(width: int, plot_width: int, window_s: tuple[float, float], origin
             line[LABEL_WIDTH + cell : LABEL_WIDTH + cell + len(text)] = text
             free_from = cell + len(text) + 1
     return Row("".join(line[:width]), bytes(width))
+
+
+class _Known(NamedTuple):
+    """A line as it was drawn last."""
+
+    points: Sequence[Point]
+    length: int
+    newest: Point
+
+
+class GrowingPlot:
+    """Draws as `plot` does. Lines that have only grown since are drawn from where they ended on."""
+
+    def __init__(self) -> None:
+        self._drawn = Plot([], [])
+        self._look: object = None
+        self._known: list[_Known] = []
+
+    def __call__(
+        self,
+        series: Sequence[Sequence[Point]],
+        width: int,
+        height: int,
+        start_s: float,
+        end_s: float,
+        scale: Scale,
+        *,
+        braille: bool = True,
+        fill: bool = False,
+    ) -> Plot:
+        look = (width, height, start_s, end_s, scale, braille, fill)
+        first = self._first_cell(series, width, start_s, end_s, braille) if look == self._look else 0
+        if first < width:
+            drawn = plot(series, width, height, start_s, end_s, scale, braille=braille, fill=fill, first_cell=first)
+            if first:
+                lines = [old[:first] + new[first:] for old, new in zip(self._drawn.lines, drawn.lines, strict=True)]
+                owners = [old[:first] + new[first:] for old, new in zip(self._drawn.owners, drawn.owners, strict=True)]
+                drawn = Plot(lines, owners)
+            self._drawn = drawn
+        self._look = look
+        self._known = [_Known(points, len(points), points[-1]) for points in series if points]
+        return self._drawn
+
+    def _first_cell(
+        self, series: Sequence[Sequence[Point]], width: int, start_s: float, end_s: float, braille: bool
+    ) -> int:
+        """Return the first new cell: 0 if there are other lines, `width` if there is nothing new."""
+        if len(series) != len(self._known):
+            return 0
+        across = dots_of(braille)[0]
+        first = width
+        for points, known in zip(series, self._known, strict=True):
+            if points is not known.points or len(points) < known.length or points[known.length - 1] != known.newest:
+                return 0
+            if len(points) > known.length:
+                column = column_of(known.newest[0], start_s, end_s, width * across)
+                first = min(first, max(0, column) // across)
+        return first

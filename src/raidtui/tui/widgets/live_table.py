@@ -9,8 +9,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from raidtui.tui.widgets.table_line import GAP, Column
-from raidtui.tui.widgets.table_selection import Selection
+from raidtui.tui.widgets.table_line import GAP, Column, Selection
 from raidtui.tui.widgets.table_view import MARK_WIDTH, STATES, Rows, TableView
 
 __all__ = ["Column", "LiveTable", "Rows"]

@@ -1,4 +1,4 @@
-"""Themes are files: those that come with raidtui, and the operator's own beside them."""
+"""Settings of the operator: the config file, and themes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,31 @@ from textual.theme import Theme
 from raidtui.base.text import clean
 from raidtui.front.files import shipped_folder
 
+_MAX_BYTES = 1 << 20
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of `config.toml`."""
+
+    theme: str = ""
+    """Name of a theme; empty: chosen for the terminal."""
+    keys: dict[str, str] = {}
+    """Keys by binding id: `"run.pause" = "p,space"`. `raidtui`'s `?` sheet lists the ids."""
+
+
+def read_config(folder: Path) -> tuple[Config, str]:
+    """The settings, and what was wrong with the file (empty: nothing)."""
+    path = folder / "config.toml"
+    try:
+        with path.open("rb") as file:
+            given: Any = tomllib.loads(file.read(_MAX_BYTES).decode())
+        return msgspec.convert(given, Config), ""
+    except FileNotFoundError:
+        return Config(), ""
+    except (OSError, ValueError, msgspec.ValidationError) as error:
+        return Config(), f"{clean(path, 200)} was ignored: {clean(error, 300)}"
+
+
 DEFAULT = "raidtui-dark"
 FEW_COLOURS = "ansi-16"
 """For terminals that have the sixteen ANSI colours and no more."""
@@ -23,7 +48,7 @@ _MANY_COLOURS = ("256color", "direct", "kitty", "alacritty", "ghostty", "foot", 
 """Parts of TERM that promise 256 colours or more."""
 _BAD = (OSError, ValueError, msgspec.ValidationError, ColorParseError)
 """Error of a theme file that cannot be used."""
-_MAX_BYTES = 1 << 20
+_THEMING_MAX_BYTES = 1 << 20
 
 
 class ThemeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,7 +121,7 @@ def _files(*folders: Path | None) -> Iterator[Path]:
 
 def _read(path: Path) -> Theme:
     with path.open("rb") as file:
-        given: Any = tomllib.loads(file.read(_MAX_BYTES).decode())
+        given: Any = tomllib.loads(file.read(_THEMING_MAX_BYTES).decode())
     read = msgspec.convert(given, ThemeFile)
     values = {field: getattr(read, field) for field in ThemeFile.__struct_fields__}
     for field, value in values.items():

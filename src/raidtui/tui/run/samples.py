@@ -3,12 +3,48 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
 
 from raidtui.model.event import WorkloadSampled
 from raidtui.model.measure import Direction, Sample
-from raidtui.tui.run.thinning import thinned
+
+T = TypeVar("T")
+_FREED = 8
+"""At least so many parts of the whole are freed at once: thinning out is rare."""
+
+
+def thinned(items: list[T], span_s: Callable[[T], float], joined: Callable[[T, T], T | None]) -> list[T]:
+    """The same with neighbours of the older half made one, the shortest first. `joined` is None where two stay two."""
+    half = len(items) // 2
+    older, newer = items[:half], items[half:]
+    goal = half - len(items) // _FREED
+    longest_s = 2 * min(map(span_s, older), default=0.0) or 1.0
+    total_s = sum(map(span_s, older))
+    while len(older) > goal and longest_s <= 2 * total_s:
+        older = _pairs(older, span_s, joined, longest_s, len(older) - goal)
+        longest_s *= 2
+    return [*(older if len(older) <= goal else older[len(older) - goal :]), *newer]
+
+
+def _pairs(
+    items: list[T], span_s: Callable[[T], float], joined: Callable[[T, T], T | None], longest_s: float, most: int
+) -> list[T]:
+    """Neighbours that together are no longer than `longest_s` made one, at most `most` times, from the oldest on."""
+    found: list[T] = []
+    index = 0
+    while index < len(items):
+        item = items[index]
+        index += 1
+        if most and index < len(items) and span_s(item) + span_s(items[index]) <= longest_s * 1.2:
+            both = joined(item, items[index])
+            if both is not None:
+                item = both
+                index += 1
+                most -= 1
+        found.append(item)
+    return found
+
 
 MOST_SAMPLES = 14_400
 """Above that, neighbours in the older half become one."""
@@ -36,7 +72,6 @@ class Point(NamedTuple):
 
 Line = list[tuple[float, float | None]]
 """Second of the run and value; None between two cells, where a chart's line ends."""
-
 FIGURES = ("read_iops", "write_iops", "read_bytes_per_s", "write_bytes_per_s", "mean_us", "p99_us", "max_us")
 
 

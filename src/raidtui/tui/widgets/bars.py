@@ -1,0 +1,332 @@
+"""Bars of a screen: header, banner of a lost engine, and the keys in the footer.
+
+The footer is one widget that draws all keys; Textual's Footer mounts a widget for each key whenever the bindings change.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.geometry import Region
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widgets import Static
+
+from raidtui.base.text import clean, clean_lines
+from raidtui.front.follow import waiting_words
+from raidtui.tui.link import LinkState
+from raidtui.tui.widgets.kept_lines import KeptLines
+
+if TYPE_CHECKING:
+    from raidtui.tui.app import RaidtuiApp
+
+_BOLD = Style(bold=True)
+
+
+class LineKey(NamedTuple):
+    """A key and what it does."""
+
+    key: str
+    """Text of the key."""
+    words: str
+    does: str
+    """Handed to `KeyLine.pressed`."""
+    here: bool = False
+    """True if the key leads to the present screen."""
+    off: bool = False
+    """True if the key does nothing now."""
+    tooltip: str = ""
+
+    @property
+    def width(self) -> int:
+        """Width in columns, without the separator."""
+        return cell_len(self.key) + (cell_len(self.words) + 1 if self.words else 0)
+
+
+class KeyLine(KeptLines):
+    """Keys from the left and keys at the right. What does not fit is cut at the right; a click on one presses it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"key-line--key", "key-line--words", "key-line--here", "key-line--hover"}
+    ALLOW_SELECT = False
+    PADDING: ClassVar[tuple[int, int]] = (1, 1)
+    """Blanks of a key's own before and behind it, which are part of what is clicked on."""
+    BETWEEN: ClassVar[int] = 0
+    """Blanks between keys."""
+
+    def __init__(self, left: Sequence[LineKey] = (), right: Sequence[LineKey] = ()) -> None:
+        super().__init__()
+        self._left, self._right = tuple(left), tuple(right)
+        self._over: LineKey | None = None
+        """Under the mouse."""
+
+    def present(self, left: Sequence[LineKey]) -> None:
+        """Other keys from the left."""
+        if (found := tuple(left)) != self._left:
+            self._left, self._over = found, None
+            self.refresh()
+
+    async def pressed(self, key: LineKey) -> None:
+        """A key was clicked on; it may be one that does nothing now."""
+        raise NotImplementedError
+
+    def render_line(self, y: int) -> Strip:
+        """The line."""
+        plain, at = self.rich_style, 0
+        styles: dict[str, tuple[Style, Style]] = {}
+        segments: list[Segment] = []
+        for column, key in self._places():
+            if column > at:
+                segments.append(Segment(" " * (column - at), plain))
+            own = self._styles(key, styles)
+            before, behind = (" " * wide for wide in self.PADDING)
+            parts = ((before, own[1]), (key.key, own[0]), (f" {key.words}" if key.words else "", own[1]), (behind, own[1]))
+            segments += [Segment(text, style) for text, style in parts if text]
+            at = column + self._wide(key)
+        return Strip(segments).adjust_cell_length(self.size.width, plain)
+
+    def key_at(self, x: int) -> LineKey | None:
+        """The key in this column."""
+        return next((key for column, key in self._places() if column <= x < column + self._wide(key)), None)
+
+    def _wide(self, key: LineKey) -> int:
+        return key.width + sum(self.PADDING)
+
+    def _places(self) -> list[tuple[int, LineKey]]:
+        """Start of each key, in columns."""
+        wide = [self._wide(key) + self.BETWEEN for key in (*self._left, *self._right)]
+        columns = list(accumulate(wide, initial=0))
+        gap = max(0, self.size.width - columns[-1])
+        moved = [column + (gap if place >= len(self._left) else 0) for place, column in enumerate(columns)]
+        return list(zip(moved, (*self._left, *self._right), strict=False))
+
+    def _styles(self, key: LineKey, known: dict[str, tuple[Style, Style]]) -> tuple[Style, Style]:
+        """Styles of the key, and of the words behind it."""
+        kind = "hover" if key is self._over and not key.here else "here" if key.here else "off" if key.off else "key"
+        if kind not in known:
+            if kind in ("here", "hover"):
+                words = self.get_component_rich_style(f"key-line--{kind}")
+                known[kind] = words + _BOLD, words
+            else:
+                off = Style(dim=kind == "off")
+                known[kind] = (self.get_component_rich_style("key-line--key") + off,
+                               self.get_component_rich_style("key-line--words") + off)  # fmt: skip
+        return known[kind]
+
+    # The mouse.
+
+    async def on_click(self, event: events.Click) -> None:
+        """Press the key."""
+        event.stop()
+        offset = event.get_content_offset(self)
+        if offset is not None and (key := self.key_at(offset.x)) is not None:
+            await self.pressed(key)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Highlight the key under the mouse and show its help."""
+        offset = event.get_content_offset(self)
+        self._point(self.key_at(offset.x) if offset is not None else None)
+
+    def on_leave(self) -> None:
+        """The mouse is elsewhere."""
+        self._point(None)
+
+    def _point(self, key: LineKey | None) -> None:
+        if key != self._over:
+            self._over = key
+            self.tooltip = key.tooltip if key is not None and key.tooltip else None
+            self.refresh(Region(0, 0, self.size.width, 1))
+
+
+class Head(Static, KeptLines):
+    """One line."""
+
+    DEFAULT_CSS = """
+    Head { dock: top; height: 1; background: $panel; color: $foreground; padding: 0 1; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._age = Text()
+
+    def on_mount(self) -> None:
+        app = cast("RaidtuiApp", self.app)
+        app.link_changed.subscribe(self, lambda _: self._draw())
+        self._draw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The age is at the right."""
+        self._draw()
+
+    def show_age(self, words: str, *, alert: bool) -> None:
+        """Say at the right how old what is shown is. This line alone is drawn for it, where the words are others."""
+        age = Text(words, "bold reverse" if alert else "dim")
+        if age != self._age:
+            self._age = age
+            self._draw()
+
+    def _draw(self) -> None:
+        app = cast("RaidtuiApp", self.app)
+        line = _place(app.link_state, app.place)
+        room = self.size.width - self._age.cell_len - 2
+        if self._age and room > 0:
+            line.truncate(room, overflow="ellipsis", pad=True)
+            line.append("  ").append_text(self._age)
+        self.update(line, layout=False)
+
+
+def _place(state: LinkState, place: str) -> Text:
+    """Return the name of the server and the state of the connection."""
+    line = Text(no_wrap=True, overflow="ellipsis")
+    line.append("raidtui", "bold")
+    line.append("  ")
+    if state.hello is None:
+        trying = state.problem is None or state.waited_s > 0
+        words = f"connecting to {clean(place, 60)} …" if trying else clean(place, 60)
+        return line.append(words, "dim")
+    line.append(clean(state.hello.host, 60))
+    if clean(place) not in (clean(state.hello.host), ""):
+        line.append(f" ({clean(place, 60)})", "dim")
+    if not state.hello.root:
+        line.append("  without root: looking only", "bold")
+    return line
+
+
+_SLOW_S = 5.0
+
+
+class Banner(Static):
+    """Hidden while all is well."""
+
+    DEFAULT_CSS = """
+    Banner {
+        display: none; height: auto; max-height: 3; padding: 0 1;
+        background: $error; color: $background; text-style: bold;
+    }
+    Banner.-lost { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._state = LinkState()
+        self._ticking: Timer | None = None
+
+    def on_mount(self) -> None:
+        self._ticking = self.set_interval(1.0, self._draw, pause=True)
+        app = cast("RaidtuiApp", self.app)
+        app.link_changed.subscribe(self, self._shown)
+        self._shown(app.link_state)
+
+    def _shown(self, state: LinkState) -> None:
+        self._state = state
+        words = banner_words(state, cast("RaidtuiApp", self.app).place, time.monotonic())
+        self.set_class(bool(words), "-lost")
+        if self._ticking is not None:
+            (self._ticking.resume if state.problem is not None else self._ticking.pause)()
+        self._draw()
+
+    def _draw(self) -> None:
+        if words := banner_words(self._state, cast("RaidtuiApp", self.app).place, time.monotonic()):
+            self.update(Text(words, overflow="ellipsis"))
+
+
+def banner_words(state: LinkState, place: str, now_s: float) -> str:
+    """Two lines about the connection at the moment `now_s` of the monotonic clock; empty while all is well. Pure."""
+    if state.up:
+        if not state.restarted:
+            return ""
+        return ("! the server restarted meanwhile: runs that were going on were interrupted\n"
+                "  `raidtui recover` undoes what they left (screen Run, r) · ctrl+r hides this")  # fmt: skip
+    if state.waited_s >= _SLOW_S:
+        said = _in_a_line(state.said) or "it has not said anything yet"
+        return f"! {waiting_words(place, state.waited_s)} (ctrl+r: begin again)\n  {said[-200:]}"
+    if state.problem is None:
+        return ""
+    left_s = max(0.0, (state.retry_at or 0.0) - now_s)
+    when = f"trying again in {left_s:.0f} s" if left_s >= 1 and not state.waited_s else "trying again …"
+    # Of a server that was never reached nothing is known; of one that went down, no run goes on.
+    runs = " · runs go on without the connection, unless the server went down" if state.known else ""
+    return f"! {_in_a_line(state.problem.message)}\n  {when} (ctrl+r: now){runs}"
+
+
+def _in_a_line(words: str) -> str:
+    return " ".join(clean_lines(words, 2000).split())
+
+
+_MODES = (("1", "disks", "Disks"), ("2", "compose", "Compose"), ("3", "plan", "Plan"), ("4", "run", "Run"),
+          ("5", "results", "Results"))  # fmt: skip
+_ALWAYS = (LineKey("F1", "Help", "toggle_help"), LineKey("?", "Keys", "cheat_sheet"),
+           LineKey("^p", "All", "command_palette"), LineKey("q", "Quit", "leave"))  # fmt: skip
+
+
+class Foot(KeyLine):
+    """Keys of the screen and of what has the focus; those of the application are in the line below."""
+
+    DEFAULT_CSS = """
+    Foot {
+        dock: bottom; height: 1; margin-bottom: 1; background: $surface; color: $footer-foreground;
+        & > .key-line--key {
+            color: $footer-key-foreground; background: $footer-key-background; text-style: bold;
+        }
+        & > .key-line--words { color: $footer-description-foreground; background: $footer-description-background; }
+        & > .key-line--hover { color: $footer-key-foreground; background: $block-hover-background; }
+    }
+    """
+    PADDING = (0, 0)
+    BETWEEN = 1
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._changed)
+
+    def _changed(self, screen: Screen[Any]) -> None:
+        # While another application has the terminal's focus, nobody has it here, and its keys are to stay.
+        if self.app.app_focus and screen is self.screen:
+            self.call_after_refresh(self._show_keys)
+
+    def _show_keys(self) -> None:
+        """Return each action once, with its first key."""
+        if not self.is_attached:
+            return
+        keys: dict[str, LineKey] = {}
+        for known in self.screen.active_bindings.values():
+            one = known.binding
+            if one.show and one.action not in keys:
+                shown = self.app.get_key_display(one)
+                keys[one.action] = LineKey(shown, one.description, one.key, off=not known.enabled, tooltip=known.tooltip)
+        self.present(tuple(keys.values()))
+
+    async def pressed(self, key: LineKey) -> None:
+        """Run the action as if its key were pressed."""
+        if key.off:
+            self.app.bell()
+        else:
+            self.app.simulate_key(key.does)
+
+
+class ModeBar(KeyLine):
+    """The five screens, and where help and the exit are."""
+
+    DEFAULT_CSS = """
+    ModeBar {
+        dock: bottom; height: 1; background: $panel; color: $foreground;
+        & > .key-line--key { text-style: bold; }
+        & > .key-line--hover { background: $surface; }
+        & > .key-line--here { background: $primary; color: $background; text-style: bold; }
+    }
+    """
+
+    def __init__(self, mode: str) -> None:
+        modes = [LineKey(key, words, f"mode('{name}')", here=name == mode) for key, name, words in _MODES]
+        super().__init__(modes, _ALWAYS)
+
+    async def pressed(self, key: LineKey) -> None:
+        """There."""
+        await self.app.run_action(key.does, self.app)
