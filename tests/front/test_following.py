@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from raidtui.client.engine_client import EngineClient
+from raidtui.client.engine_client import ENGINE_LOST, EngineClient
 from raidtui.front.follow import Back, Ended, Follower, Lost, WaitingTalk
 from raidtui.model.event import Noted, Record
 from raidtui.model.problem import fail
@@ -27,7 +27,7 @@ class Engine:
             self.handed += 1
             yield Record(number, 0.0, "", Noted("x")), self._size
         if self._breaks:
-            raise fail("engine-lost", "lost")
+            raise fail(ENGINE_LOST, "lost")
 
     def close(self) -> None:
         pass

@@ -305,7 +305,7 @@ def test_an_admitted_disk_is_held_until_it_is_lent_and_written_to_without_asking
 def test_a_disk_that_something_has_by_the_time_it_is_to_be_held_is_refused(server, monkeypatch):
     def opened(wanted: Disk, devno: int, flags: int) -> int:
         if flags & os.O_EXCL and wanted.id == "Sb":
-            raise fail("busy", "x", place=wanted.id, exit=Exit.REFUSED)
+            raise fail(REASONS["busy"], "x", place=wanted.id, exit=Exit.REFUSED)
         return os.open("/dev/null", os.O_RDONLY)
 
     monkeypatch.setattr(permit, "_open_checked", opened)

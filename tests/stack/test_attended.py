@@ -23,6 +23,7 @@ from raidtui.stack.context import Context, told_text
 from raidtui.stack.lvm import commands
 from raidtui.stack.md import build as md_build
 from raidtui.stack.md.spec import MdArray
+from raidtui.stack.md.teardown import BUSY
 from raidtui.stack.zfs import pool
 
 BURN = "import os\nwhile True: os.getpid()"
@@ -162,9 +163,9 @@ def test_a_command_left_behind_is_waited_for_as_long_as_it_works(run: Context) -
     burning = proc.spawn((sys.executable, "-I", "-c", burn))
     sleeping = proc.spawn(("/bin/sleep", "60"))
     with attending(Attention(limit_s=0.5)):
-        teardown.await_makers(lambda: [burning.pid] if burning.poll() is None else [], "md-busy", "still creates", "x")
+        teardown.await_makers(lambda: [burning.pid] if burning.poll() is None else [], BUSY, "still creates", "x")
         with pytest.raises(ProblemError) as busy:
-            teardown.await_makers(lambda: [sleeping.pid], "md-busy", "still creates", "x")
+            teardown.await_makers(lambda: [sleeping.pid], BUSY, "still creates", "x")
     sleeping.end()
     (problem,) = busy.value.problems
     assert (problem.code, problem.exit) == ("md-busy", int(Exit.LEFT_BEHIND))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from raidtui.inventory import REASONS
 from raidtui.model.disk import Disk
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.stack import blank as blanking
@@ -29,7 +30,7 @@ class FakePermit:
 
     def hold(self, patience_s: float = 0.0) -> None:
         if self.user:
-            raise fail("busy", f"{self.user} has it", place=self.disk.id, exit=Exit.REFUSED)
+            raise fail(REASONS["busy"], f"{self.user} has it", place=self.disk.id, exit=Exit.REFUSED)
         self.held = True
 
     def let_go(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from raidtui.model.problem import ProblemError, fail
+from raidtui.model.refusals import STUCK
 from raidtui.stack.context import Context
 from raidtui.stack.tuning import apply, kernel
 from raidtui.stack.tuning.apply import recall
@@ -165,7 +166,7 @@ def test_a_device_that_hangs_is_waited_for_once(server: Server, monkeypatch: pyt
     def read(file: Path) -> str | None:
         if "sda" in str(file):
             waited.append(file)
-            raise fail("stuck", "no answer")
+            raise fail(STUCK, "no answer")
         return original(file)
 
     monkeypatch.setattr(kernel, "read", read)

@@ -18,6 +18,7 @@ import msgspec
 from rich.console import Console
 from textual.widgets import Input
 
+from raidtui.client.engine_client import ENGINE_LOST
 from raidtui.model.disk import Disk, Link, Reason
 from raidtui.model.problem import Problem, fail
 from raidtui.model.protocol import DiskList
@@ -443,7 +444,7 @@ def test_the_age_goes_on_while_the_engine_is_lost(show, stage):
         await until(pilot, lambda: head(app).endswith("stale"))
 
     def gone():
-        raise fail("engine-lost", "the ssh connection broke")
+        raise fail(ENGINE_LOST, "the ssh connection broke")
 
     show(talk)
 

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 import pytest
 from pilot import drive, until
 
+from raidtui.client.engine_client import ENGINE_LOST
 from raidtui.client.places import Place
 from raidtui.model.problem import ProblemError, fail
 from raidtui.tui import start
@@ -37,7 +38,7 @@ def test_a_reconnect_never_asks_behind_the_screens():
 def test_the_key_to_reconnect_asks_on_the_plain_terminal_where_that_is_needed(stage, monkeypatch):
     asked = []
     app = stage.app()
-    app._ask = lambda: asked.append(1) or (_ for _ in ()).throw(fail("engine-lost", "sudo: a password is required"))
+    app._ask = lambda: asked.append(1) or (_ for _ in ()).throw(fail(ENGINE_LOST, "sudo: a password is required"))
     monkeypatch.setattr(type(app), "suspend", lambda self: nullcontext())
 
     async def talk(pilot):
@@ -54,7 +55,7 @@ def test_the_key_to_reconnect_asks_on_the_plain_terminal_where_that_is_needed(st
 
 def _problem():
     try:
-        raise fail("engine-lost", "gone")
+        raise fail(ENGINE_LOST, "gone")
     except ProblemError as error:
         return error.problems[0]
 

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any, Final
 
 from raidtui.model.problem import REFUSALS, Refusal, fail
-from raidtui.model.table_reasons import REASONS as TABLE_REASONS
 
 UNKNOWN_CODE: Final = Refusal(
     "unknown-code",
@@ -20,8 +19,7 @@ UNKNOWN_CODE: Final = Refusal(
 @cache
 def _all() -> dict[str, tuple[str, str, str]]:
     _import_all()
-    found = {code: (one.title, one.why, one.way_out) for code, one in REFUSALS.items()}
-    return {**TABLE_REASONS, **found}
+    return {code: (one.title, one.why, one.way_out) for code, one in REFUSALS.items()}
 
 
 def _import_all() -> None:

@@ -78,9 +78,6 @@ def bug(error: BaseException, place: str = "") -> Problem:
     return Problem("bug", f"{type(error).__name__}: {error}", place, text[-4000:], int(Exit.BUG))
 
 
-def fail(
-    refusal: Refusal | str, message: str, *, place: str = "", remedy: str = "", exit: Exit = Exit.USAGE
-) -> ProblemError:
+def fail(refusal: Refusal, message: str, *, place: str = "", remedy: str = "", exit: Exit = Exit.USAGE) -> ProblemError:
     """Return a ProblemError with one problem, for the caller to raise."""
-    code = refusal.code if isinstance(refusal, Refusal) else refusal
-    return ProblemError(Problem(code, message, place, remedy, int(exit)))
+    return ProblemError(refusal.problem(message, place=place, remedy=remedy, exit=exit))

@@ -22,7 +22,7 @@ from raidtui.inventory.blocks import parse_devno
 from raidtui.inventory.mounts import PROC, command, pids, read_other_mounts, unescape
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack.blockdev import stuck
+from raidtui.stack.blockdev import TOOL_FAILED, stuck
 
 FOLDER: Final = "/run/raidtui/mnt"
 """Folder of all mount points; only root may enter."""
@@ -128,18 +128,18 @@ def make_point(name: str) -> None:
     private_folder(Path(point))
 
 
-def tool(argv: Argv, *, cwd: Path, code: str = "tool-failed") -> Argv:
-    """Run one command of a plan with its tool's full path; the argv as planned. Raises ProblemError."""
+def tool(argv: Argv, *, cwd: Path, refusal: Refusal = TOOL_FAILED) -> Argv:
+    """Run one command of a plan with its tool's full path; return the argv as planned. Raises ProblemError."""
     path = find_tool(argv[0])
     if path is None:
         raise fail(MISSING_TOOL, f"{argv[0]} is not installed", place=argv[0], exit=Exit.BUILD_FAILED)
     try:
-        # The children of a runner that died are recognised by this folder.
+        # The children of a dead runner are recognised by this folder.
         run((path, *argv[1:]), cwd=cwd)
     except ToolStuck as error:
         raise ProblemError(stuck(name_of(argv), error)) from error
     except ToolError as error:
-        raise fail(code, f"{argv[0]} failed: {clean(error.reason)[:400]}", place=argv[-1], exit=Exit.BUILD_FAILED,
+        raise fail(refusal, f"{argv[0]} failed: {clean(error.reason)[:400]}", place=argv[-1], exit=Exit.BUILD_FAILED,
                    remedy="Look at dmesg.") from error  # fmt: skip
     return argv
 

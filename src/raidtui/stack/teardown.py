@@ -55,10 +55,10 @@ def split_present(
     return present, missing
 
 
-def await_makers(makers: Callable[[], Sequence[int]], code: Refusal | str, what: str, place: str) -> None:
+def await_makers(makers: Callable[[], Sequence[int]], refusal: Refusal, what: str, place: str) -> None:
     """Wait for commands that a crashed runner left behind and that are still creating something.
 
-    `makers` returns their pids; `what` is their work, for the message. Raises ProblemError (`code`, exit 6) if they make
+    `makers` returns their pids; `what` is their work, for the message. Raises ProblemError (`refusal`, exit 6) if they make
     no progress.
     """
     watch = Watch(f"a command {what}", lambda: work_of(makers()))
@@ -67,7 +67,7 @@ def await_makers(makers: Callable[[], Sequence[int]], code: Refusal | str, what:
             watch.tick()
         except Silent as silent:
             text = f"a command (pid {found[0]}) {what}, and {silent.text}"
-            raise fail(code, text, place=place, remedy="Wait, then: raidtui recover", exit=Exit.LEFT_BEHIND) from silent
+            raise fail(refusal, text, place=place, remedy="Wait, then: raidtui recover", exit=Exit.LEFT_BEHIND) from silent
         time.sleep(0.1)
 
 

@@ -9,9 +9,18 @@ from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from raidtui.base.text import clean
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Problem, ProblemError, fail
 from raidtui.results.foreign import fio_options
-from raidtui.results.foreign.fio_options import HARMLESS, LEFT_OUT, NEVER, Given, Section, looks_like_one, read_sections
+from raidtui.results.foreign.fio_options import (
+    HARMLESS,
+    IMPORT_FIO_JOB,
+    LEFT_OUT,
+    NEVER,
+    Given,
+    Section,
+    looks_like_one,
+    read_sections,
+)
 from raidtui.results.foreign.sources import Imported, Reader, Source
 
 READS: Final = frozenset({"read", "randread", "rw", "readwrite", "randrw"})
@@ -257,7 +266,6 @@ class _Work:
                 self.lose(name, "has no counterpart here")
 
 
-CODE: Final = "import-fio-job"
 _REMEDY: Final = "Change the job file, or import it with --leave-out."
 _BLOCK: Final = {"disk": {"disk": {"on": "@data", "mode": "each"}}}
 _FIO_JOB_FILES: Final = {"xfs": {"filesystem": {"type": "xfs", "on": "@data"}}}
@@ -291,11 +299,11 @@ class JobFile:
             notes += _notes(source, losses)
         if len(kinds) > 1:
             text = f"{clean(kinds[False])} measures a device and {clean(kinds[True])} measures files"
-            raise fail(CODE, text, place=clean(sources[0].name), remedy="Import them from files of their own.")
+            raise fail(IMPORT_FIO_JOB, text, place=clean(sources[0].name), remedy="Import them from files of their own.")
         if problems and not leave_out:
             raise ProblemError(*dict.fromkeys(problems))
         if not workloads:
-            raise fail(CODE, "nothing is left that could be measured", place=clean(sources[0].name))
+            raise fail(IMPORT_FIO_JOB, "nothing is left that could be measured", place=clean(sources[0].name))
         return Imported(_scenario(sources, workloads, files=True in kinds), ".scenario.json", tuple(notes))
 
 
@@ -310,7 +318,7 @@ def _together(jobs: Sequence[Section]) -> Iterator[Loss]:
 
 def _problem(source: Source, loss: Loss) -> Problem:
     text = loss.why if loss.option == "stonewall" else f"{clean(loss.option)}: {loss.why}"
-    return Problem(CODE, clean(text, 400), f"{clean(source.name)}:{loss.line}", _REMEDY, int(Exit.USAGE))
+    return IMPORT_FIO_JOB.problem(clean(text, 400), place=f"{clean(source.name)}:{loss.line}", remedy=_REMEDY)
 
 
 def _notes(source: Source, losses: Sequence[Loss]) -> Iterator[str]:

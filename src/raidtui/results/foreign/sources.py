@@ -10,6 +10,7 @@ import msgspec
 
 from raidtui.base.text import clean
 from raidtui.model.convert import plain
+from raidtui.model.findings import TABLE_UNREADABLE
 from raidtui.model.problem import ProblemError, fail
 from raidtui.model.table import (
     LARGEST,
@@ -194,7 +195,7 @@ def exact(value: float) -> Published:
 
 
 def unreadable(place: str, message: str, remedy: str = "`raidtui explain table-unreadable` says more.") -> ProblemError:
-    return fail("table-unreadable", message, place=clean(place), remedy=remedy)
+    return fail(TABLE_UNREADABLE, message, place=clean(place), remedy=remedy)
 
 
 def text_of(source: Source) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from raidtui.model import findings
 from raidtui.model.table import Asked, Finding, Table
 from raidtui.results.labels import Said, job_name, read_command, read_label
 
@@ -70,7 +71,7 @@ def _compared(said: Said, done: Said, label: str, where: str, what: str) -> Iter
             continue  # the depth of all jobs together
         says, has = _text(field, published), _text(field, computed)
         sentence = f"The {what} {label!r} says {words} {says}; the command has {has}."
-        yield Finding("label-command", where, sentence, says, has)
+        yield Finding(findings.LABEL_COMMAND.code, where, sentence, says, has)
 
 
 def _text(field: str, value: Any) -> str:
@@ -86,7 +87,7 @@ def _durable(label: str, command: str, where: str) -> Iterator[Finding]:
     said = _DURABLE.search(label) and not _NOT_DURABLE.search(label)
     if said and re.search(r"(?:^|[\s/])fio\s", command) and not _FLUSHES.search(command):
         sentence = f"The label {label!r} says fsync; the command has none."
-        yield Finding("label-command", where, sentence, "fsync", "none")
+        yield Finding(findings.LABEL_COMMAND.code, where, sentence, "fsync", "none")
 
 
 _LEVEL: Final = r"(?:--level[= ]|mdadm\b[^;|&]*?\s(?-i:-l)\s?)(?:raid)?"
@@ -197,4 +198,5 @@ def _structure(text: str, column: int) -> str:
 
 
 def _differs(label: str, where: str, said: str, done: str) -> Finding:
-    return Finding("label-command", where, f"The label {label!r} says {said}; the command has {done}.", said, done)
+    sentence = f"The label {label!r} says {said}; the command has {done}."
+    return Finding(findings.LABEL_COMMAND.code, where, sentence, said, done)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from raidtui.model import findings
 from raidtui.model.table import Claim, Figure, Finding, Metric, Table
 from raidtui.results.lint.figures import base, factor, layout_label, number, shown, where, workload_label
 from raidtui.results.published import Interval, interval, tolerance
@@ -55,7 +56,8 @@ def check_percents(table: Table) -> Iterator[Finding]:
             explained += 1
             relatives = family[figure.of, workload_label(table, figure.workload)]
             hint = _hint(table, index, figure, raws[0], relatives) if explained <= MOST_EXPLAINED else ""
-            yield Finding("percent-mismatch", where(table, figure), f"{sentence}{hint}.", figure.value, round(computed, 2))
+            code, place = findings.PERCENT_MISMATCH.code, where(table, figure)
+            yield Finding(code, place, f"{sentence}{hint}.", figure.value, round(computed, 2))
 
 
 def _shares(table: Table) -> list[Figure]:
@@ -194,7 +196,7 @@ def _broken(table: Table, claim: Claim, one: Figure, other: Figure) -> Finding |
         return None
     middle = (change.low + change.high) / 2
     return Finding(
-        "claim-broken", where(table, other),
+        findings.CLAIM_BROKEN.code, where(table, other),
         f"{shown(other)} differ by {middle:+.1f} % from {layout_label(table, one.layout)} ({shown(one)}); the claim is "
         f"“{claim.sentence}”{f' ({claim.place})' if claim.place else ''}.",
         _ALLOWED[only].format(allowed), round(middle, 2),

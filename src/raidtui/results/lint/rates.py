@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
+from raidtui.model import findings
 from raidtui.model.table import Figure, Finding, Table, Unit
 from raidtui.results.lint.figures import (
     SLACK,
@@ -155,7 +156,7 @@ def _judged(table: Table, bandwidth: Figure, expected: Interval, from_what: str)
     sentence = f"{from_what} are {number(middle)} {bandwidth.unit}, not {shown(bandwidth)}"
     in_unit = expected.times(1 / scale)
     slip = slip_of(published.times(1 / scale), in_unit, bandwidth.value, bandwidth.unit)
-    code = "unit-slip" if slip else "iops-bandwidth"
+    code = findings.UNIT_SLIP.code if slip else findings.IOPS_BANDWIDTH.code
     return Finding(code, where(table, bandwidth), f"{sentence}{': ' + slip.words if slip else ''}.", bandwidth.value,
                    _rounded(middle))  # fmt: skip
 
@@ -174,7 +175,7 @@ def _request_sizes(table: Table) -> Iterator[Finding]:
             expected = Interval(base(size).low * done.low, base(size).high * done.high)
             if moved.gap(Interval(expected.low * (1 - SLACK), expected.high * (1 + SLACK))) > 0:
                 mean = (moved.low + moved.high) / (done.low + done.high) / factor(size.unit)
-                yield Finding("iops-bandwidth", where(table, size),
+                yield Finding(findings.IOPS_BANDWIDTH.code, where(table, size),
                               f"{number(mean)} {size.unit} were moved by each operation, not {shown(size)}.",
                               size.value, _rounded(mean))  # fmt: skip
 
@@ -191,7 +192,7 @@ def _one_at_a_time(table: Table) -> Iterator[Finding]:
                     continue
                 if base(latency).gap(Interval(expected.low * (1 - SLACK), expected.high * (1 + SLACK))):
                     mean = (expected.low + expected.high) / 2 / factor(latency.unit)
-                    yield Finding("iops-bandwidth", where(table, latency),
+                    yield Finding(findings.IOPS_BANDWIDTH.code, where(table, latency),
                                   f"{shown(iops)} one after another take {number(mean)} {latency.unit} each, not "
                                   f"{shown(latency)}.", latency.value, _rounded(mean))  # fmt: skip
 
@@ -239,7 +240,7 @@ def check_columns(table: Table) -> Iterator[Finding]:
             if _cell(figure) not in operations:
                 before = round(figure.value / 1.024, 6)
                 yield Finding(
-                    "unit-slip", where(table, figure),
+                    findings.UNIT_SLIP.code, where(table, figure),
                     f"{shown(figure)} are {before / 1000:g} × 1024, as are all of the largest numbers here: {larger} were "
                     f"made {unit} by multiplying with 1024; it should be {before:,.0f} {unit}.", figure.value, before,
                 )  # fmt: skip

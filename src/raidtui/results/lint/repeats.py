@@ -9,6 +9,7 @@ from itertools import combinations
 from statistics import median
 from typing import Final
 
+from raidtui.model import findings
 from raidtui.model.table import TIME_UNITS, Figure, Finding, Metric, Table
 from raidtui.results.lint.figures import (
     CellKey,
@@ -56,7 +57,7 @@ def check_repeats(table: Table) -> Iterator[Finding]:
                 continue
             if _contradicted(table, cells, one, other) or peers.improbable(one, other):
                 said.add(id(other))
-                yield Finding("repeated-value", where(table, other),
+                yield Finding(findings.REPEATED_VALUE.code, where(table, other),
                               f"{shown(other)} stands also at {where(table, one)}: one of the two was copied.", other.value,
                               f"equal to {where(table, one)}")  # fmt: skip
 
@@ -236,7 +237,7 @@ def check_outliers(table: Table) -> Iterator[Finding]:
             computed = centre * figure.value / value if value else 0.0
             slipped = any(abs(value / centre / wrong - 1) < LEAST_SHARE / 2 for wrong in _THOUSANDS)
             words = "a factor of 1000 was lost" if slipped else f"that is {(value / centre - 1) * 100:+.0f} %"
-            yield Finding("unit-slip" if slipped else "outlier", where(table, figure),
+            yield Finding(findings.UNIT_SLIP.code if slipped else findings.OUTLIER.code, where(table, figure),
                           f"{shown(figure)}, where the median of {len(group)} like ones is {number(computed)} "
                           f"{figure.unit}: {words}.", figure.value, float(f"{computed:.6g}"))  # fmt: skip
 

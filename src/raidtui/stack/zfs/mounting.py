@@ -36,7 +36,7 @@ def mount(context: Context, zpool: ZfsPool) -> Outcome:
 
 def mount_now(context: Context, zpool: ZfsPool) -> Argv:
     mounts.make_point(zpool.name)
-    return mounts.tool(mount_argv(zpool), cwd=context.folder, code="mount")
+    return mounts.tool(mount_argv(zpool), cwd=context.folder, refusal=mounts.MOUNT)
 
 
 def unmount(context: Context, zpool: ZfsPool) -> list[Argv]:

@@ -15,6 +15,7 @@ from raidtui.front.files import save
 from raidtui.front.problems import sentence
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.protocol import Recovered, RunInfo, RunList
+from raidtui.model.refusals import OUTPUT, UNREADABLE
 from raidtui.results.load import read_result
 from raidtui.tui.link import LinkState
 from raidtui.tui.run.feed import FeedState, RunFeed, RunSaid, records_of
@@ -108,7 +109,7 @@ class RunDesk:
         except ProblemError as error:
             self._complain(error)
         except OSError as error:
-            self._complain(fail("unreadable", f"it could not be read: {error.strerror}", place=str(error.filename or "")))
+            self._complain(fail(UNREADABLE, f"it could not be read: {error.strerror}", place=str(error.filename or "")))
         else:
             self._begin_story("", "file")
             self._file = data
@@ -229,7 +230,7 @@ class RunDesk:
         except ProblemError as error:
             self._complain(error)
         except OSError as error:
-            self._complain(fail("output", f"the file could not be written: {error.strerror}"))
+            self._complain(fail(OUTPUT, f"the file could not be written: {error.strerror}"))
 
     def _complain(self, error: ProblemError) -> None:
         words = "\n".join(map(sentence, error.problems))

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from textual.message import Message
 
 from raidtui.client.engine_client import EngineClient
-from raidtui.front.follow import Back, Ended, Follower, Lost
+from raidtui.front.follow import CLOSED, Back, Ended, Follower, Lost
 from raidtui.front.phrases import ranking_line
 from raidtui.model.event import (
     AnyEvent,
@@ -87,11 +87,11 @@ class RunFeed:
     def _open(self) -> EngineClient:
         """A connection that `close` can end. Raises ProblemError."""
         if self._closed.is_set():
-            raise fail("closed", "nobody follows the run any more")
+            raise fail(CLOSED, "the run is no longer followed")
         client = self._client = self._connect()
         if self._closed.is_set():
             client.close()
-            raise fail("closed", "nobody follows the run any more")
+            raise fail(CLOSED, "the run is no longer followed")
         return client
 
     def _read(self) -> None:
