@@ -83,8 +83,6 @@ def test_the_texts_speak_of_raidtui_alone() -> None:
         assert not re.search(r"/root/(?!\.)\w+/raidtui", text), path
 
 
-PLAIN = ("cli", "client", "front", "lab", "__main__.py")
-"""Packages whose docstrings, module names and refusals follow the rules below."""
 RIDDLE = re.compile(r"^(What|Whether|Of|As|How|Why|Who|That|Those|Which)\b")
 NO_MODULE_NAMES = {
     "said", "lost", "gone", "called", "below", "likes", "where", "turns", "talk", "recent", "anything", "words", "meaning",
@@ -93,13 +91,9 @@ NO_MODULE_NAMES = {
 """Words that name no duty and no thing of the field."""
 
 
-def plain_trees() -> Iterator[tuple[Path, ast.Module]]:
-    yield from ((path, tree) for path, tree in trees() if path.relative_to(SOURCE).parts[0] in PLAIN)
-
-
 def test_docstrings_can_be_read_alone() -> None:
     found = []
-    for path, tree in plain_trees():
+    for path, tree in trees():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
                 continue
@@ -110,13 +104,13 @@ def test_docstrings_can_be_read_alone() -> None:
 
 
 def test_modules_are_named_for_a_duty_or_a_thing_of_the_field() -> None:
-    assert not [path for path, _ in plain_trees() if path.stem in NO_MODULE_NAMES]
+    assert not [path for path, _ in trees() if path.stem in NO_MODULE_NAMES]
 
 
 def test_every_problem_is_made_from_a_refusal() -> None:
     """A refusal is an UPPER_CASE constant, so that `raidtui explain` knows every code that can be printed."""
     found = []
-    for path, tree in plain_trees():
+    for path, tree in trees():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ("fail", "Problem"):
                 continue

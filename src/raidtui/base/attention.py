@@ -32,7 +32,7 @@ class Told(NamedTuple):
     what: str
     seconds: float
     written_bytes: int
-    """By all disks together since it began, as `discarded_bytes`."""
+    """Progress of all disks together since it began, like `discarded_bytes`."""
     discarded_bytes: int
     hangs: str
     """Disks that do not answer at the moment, in words."""

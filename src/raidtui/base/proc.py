@@ -67,7 +67,7 @@ class ToolTimeout(ToolError):
 
 
 class ToolStuck(ToolError):
-    """Nothing moved any more, or the process did not even die of SIGKILL (uninterruptible sleep)."""
+    """Error of a process without progress, or of one that survived SIGKILL (uninterruptible sleep)."""
 
     def __init__(self, argv: Sequence[str], reason: str, disk: str = "") -> None:
         super().__init__(argv, reason)

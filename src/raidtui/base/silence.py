@@ -1,4 +1,4 @@
-"""When a command is given up: not because it takes long, but because nothing moves any more.
+"""Criterion for giving up a command: not its duration, but the lack of any progress.
 
 Pure: who looks, and at what, is in `attention.py`.
 """
@@ -30,7 +30,7 @@ class Counters(NamedTuple):
 
 
 class Silent(Exception):
-    """Nothing moves any more. The text goes on a sentence about what was waited for: `has done nothing for 300 s; …`."""
+    """Error of a command without progress. Its text continues a sentence: `has done nothing for 300 s; …`"""
 
     def __init__(self, text: str, disk: str = "") -> None:
         super().__init__(text)
@@ -44,7 +44,7 @@ class Hangs:
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[float, int, float]] = {}
-        """By name: when it was looked at last, what it had completed by then, and for how long it had hung."""
+        """State of each disk, by name: time of the last look, completed requests, and the time for which it has hung."""
 
     def look(self, now_s: float, disks: Mapping[str, Counters]) -> None:
         for name, now in disks.items():

@@ -240,7 +240,7 @@ _REFUSALS = (
 )
 
 REASONS: Final = MappingProxyType({refusal.code: refusal for refusal in _REFUSALS})
-"""Every reason why a disk can be refused, by code."""
+"""Reasons why a disk can be refused, by code."""
 
 CONTENT = frozenset(
     {

@@ -1,4 +1,4 @@
-"""From plain JSON values to the model's types and back, with errors that name the place."""
+"""Conversion between plain JSON values and the model's types, with errors that name the place."""
 
 from __future__ import annotations
 

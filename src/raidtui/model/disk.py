@@ -79,7 +79,7 @@ class Disk(msgspec.Struct, frozen=True):
     write_cache: str | None = None
     """`write back` or `write through`, as the kernel drives it."""
     reasons: tuple[Reason, ...] = ()
-    """Every reason why this disk is not free; empty means free."""
+    """Reasons why this disk is not free; empty means free."""
     look: Look | None = None
     """Extent of the search that found the disk blank; None if it is not blank or was not searched."""
 
@@ -118,7 +118,8 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 
 def names_of(disk: Disk | Fingerprint) -> set[str]:
-    """Every word that an operator may name this disk by: id, serial, WWN, and the WWN without its `eui.` or `naa.`."""
+    """Return the words that an operator may use for this disk: id, serial, WWN, and the WWN without its `eui.` or `naa.`.
+    """
     return {disk.id, disk.serial, disk.wwid, disk.wwid.partition(".")[2]} - {""}
 
 

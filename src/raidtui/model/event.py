@@ -76,7 +76,7 @@ class CellStarted(Event, frozen=True, tag="cell-started"):
     devices: dict[str, str]
     """Kernel names measured and below (`md127`, `nvme0n1`), and what each is: `target`, `member`, `journal`, …"""
     parents: dict[str, str] = {}
-    """By kernel name: the kernel name of what it is a member (journal, spare) of. Empty in journals of older versions."""
+    """Kernel names of the arrays of members (journal, spare), by kernel name. Empty in journals of older versions."""
 
 
 class Skipped(Event, frozen=True, tag="skipped", omit_defaults=True):

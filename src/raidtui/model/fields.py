@@ -39,7 +39,7 @@ class _Annotation(NamedTuple):
 
 @cache
 def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """Every field of `struct`, in order. Raises TypeError for a type that no form could show."""
+    """Return all fields of `struct`, in order. Raises TypeError for a type that no form could show."""
     hints = get_type_hints(struct, include_extras=True)
     helps = _docstrings(struct)
     return tuple(
@@ -114,7 +114,7 @@ def _default(info: msgspec.structs.FieldInfo) -> Any:
 
 
 def _docstrings(struct: type[msgspec.Struct]) -> dict[str, str]:
-    """By field: the text that stands right below it; inherited ones too."""
+    """Return the docstring below each field, inherited ones too."""
     found: dict[str, str] = {}
     for base in reversed(struct.__mro__):
         if issubclass(base, msgspec.Struct) and base is not msgspec.Struct:

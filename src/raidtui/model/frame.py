@@ -89,7 +89,9 @@ class CacheState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
     """Content that is not yet written to the backing disks."""
 
     def since(self, before: CacheState) -> CacheState:
-        """With the hits and misses since an earlier state; all of them where it began anew in between."""
+        """Return the state with the hits and misses since an earlier one; with all of them if the counters were reset in
+        between.
+        """
         counts = {name: _between(getattr(before, name), getattr(self, name)) for name in _CACHE_COUNTS}
         anew = any(count is not None and count < 0 for count in counts.values())
         return self if anew else msgspec.structs.replace(self, **counts)
@@ -106,7 +108,7 @@ class CacheState(msgspec.Struct, frozen=True, array_like=True, omit_defaults=Tru
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Every counter at one moment, as the difference to the frame before: only what changed is in it.
+    """Changes of all counters since the previous frame: it contains only what changed.
 
     Counters are kept as the kernel printed them and become numbers where they are looked at, so that taking and
     journaling a frame of a thousand devices costs next to nothing. `Frames` puts the whole state together again.
@@ -119,13 +121,13 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     span_s: float | None = None
     """Since the frame before; None for the first one."""
     whole: bool = False
-    """Every device and core is in it, changed or not: a reader may begin here."""
+    """True if every device and core is in it, changed or not: a reader may begin here."""
     devices: dict[str, str] = {}
-    """By kernel name: the line of /proc/diskstats after the name (`read_counters`)."""
+    """Lines of /proc/diskstats after the name (`read_counters`), by kernel name."""
     gone: tuple[str, ...] = ()
     """Devices and cores (`cpu3`) that were in the frame before and are no more."""
     cpus: dict[str, str] = {}
-    """By `cpu0`, `cpu1`, …: the line of /proc/stat after the name (`read_cpu_times`)."""
+    """Lines of /proc/stat after the name (`read_cpu_times`), by `cpu0`, `cpu1`, …."""
     md: dict[str, MdState] = {}
     """The arrays that the sampler was told to watch, all of them every time."""
     temperatures_c: dict[str, float] = {}
@@ -133,7 +135,8 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     threads: dict[str, int] = {}
     """Milliseconds of CPU that kernel threads used while they were watched, summed by name (`md127_raid5`, `others`)."""
     caches: dict[str, CacheState] = {}
-    """By `arc`, `l2arc` (of all ZFS pools together), and kernel names of cached devices; all of them every time."""
+    """States of caches by `arc`, `l2arc` (of all ZFS pools together), and kernel names of cached devices; always complete.
+    """
 
 
 _counters_decoder = msgspec.json.Decoder(Counters)

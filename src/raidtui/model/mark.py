@@ -22,11 +22,11 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     about: str = ""
     """Object in the form that programs look up: a disk's id, a kernel thread."""
     at_s: float | None = None
-    """When it began, in seconds since the cell did; None for what holds for the whole of it."""
+    """Start in seconds since the start of the cell; None if it applies to the whole cell."""
 
 
 def gravest_first(marks: Iterable[Mark]) -> tuple[Mark, ...]:
-    """Each once, by weight; marks of one weight stay in their order."""
+    """Return each mark once, by weight; marks of one weight stay in their order."""
     return tuple(sorted(dict.fromkeys(marks), key=lambda mark: WEIGHTS.index(mark.weight)))
 
 

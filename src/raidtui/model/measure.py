@@ -99,4 +99,4 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     raw: msgspec.Raw | None = None
     """The tool's own report, unchanged."""
     bins: dict[str, dict[int, int]] = {}
-    """By direction, where the tool counts them: operations by their latency in ns."""
+    """Operations by their latency in ns, for each direction, if the tool reports them."""

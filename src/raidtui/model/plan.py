@@ -75,7 +75,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     quick: bool = False
     """A rehearsal: at most 3 s per workload, at most 256 MiB prefill."""
     layouts: tuple[str, ...] = ()
-    """Only these layouts; empty means all."""
+    """Restriction to these layouts; empty means all."""
     workloads: tuple[str, ...] = ()
 
 
@@ -99,7 +99,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     """Layouts that the plan adds because the policy asks for ceilings: bare disks, by name, as a scenario writes them."""
 
     looks: dict[str, Look] = {}
-    """How much of each disk to be erased was read when the plan was made, by disk id: the basis of the word blank."""
+    """Extent of the search on each disk to be erased when the plan was made, by disk id: the basis of the word blank."""
 
     @property
     def ends_early(self) -> bool:

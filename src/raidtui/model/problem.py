@@ -46,7 +46,7 @@ class Refusal:
 
 
 REFUSALS: Final = MappingProxyType(_REFUSALS)
-"""Every refusal that was defined so far, by code. Complete once the packages that define them are imported."""
+"""Refusals that were defined so far, by code. Complete once the packages that define them are imported."""
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -72,10 +72,18 @@ class ProblemError(Exception):
         return Exit(self.problems[0].exit)
 
 
+BUG: Final = Refusal(
+    "bug",
+    "A bug",
+    "An error occurred that raidtui does not handle.",
+    "Report it with the text that was shown.",
+)
+
+
 def bug(error: BaseException, place: str = "") -> Problem:
-    """An error that nobody foresaw, with the end of its traceback."""
+    """Return the problem of an unforeseen error, with the end of its traceback."""
     text = "".join(traceback.format_exception(error))
-    return Problem("bug", f"{type(error).__name__}: {error}", place, text[-4000:], int(Exit.BUG))
+    return BUG.problem(f"{type(error).__name__}: {error}", place=place, remedy=text[-4000:], exit=Exit.BUG)
 
 
 def fail(refusal: Refusal, message: str, *, place: str = "", remedy: str = "", exit: Exit = Exit.USAGE) -> ProblemError:

@@ -64,7 +64,7 @@ class DiskList(msgspec.Struct, frozen=True, omit_defaults=True):
     boot_id: str
     disks: Annotated[tuple[Disk, ...], msgspec.Meta(max_length=10_000)]
     at: str = ""
-    """When the disks were looked at, by the server's clock (ISO 8601, UTC)."""
+    """Time at which the disks were scanned, by the server's clock (ISO 8601, UTC)."""
     age_s: float = 0.0
     """Seconds between that look and the sending of this list."""
     again_s: float = 0.0
@@ -89,7 +89,7 @@ class StartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Digest of the plan that was shown: another plan is refused."""
     token: str
     erase: tuple[str, ...]
-    """Every disk that the plan erases, by serial or WWN, and no other."""
+    """Disks that the plan erases, all of them and no other, by serial or WWN."""
 
 
 class Started(msgspec.Struct, frozen=True):

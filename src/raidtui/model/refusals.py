@@ -6,12 +6,6 @@ from typing import Final
 
 from raidtui.model.problem import Refusal
 
-BUG: Final = Refusal(
-    "bug",
-    "A bug",
-    "An error occurred that raidtui does not handle.",
-    "Report it with the text that was shown.",
-)
 CANCELLED: Final = Refusal(
     "cancelled",
     "Cancelled",

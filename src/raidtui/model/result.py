@@ -72,7 +72,7 @@ class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
     """One run of a workload of several on the same building."""
 
     at_s: float
-    """When it began, in seconds since the cell did."""
+    """Start in seconds since the start of the cell."""
     summary: Summary
 
 
@@ -81,7 +81,7 @@ class Tracked(msgspec.Struct, frozen=True, omit_defaults=True):
 
     average: float
     range_percent: float | None = None
-    """From the smallest to the largest value, in percent of the average; None where the average is 0."""
+    """Difference between the smallest and the largest value in percent of the average; None if the average is 0."""
     excursion_percent: float | None = None
     """Rise or fall of the fitted line over the window, in percent of the average; None where the average is 0."""
     steady: bool = False
@@ -96,7 +96,7 @@ class Steady(msgspec.Struct, frozen=True, omit_defaults=True):
     window: tuple[int, int]
     """First and last pass of that window, or of the last one that there was."""
     variables: dict[str, Tracked] = {}
-    """By name: `write IOPS`, `read mean latency`."""
+    """Variables by name: `write IOPS`, `read mean latency`."""
 
 
 class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -113,7 +113,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     summary: Summary | None = None
     samples: tuple[Sample, ...] = ()
     devices: dict[str, DeviceUse] = {}
-    """By kernel name at that time; a disk's identity is in `disk`."""
+    """Use of the devices, by kernel name at that time; a disk's identity is in `disk`."""
     device_at_s: tuple[float, ...] = ()
     """Seconds since the cell began of every value in the devices' series."""
     cpu_cores_used: float | None = None
@@ -175,12 +175,12 @@ class Built(msgspec.Struct, frozen=True, omit_defaults=True):
     status: Literal["built", "failed"]
     asked: Any = None
     read_back: dict[str, Any] = {}
-    """By the name that the layer got: what the kernel and the tools say of it."""
+    """Facts from kernel and tools, by the name that the layer got."""
     initial_sync: str = ""
     """`none needed`, `waited for 312 s`, `skipped: all members were proven zero (discard)`."""
     size_bytes: int | None = None
     tuning: dict[str, Tuned] = {}
-    """By what was set: `SERIAL queue/scheduler`, `rtabc0a md/stripe_cache_size`, `zfs_txg_timeout`."""
+    """Settings by their object: `SERIAL queue/scheduler`, `rtabc0a md/stripe_cache_size`, `zfs_txg_timeout`."""
     commands: tuple[Argv, ...] = ()
     """Executed, in order, build and teardown."""
     seconds: float = 0.0
@@ -229,7 +229,7 @@ class Ranked(msgspec.Struct, frozen=True, omit_defaults=True):
     layouts: tuple[RankedLayout, ...]
     """Best first."""
     told: tuple[Told, ...]
-    """In the order in which it became known."""
+    """Decided pairs, in the order of their decision."""
     rounds: int
     """Number of measured rounds."""
     most_rounds: int
@@ -266,7 +266,7 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     cells: tuple[Cell, ...] = ()
     problems: tuple[Problem, ...] = ()
     ranking: tuple[Ranked, ...] = ()
-    """By workload, where a ranking was asked for."""
+    """Rankings by workload, if one was requested."""
 
 
 _Parts = msgspec.defstruct(

@@ -138,7 +138,7 @@ class Node(NamedTuple):
         yield self
 
     def roles(self) -> Iterator[str]:
-        """Every mention of a role below, in order."""
+        """Return all mentions of roles below, in order."""
         for sources in self.inputs.values():
             for source in sources:
                 if isinstance(source, Node):
@@ -183,7 +183,7 @@ class Catalog(NamedTuple):
 
     layers: Mapping[str, type[msgspec.Struct]]
     inputs: Mapping[str, Any]
-    """By kind: a function from a spec to its inputs, `{input name: Operand}`."""
+    """Functions from a spec to its inputs, `{input name: Operand}`, by kind."""
     workloads: Mapping[str, type[msgspec.Struct]]
     gone: Mapping[str, tuple[str, str]] = MappingProxyType({})
     """Kinds of layers that people know and that cannot be built any more: why, and what to use instead."""

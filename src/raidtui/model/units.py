@@ -70,7 +70,7 @@ class Extent:
         return f"Extent({self.text!r})"
 
     def of(self, whole_bytes: int) -> int:
-        """In bytes, of `whole_bytes`."""
+        """Return the bytes of the share of `whole_bytes`."""
         return self.bytes if self.bytes is not None else int(whole_bytes * (self.percent or 0) / 100)
 
 

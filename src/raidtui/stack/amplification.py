@@ -19,7 +19,7 @@ class Writes(NamedTuple):
     block_bytes: int
     """Bytes of each write."""
     run_bytes: int
-    """Most sequential bytes in flight at once; one block for random writes."""
+    """Largest amount of sequential bytes in flight; one block for random writes."""
     random: bool
     syncs: bool = False
     """True if the workload syncs repeatedly, not only at the end."""
@@ -37,7 +37,7 @@ class Share(NamedTuple):
     low: float | None
     """Fewest bytes written; None if unknown."""
     high: float | None
-    """Most bytes written; None if unbounded."""
+    """Upper bound of the written bytes; None if unbounded."""
     writes: Writes
     """Pattern of the writes to the input."""
     reads_low: float = 0.0

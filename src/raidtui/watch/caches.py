@@ -34,7 +34,7 @@ class Caches:
         self._arcstats = procfs / ARCSTATS
         self._sys_block = sys_block
         self._known: dict[str, str] = {}
-        """By kernel name: `dm` or `bcache`."""
+        """States of caches by kernel name: `dm` or `bcache`."""
         self._listed = False
 
     def read(self) -> dict[str, CacheState]:
@@ -66,7 +66,7 @@ class Caches:
 
 
 def arc_states(text: str) -> dict[str, CacheState]:
-    """From arcstats: what was asked for, without what ZFS read ahead. Waiting for a read under way is a miss."""
+    """Parse arcstats: requested data, without ZFS's prefetch. Waiting for a running read counts as a miss."""
     rows = (line.split() for line in text.splitlines())
     numbers = {row[0]: int(row[2]) for row in rows if len(row) == 3 and row[2].isdigit()}
     if "size" not in numbers:
@@ -108,7 +108,7 @@ def _dm(dev: Path) -> CacheState | None:
 
 
 def dm_state(answer: bytes) -> CacheState | None:
-    """From the answer to DM_TABLE_STATUS, for a device that is one cache."""
+    """Parse the answer to DM_TABLE_STATUS of a device that is one cache."""
     fields = _HEADER.unpack_from(answer)
     at, targets = fields[4], fields[5]
     if targets != 1 or at + _TARGET.size > len(answer):

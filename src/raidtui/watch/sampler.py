@@ -62,7 +62,7 @@ class Sampler:
         """Error that ended the thread: a table that could not be read, or the sink's own error."""
 
     def watch_md(self, names: Iterable[str]) -> None:
-        """From the next frame on watch these arrays and no others."""
+        """Watch these arrays, and no others, from the next frame on."""
         self._md = tuple(names)
         for each in (self._threads, self._caches):
             if each:

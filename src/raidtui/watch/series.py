@@ -50,7 +50,7 @@ class Series(msgspec.Struct, frozen=True):
     """One cell, frame by frame."""
 
     at_s: list[float]
-    """When each interval ended, in seconds since the first frame."""
+    """End of each interval, in seconds since the first frame."""
     span_s: list[float]
     """Length of each interval."""
     devices: dict[str, DeviceSeries]
@@ -92,7 +92,7 @@ class SeriesFold:
         self._temperature_max_c: dict[str, float] = {}
         self._cores_used: list[float | None] = []
         self._caches: tuple[Mapping[str, CacheState], Mapping[str, CacheState]] = ({}, {})
-        """In the first frame, and in the last."""
+        """Counters in the first frame, and in the last."""
         self._busy: dict[tuple[str, str], Busy] = {}
 
     def add(self, frame: Frame) -> None:

@@ -82,10 +82,10 @@ class Table:
 
 
 def disk_table(path: Path) -> Table:
-    """Every block device: `   8       0 sda 4711 0 …`; major, minor and name tell one device from another."""
+    """Return the lines of all block devices: `   8       0 sda 4711 0 …`; major, minor and name identify a device."""
     return Table(path, re.compile(r"\s*\d+\s+\d+\s+(\S+)\s+"))
 
 
 def cpu_table(path: Path) -> Table:
-    """Every core that is online: `cpu0 4711 0 …`, and the sum of all cores (`cpu`)."""
+    """Return the lines of all online cores: `cpu0 4711 0 …`, and the sum of all cores (`cpu`)."""
     return Table(path, re.compile(r"(cpu\d*)\s+"), end=b"intr ")

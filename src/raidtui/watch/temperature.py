@@ -24,7 +24,8 @@ class Heat(NamedTuple):
     """Temperature data reported by a disk. None: not reported."""
 
     limit_c: float | None = None
-    """From here on it warns, and may slow down to cool: `temp1_max` of the kernel's hwmon, WCTEMP of NVMe."""
+    """Temperature from which the disk warns, and may slow down to cool: `temp1_max` of the kernel's hwmon, WCTEMP of NVMe.
+    """
     too_hot: bool | None = None
     """True if a temperature is beyond its limits now: the critical warning of an NVMe SMART log."""
     slowed_s: int | None = None

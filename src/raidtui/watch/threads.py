@@ -41,7 +41,7 @@ class Threads:
         self._clock = clock
         self._ms_per_tick = 1000 / os.sysconf("SC_CLK_TCK")
         self._ticks: dict[str, int] = {}
-        """By the number of each kernel thread: what it had used when last looked at."""
+        """CPU time of each kernel thread at the last look, by its number."""
         self._strangers: set[str] = set()
         """Numbers of processes that are no kernel threads."""
         self._watched: dict[str, int] = {}
@@ -146,7 +146,8 @@ class Used(NamedTuple):
 
 
 def look_once(procfs: Path = Path("/proc")) -> dict[str, Used]:
-    """Every thread of the kernel now, by its number. Between two looks is what each of them used, not only their sum."""
+    """Return the CPU times of all kernel threads, by number. Differences between two looks are per thread, not only in sum.
+    """
     ms_per_tick = 1000 / os.sysconf("SC_CLK_TCK")
     found = {}
     for folder in procfs.iterdir():
@@ -161,7 +162,7 @@ def look_once(procfs: Path = Path("/proc")) -> dict[str, Used]:
 
 
 def busiest(before: Mapping[str, Used], after: Mapping[str, Used], span_s: float) -> dict[str, float]:
-    """By name: the share of one core in percent that the busiest thread of that name had, the largest first.
+    """Return the share of one core in percent of the busiest thread of each name, the largest first.
 
     Only what had at least 1 %. Of threads that ended in between nothing is known.
     """

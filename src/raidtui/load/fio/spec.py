@@ -79,11 +79,11 @@ class FioSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     offset_increment: Extent | None = None
     """Distance between the regions of one job and the next."""
     nrfiles: Annotated[int, Meta(ge=1, le=100_000)] = 1
-    """In a directory: number of files of each job."""
+    """Number of files of each job, in a directory."""
     filesize: Annotated[Size, Meta(examples=["1GiB", "64MiB"])] | None = None
-    """In a directory: size of each file, instead of `size`."""
+    """Size of each file, in a directory; it replaces `size`."""
     overwrite: bool = False
-    """In a directory: write the whole files before the measurement, so that writes hit allocated blocks."""
+    """Write the whole files before the measurement, in a directory, so that writes hit allocated blocks."""
     fsync: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     """Number of writes before each fsync; 0: no fsync. The latency of fsync is reported with every ioengine but libaio."""
     fdatasync: Annotated[int, Meta(ge=0, le=1_000_000)] = 0

@@ -59,7 +59,7 @@ def _doubled_ranks(values: Sequence[float]) -> list[int]:
 
 @lru_cache(maxsize=256)
 def _sums(ranks: tuple[int, ...], size: int) -> dict[int, int]:
-    """In how many ways `size` of the ranks add up to each sum."""
+    """Count the ways in which `size` of the ranks add up to each sum."""
     ways: list[dict[int, int]] = [{} for _ in range(size + 1)]
     ways[0][0] = 1
     for rank in ranks:

@@ -31,7 +31,7 @@ LEAST_SCATTER = 0.001
 """No storage is taken to repeat itself better than to one in a thousand: equal rounds are luck, or a limit that was set."""
 
 Values = Mapping[str, Mapping[int, float | None]]
-"""By layout, by round: what was measured, above 0, more is better; None where the round was tried and is not valid."""
+"""Measured values by layout and round, above 0, more is better; None if the round is invalid."""
 
 
 class Asked(NamedTuple):
@@ -65,7 +65,7 @@ class Standing(NamedTuple):
     """A ranking as far as it is known."""
 
     told: tuple[Told, ...]
-    """In the order in which it became known."""
+    """Decided pairs, in the order of their decision."""
     places: Mapping[str, int]
     """1 + how many layouts are told to be better; best first. Layouts that are not told apart can share a place."""
     open: frozenset[str]

@@ -35,7 +35,7 @@ class Steadiness(NamedTuple):
     round: int | None
     """The last round of the first steady window, counted from 1; None where steady state was not reached."""
     windows: Mapping[str, Window]
-    """By variable: that window, or the last one. Its `average` is what is reported."""
+    """Steady window of each variable, or the last one. Its `average` is the reported value."""
 
     @property
     def reached(self) -> bool:

@@ -163,7 +163,7 @@ def _wait_until_attached(cached: BcacheDevice) -> None:
 
 
 def _take(context: Context, cached: BcacheDevice, devices: dict[str, Device]) -> dict[str, Any]:
-    """Its facts, once it is known to stand on the very devices that were meant. Raises ProblemError (`read-back`)."""
+    """Return the facts of the device after a check of the devices below it. Raises ProblemError (`read-back`)."""
     found = look(cached)
     if wrong := member_differences(devices, found):
         raise mismatch(cached.name, wrong)

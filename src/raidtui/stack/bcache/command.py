@@ -17,7 +17,7 @@ LOAD: Final[Argv] = ("modprobe", "bcache")
 
 
 def node_path(backing_uuid: str) -> str:
-    """Where udev shows the device."""
+    """Return the path under which udev shows the device."""
     return f"/dev/bcache/by-uuid/{backing_uuid}"
 
 

@@ -38,7 +38,7 @@ def describe(spec: BcacheSpec, counts: Mapping[str, int]) -> str:
 
 
 def defaults(spec: BcacheSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
-    """By optional field: what it comes to where it is left out, and why."""
+    """Return the default of each optional field, with the reason."""
     nothing = ("none", f"in mode {spec.mode} nothing has to be written back")
     dirty = spec.mode == "writeback"
     return {
@@ -56,7 +56,7 @@ def defaults(spec: BcacheSpec, counts: Mapping[str, int]) -> dict[str, tuple[str
 
 
 def tolerates_failures(spec: BcacheSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """By input: how many of its devices may fail without loss, and what then."""
+    """Return for each input the number of devices that may fail without data loss, and a sentence about it."""
     if spec.mode == "writeback":
         cache = (0, "no device: what was not written back is lost")
     else:
@@ -87,7 +87,7 @@ _DEFAULT_CUTOFF_BYTES: Final = 4 * MIB
 
 
 def amplifies(spec: BcacheSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
-    """Its journal and its tree of keys are not counted: keys of many writes go in one block."""
+    """Return the amplification without bcache's journal and its tree of keys: keys of many writes share a block."""
     cutoff = spec.sequential_cutoff.bytes if spec.sequential_cutoff is not None else _DEFAULT_CUTOFF_BYTES
     if spec.mode in ("writearound", "none"):
         return _spread((1, 1), (0, 0), writes, "to the backing device alone, 1")

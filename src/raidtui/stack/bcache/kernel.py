@@ -43,7 +43,7 @@ class Registered(NamedTuple):
 
 
 def registered(sys_block: Path = SYS_BLOCK) -> list[Registered]:
-    """Every one, backing devices first: they are stopped first."""
+    """Return all devices, backing devices first: they are stopped first."""
     found = []
     for folder in sorted(sys_block.glob("*/bcache")):
         # The folder of the new device itself is a link to its backing device's.

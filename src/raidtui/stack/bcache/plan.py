@@ -18,7 +18,7 @@ from raidtui.stack.bcache.spec import KIB, BcacheDevice, BcacheSpec, CacheSettin
 from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shape
 
 _METADATA_BYTES: Final = 64 << 20
-"""More than superblocks, journal, and the priorities of the buckets of a fresh cache."""
+"""Upper limit of the bytes for superblocks, journal, and the priorities of the buckets of a new cache."""
 
 
 def inputs(spec: BcacheSpec) -> Mapping[str, Operand]:

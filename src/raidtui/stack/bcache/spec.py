@@ -18,7 +18,9 @@ MIB: Final = 1 << 20
 DEFAULT_BUCKET_BYTES: Final = 512 * KIB
 """Default of make-bcache(8)."""
 DEFAULT_DATA_OFFSET_BYTES: Final = 8 * KIB
-"""Where data begins on the backing device: right behind its superblock (uapi/linux/bcache.h, BDEV_DATA_START_DEFAULT)."""
+"""Default position of the data on the backing device: right behind its superblock (uapi/linux/bcache.h,
+BDEV_DATA_START_DEFAULT).
+"""
 
 
 class BcacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -30,14 +32,15 @@ class BcacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """The device that caches it: one disk, or one layer."""
     mode: Mode = "writethrough"
     """writethrough: on both before it is done; writeback: in the cache first; writearound: written to the backing device
-    alone, and cached when it is read; none: the cache is passed by."""
+    alone, and cached when it is read; none: reads and writes bypass the cache."""
     bucket: Annotated[Size, Meta(examples=["512KiB", "2MiB"])] | None = None
-    """By which the cache is filled and emptied: a power of two from 4KiB to 16MiB, best the erase block of its device;
-    512KiB where not given."""
+    """Unit in which the cache is filled and emptied: a power of two from 4KiB to 16MiB, best the erase block of its device.
+    Default: 512KiB.
+    """
     block: Annotated[Size, Meta(examples=["4KiB", "512B"])] | None = None
     """The logical sector of the new device, a power of two up to 4KiB; the larger one of both devices where not given."""
     data_offset: Annotated[Size, Meta(examples=["1MiB", "8KiB"])] | None = None
-    """Where data begins on the backing device; 8KiB where not given. A whole stripe keeps an array below aligned."""
+    """Start of the data on the backing device. Default: 8KiB. A whole stripe keeps an array below aligned."""
     replacement: Literal["lru", "fifo", "random"] = "lru"
     """Bucket to evict if the cache is full: the least recently used, the oldest, or a random one."""
     sequential_cutoff: Annotated[Size, Meta(examples=["4MiB", "0B"])] | None = None

@@ -59,7 +59,7 @@ def teardown(context: Context, cached: BcacheDevice) -> Outcome:
 
 
 def _await_link(link: Path, patience_s: float) -> None:
-    """Until udev has taken the name away. One that it forgot, or never knew, and that leads nowhere, goes without it."""
+    """Wait until udev removed the name; remove a dangling name that udev does not know."""
     until = time.monotonic() + patience_s
     while link.is_symlink() and time.monotonic() < until:
         time.sleep(0.05)
@@ -74,7 +74,7 @@ def stop(one: kernel.Registered) -> None:
 
 
 def _refuse_shared_cache(cached: BcacheDevice) -> None:
-    """Somebody may have attached a device of his to our cache, and what is dirty in it may be his by now."""
+    """Refuse a cache to which others have attached a device: dirty data in it may be theirs."""
     others = blockdev.bounded(lambda: kernel.strangers(cached), "asking bcache")
     if others:
         raise fail(FOREIGN, f"the cache is also that of {', '.join(others)}, which is not this run's",
@@ -166,7 +166,7 @@ def _erase_all(
 
 
 def _erase(context: Context, device: Device) -> tuple[Argv, ...]:
-    """By wipefs, which leaves all but the magic number; then what it left."""
+    """Erase by wipefs, which removes only the magic number; then erase the rest."""
     try:
         with lend(context, device.ref):
             commands: tuple[Argv, ...] = (tool.run(wipe_argv(device.path)),)

@@ -38,7 +38,7 @@ class Device(NamedTuple):
 
 
 def all_devices(context: Context, cached: BcacheDevice) -> dict[str, Device]:
-    """By role. Raises ProblemError when any is not there, or is not what it was."""
+    """Return the devices by role. Raises ProblemError if one is missing or was replaced."""
     return {entry.role: _device(entry, context.path(entry.ref)) for entry in cached.devices}
 
 

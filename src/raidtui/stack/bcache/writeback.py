@@ -28,7 +28,7 @@ class Moment(NamedTuple):
 
     attached: bool
     dirty_bytes: int | None
-    """In steps of a tenth of the unit that the kernel writes it in, so that it may stand still for minutes."""
+    """Dirty data in steps of a tenth of the unit in which the kernel prints it, so that it may be constant for minutes."""
     writes: str
     """Write counter of the backing device."""
 

@@ -86,7 +86,8 @@ def teardown(context: Context, fs: Filesystem) -> Outcome:
 
 
 def _wait_for_others(context: Context, fs: Filesystem) -> list[Argv]:
-    """Until no namespace has it mounted and the kernel has let go of its devices; names who has it after that."""
+    """Wait until it is unmounted in all namespaces and the kernel has released its devices; then name the remaining users.
+    """
     point, until = mounts.point_of(fs.name), time.monotonic() + PATIENCE_S
     ran: list[Argv] = []
     while True:

@@ -68,7 +68,7 @@ def describe(spec: FilesystemSpec, counts: Mapping[str, int]) -> str:
 
 
 def defaults(spec: FilesystemSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
-    """By field that can be left out: what it comes to then, and why."""
+    """Return the default of each optional field, with the reason."""
     foreign = {name for fields in FIELDS_OF.values() for name in fields} - FIELDS_OF[spec.type] - {"geometry"}
     found = {name: (_NONE, f"{spec.type} has no {name}") for name in sorted(foreign)}
     found |= _DEFAULTS[spec.type]
@@ -89,7 +89,7 @@ def may_fail(spec: FilesystemSpec, devices: int) -> int:
 
 
 def tolerates_failures(spec: FilesystemSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """By input, as `Layer.survives`."""
+    """Return for each input the number of devices that may fail without data loss, and a sentence about it."""
     devices = counts.get("on", 0)
     count = may_fail(spec, devices)
     if spec.type != "btrfs" or devices < 2:
@@ -131,7 +131,9 @@ def _data(spec: FilesystemSpec, devices: int, writes: Writes) -> Spread:
 
 
 def _btrfs(spec: FilesystemSpec, devices: int, writes: Writes, least: float) -> Spread:
-    """It writes elsewhere what it overwrites, and gathers on the way: what was random may be in a row below."""
+    """Pattern of the writes of a copy-on-write filesystem: it writes elsewhere and gathers, so that random writes may
+    become sequential.
+    """
     kind = profile(spec, "data", devices)
     if kind in PARITY:
         parity = PARITY[kind]

@@ -22,7 +22,7 @@ _OWN_BYTES: Final = {"xfs": 160 * MIB, "ext4": 160 * MIB, "btrfs": 48 * MIB, "f2
 SMALL_BLOCK: Final = 4 << 10
 _KINDS: Final[tuple[Literal["data", "metadata"], ...]] = ("data", "metadata")
 _LARGE_BTRFS: Final = 50 << 30
-"""From here on it allocates chunks of 1 GiB."""
+"""Size from which btrfs allocates chunks of 1 GiB."""
 
 
 class Stripes(NamedTuple):

@@ -99,7 +99,7 @@ Found = Iterator[tuple[str, str, str, str]]
 
 
 def check(spec: FilesystemSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
-    """Every reason, given how many devices it is on."""
+    """Return the problems of this filesystem, given the number of its devices."""
     found = [*_foreign(spec), *_devices(spec, counts.get("on", 0)), *_sizes(spec), *_stripes(spec), *_choices(spec)]
     return [Problem(code, message, f"{place}.{option}", remedy, int(Exit.USAGE)) for code, option, message, remedy in found]
 

@@ -75,7 +75,7 @@ class FilesystemSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     fsync_mode: Literal["posix", "strict", "nobarrier"] | None = None
     """f2fs: what an fsync makes durable. `nobarrier` makes nothing durable at all."""
     atime: Literal["noatime", "relatime", "strictatime"] = "noatime"
-    """When reading a file writes the time of it."""
+    """Updates of a file's access time by reads."""
     discard: Literal["none", "online", "async"] = "none"
     """Tell the device of blocks that files gave back: never, with each (`online`), or gathered (`async`, btrfs)."""
     tuning: Tuning | None = None
@@ -92,7 +92,7 @@ FIELDS_OF: Final[dict[str, frozenset[str]]] = {
     ),
     "f2fs": frozenset({"overprovision", "fsync_mode"}),
 }
-"""Beside type, on, atime and discard: what each type has."""
+"""Options of each type besides type, on, atime and discard."""
 
 
 class Filesystem(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,12 +33,12 @@ class Device(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its kernel name."""
+        """Kernel name."""
         return Path(f"/sys/dev/block/{os.major(self.devno)}:{os.minor(self.devno)}").resolve().name
 
 
 def all_devices(context: Context, fs: Filesystem) -> list[Device]:
-    """In order. Raises ProblemError when one is not there, or is not what it was."""
+    """Return the devices in order. Raises ProblemError if one is missing or was replaced."""
     found = []
     for ref in fs.devices:
         path = context.path(ref)
@@ -59,7 +59,7 @@ def planned_paths(context: Context, fs: Filesystem) -> Iterator[tuple[str, str]]
 
 
 def signatures_on(path: str) -> tuple[Signature, ...]:
-    """Every signature on a device. Raises OSError."""
+    """Return all signatures on a device. Raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -61,7 +61,7 @@ class MdTuning(Tuning, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     sync_speed_min: Annotated[Size, _SPEED] | None = None
     """Bytes per second of a resync of this array even while its disks are busy."""
     sync_speed_max: Annotated[Size, _SPEED] | None = None
-    """Most bytes per second of a resync of this array, the initial sync included."""
+    """Largest rate of a resync of this array in bytes per second, the initial sync included."""
 
     def early_settings(self) -> Iterator[Setting]:
         for name, count in (("stripe_cache_size", self.stripe_cache_size), ("group_thread_cnt", self.group_thread_cnt)):
