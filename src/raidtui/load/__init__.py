@@ -1,1 +1,1 @@
-"""Workload engines: one file each under `engines/`, found by being there."""
+"""Workload engines: one module or package each, discovered by its object `ENGINE`."""
