@@ -27,7 +27,7 @@ _BETWEEN_S: Final = 3.0
 
 
 def watch_disks(stopped: Callable[[], bool]) -> Iterator[DiskList]:
-    """The list now, again whenever a disk or its use changed, whenever anybody else looked, and every so often anyway."""
+    """Yield the list now, again whenever a disk or its use changed, whenever another request scanned, and regularly."""
     watched = inventory.watch(runs.standing, runs.any_at_work)
     next(watched)
     shown, changed = recent.look(), False

@@ -48,7 +48,7 @@ _again = threading.Lock()
 
 
 def look() -> Look:
-    """Look at every disk now. Those who ask while somebody looks share the look after that one."""
+    """Scan all disks now. Requests during a scan share the next one."""
     global _begun, _newest, _confirmed_s
     asked = _begun
     with _turn:
@@ -64,7 +64,7 @@ def look() -> Look:
 
 
 def newest() -> Look | None:
-    """The last look that anybody made."""
+    """Latest scan of any request."""
     return _newest
 
 

@@ -42,9 +42,9 @@ _PAUSE_S: Final = 0.05
 class Permit:
     """Permission to write to one disk, valid until it is closed.
 
-    It has the disk's lock and an open descriptor (the pin): while the pin is open, the kernel gives the disk's device
-    number to no other disk. From `hold` to `let_go` it has the disk exclusively (O_EXCL) as well: nobody can mount it,
-    build on it, or run mkfs or wipefs on it. What opens it without asking for that (dd, fio) still reads and writes.
+    It holds the disk's lock and an open descriptor (the pin): while the pin is open, the kernel gives the disk's device
+    number to no other disk. From `hold` to `let_go` it also holds the disk exclusively (O_EXCL): no other program can mount
+    it, build on it, or run mkfs or wipefs on it. Programs that open it without O_EXCL (dd, fio) still read and write.
     """
 
     def __init__(self, issuer: object, disk: Disk, fingerprint: Fingerprint, lock: Lock) -> None:

@@ -38,7 +38,7 @@ _NAMES = {
 
 
 def open_node(node: Node, flags: int = 0) -> int:
-    """Open a block device read-only and insist that it is the one that `node` describes."""
+    """Open a block device read-only and check that it is the one that `node` describes."""
     fd = os.open(node.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | flags)
     info = os.fstat(fd)
     if not stat.S_ISBLK(info.st_mode) or info.st_rdev != node.devno:

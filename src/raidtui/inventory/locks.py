@@ -20,7 +20,7 @@ _PAUSE_S: Final = 0.05
 
 
 def lock_disk(fd: int, patience_s: float = DISK_LOCK_PATIENCE_S) -> bool:
-    """Lock the disk, until `fd` is closed. False where somebody else holds the lock all that time."""
+    """Lock the disk until `fd` is closed. Return False if another process holds the lock all that time."""
     until = time.monotonic() + patience_s
     while True:
         try:

@@ -31,7 +31,7 @@ class Ownership(NamedTuple):
     pids: frozenset[int] = frozenset()
     """Processes of the run, beside this one, whose open files are no reason."""
     holds: frozenset[str] = frozenset()
-    """Ids of disks that this process has exclusively: nobody else does, and no check can have them so."""
+    """Ids of disks that this process holds exclusively, so that the check for exclusive access is skipped."""
 
 
 class Examined(NamedTuple):

@@ -35,7 +35,7 @@ class Change(NamedTuple):
     """A change of one disk, or of the users of disks."""
 
     action: str
-    """`add`, `remove` or `change`; `use` where somebody began or ceased to use a disk."""
+    """`add`, `remove` or `change`; `use` if a use of a disk began or ended."""
     name: str
     """The disk's; for `use` the kind of user: a field of `Glance`, `open files`, or `runs`."""
 

@@ -117,7 +117,7 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     at_s: float
     """CLOCK_MONOTONIC."""
     unix_s: float
-    """Wall clock; against `at_s` it shows when somebody set the clock."""
+    """Wall clock; compared with `at_s` it shows when the clock was set."""
     span_s: float | None = None
     """Since the frame before; None for the first one."""
     whole: bool = False

@@ -114,7 +114,7 @@ class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     run: str = ""
     without: tuple[str, ...] = ()
-    """Ids of disks that are given up: gone for good, or somebody else's by now. Only of one run that is named."""
+    """Ids of disks that are given up: gone for good, or used by others now. Only with the name of one run."""
     progress: bool = False
     """True to receive `RecoverProgress` events before the answer."""
 

@@ -200,7 +200,7 @@ def _of_report(report: Any, direction: str) -> dict[int, int]:
 
 
 def _counted(given: Mapping[Any, Any]) -> dict[int, int]:
-    """Bins of a report that anybody may have written: what is no number is no bin."""
+    """Return the bins of a report of unknown origin: entries that are no numbers are ignored."""
     try:
         return {int(bin_): int(count) for bin_, count in given.items()}
     except (TypeError, ValueError):

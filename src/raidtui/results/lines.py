@@ -266,7 +266,7 @@ def sentences(one: Account) -> Iterator[str]:
     """Return sentences about the limit, the expected writes with the reason, and the capacity of the links."""
     yield one.why
     if one.expected is not None:
-        words = "write amplification expected" if one.expected.low is not None else "write amplification cannot be foretold"
+        words = "write amplification expected" if one.expected.low is not None else "write amplification cannot be predicted"
         figure = f" {expected_text(one.expected)}" if one.expected.low is not None else ""
         yield f"{words}{figure}: {one.expected.why}{_read_before(one.expected)}"
     if one.link_bytes_per_s is not None:
@@ -298,8 +298,8 @@ def cell_words(one: Account, unit: Unit) -> str:
         ceiling = rate_text(_in(one.bound, unit), unit)
         parts.append(f"{percent_text(one.share)} of the {ceiling} {unit} that its bare disks allow")
     if one.observed is not None:
-        foretold = expected_text(one.expected)
-        parts.append(f"wrote {ratio_text(one.observed)}" + (f", expected {foretold}" if foretold != NOTHING else ""))
+        predicted = expected_text(one.expected)
+        parts.append(f"wrote {ratio_text(one.observed)}" + (f", expected {predicted}" if predicted != NOTHING else ""))
     limited = "what limited it is not known" if one.limiter == NOT_KNOWN else f"limited by {one.limiter}"
     return "; ".join([*parts, f"{limited}: {one.why}"])
 

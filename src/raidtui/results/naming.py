@@ -19,7 +19,7 @@ _MOST = 6
 def layout_names(extracts: Sequence[Extract]) -> list[dict[str, str]]:
     """For each result, by layout: its name here. The same name in several results gets the result's number: `raid5:2`.
 
-    So does what somebody called like a disk's row of another result.
+    So does a layout with the name of a disk's row of another result.
     """
     count = Counter(name for one in extracts for name in one.layouts)
     rows = {f"{point.layout} {point.part}" for one in extracts for point in one.points if point.part}
@@ -45,7 +45,7 @@ def workload_names(extracts: Sequence[Extract]) -> list[dict[str, str]]:
 
 
 def _numbered(name: str, number: int, taken: set[str]) -> str:
-    """`raid5:2`, longer where somebody's name is that already; it is taken from now on."""
+    """Return `raid5:2`, or a longer name if that one is taken; it is taken from now on."""
     found = f"{name}:{number}"
     while found in taken:
         found += f":{number}"

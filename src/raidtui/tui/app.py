@@ -293,7 +293,7 @@ class RaidtuiApp(App[int]):
         confirm_unsaved(self, "Quit", lambda: self.exit(0))
 
     def say(self, message: Message) -> None:
-        """Post from any thread; once the application is going, nobody listens any more."""
+        """Post from any thread; ignored once the application ends."""
         if self.is_running:
             self.post_message(message)
 

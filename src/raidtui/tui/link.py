@@ -77,7 +77,7 @@ class Link:
             threading.Thread(target=client.close, name="link-close", daemon=True).start()
 
     def retry(self, opened: EngineClient | None = None) -> None:
-        """Try again now, not when the pause is over; with a connection that somebody has opened in the meantime."""
+        """Try again now, not when the pause is over; use a connection that was opened in the meantime."""
         self._first = opened
         self._hurry.set()
         if self._state.up and self._state.restarted:

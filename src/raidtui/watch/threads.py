@@ -119,7 +119,7 @@ class Threads:
             return None
         used = found.ticks - self._ticks.get(pid, found.ticks)
         self._ticks[pid] = found.ticks
-        # What a thread used while nobody watched it belongs to no second in particular.
+        # CPU time used before the first look cannot be assigned to a second.
         if used > 0 and pid in self._watched:
             label = self._label(found.name)
             self._sums[label] = self._sums.get(label, 0.0) + used * self._ms_per_tick

@@ -117,7 +117,7 @@ def _misfits(role: Role, chosen: Iterable[Disk]) -> list[tuple[Disk, str]]:
 
 
 def _only_choice(roles: Mapping[str, Role], disks: Sequence[Disk]) -> tuple[dict[str, tuple[Disk, ...]], list[Problem]]:
-    """Bind roles that nobody bound: each must have exactly as many fitting free disks as it wants, and share none."""
+    """Bind the unbound roles: each must have exactly as many fitting free disks as it wants, and share none."""
     bound = {}
     fitting = {name: [d for d in disks if d.free and not role.where.mismatch(d)] for name, role in roles.items()}
     problems = []

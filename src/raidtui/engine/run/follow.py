@@ -22,7 +22,7 @@ def follow(folder: Path, after: int, stopped: Callable[[], bool]) -> Iterator[ms
     """Records after number `after`, as the journal has them, until the run has ended or until `stopped`.
 
     They are handed on unparsed: following must not cost what is being measured. Raises ProblemError (`run-interrupted`,
-    exit 6) when nobody works on the run any more and its end was not written.
+    exit 6) if no process works on the run any more and its end was not written.
     """
     offset = number = 0
     ended = False

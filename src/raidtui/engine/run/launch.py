@@ -84,7 +84,7 @@ def _await_admission(folder: Path) -> None:
         seen_owner |= alive
         time.sleep(0.05)
     with contextlib.suppress(ProblemError, OSError):
-        cancel(folder)  # late is too late: nobody would know that it writes
+        cancel(folder)  # a late start must not write unnoticed
     raise fail(RUNNER, f"the runner of {folder.name} did not start", place=str(folder), exit=Exit.BUG,
                remedy=f"See `journalctl -u {unit_name(folder.name)}`, or runner.log in the run's folder.")  # fmt: skip
 

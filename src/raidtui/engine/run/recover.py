@@ -187,7 +187,7 @@ class _Recovery:
         for step in reversed(self.made):
             action = bind(step.action, step.args)
             if found_foreign_data(self.problems) and action.leaves():
-                continue  # it may be what somebody else's stands on
+                continue  # foreign objects may be built on it
             self._tell(f"undoing: {step.title}")
             try:
                 with claims.held(self.folder.name, step):
@@ -203,7 +203,7 @@ class _Recovery:
     def _blank(self, present: list[Fingerprint]) -> bool:
         """Make these disks blank. False, with the problems noted, when one of them could not be; the others are.
 
-        None of them is touched where taking away stopped at what is somebody else's: it may lie on any of them.
+        None of them is touched if the teardown stopped at foreign data: it may be on any of them.
         """
         left = [print_ for print_ in present if print_.id not in self.blanked]
         if not left:

@@ -275,7 +275,7 @@ class Runner:
         self._save()
 
     def _take_down(self, steps: list[Step]) -> None:
-        """Do every teardown step, whatever becomes of the others, until one meets somebody else's."""
+        """Do all teardown steps, even after failures, until one meets foreign data."""
         self.context.cancelled = threading.Event()
         for step in steps:
             if found_foreign_data(self._problems):

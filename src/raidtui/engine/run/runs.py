@@ -155,7 +155,7 @@ def own(folder: Path, *, may_be_ended: bool = True) -> int | None:
         if not locked(fd, fcntl.LOCK_SH):
             os.close(fd)
             return None
-        # Only somebody who looks (`owner`) has it, for an instant.
+        # Another process reads it in `owner`, for an instant.
         fcntl.flock(fd, fcntl.LOCK_UN)
         time.sleep(0.01)
     if may_be_ended:  # a runner: a recovery may have come before it, when there was nothing to undo yet
@@ -166,7 +166,7 @@ def own(folder: Path, *, may_be_ended: bool = True) -> int | None:
 
 
 def owner(folder: Path) -> int | None:
-    """Process id of who works on this run now, 0 where it must not be ended, or None when nobody does."""
+    """Return the id of the process that works on this run, 0 if it must not be ended, or None."""
     try:
         fd = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -287,9 +287,9 @@ def story_of(folder: Path) -> Story:
 
 
 def state_of(folder: Path, story: Story, *, owned: bool | None = None) -> str:
-    """`running`, `finished`, `recovered`, or `interrupted`: nobody works on it, and it left something to undo.
+    """Return `running`, `finished`, `recovered`, or `interrupted`: no process works on it, and something is left to undo.
 
-    `owned` says whether somebody works on it where the caller knows better than its lock.
+    `owned`: whether a process works on it, if the caller knows better than the lock.
     """
     if owner(folder) is not None if owned is None else owned:
         return "running"
@@ -367,7 +367,7 @@ def any_at_work() -> bool:
 
 
 def interrupted() -> Iterator[tuple[str, Story]]:
-    """Yield every run that nobody works on and that left something to undo, by name."""
+    """Yield the runs without a process that left something to undo, by name."""
     for folder in all_folders():
         if owner(folder) is None and not (folder / _CLOSED_NAME).exists():
             story = story_of(folder)

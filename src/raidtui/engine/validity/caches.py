@@ -219,7 +219,7 @@ def _is_wire(evidence: Evidence) -> bool:
 def _alone(evidence: Evidence, word: str) -> float | None:
     """Return the best rate of these bare disks together in bytes per second; None if one of them was not measured.
 
-    At their best in large blocks: small ones may be gathered on their way. A mix of reads and writes is nobody's best in
+    At their best in large blocks: small ones may be gathered on their way. A mix of reads and writes is not the best in
     either; under the same workload a disk may be faster still.
     """
     if evidence.on_disks:

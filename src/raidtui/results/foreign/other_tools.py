@@ -119,7 +119,7 @@ _COLUMNS: Final[Mapping[str, Column]] = {
     "mb_wrtn/s": Column("bandwidth", "MiB/s", "write"), "kb_dscd/s": Column("bandwidth", "KiB/s", "trim"),
     "mb_dscd/s": Column("bandwidth", "MiB/s", "trim"), "kb/s": Column("bandwidth", "KiB/s"),
     "mb/s": Column("bandwidth", "MiB/s"), "rqm/s": Column("merges", "IOPS"),
-    # Sectors and blocks of 512 bytes, of iostat before 12 where nobody asked for kB.
+    # Sectors and blocks of 512 bytes, of iostat before 12 without -k.
     "rsec/s": Column("bandwidth", "KiB/s", "read", "", 0.5), "wsec/s": Column("bandwidth", "KiB/s", "write", "", 0.5),
     "blk_read/s": Column("bandwidth", "KiB/s", "read", "", 0.5),
     "blk_wrtn/s": Column("bandwidth", "KiB/s", "write", "", 0.5),

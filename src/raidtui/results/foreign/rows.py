@@ -153,7 +153,7 @@ _MOST_NAMES: Final = 20
 def refuse_unmatched(
     blocks: Sequence[Sequence[Row]], directives: Sequence[Directive], given: Mapping[str, str], name: str
 ) -> None:
-    """Roles, columns and units that nobody knows. `given` are mappings of the command line."""
+    """Refuse unknown roles, columns and units. `given` are mappings of the command line."""
     for role, heading in given.items():
         _refuse_column(blocks, role, heading, name)
     for one in directives:
@@ -235,7 +235,7 @@ def named_by_cells(heading: Heading, index: int, rows: Sequence[Row]) -> Heading
 
 
 def shares_told_apart(headings: Mapping[int, Heading], rows: Sequence[Row]) -> dict[int, Heading]:
-    """The headings, where a percentage of nobody knows what is not read: its words name neither a layout nor a workload."""
+    """Return the headings without percentages of an unknown object: their words name neither a layout nor a workload."""
     named = {plain(name) for one in headings.values() if not one.words for name in (one.text, residual(one.text))}
     layouts = [i for i, heading in headings.items() if heading.role == "layout"]
     baselines = {plain(cell_of(row, i)) for row in rows[1:] for i in layouts}
@@ -293,7 +293,7 @@ def _name_workloads(index: int, headings: Mapping[int, Heading], rows: Sequence[
 
 
 def measured_by_nobody(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[int]:
-    """Columns of numbers, of which nobody knows what they count; they name nothing."""
+    """Columns of numbers of an unknown kind; they name nothing."""
     return [
         index
         for index, heading in headings.items()

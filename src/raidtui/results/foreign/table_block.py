@@ -150,7 +150,7 @@ class Block:
             self._note_head(f"nothing says of which workload {heading.text!r} is; it was held against nothing.")
 
     def _left_out(self, columns: Sequence[int]) -> dict[int, Heading]:
-        """Columns with numbers of which nobody knows what they are."""
+        """Return columns with numbers of an unknown kind."""
         for index in columns:
             self._note_head(f"nothing says what {self._rows[0].cells[index]!r} is; it was not read.")
         return {index: self._columns.headings[index]._replace(role="ignored") for index in columns}

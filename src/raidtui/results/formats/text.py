@@ -32,7 +32,7 @@ from raidtui.results.lines import (
 from raidtui.results.tidy import COLUMNS, Value, tidy
 
 WIDTH = 120
-"""Columns where nobody says otherwise."""
+"""Default width in columns."""
 _GAP = "  "
 _SHORTEST, _LONGEST = 16, 60
 """Letters of a name, as the width permits; of a longer one both ends are shown."""

@@ -44,7 +44,7 @@ FINEST: Final = 1e-6
 
 
 def check_repeats(table: Table) -> Iterator[Finding]:
-    """`repeated-value`, at the later of two cells. What a tool printed was copied by nobody."""
+    """Find `repeated-value` at the later of two cells. Numbers printed by a tool were not copied."""
     if table.kind == "printed":
         return
     cells = by_cell(table)

@@ -40,7 +40,7 @@ _PAUSE_S: Final = 0.05
 
 
 def create(context: Context, cached: BcacheDevice) -> Outcome:
-    """Make both superblocks, register both devices, and insist that they became one device that was meant.
+    """Make both superblocks, register both devices, and check that they became the intended device.
 
     Raises ProblemError. When it came out otherwise, it is taken down again first.
     """

@@ -68,7 +68,7 @@ PATIENCE_S: Final = 20.0
 
 
 def teardown(context: Context, fs: Filesystem) -> Outcome:
-    """Unmount it, and see that nobody else has it mounted. Raises ProblemError (`mount-busy`, exit 6)."""
+    """Unmount it in all namespaces. Raises ProblemError (`mount-busy`, exit 6)."""
 
     def ours(mount: mounts.Mounted) -> bool:
         if mount.kind != fs.type:

@@ -197,11 +197,11 @@ def _make(
 
 
 def _convert(vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str]) -> Argv:
-    """Run one conversion, during which LVM takes the volume down and activates what it made of it.
+    """Run one conversion, during which LVM takes the volume down and activates the result.
 
-    It leaves a part active that anybody has open at that moment (udev's rule for bcache looks at all that a changed device
-    stands on), and refuses to activate the whole over it. What it made is there then, and is taken down and activated
-    again; whether all of it is as asked is read back as always.
+    LVM leaves a part active that a program has open at that moment (udev's rule for bcache reads all devices below a changed
+    one), and then refuses to activate the whole. The result exists nevertheless: it is deactivated and activated again, and
+    read back as always.
     """
     settle()
     try:

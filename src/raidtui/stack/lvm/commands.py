@@ -145,7 +145,7 @@ def run_command(argv: Argv, *, answer: str | None = None) -> Argv:
 def settle() -> None:
     """Wait until udev's rules have closed new devices; at most `SETTLE_S`, and not at all without udev.
 
-    LVM leaves a part of a volume active that anybody has open while it takes the volume down for a conversion, and then
+    LVM leaves a part of a volume active that a program has open while it takes the volume down for a conversion, and then
     refuses to go on.
     """
     if (udevadm := proc.find_tool("udevadm")) is not None:

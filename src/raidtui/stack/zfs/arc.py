@@ -1,6 +1,6 @@
 """The size of the ARC, ZFS's cache in memory: limited while a layout stands, and put back afterwards, whatever happened.
 
-What was found is kept in the run's folder, because after a crash nobody else remembers it. A restart forgets both.
+The found limit is stored in the run's folder, because it is lost otherwise when the runner dies. A restart resets both.
 """
 
 from __future__ import annotations

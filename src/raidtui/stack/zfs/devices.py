@@ -250,7 +250,7 @@ def udev_kept_away(context: Context, devices: list[Device]) -> Iterator[None]:
 
 
 def give_partition(context: Context, device: Device) -> None:
-    """Write the device's table, have the kernel read it, and insist on the partition that comes of it."""
+    """Write the device's table, have the kernel read it, and check the resulting partition."""
     if device.table is None:
         return
     try:

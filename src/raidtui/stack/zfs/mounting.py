@@ -1,4 +1,4 @@
-"""The filesystem of a pool: mounted in raidtui's own folder and namespace, and unmounted, by nobody else.
+"""Mounting of a pool's filesystem in raidtui's folder and namespace, and unmounting.
 
 Its mountpoint is `legacy`, so that ZFS mounts it neither when the pool is imported nor when the machine starts.
 """

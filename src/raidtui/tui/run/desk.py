@@ -45,7 +45,7 @@ class RunDesk:
         self._heard_at = 0.0
         self._looked = False
         self._to_cancel = ""
-        """The run whose end was asked for while nobody heard it."""
+        """Run whose end was requested while the connection was lost."""
 
     @property
     def run(self) -> str:

@@ -73,7 +73,7 @@ nothing to do with as well. Shift and left or right scroll what is too wide.
         super()._move_to(row)
 
     def _restore_cursor(self, was: str | None) -> None:
-        """A cursor that nobody has moved stays on top, whichever device was first there."""
+        """Keep an unmoved cursor on top, whichever device was first there."""
         super()._restore_cursor(was if self._moved else None)
 
 

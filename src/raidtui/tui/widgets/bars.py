@@ -287,7 +287,7 @@ class Foot(KeyLine):
         self.screen.bindings_updated_signal.subscribe(self, self._changed)
 
     def _changed(self, screen: Screen[Any]) -> None:
-        # While another application has the terminal's focus, nobody has it here, and its keys are to stay.
+        # While another application has the terminal's focus, no widget has it here, and the keys stay.
         if self.app.app_focus and screen is self.screen:
             self.call_after_refresh(self._show_keys)
 

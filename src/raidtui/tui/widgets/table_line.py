@@ -109,7 +109,7 @@ class LineBuilder:
         self._text.append(text)
 
     def blank(self, count: int) -> None:
-        """So many blank cells: more of what is before them, where nobody can see the difference."""
+        """Return so many blank cells, in the style before them if the difference is invisible."""
         if (self._text or self._segments) and blank_alike(self._style, self._base):
             self._text.append(" " * count)
         else:

@@ -339,7 +339,7 @@ class TableView(ScrollView, KeptLines):
 
 
 def parsed(style: str) -> Style:
-    """A style by Rich's words; one that nobody knows is no reason to show nothing."""
+    """Parse a style in Rich's words; an unknown one becomes the empty style."""
     try:
         return Style.parse(style)
     except StyleSyntaxError:
