@@ -56,7 +56,7 @@ def test_percentiles_that_have_no_place_are_not_those_next_to_them(heading):
 def test_numbers_that_nobody_knows_name_nothing(heading):
     table = read(f"layout,{heading},IOPS\na,11200,402000\nb,9800,399000\n")
     assert (list(table.layouts), list(table.workloads)) == (["a", "b"], ["workload"])
-    assert table.notes == (f"t.csv:1: nothing says what {heading!r} is; it was not read.",)
+    assert table.notes == (f"t.csv:1: column {heading!r} is unknown and was ignored; map it with --map.",)
     assert list(read(f"workload,{heading},IOPS\n4k read,60,402000\n").layouts) == ["t"]
 
 

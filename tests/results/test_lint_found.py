@@ -186,7 +186,7 @@ def test_percentages_and_latencies_in_german():
 
 def test_percentages_of_what_was_not_published_are_said():
     notes = read(GERMAN.replace("von raid10", "von raid0")).notes
-    assert notes == ("'raid0' is no layout of found.txt: the percentages of it were not held against anything.",)
+    assert notes == ("'raid0' is no layout of found.txt: percentages of it were not compared.",)
 
 
 def test_two_tools_beside_each_other_are_not_one_number_in_two_units():

@@ -261,8 +261,8 @@ def test_a_quote_that_is_not_closed_is_refused_by_line():
 
 
 @pytest.mark.parametrize(("heading", "cell", "note"), [
-    ("Änderung zu raid0", "-57 %", "t.csv:1: nothing says what 'Änderung zu raid0' is; it was not read."),
-    ("slower than raid0", "57%", "t.csv:1: nothing says what 'slower than raid0' is; it was not read."),
+    ("Änderung zu raid0", "-57 %", "t.csv:1: column 'Änderung zu raid0' is unknown and was ignored; map it with --map."),
+    ("slower than raid0", "57%", "t.csv:1: column 'slower than raid0' is unknown and was ignored; map it with --map."),
     ("vs raid0", "0.43 fold", "t.csv:2: '0.43 fold' is no number; such cells of its column were not read."),
 ])  # fmt: skip
 def test_numbers_that_were_not_read_are_said(heading, cell, note):
@@ -349,7 +349,7 @@ def test_a_column_of_commands_that_build_is_of_the_layouts(heading):
 def test_columns_of_one_heading_are_noted():
     table = read("test,IOPS,MB/s,IOPS,MB/s\nrand read 4k,402118,1647.1,391884,1605.2\n")
     assert table.notes == tuple(
-        f"t.csv:1: 2 columns are called {heading!r}; nothing says what each is of." for heading in ("IOPS", "MB/s")
+        f"t.csv:1: 2 columns are called {heading!r}; their objects are unknown." for heading in ("IOPS", "MB/s")
     )
 
 

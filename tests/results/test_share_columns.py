@@ -27,7 +27,7 @@ def test_a_share_in_the_row_of_a_layout_is_of_the_workload_named_in_it_or_before
 def test_a_single_share_behind_several_workloads_may_be_of_their_sum():
     text = "layout,randread 4k IOPS,randwrite 4k IOPS,% of raid0\nraid0,800000,600000,100\nraid5,740000,80000,58.6\n"
     assert found(text) == []
-    assert notes(text) == ("t.csv:1: nothing says of which workload '% of raid0' is; it was held against nothing.",)
+    assert notes(text) == ("t.csv:1: the workload of column '% of raid0' is unknown; it was not compared.",)
 
 
 def test_a_share_behind_each_layout_is_its_own():
@@ -43,7 +43,7 @@ def test_a_share_names_layouts_by_a_part_of_their_names():
     assert found(text.format("zfs", -21)) == []
     assert found(text.format("zfs", "+21")) == [("percent-mismatch", 121.0)]
     assert notes(text.format("lvm", -21)) == (
-        "t.csv:1: 'lvm' of 'lvm vs md' has no numbers here; it was held against nothing.",
+        "t.csv:1: 'lvm' of 'lvm vs md' has no numbers here; it was not compared.",
     )
 
 

@@ -78,7 +78,7 @@ def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str])
 
 
 class _Table:
-    """Rows in the making, and what they are held against."""
+    """Rows in the making, and their baseline."""
 
     def __init__(
         self, extracts: Sequence[Extract], drafts: Sequence[_Draft], workloads: tuple[str, ...], units: tuple[Unit, ...],

@@ -177,7 +177,7 @@ def confounder_lines(comparison: Comparison) -> list[str]:
     for row in comparison.rows:
         for fact, here, there in row.confounders:
             by_fact.setdefault(fact, {}).setdefault((here, there), []).append(row.label)
-    found = [f"confounders: {len(by_fact)}, beside what was meant to differ from {comparison.baseline}"] if by_fact else []
+    found = [f"confounders: {len(by_fact)} unintended differences from {comparison.baseline}"] if by_fact else []
     for fact, values in by_fact.items():
         for (here, there), labels in values.items():
             found.append(f"confounder {fact}: {here} with {named(labels, 6)}; {there} with {comparison.baseline}")
@@ -266,7 +266,8 @@ def sentences(one: Account) -> Iterator[str]:
     """Return sentences about the limit, the expected writes with the reason, and the capacity of the links."""
     yield one.why
     if one.expected is not None:
-        words = "write amplification expected" if one.expected.low is not None else "write amplification cannot be predicted"
+        known = one.expected.low is not None
+        words = "write amplification expected" if known else "write amplification cannot be predicted"
         figure = f" {expected_text(one.expected)}" if one.expected.low is not None else ""
         yield f"{words}{figure}: {one.expected.why}{_read_before(one.expected)}"
     if one.link_bytes_per_s is not None:

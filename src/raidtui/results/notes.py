@@ -27,7 +27,7 @@ class Confounder(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One side of what is held against each other: a row, or the baseline."""
+    """One side of a comparison: a row, or the baseline."""
 
     facts: Facts
     """Facts of its result."""

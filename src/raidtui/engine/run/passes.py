@@ -46,7 +46,7 @@ class Passes:
 
     @property
     def whole(self) -> Measured | None:
-        """All passes as one: what the devices' counters are held against. None before the first one."""
+        """All passes as one, for comparison with the devices' counters. None before the first pass."""
         if len(self._runs) < 2:
             return self._runs[0] if self._runs else None
         samples = (

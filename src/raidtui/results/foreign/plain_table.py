@@ -73,7 +73,7 @@ def add(making: Building, text: str, name: str) -> None:
     understood = {claim.place for claim in making.claims}
     for one in directives:
         if one.word == "claim" and (place := f"{name}:{one.line}") not in understood:
-            making.note(f"{place}: No bound, or not of what, was understood in this claim; it was held against nothing.")
+            making.note(f"{place}: The bound of this claim was not understood; the claim was not compared.")
 
 
 def _without_wider(making: Building, block: list[Row], name: str) -> list[Row]:
@@ -131,10 +131,10 @@ def _baselines(making: Building, said: Directive | None, name: str) -> None:
     whole = [k for k in dict.fromkeys(f.layout for f in nameless) if all(f.value == 100 for f in nameless if f.layout == k)]
     guess = wanted or (whole[0] if len(whole) == 1 else "")
     if nameless and not guess:
-        making.note("Nothing says which layout the percentages are of; they were not held against anything.")
+        making.note("The layout of the percentages is unknown; they were not compared.")
     for other in dict.fromkeys(f.of for f in making.figures if f.metric == "share" and f.of):
         if known(other) not in making.layouts and any(f.metric != "share" for f in making.figures):
-            making.note(f"{other!r} is no layout of {name}: the percentages of it were not held against anything.")
+            making.note(f"{other!r} is no layout of {name}: percentages of it were not compared.")
     making.figures = [
         msgspec.structs.replace(f, of=known(f.of or guess)) if f.metric == "share" and (f.of or guess) else f
         for f in making.figures

@@ -147,12 +147,12 @@ class Block:
         if label := workload_of_share(index, self._columns.headings, names):
             self._put(layout, self._labels.workload(row, [], label), heading, row, index)
         else:
-            self._note_head(f"nothing says of which workload {heading.text!r} is; it was held against nothing.")
+            self._note_head(f"the workload of column {heading.text!r} is unknown; it was not compared.")
 
     def _left_out(self, columns: Sequence[int]) -> dict[int, Heading]:
         """Return columns with numbers of an unknown kind."""
         for index in columns:
-            self._note_head(f"nothing says what {self._rows[0].cells[index]!r} is; it was not read.")
+            self._note_head(f"column {self._rows[0].cells[index]!r} is unknown and was ignored; map it with --map.")
         return {index: self._columns.headings[index]._replace(role="ignored") for index in columns}
 
     def _note_unread(self, read: Sequence[int]) -> None:
@@ -171,7 +171,7 @@ class Block:
         """Columns under one heading, which nothing tells apart."""
         texts = [self._rows[0].cells[i] for i in self._columns.of("figure") if i not in names]
         for text in dict.fromkeys(text for text in texts if texts.count(text) > 1):
-            self._note_head(f"{texts.count(text)} columns are called {text!r}; nothing says what each is of.")
+            self._note_head(f"{texts.count(text)} columns are called {text!r}; their objects are unknown.")
 
     def _named_columns(self) -> dict[int, str]:
         """Columns of one metric for several layouts or workloads, or of metrics of unlike workloads: what each is of."""
@@ -275,7 +275,7 @@ class Block:
             self._note_head(f"nothing says whose percentages {heading.text!r} are.")
             return
         if layout not in raw.values():
-            self._note_head(f"{layout!r} of {heading.text!r} has no numbers here; it was held against nothing.")
+            self._note_head(f"{layout!r} of {heading.text!r} has no numbers here; it was not compared.")
         self._put(layout, workload, heading._replace(of=of), row, index)
 
     def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:

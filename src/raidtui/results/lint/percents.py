@@ -18,7 +18,7 @@ TOLERANCE: Final = 1.0
 SAME: Final = 0.005
 """Two baselines that are this close are one."""
 MOST: Final = 8
-"""Numbers of one layout and workload that a share is held against."""
+"""Numbers of one layout and workload that a share is compared with."""
 MOST_EXPLAINED: Final = 200
 _METRICS: Final[tuple[Metric, ...]] = ("bandwidth", "iops", "latency")
 

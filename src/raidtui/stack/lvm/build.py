@@ -199,9 +199,9 @@ def _make(
 def _convert(vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str]) -> Argv:
     """Run one conversion, during which LVM takes the volume down and activates the result.
 
-    LVM leaves a part active that a program has open at that moment (udev's rule for bcache reads all devices below a changed
-    one), and then refuses to activate the whole. The result exists nevertheless: it is deactivated and activated again, and
-    read back as always.
+    LVM leaves a part active that a program has open at that moment (udev's rule for bcache reads all devices below a
+    changed one), and then refuses to activate the whole. The result exists nevertheless: it is deactivated and activated
+    again, and read back as always.
     """
     settle()
     try:
