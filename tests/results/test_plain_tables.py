@@ -250,7 +250,7 @@ def test_percentages_alone_may_be_of_a_layout_that_was_not_published():
 
 def test_a_claim_that_is_not_understood_is_said():
     text = "layout,workload,IOPS\nraid5,4k read,100\nraid6,4k read,50\n# claim: raid6 is {} raid5\n"
-    assert read(text.format("as fast as")).notes[0].startswith("t.csv:4: No bound")
+    assert read(text.format("as fast as")).notes[0].startswith("t.csv:4: The bound of this claim was not understood")
     assert read(text.format("within 60 % of")).notes == ()
 
 

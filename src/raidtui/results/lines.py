@@ -177,7 +177,7 @@ def confounder_lines(comparison: Comparison) -> list[str]:
     for row in comparison.rows:
         for fact, here, there in row.confounders:
             by_fact.setdefault(fact, {}).setdefault((here, there), []).append(row.label)
-    found = [f"confounders: {len(by_fact)} unintended differences from {comparison.baseline}"] if by_fact else []
+    found = [f"confounders: {len(by_fact)}, unintended differences from {comparison.baseline}"] if by_fact else []
     for fact, values in by_fact.items():
         for (here, there), labels in values.items():
             found.append(f"confounder {fact}: {here} with {named(labels, 6)}; {there} with {comparison.baseline}")
