@@ -185,8 +185,8 @@ class Catalog(NamedTuple):
     inputs: Mapping[str, Any]
     """Functions from a spec to its inputs, `{input name: Operand}`, by kind."""
     workloads: Mapping[str, type[msgspec.Struct]]
-    gone: Mapping[str, tuple[str, str]] = MappingProxyType({})
-    """Kinds of layers that people know and that cannot be built any more: why, and what to use instead."""
+    gone: Mapping[str, tuple[Refusal, str]] = MappingProxyType({})
+    """Known kinds of layers that cannot be built any more: the refusal, and the reason."""
     called: Mapping[str, str] = MappingProxyType({})
     """Other names of kinds of layers, each with the kind to write instead."""
 
@@ -350,8 +350,8 @@ def _node(value: Any, place: str, catalog: Catalog, roles: Roles, depth: int) ->
 def _refuse_gone(value: Any, place: str, catalog: Catalog) -> None:
     for kind in value if isinstance(value, dict) else ():
         if kind in catalog.gone:
-            message, remedy = catalog.gone[kind]
-            raise fail(kind, message, place=f"{place}.{kind}", remedy=remedy)
+            refusal, message = catalog.gone[kind]
+            raise fail(refusal, message, place=f"{place}.{kind}", remedy=refusal.way_out)
 
 
 def _sources(raw: Any, place: str, catalog: Catalog, roles: Roles, depth: int) -> Iterator[RoleRef | Node]:

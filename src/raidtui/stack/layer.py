@@ -17,7 +17,7 @@ from raidtui.model.convert import Operand
 from raidtui.model.describe import Field
 from raidtui.model.fields import fields_of
 from raidtui.model.plan import Argv, Created, Names, TargetKind
-from raidtui.model.problem import Problem
+from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
 from raidtui.stack.action import Action
 from raidtui.stack.amplification import Share, Spread, Writes
@@ -210,8 +210,8 @@ class Layer(Generic[Spec]):
     """Return the memory in which the layer caches what such a workload reads again, apart from the page cache."""
     also_called: Mapping[str, str] = field(default_factory=dict)
     """Other names of the layer, with the text to write in a scenario instead."""
-    replaces: Callable[[], Mapping[str, tuple[str, str]]] = dict
-    """Return the kinds of layers of older kernels that this layer replaces, with the reason and the remedy."""
+    replaces: Callable[[], Mapping[str, tuple[Refusal, str]]] = dict
+    """Return the kinds of layers of older kernels that this layer replaces, with the refusal and the reason."""
     parameters: ModuleParameters | None = None
     """Kernel module whose parameters a scenario may set."""
 

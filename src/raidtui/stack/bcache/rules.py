@@ -107,13 +107,13 @@ FLASHCACHE: Final = Refusal(
 )
 
 
-def replaces() -> dict[str, tuple[str, str]]:
-    """Return flashcache with the reason why it cannot be built, and what to use instead."""
+def replaces() -> dict[str, tuple[Refusal, str]]:
+    """Return flashcache with the reason why it cannot be built."""
     if has_module("flashcache"):
         why = "this server has a module flashcache, but raidtui does not support it: no supported kernel has one"
     else:
         why = "no module flashcache exists for this kernel"
-    return {"flashcache": (why, FLASHCACHE.way_out)}
+    return {"flashcache": (FLASHCACHE, why)}
 
 
 def has_module(name: str, sys: Path = Path("/sys"), lib: Path = Path("/lib/modules")) -> bool:
