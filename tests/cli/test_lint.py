@@ -61,7 +61,7 @@ def test_what_was_not_understood_is_said_beside_the_findings(engine, tmp_path):
     (tmp_path / "x.csv").write_text(f"# claim: as fast as raid5\n{RIGHT}")
     said = engine.run("lint", "--json", "x.csv")
     assert (said.code, json.loads(said.out)["findings"]) == (0, [])
-    assert said.err.startswith("x.csv:1: No bound")
+    assert said.err.startswith("x.csv:1: The bound of this claim was not understood")
     assert engine.run("lint", "habr-753322").err == ""
 
 

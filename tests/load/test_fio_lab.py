@@ -158,7 +158,7 @@ def test_a_run_that_is_stopped_while_its_device_is_slow_to_answer_is_not_stuck(l
 
 def test_a_pause_of_the_device_is_seen_and_is_no_error(lab: Lab, mapped: str) -> None:
     def pause() -> None:
-        lab.run("dmsetup suspend --nolockfs rtfio; sleep 3; dmsetup resume rtfio")
+        lab.run("dmsetup suspend --nolockfs rtfio; sleep 5; dmsetup resume rtfio")
 
     options = {"rw": "randwrite", "iodepth": 4, "runtime": "12s"}
     answer = measure(lab, [mapped], pause, patience=30.0, options=options)
