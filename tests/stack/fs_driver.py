@@ -27,6 +27,7 @@ from raidtui.engine.compose.reading import read_document
 from raidtui.gate.admit import admit
 from raidtui.gate.blank import make_blank
 from raidtui.inventory import boot_id, scan
+from raidtui.inventory.mounts import read_own_mounts
 from raidtui.model.disk import fingerprint
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
@@ -118,7 +119,7 @@ class Bench:
             if self.permits[name].alive():
                 make_blank(self.permits[name])
         left = {
-            "mounts": [mount.point for mount in mounts.read() if mount.point.startswith(mounts.FOLDER)],
+            "mounts": [mount.point for mount in read_own_mounts() if mount.point.startswith(mounts.FOLDER)],
             "folders": os.listdir(mounts.FOLDER) if os.path.isdir(mounts.FOLDER) else [],
         }
         return {"undo": undone, "again": again, "left": {what: found for what, found in left.items() if found}}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from raidtui.inventory.mounts import parse_mountinfo
 from raidtui.model.problem import ProblemError
 from raidtui.stack import mounts
 
@@ -18,7 +19,7 @@ LINES = r"""27 1 254:0 / / rw,noatime shared:1 - ext4 /dev/vda rw,errors=remount
 
 
 def test_a_line_is_read_with_its_id_and_both_kinds_of_options() -> None:
-    root, xfs, btrfs = mounts.parse(LINES)
+    root, xfs, btrfs = parse_mountinfo(LINES)
     assert (xfs.id, xfs.devno, xfs.point, xfs.kind) == (90, os.makedev(9, 127), "/run/raidtui/mnt/rtabca", "xfs")
     assert {"nosuid", "nodev", "noexec", "sunit=128"} <= set(xfs.options)
     assert btrfs.point == "/run/with blank"
@@ -28,7 +29,7 @@ def test_a_line_is_read_with_its_id_and_both_kinds_of_options() -> None:
 @pytest.mark.parametrize("line", ["27 1 254:0 / /", "27 1 254:0 / / rw ext4 /dev/vda rw", "a - b"])
 def test_what_is_no_line_is_not_passed_over(line: str) -> None:
     with pytest.raises(ValueError, match="not a mountinfo line"):
-        mounts.parse(line)
+        parse_mountinfo(line)
 
 
 def test_a_folder_that_is_no_mount_is_not_taken_for_one(tmp_path: Path) -> None:

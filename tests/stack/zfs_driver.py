@@ -26,6 +26,7 @@ from msgspec.structs import replace
 from raidtui.gate.admit import admit
 from raidtui.gate.blank import make_blank
 from raidtui.inventory import boot_id, scan
+from raidtui.inventory.mounts import read_own_mounts
 from raidtui.model.convert import decode
 from raidtui.model.disk import fingerprint
 from raidtui.model.plan import Names
@@ -135,7 +136,7 @@ class Bench:
             "partitions": [p.parent.name for d in alive.values() for p in Path(f"/sys/block/{d.name}").glob("*/partition")],
             "volumes": [path.name for path in Path("/sys/block").glob("zd*")],
             "links": [path.name for path in Path("/dev/zvol").glob("*")],
-            "mounts": [mount.point for mount in mounts.read() if mount.kind == "zfs"],
+            "mounts": [mount.point for mount in read_own_mounts() if mount.kind == "zfs"],
             "points": [path.name for path in Path(mounts.FOLDER).glob("*")],
         }
         return {what: value for what, value in found.items() if value}

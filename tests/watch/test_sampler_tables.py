@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raidtui.inventory.hardware import temperature_sensors
 from raidtui.model.frame import Frame, Frames, MdState
 from raidtui.watch.md import md_state
 from raidtui.watch.sampler import Sampler, next_tick
 from raidtui.watch.table import disk_table
-from raidtui.watch.temperature import Heat, Thermometer, sensor
+from raidtui.watch.temperature import Heat, Thermometer
 
 DATA = Path(__file__).parent / "data"
 NUMBERS = st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20).map(lambda numbers: " ".join(map(str, numbers)))
@@ -218,7 +219,7 @@ def test_a_temperature_is_handed_out_once(tmp_path: Path, folder: str) -> None:
     path = tmp_path / "nvme0n1" / "device" / folder / "temp1_input"
     path.parent.mkdir(parents=True)
     path.write_text("41500\n")
-    assert sensor("nvme0n1", tmp_path) == path
+    assert next(temperature_sensors(tmp_path / "nvme0n1")) == path
     thermometer = Thermometer(["nvme0n1", "sda"], sys_block=tmp_path)
     assert thermometer.news() == {}
     thermometer.read()

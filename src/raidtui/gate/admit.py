@@ -19,10 +19,7 @@ from raidtui.model.disk import Fingerprint, Reason, fingerprint
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 
 DISK_TWICE: Final = Refusal(
-    "disk-twice",
-    "Disk named twice",
-    "One disk was bound to two roles, or twice to one role.",
-    "Name each disk once.",
+    "disk-twice", "Disk named twice", "One disk was bound to two roles, or twice to one role.", "Name each disk once."
 )
 
 LOOK_S = 20.0
@@ -50,10 +47,7 @@ class Admitted(NamedTuple):
 
 
 def admit(
-    run_id: str,
-    wanted: Sequence[Fingerprint],
-    evidence: Evidence | None = None,
-    held: Mapping[str, str] | None = None,
+    run_id: str, wanted: Sequence[Fingerprint], evidence: Evidence | None = None, held: Mapping[str, str] | None = None
 ) -> list[Permit]:
     """Lock, examine, pin and hold all wanted disks, or none; return one permit for each, in the same order.
 

@@ -16,22 +16,13 @@ import pyudev
 from raidtui.base import paths
 from raidtui.base.files import read_text
 from raidtui.base.text import clean
-from raidtui.inventory import census, stacked
 from raidtui.inventory import mounts as mount_table
+from raidtui.inventory import stacked
 from raidtui.inventory.blocks import SYS, Blocks, boot_id, is_physical_disk, parse_devno, read_blocks
 from raidtui.inventory.hardware import read_disk
 from raidtui.inventory.mounts import PROC, Mount, Swap
 from raidtui.inventory.openers import PATIENCE_S, Opener, OtherNodes, read_openers, read_other_nodes
 from raidtui.inventory.pacing import allowed_s, bounded
-from raidtui.inventory.stacked import (
-    Array,
-    DmDevice,
-    Volume,
-    parse_multipath_wwids,
-    read_arrays,
-    read_mappings,
-    read_volumes,
-)
 from raidtui.model.disk import Disk
 
 T = TypeVar("T")
@@ -53,9 +44,9 @@ class Census:
     swaps: tuple[Swap, ...] = ()
     loops: Mapping[str, stacked.Loop] = field(default_factory=dict)
     btrfs: tuple[stacked.Btrfs, ...] = ()
-    arrays: tuple[Array, ...] = ()
-    mappings: tuple[DmDevice, ...] = ()
-    volumes: tuple[Volume, ...] = ()
+    arrays: tuple[stacked.Array, ...] = ()
+    mappings: tuple[stacked.DmDevice, ...] = ()
+    volumes: tuple[stacked.Volume, ...] = ()
     multipath_wwids: frozenset[str] = frozenset()
     pools: tuple[stacked.Pool, ...] = ()
     bcache: Mapping[str, str] = field(default_factory=dict)
@@ -82,7 +73,7 @@ class Census:
 
     @cached_property
     def _mount_disks(self) -> Mapping[Mount, frozenset[str]]:
-        return {mount: census.mount_disks(mount, self) for mount in set(self.mounts)}
+        return {mount: mount_disks(mount, self) for mount in set(self.mounts)}
 
     def disks_of_mount(self, mount: Mount) -> frozenset[str]:
         return self._mount_disks[mount]
@@ -129,12 +120,12 @@ def take_census(ours: Collection[int] = ()) -> Census:
     every_mount += ask("mounts of other namespaces", mount_table.read_other_mounts, _NONE)
     swaps = ask("swap", lambda: mount_table.parse_swaps((PROC / "swaps").read_text("utf-8", "surrogateescape")), _NONE)
     loops = ask("loop devices", lambda: bounded(lambda: stacked.read_loops(blocks), tool_s, "loop devices"), _NOTHING)
-    volumes = ask("LVM", lambda: read_volumes(tool_s), _NONE)
+    volumes = ask("LVM", lambda: stacked.read_volumes(tool_s), _NONE)
     pools = ask("ZFS pools", lambda: stacked.read_pools(silence_s=tool_s), _NONE)
     other_nodes = ask("character devices", lambda: read_other_nodes(blocks), OtherNodes())
     shares = ask("targets", lambda: stacked.read_shares(other_nodes), _NONE)
     own_folders = ask("raidtui's own folders", lambda: (str(paths.state_folder()), str(paths.run_folder())), _NONE)
-    wanted = census.paths_to_resolve(
+    wanted = paths_to_resolve(
         every_mount,
         [
             *(swap.path for swap in swaps),
@@ -151,7 +142,7 @@ def take_census(ours: Collection[int] = ()) -> Census:
     def look_for_openers() -> dict[int, tuple[Opener, ...]]:
         return read_openers(ours=ours, patience_s=patience_s, other_nodes=other_nodes, remote=remote)
 
-    found = ((path, census.device_number(path)) for path in wanted)
+    found = ((path, device_number(path)) for path in wanted)
     return Census(
         blocks=blocks,
         disks=disks,
@@ -159,16 +150,16 @@ def take_census(ours: Collection[int] = ()) -> Census:
         swaps=swaps,
         loops=loops,
         btrfs=ask("btrfs", stacked.read_btrfs, _NONE),
-        arrays=ask("md arrays", lambda: read_arrays(blocks), _NONE),
-        mappings=ask("device-mapper", lambda: read_mappings(blocks), _NONE),
+        arrays=ask("md arrays", lambda: stacked.read_arrays(blocks), _NONE),
+        mappings=ask("device-mapper", lambda: stacked.read_mappings(blocks), _NONE),
         volumes=volumes,
-        multipath_wwids=parse_multipath_wwids(read_text("/etc/multipath/wwids") or ""),
+        multipath_wwids=stacked.parse_multipath_wwids(read_text("/etc/multipath/wwids") or ""),
         pools=pools,
         bcache=ask("bcache", lambda: stacked.read_bcache(blocks), _NOTHING),
         shares=shares,
         openers=ask("open files", lambda: bounded(look_for_openers, patience_s + tool_s, "open files"), _NOTHING),
-        udev=ask("udev", lambda: census.read_udev(blocks, tool_s), _NOTHING),
-        boot=ask("boot devices", census.read_boot, _NOTHING),
+        udev=ask("udev", lambda: read_udev(blocks, tool_s), _NOTHING),
+        boot=ask("boot devices", read_boot, _NOTHING),
         own_folders=own_folders,
         resolved={path: devno for path, devno in found if devno is not None},
         failures=failures,

@@ -8,7 +8,6 @@ from shlex import quote
 
 from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
-from raidtui.inventory import checks
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.census import Census
 from raidtui.inventory.hardware import hardware_folder
@@ -254,19 +253,19 @@ def check_held(disk: Disk, held: Mapping[str, str], run_id: str) -> Iterator[Rea
 
 Check = Callable[[str, Census], Iterator[Reason]]
 CHECKS: dict[str, Check] = {
-    "system": checks.check_system,
-    "mounts": checks.check_mounts,
-    "swap": checks.check_swap,
-    "md": checks.check_md,
-    "device-mapper": checks.check_mappings,
-    "lvm": checks.check_volumes,
-    "multipath": checks.check_multipath,
-    "zfs": checks.check_pools,
-    "bcache": checks.check_bcache,
-    "loop": checks.check_loops,
-    "holders": checks.check_holders,
-    "targets": checks.check_shares,
-    "udev": checks.check_udev,
-    "open": checks.check_openers,
-    "partitions": checks.check_partitions,
+    "system": check_system,
+    "mounts": check_mounts,
+    "swap": check_swap,
+    "md": check_md,
+    "device-mapper": check_mappings,
+    "lvm": check_volumes,
+    "multipath": check_multipath,
+    "zfs": check_pools,
+    "bcache": check_bcache,
+    "loop": check_loops,
+    "holders": check_holders,
+    "targets": check_shares,
+    "udev": check_udev,
+    "open": check_openers,
+    "partitions": check_partitions,
 }

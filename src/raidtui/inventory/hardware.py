@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -152,14 +152,15 @@ def chosen(text: str) -> str | None:
     return clean(text) if text and " " not in text else None
 
 
-def read_temperature(folder: Path) -> float | None:
-    """Degrees Celsius by the kernel's hwmon, or None. Asks the disk: may block while it does not answer."""
-    device = folder / "device"
-    for pattern in ("hwmon*/temp1_input", "hwmon/hwmon*/temp1_input", "nvme*/hwmon*/temp1_input"):
-        for path in sorted(device.glob(pattern)):
-            if (milli := read_int(path)) is not None:
-                return milli / 1000
-    return None
+def temperature_sensors(folder: Path) -> Iterator[Path]:
+    """Yield the files with a disk's main temperature in 1/1000 °C (kernel Documentation/hwmon/sysfs-interface.rst).
+
+    `folder`: of the disk in sysfs. Reading such a file asks the disk: it may block while the disk does not answer.
+    """
+    # A SCSI disk's sensor is in a folder named hwmon, an NVMe controller's is not, and with multipath a namespace's
+    # device is the subsystem with its controllers below.
+    for pattern in ("hwmon/hwmon*/temp1_input", "hwmon*/temp1_input", "nvme*/hwmon*/temp1_input"):
+        yield from sorted((folder / "device").glob(pattern))
 
 
 def with_ids(disks: Sequence[Disk]) -> tuple[Disk, ...]:

@@ -22,6 +22,10 @@ class Mount(NamedTuple):
     source: str
     namespace: str = ""
     """Empty for raidtui's own, else a process in it: `pid 812 (nginx)`."""
+    id: int = 0
+    """Number of the mount in its namespace, as fdinfo has it (`mnt_id`)."""
+    options: tuple[str, ...] = ()
+    """Options of the mount, then of the filesystem."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -40,7 +44,7 @@ def unescape(text: str) -> str:
 
 
 def parse_mountinfo(text: str, namespace: str = "") -> tuple[Mount, ...]:
-    """Parse a mountinfo file.
+    """Parse a mountinfo file, in the order of mounting.
 
     Raises ValueError for a line that is not: what is not understood must not pass as "not mounted".
     """
@@ -50,9 +54,11 @@ def parse_mountinfo(text: str, namespace: str = "") -> tuple[Mount, ...]:
             continue
         front, separator, back = line.partition(" - ")
         fields, tail = front.split(" "), back.split(" ")
-        if not separator or len(fields) < 6 or len(tail) < 2:
+        if not separator or len(fields) < 6 or len(tail) < 3 or not fields[0].isdecimal():
             raise ValueError(f"not a mountinfo line: {line!r}")
-        mounts.append(Mount(parse_devno(fields[2]), unescape(fields[4]), unescape(tail[0]), unescape(tail[1]), namespace))
+        options = tuple(dict.fromkeys((*fields[5].split(","), *tail[2].split(","))))
+        devno, point, kind, source = parse_devno(fields[2]), unescape(fields[4]), unescape(tail[0]), unescape(tail[1])
+        mounts.append(Mount(devno, point, kind, source, namespace, int(fields[0]), options))
     return tuple(mounts)
 
 

@@ -11,11 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from raidtui.base.files import read_int
 from raidtui.base.text import clean
 from raidtui.inventory import ioctl, locks
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import content_reasons, open_node, read_content
-from raidtui.inventory.hardware import read_temperature
+from raidtui.inventory.hardware import temperature_sensors
 from raidtui.inventory.reasons import reason, unchecked
 from raidtui.inventory.sampling import Content
 from raidtui.model.disk import Disk, Reason
@@ -63,7 +64,8 @@ def probe_disk(
     except OSError as error:
         errors["exclusive access"] = clean(str(error))
     with suppress(OSError):
-        temperature = read_temperature(Path(nodes[0].folder))
+        sensors = temperature_sensors(Path(nodes[0].folder))
+        temperature = next((milli / 1000 for path in sensors if (milli := read_int(path)) is not None), None)
     fd = -1
     try:
         fd = open_node(nodes[0])

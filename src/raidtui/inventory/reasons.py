@@ -107,12 +107,7 @@ _REFUSALS = (
         "The disk is a physical volume of an LVM volume group.",
         "`vgremove VG; pvremove DEVICE`",
     ),
-    Refusal(
-        "dm-crypt",
-        "Encrypted volume open",
-        "A LUKS or plain dm-crypt mapping is open.",
-        "`cryptsetup close NAME`",
-    ),
+    Refusal("dm-crypt", "Encrypted volume open", "A LUKS or plain dm-crypt mapping is open.", "`cryptsetup close NAME`"),
     Refusal(
         "device-mapper", "Used by device-mapper", "A device-mapper device is built on the disk.", "`dmsetup remove NAME`"
     ),
@@ -187,12 +182,7 @@ _REFUSALS = (
         "If it is not needed: `wipefs -a /dev/NAME`",
     ),
     Refusal("filesystem", "Has a filesystem", "A filesystem is on the disk.", "If it is not needed: `wipefs -a DEVICE`"),
-    Refusal(
-        "swap-signature",
-        "Has a swap area",
-        "A swap area is on the disk.",
-        "If it is not needed: `wipefs -a DEVICE`",
-    ),
+    Refusal("swap-signature", "Has a swap area", "A swap area is on the disk.", "If it is not needed: `wipefs -a DEVICE`"),
     Refusal(
         "luks",
         "Has an encrypted volume",

@@ -118,12 +118,7 @@ def sample(fd: int, places: Iterable[Extent]) -> Content:
 
 
 def look(
-    fd: int,
-    size_bytes: int,
-    *,
-    seconds: float = 0.0,
-    allocated: Sequence[Extent] | None = None,
-    first: int | None = None,
+    fd: int, size_bytes: int, *, seconds: float = 0.0, allocated: Sequence[Extent] | None = None, first: int | None = None
 ) -> Content:
     """Look for data on a whole disk: `regions`, then ever more places for about so many `seconds`.
 

@@ -97,8 +97,7 @@ class _Users:
 
 
 def _openers() -> object:
-    """Return who has which block device open; None if that cannot be read. It waits for scans, which have all devices open.
-    """
+    """Return who has which block device open; None if unreadable. Waits for scans, which have all devices open."""
     try:
         with scan_alone() if is_root() else nullcontext():
             found = bounded(lambda: read_openers(patience_s=0.0), _OPENERS_TIMEOUT_S, "open files, watched")
@@ -169,7 +168,10 @@ def _part(source: Callable[[], Iterable[tuple[object, ...]]]) -> Entries:
 
 
 def _mounts(path: Path) -> Iterator[tuple[object, ...]]:
-    """The mounts that may stand on a block device."""
+    """The mounts that may stand on a block device.
+
+    Not by `parse_mountinfo`: this runs once a second for every namespace, and only differences matter.
+    """
     for line in path.read_bytes().split(b"\n"):
         front, _, back = line.partition(b" - ")
         fields, tail = front.split(b" ", 5), back.split(b" ", 2)

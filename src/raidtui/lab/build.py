@@ -36,8 +36,7 @@ LAB_MODULES: Final = Refusal(
     "lab.modules",
     "The ZFS modules of the lab were not compiled",
     "DKMS built no ZFS modules for the kernel of the lab image.",
-    "See modules.log in the build folder; usually the headers on the mirror do not match the kernel yet. Try again "
-    "later.",
+    "See modules.log in the build folder; usually the headers on the mirror do not match the kernel yet. Try again later.",
 )
 LAB_NO_PIP: Final = Refusal(
     "lab.no-pip",

@@ -164,12 +164,7 @@ class PgTestFsyncEngine:
         return Estimate(float(_TESTS * spec.secs_per_test), None)
 
     def command(
-        self,
-        spec: PgTestFsyncSpec,
-        paths: tuple[str, ...],
-        *,
-        size_bytes: int | None = None,
-        kind: TargetKind = "block",
+        self, spec: PgTestFsyncSpec, paths: tuple[str, ...], *, size_bytes: int | None = None, kind: TargetKind = "block"
     ) -> tuple[str, ...]:
         # pg_test_fsync unlinks the file that it is given: so it gets a name of its own in the cell's folder.
         return (_tool() or "pg_test_fsync", f"--secs-per-test={spec.secs_per_test}", f"--filename={paths[0]}/{_FILE}")
@@ -180,13 +175,7 @@ class PgTestFsyncEngine:
         raise NotImplementedError("pg_test_fsync writes its file itself")
 
     def run(
-        self,
-        spec: PgTestFsyncSpec,
-        target: Target,
-        *,
-        folder: Path,
-        live: Callable[[Sample], None],
-        stop: threading.Event,
+        self, spec: PgTestFsyncSpec, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
     ) -> Measured:
         """Run all tests; each gives one sample. Raises ProblemError: no directory, not installed, not started, `stuck`."""
         if target.kind != "directory":

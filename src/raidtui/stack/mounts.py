@@ -12,14 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from raidtui.base.files import private_folder, read_text
 from raidtui.base.paths import run_folder
 from raidtui.base.proc import ToolError, ToolStuck, find_tool, name_of, run
 from raidtui.base.text import clean
-from raidtui.inventory.blocks import parse_devno
-from raidtui.inventory.mounts import PROC, command, pids, read_other_mounts, unescape
+from raidtui.inventory.mounts import PROC, Mount, command, pids, read_other_mounts, read_own_mounts
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.blockdev import TOOL_FAILED, stuck
@@ -54,20 +53,6 @@ MISSING_TOOL: Final = Refusal(
 )
 
 
-class Mounted(NamedTuple):
-    """A line of mountinfo."""
-
-    id: int
-    devno: int | None
-    """Device number; None without a block device."""
-    root: str
-    point: str
-    kind: str
-    source: str
-    options: tuple[str, ...]
-    """Options of the mount, then of the filesystem."""
-
-
 def point_of(name: str) -> str:
     """Return the mount point of the filesystem with this name."""
     return f"{FOLDER}/{name}"
@@ -85,30 +70,9 @@ def enter_own_namespace() -> None:
         run((mount, "--make-rslave", "/"))
 
 
-def parse(text: str) -> tuple[Mounted, ...]:
-    """Parse mountinfo, in the order of mounting. Raises ValueError for an invalid line."""
-    found = []
-    for line in text.splitlines():
-        front, separator, back = line.partition(" - ")
-        fields, tail = front.split(" "), back.split(" ")
-        if not separator or len(fields) < 6 or len(tail) < 3:
-            raise ValueError(f"not a mountinfo line: {clean(line)}")
-        options = tuple(dict.fromkeys((*fields[5].split(","), *tail[2].split(","))))
-        devno = parse_devno(fields[2])
-        found.append(
-            Mounted(int(fields[0]), devno, unescape(fields[3]), unescape(fields[4]), tail[0], unescape(tail[1]), options)
-        )
-    return tuple(found)
-
-
-def read() -> tuple[Mounted, ...]:
-    """Return the mounts of the process's namespace."""
-    return parse((PROC / "self/mountinfo").read_bytes().decode("utf-8", "surrogateescape"))
-
-
-def at(point: str) -> tuple[Mounted, ...]:
+def at(point: str) -> tuple[Mount, ...]:
     """Return the mounts on exactly this path, the topmost last."""
-    return tuple(mount for mount in read() if mount.point == point)
+    return tuple(mount for mount in read_own_mounts() if mount.point == point)
 
 
 def mount_argv(kind: str, device: str, name: str, options: tuple[str, ...]) -> Argv:
@@ -144,7 +108,7 @@ def tool(argv: Argv, *, cwd: Path, refusal: Refusal = TOOL_FAILED) -> Argv:
     return argv
 
 
-def insist(fd: int, point: str) -> Mounted:
+def insist(fd: int, point: str) -> Mount:
     """Return the mount of an open folder. Raises ProblemError (`mount`) if it is not the one on `point` any more."""
     match = [line for line in (read_text(f"/proc/self/fdinfo/{fd}") or "").splitlines() if line.startswith("mnt_id:")]
     number = int(match[0].split()[1]) if match else -1
@@ -169,7 +133,7 @@ def open_root(point: str) -> int:
     return fd
 
 
-def unmount(name: str, is_ours: Callable[[Mounted], bool], *, cwd: Path) -> tuple[Argv, ...]:
+def unmount(name: str, is_ours: Callable[[Mount], bool], *, cwd: Path) -> tuple[Argv, ...]:
     """Unmount all mounts of the run from its mount point, and return the commands.
 
     Never by force, never lazily. Raises ProblemError (`mount-busy`, exit 6) with the users.
@@ -238,10 +202,8 @@ def _inside(link: Path, point: str) -> bool:
 def mounted_elsewhere(path: str) -> list[str]:
     """Return the mounts of a device's filesystem as sentences, in this namespace and those of other processes."""
     devno = Path(path).stat().st_rdev
-    ours = [(mount.devno, mount.source, mount.point, "") for mount in read()]
-    others = [(mount.devno, mount.source, mount.point, f" for {mount.namespace}") for mount in read_other_mounts()]
     return [
-        f"it is mounted on {clean(point)}{clean(whose)}"
-        for number, source, point, whose in (*ours, *others)
-        if number == devno or source == path
+        f"it is mounted on {clean(mount.point)}" + (f" for {clean(mount.namespace)}" if mount.namespace else "")
+        for mount in (*read_own_mounts(), *read_other_mounts())
+        if mount.devno == devno or mount.source == path
     ]

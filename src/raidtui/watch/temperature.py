@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from raidtui.base.files import read_int
 from raidtui.inventory import ioctl
+from raidtui.inventory.hardware import temperature_sensors
 
 PATIENCE_S: Final = 2.0
 
@@ -41,7 +42,8 @@ class Thermometer:
     ) -> None:  # fmt: skip
         """Devices without a sensor are left out."""
         names = tuple(devices)
-        self._sensors = {name: path for name in names if (path := sensor(name, sys_block)) is not None}
+        sensors = {name: next(temperature_sensors(sys_block / name), None) for name in names}
+        self._sensors = {name: path for name, path in sensors.items() if path is not None}
         self._nvme = [name for name in names if name.startswith("nvme")]
         self._dev = dev
         self._interval_s = interval_s
@@ -120,13 +122,3 @@ class Thermometer:
                     os.close(fd)
                 found = found._replace(too_hot=warning[0], slowed_s=warning[1]) if warning is not None else found
         return found
-
-
-def sensor(name: str, sys_block: Path = Path("/sys/block")) -> Path | None:
-    """The file with a disk's main temperature in 1/1000 °C (kernel Documentation/hwmon/sysfs-interface.rst), or None."""
-    device = sys_block / name / "device"
-    # A SCSI disk's sensor is in a folder named hwmon, an NVMe controller's is not, and with multipath a namespace's
-    # device is the subsystem with its controllers below.
-    patterns = ("hwmon/hwmon*/temp1_input", "hwmon*/temp1_input", "nvme*/hwmon*/temp1_input")
-    found = [path for pattern in patterns for path in sorted(device.glob(pattern))]
-    return found[0] if found else None

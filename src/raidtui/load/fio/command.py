@@ -38,12 +38,7 @@ _PREFILL_BOUND: Final = "7d"
 
 
 def command(
-    spec: FioSpec,
-    paths: Sequence[str],
-    *,
-    fio: str = "fio",
-    size_bytes: int | None = None,
-    kind: TargetKind = "block",
+    spec: FioSpec, paths: Sequence[str], *, fio: str = "fio", size_bytes: int | None = None, kind: TargetKind = "block"
 ) -> tuple[str, ...]:
     """Return the argv for targets at `paths`, one section each.
 

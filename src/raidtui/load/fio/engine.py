@@ -30,10 +30,7 @@ QUICK_REGION_BYTES: Final = 256 << 20
 _START_S: Final = 1.0
 
 FIO_MISSING: Final = Refusal(
-    "fio-missing",
-    "fio is not installed",
-    "No fio was found in the system's folders.",
-    "Install it: apt install fio.",
+    "fio-missing", "fio is not installed", "No fio was found in the system's folders.", "Install it: apt install fio."
 )
 FIO_TARGET: Final = Refusal(
     "fio-target",
@@ -68,9 +65,7 @@ class FioEngine:
     def pattern(self, spec: FioSpec) -> Pattern:
         return describe.pattern(spec)
 
-    def check_target(
-        self, spec: FioSpec, place: str, size_bytes: int, *, kind: TargetKind = "block"
-    ) -> list[Problem]:
+    def check_target(self, spec: FioSpec, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
         return rules.check_target(spec, place, size_bytes, kind)
 
     def stated(self, spec: FioSpec) -> FioSpec:
@@ -129,13 +124,7 @@ class FioEngine:
         return self.command(prefill_spec(spec, size_bytes, kind=kind), paths, size_bytes=size_bytes, kind=kind)
 
     def run(
-        self,
-        spec: FioSpec,
-        target: Target,
-        *,
-        folder: Path,
-        live: Callable[[Sample], None],
-        stop: threading.Event,
+        self, spec: FioSpec, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
     ) -> Measured:
         """Run fio to its end, or until `stop` is set. `live` also gets samples of the ramp time, with negative `at_s`.
 
@@ -145,13 +134,7 @@ class FioEngine:
         return self._drive(spec, target, bounds, folder, live, stop)
 
     def prefill(
-        self,
-        spec: FioSpec,
-        target: Target,
-        *,
-        folder: Path,
-        live: Callable[[Sample], None],
-        stop: threading.Event,
+        self, spec: FioSpec, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
     ) -> Measured:
         """Write the region once. There is no time limit while it makes progress."""
         filling = prefill_spec(spec, target.size_bytes, kind=target.kind)
@@ -173,9 +156,7 @@ class FioEngine:
         stop: threading.Event,
     ) -> Measured:
         size_bytes = target.size_bytes
-        if problems := self.check(spec, self.kind) + self.check_target(
-            spec, self.kind, size_bytes, kind=target.kind
-        ):
+        if problems := self.check(spec, self.kind) + self.check_target(spec, self.kind, size_bytes, kind=target.kind):
             raise ProblemError(*problems)
         if find_tool("fio") is None:
             raise fail(FIO_MISSING, "fio is not installed", remedy=FIO_MISSING.way_out, exit=Exit.INVALID)

@@ -111,8 +111,7 @@ FIO_WRITE_ONLY: Final = Refusal(
 FIO_DATA: Final = Refusal(
     "fio-data",
     "Contradicting options for written data",
-    "refill_buffers writes data that can be neither compressed nor deduplicated; the percentages ask for the "
-    "opposite.",
+    "refill_buffers writes data that can be neither compressed nor deduplicated; the percentages ask for the opposite.",
     "Use one or the other.",
 )
 FIO_LATENCY_TARGET: Final = Refusal(
@@ -123,10 +122,7 @@ FIO_LATENCY_TARGET: Final = Refusal(
     "Give latency_target, a latency_window below the runtime, and an iodepth above 1.",
 )
 FIO_TWO_RATES: Final = Refusal(
-    "fio-two-rates",
-    "Two rate limits",
-    "With both rate and rate_iops, fio obeys only one of them.",
-    "Use one of them.",
+    "fio-two-rates", "Two rate limits", "With both rate and rate_iops, fio obeys only one of them.", "Use one of them."
 )
 FIO_BATCH: Final = Refusal(
     "fio-batch",

@@ -121,9 +121,7 @@ def remarks_of(asked: Asked, report: Report) -> Iterator[str]:
     fio, writes, done = _name(report), report.group.write.ios, report.group.syncs
     wanted = _syncs_wanted(asked, writes)
     if done and not asked.timed_syncs:
-        yield (
-            f"{fio} does not time syncs with libaio, so their latency is left out (use ioengine=psync or io_uring)"
-        )
+        yield (f"{fio} does not time syncs with libaio, so their latency is left out (use ioengine=psync or io_uring)")
     if wanted and done > wanted * _MANY_SYNCS + asked.jobs:
         yield (
             f"{fio} did {done} syncs for {writes} writes, but {wanted} were requested: it repeats a sync before a read, "
@@ -133,8 +131,6 @@ def remarks_of(asked: Asked, report: Report) -> Iterator[str]:
 
 def _name(report: Report | None) -> str:
     return f"fio {report.version}" if report is not None else "fio"
-
-
 
 
 def _bad_end(ended: Ended, fio: str) -> str:

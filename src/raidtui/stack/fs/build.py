@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from raidtui.inventory.mounts import read_other_mounts
+from raidtui.inventory.mounts import Mount, read_other_mounts
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import mounts
@@ -70,7 +70,7 @@ PATIENCE_S: Final = 20.0
 def teardown(context: Context, fs: Filesystem) -> Outcome:
     """Unmount it in all namespaces. Raises ProblemError (`mount-busy`, exit 6)."""
 
-    def ours(mount: mounts.Mounted) -> bool:
+    def ours(mount: Mount) -> bool:
         if mount.kind != fs.type:
             return False
         try:

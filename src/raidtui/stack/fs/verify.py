@@ -13,6 +13,7 @@ from raidtui.base.files import read_int, read_text
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.base.text import clean
 from raidtui.inventory.blkid import Signature, signatures
+from raidtui.inventory.mounts import Mount
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import mounts
 from raidtui.stack.action import Outcome
@@ -236,7 +237,7 @@ def health(context: Context, fs: Filesystem) -> tuple[str, ...]:
     return tuple(_wrong(fs, mounted, found))
 
 
-def _wrong(fs: Filesystem, mounted: mounts.Mounted, found: list[Device]) -> list[str]:
+def _wrong(fs: Filesystem, mounted: Mount, found: list[Device]) -> list[str]:
     wrong = []
     if mounted.kind != fs.type:
         wrong.append(f"{mounted.point} is {mounted.kind}, not {fs.type}")

@@ -9,7 +9,7 @@ import os
 import time
 from typing import Any, Final
 
-from raidtui.inventory.mounts import read_other_mounts
+from raidtui.inventory.mounts import Mount, read_other_mounts
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import mounts
@@ -45,7 +45,7 @@ def unmount(context: Context, zpool: ZfsPool) -> list[Argv]:
         return []
     name = zpool.name
 
-    def ours(found: mounts.Mounted) -> bool:
+    def ours(found: Mount) -> bool:
         return _is_ours(zpool, found.kind, found.source)
 
     ran = list(mounts.unmount(name, ours, cwd=context.folder))
