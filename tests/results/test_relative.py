@@ -6,14 +6,14 @@ import msgspec
 import pytest
 from test_comparing import cell, result
 
+from raidtui.foreign.documents import read_table
+from raidtui.foreign.imported import aligned, extract_of
+from raidtui.foreign.lint import lint
+from raidtui.foreign.sources import Source
 from raidtui.model.table import Table
 from raidtui.results.compare import compare_many
 from raidtui.results.extract import extract
-from raidtui.results.foreign.documents import read_table
-from raidtui.results.foreign.sources import Source
 from raidtui.results.formats import FORMATS
-from raidtui.results.imported import aligned, extract_of
-from raidtui.results.lint import lint
 
 PUBLISHED = Path(__file__).parent.parent.parent / "scenarios" / "published"
 

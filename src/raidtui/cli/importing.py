@@ -10,9 +10,9 @@ from typing import Final
 from raidtui.base.files import write_atomic
 from raidtui.base.text import clean
 from raidtui.cli.screen import json_text
+from raidtui.foreign.documents import READERS
 from raidtui.front.files import check_output
 from raidtui.front.importing import import_files
-from raidtui.results.foreign.documents import READERS
 
 
 def add_arguments(parser: ArgumentParser) -> None:

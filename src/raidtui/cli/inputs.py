@@ -10,15 +10,15 @@ from pathlib import Path
 from raidtui.base.files import is_there
 from raidtui.base.text import clean, named
 from raidtui.cli.session import connect
+from raidtui.foreign.documents import read_numbers
+from raidtui.foreign.imported import aligned, extract_of
+from raidtui.foreign.sources import Source
 from raidtui.front.files import read_bytes, results_folder, table_file
 from raidtui.model.problem import fail
 from raidtui.model.refusals import UNKNOWN_NAME
 from raidtui.model.result import Result
 from raidtui.results.comparison import Comparison
 from raidtui.results.extract import Extract, extract
-from raidtui.results.foreign.documents import read_numbers
-from raidtui.results.foreign.sources import Source
-from raidtui.results.imported import aligned, extract_of
 from raidtui.results.load import read_result
 
 _MOST = 12

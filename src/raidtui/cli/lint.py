@@ -11,14 +11,14 @@ import msgspec
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import console, indented, print_json, text
+from raidtui.foreign.documents import read_as_table, schema_named
+from raidtui.foreign.lint import lint
+from raidtui.foreign.sources import Source
 from raidtui.front.files import read_bytes, table_file
 from raidtui.front.importing import column_mapping
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
 from raidtui.model.table import Finding, Table
-from raidtui.results.foreign.documents import read_as_table, schema_named
-from raidtui.results.foreign.sources import Source
-from raidtui.results.lint import lint
 
 
 def add_arguments(parser: ArgumentParser) -> None:

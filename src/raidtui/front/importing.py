@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from raidtui.base.text import clean
+from raidtui.foreign.columns import has_known_unit
+from raidtui.foreign.documents import READERS, readers_of
+from raidtui.foreign.headings import MAPPED_ROLES
+from raidtui.foreign.sources import Imported, Reader, Source
 from raidtui.front.files import read_bytes
 from raidtui.model.problem import Refusal, fail
 from raidtui.model.refusals import IMPORT_UNKNOWN
-from raidtui.results.foreign.columns import has_known_unit
-from raidtui.results.foreign.documents import READERS, readers_of
-from raidtui.results.foreign.headings import MAPPED_ROLES
-from raidtui.results.foreign.sources import Imported, Reader, Source
 
 MAP: Final = Refusal(
     "map",

@@ -1,0 +1,1 @@
+"""Numbers of other tools and publications, as tables: read, checked for contradictions, set beside results."""

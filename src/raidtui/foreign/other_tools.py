@@ -1,0 +1,283 @@
+"""Output of dd, iostat, iozone and pg_test_fsync as tables.
+
+dd: its summary in any language, and the command if the file contains it. iostat: every report is a round; its kB and MB are
+1024 and 1024² bytes. iozone: a row for each file and record size, a column for each test; its kB are 1024 bytes.
+pg_test_fsync: operations per second of every way to make a write durable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from raidtui.foreign.labels import read_command
+from raidtui.foreign.published import read_number
+from raidtui.foreign.sources import Building, TableReader, exact, lines_of, stem
+from raidtui.model.jsonio import read_json
+from raidtui.model.table import MAX_TABLE_BYTES, Asked, Metric, Pattern
+from raidtui.results.load import named
+
+_WORD: Final = r"[^\W\d_]+"
+_COPIED: Final = re.compile(
+    rf"\s*(?:{_WORD} )?(\d+) ?{_WORD}(?: ?[(（][^()（）]*[)）] ?(?:{_WORD})?| {_WORD})(?: {_WORD})?[,，、] ?"
+    r"([\d.,]+(?:e[-+]?\d+)?) ?(?:s(?:ec(?:onds)?)?|[сc秒])[,，、] ?([\d.,]+) ?([kKMG]?i?B)/[sсc秒]\s*"
+)
+"""`1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.1 s, 511 MB/s`."""
+_TRANSFERRED: Final = re.compile(r"\s*(\d+) bytes transferred in ([\d.]+) secs? \((\d+) bytes/sec\)\s*")
+_BUSYBOX: Final = re.compile(r".*\([\d.]+[kKMG]?B\) copied, [\d.]+ seconds, [\d.]+[kKMG]B/s\s*")
+"""BusyBox writes no space before its units; they are 1024, 1024² and 1024³ bytes."""
+_RECORDS: Final = re.compile(r"\s*\d+\+\d+ .*")
+_COMMAND: Final = re.compile(r"(?:^|[\s#$>+])(dd (?=\S*=).*)$")
+_UNITS: Final = {"B": "B/s", "kB": "kB/s", "KB": "kB/s", "MB": "MB/s", "GB": "GB/s", "KiB": "KiB/s", "MiB": "MiB/s",
+                 "GiB": "GiB/s"}  # fmt: skip
+
+
+def sniff_dd(text: str) -> bool:
+    return any(_COPIED.fullmatch(line) or _TRANSFERRED.fullmatch(line) for line in text.splitlines()[:2000])
+
+
+def add_dd(making: Building, text: str, name: str) -> None:
+    layout = making.layout(stem(name))
+    command, command_place, count = "", "", 0
+    lines = lines_of(text, name)
+    on_the_way = _on_the_way(lines)
+    for number, line in enumerate(lines, 1):
+        place = f"{name}:{number}"
+        if (shown := _COMMAND.search(line)) is not None:
+            command, command_place = shown.group(1).strip(), place
+        match = _COPIED.fullmatch(line) or _TRANSFERRED.fullmatch(line)
+        if match is None or number - 1 in on_the_way:
+            continue
+        count += 1
+        rate_unit = "B/s" if match.re is _TRANSFERRED else _UNITS.get(match.group(4), "")
+        if _BUSYBOX.fullmatch(line):
+            rate_unit = f"{match.group(4)[0].upper()}iB/s"
+        done = read_command(command) if command else None
+        asked = Asked(
+            pattern=done.pattern if done else None, random=False, block_bytes=done.block_bytes if done else None,
+            command=command[:4000], place=command_place,
+        )  # fmt: skip
+        workload = making.workload(f"dd {count}" if count > 1 else "dd", asked)
+        making.add(layout, workload, "amount", read_number(match.group(1)), "B", place, match.group(1))
+        # It groups no digits: a comma is the point of its language, also before three of them.
+        seconds, rate = (text.replace(",", ".") for text in match.group(2, 3))
+        making.add(layout, workload, "time", read_number(seconds), "s", place, seconds)
+        if rate_unit:
+            making.add(layout, workload, "bandwidth", read_number(rate), rate_unit, place, rate)
+        command = ""
+
+
+def _on_the_way(lines: list[str]) -> set[int]:
+    """Lines of status=progress: records are counted behind them, and not before them."""
+    found: set[int] = set()
+    waiting: set[int] = set()
+    counted = False
+    for index, line in enumerate(lines):
+        if _COMMAND.search(line):
+            waiting, counted = set(), False
+        elif _COPIED.fullmatch(line) or _TRANSFERRED.fullmatch(line):
+            waiting = set() if counted else waiting | {index}
+            counted = False
+        elif _RECORDS.fullmatch(line):
+            counted = True
+            found |= waiting
+        elif line.strip():
+            waiting = set()  # what stood before other words was the end of a run
+    return found
+
+
+DD = TableReader("dd", "what dd says at its end, as a table", sniff_dd, add_dd)
+
+
+class Column(NamedTuple):
+    metric: Metric
+    unit: str
+    direction: str = ""
+    statistic: str = ""
+    of_the_unit: float = 1.0
+    """Factor from the printed unit to the stored one."""
+
+
+_COLUMNS: Final[Mapping[str, Column]] = {
+    "r/s": Column("iops", "IOPS", "read"), "w/s": Column("iops", "IOPS", "write"), "d/s": Column("iops", "IOPS", "trim"),
+    "rkb/s": Column("bandwidth", "KiB/s", "read"), "wkb/s": Column("bandwidth", "KiB/s", "write"),
+    "dkb/s": Column("bandwidth", "KiB/s", "trim"), "rmb/s": Column("bandwidth", "MiB/s", "read"),
+    "wmb/s": Column("bandwidth", "MiB/s", "write"), "dmb/s": Column("bandwidth", "MiB/s", "trim"),
+    "rrqm/s": Column("merges", "IOPS", "read"), "wrqm/s": Column("merges", "IOPS", "write"),
+    "drqm/s": Column("merges", "IOPS", "trim"), "avgrq-sz": Column("request-size", "sectors"),
+    "areq-sz": Column("request-size", "KiB"), "rareq-sz": Column("request-size", "KiB", "read"),
+    "wareq-sz": Column("request-size", "KiB", "write"), "dareq-sz": Column("request-size", "KiB", "trim"),
+    "avgqu-sz": Column("depth", "operations"), "aqu-sz": Column("depth", "operations"),
+    "await": Column("latency", "ms", "", "mean"), "r_await": Column("latency", "ms", "read", "mean"),
+    "w_await": Column("latency", "ms", "write", "mean"), "d_await": Column("latency", "ms", "trim", "mean"),
+    "svctm": Column("service-time", "ms"), "%util": Column("utilisation", "%"), "util": Column("utilisation", "%"),
+    "tps": Column("iops", "IOPS"), "kb_read/s": Column("bandwidth", "KiB/s", "read"),
+    "kb_wrtn/s": Column("bandwidth", "KiB/s", "write"), "mb_read/s": Column("bandwidth", "MiB/s", "read"),
+    "mb_wrtn/s": Column("bandwidth", "MiB/s", "write"), "kb_dscd/s": Column("bandwidth", "KiB/s", "trim"),
+    "mb_dscd/s": Column("bandwidth", "MiB/s", "trim"), "kb/s": Column("bandwidth", "KiB/s"),
+    "mb/s": Column("bandwidth", "MiB/s"), "rqm/s": Column("merges", "IOPS"),
+    # Sectors and blocks of 512 bytes, of iostat before 12 without -k.
+    "rsec/s": Column("bandwidth", "KiB/s", "read", "", 0.5), "wsec/s": Column("bandwidth", "KiB/s", "write", "", 0.5),
+    "blk_read/s": Column("bandwidth", "KiB/s", "read", "", 0.5),
+    "blk_wrtn/s": Column("bandwidth", "KiB/s", "write", "", 0.5),
+}  # fmt: skip
+_WORKLOAD: Final = "iostat"
+_HEADING: Final = re.compile(r"Device:?\s+.*(?:tps|r/s|rrqm/s).*")
+
+
+def sniff_iostat(text: str) -> bool:
+    return '"sysstat"' in text[:400] or any(_HEADING.fullmatch(line.strip()) for line in text.splitlines()[:2000])
+
+
+def add_iostat(making: Building, text: str, name: str) -> None:
+    if text.lstrip().startswith("{"):
+        _json(making, text, name)
+        return
+    columns: list[str] = []
+    report = 0
+    for number, line in enumerate(lines_of(text, name), 1):
+        words = line.split()
+        if _HEADING.fullmatch(line.strip()):
+            columns, report = words[1:], report + 1
+        elif not words:
+            columns = []
+        elif columns and len(words) == len(columns) + 1:
+            for column, word in zip(columns, words[1:], strict=True):
+                _figure(making, words[0], column, word, report, f"{name}:{number}")
+
+
+def _figure(making: Building, device: str, heading: str, word: str, report: int, place: str) -> None:
+    column, number = _COLUMNS.get(heading.lower()), read_number(word)
+    if column is None or number is None:
+        return
+    if column.of_the_unit != 1.0:
+        value = number.value * column.of_the_unit
+        number, word = number._replace(value=value), f"{value:.{len(word.partition('.')[2])}f}"
+    making.add(device, _WORKLOAD, column.metric, number, column.unit, place, word, round=report,
+               direction=column.direction, statistic=column.statistic)  # fmt: skip
+
+
+def _json(making: Building, text: str, name: str) -> None:
+    with named(name):
+        value = read_json(text.encode(), max_bytes=MAX_TABLE_BYTES)
+    report = 0
+    for host in _list(_get(_get(value, "sysstat"), "hosts")):
+        making.head.setdefault("host", str(_get(host, "nodename") or ""))
+        for one in _list(_get(host, "statistics")):
+            report += 1
+            for index, disk in enumerate(_list(_get(one, "disk"))):
+                place = f"{name}: report {report}, disk[{index}]"
+                for heading, found in disk.items() if isinstance(disk, dict) else ():
+                    column = _COLUMNS.get(heading.lower())
+                    if column is not None and isinstance(found, (int, float)):
+                        device = str(_get(disk, "disk_device"))
+                        making.add(device, _WORKLOAD, column.metric, exact(float(found)), column.unit, place, round=report,
+                                   direction=column.direction, statistic=column.statistic)  # fmt: skip
+
+
+def _get(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+IOSTAT = TableReader("iostat", "reports of iostat, as a table", sniff_iostat, add_iostat)
+_TESTS: Final[tuple[tuple[str, Pattern, bool], ...]] = (
+    ("write", "write", False), ("rewrite", "write", False), ("read", "read", False), ("reread", "read", False),
+    ("random read", "read", True), ("random write", "write", True), ("backward read", "read", False),
+    ("record rewrite", "write", False), ("stride read", "read", False), ("fwrite", "write", False),
+    ("frewrite", "write", False), ("fread", "read", False), ("freread", "read", False),
+)  # fmt: skip
+"""The columns behind size and record length, in iozone's own order."""
+_IOZONE_HEADING: Final = re.compile(r"\s*(?:kB|KB)\s+reclen\s+write\s+rewrite\b.*")
+_ROW: Final = re.compile(r"\s*\d+\s+\d+(?:\s+\d+)+\s*")
+_IOZONE_COMMAND: Final = re.compile(r"\s*Command line used:\s*(.*)")
+_NEAR: Final = 2
+_METRICS: Final[dict[str, tuple[Metric, str]]] = {"IOPS": ("iops", ""), "us": ("latency", "mean")}
+"""Metrics by the unit that -O and -N select."""
+
+
+def sniff_iozone(text: str) -> bool:
+    return any(_IOZONE_HEADING.fullmatch(line) for line in text.splitlines()[:2000])
+
+
+def add_iozone(making: Building, text: str, name: str) -> None:
+    layout = making.layout(stem(name))
+    ends: list[int] = []
+    command, unit = Asked(), "KiB/s"
+    for number, line in enumerate(lines_of(text, name), 1):
+        if (shown := _IOZONE_COMMAND.fullmatch(line)) is not None:
+            command = Asked(command=shown.group(1).strip()[:4000], place=f"{name}:{number}")
+        elif "operations per second" in line.lower():
+            unit = "IOPS"
+        elif "microseconds per operation" in line.lower():
+            unit = "us"
+        elif _IOZONE_HEADING.fullmatch(line):
+            ends = [match.end() for match in re.finditer(r"\S+", line)]
+        elif ends and _ROW.fullmatch(line):
+            _row(making, layout, line, ends, unit, command, f"{name}:{number}")
+
+
+def _row(making: Building, layout: str, line: str, ends: list[int], unit: str, shown: Asked, place: str) -> None:
+    cells = list(re.finditer(r"\d+", line))
+    size_kib, record_kib = int(cells[0].group()), int(cells[1].group())
+    values = cells[2:]
+    in_order = len(values) == len(ends) - 2
+    for index, cell in enumerate(values):
+        # Columns of tests that were not run are blank: the number stands where its heading ends.
+        column = index if in_order else min(range(2, len(ends)), key=lambda i: abs(ends[i] - cell.end())) - 2
+        if column >= len(_TESTS) or (not in_order and abs(ends[column + 2] - cell.end()) > _NEAR):
+            continue
+        test, pattern, random = _TESTS[column]
+        block = record_kib * 1024 or None
+        workload = making.workload(
+            f"{test} {record_kib} KiB of {size_kib} KiB",
+            msgspec.structs.replace(shown, pattern=pattern, random=random, block_bytes=block, iodepth=1),
+        )
+        metric, statistic = _METRICS.get(unit, ("bandwidth", ""))
+        making.add(layout, workload, metric, read_number(cell.group()), unit, place, cell.group(), statistic=statistic)
+
+
+IOZONE = TableReader("iozone", "iozone's table, as a table", sniff_iozone, add_iozone)
+_SECTIONS: Final = (
+    ("Compare file sync methods using one", "one write", 1),
+    ("Compare file sync methods using two", "two writes", 2),
+    ("Compare open_sync with different", "open_sync", 0),
+    ("Test if fsync on non-write", "other descriptor", 1),
+    ("Non-", "not durable", 1),
+)
+"""Headings of the sections, their names here, and the number of 8 kB writes of an operation; 0 if the row gives it."""
+_PG_TEST_FSYNC_ROW: Final = re.compile(r"\s*(\S.*?)\s+([\d.]+)\s+ops/sec\s+([\d.]+)\s+usecs/op\s*")
+_WRITES: Final = re.compile(r"(\d+)\s*\*\s*(\d+)kB")
+_BLOCK_BYTES: Final = 8192
+
+
+def sniff_pg_test_fsync(text: str) -> bool:
+    return "ops/sec" in text and "usecs/op" in text and "sync methods" in text
+
+
+def add_pg_test_fsync(making: Building, text: str, name: str) -> None:
+    section, writes = "", 1
+    layout = making.layout(stem(name))
+    for number, line in enumerate(lines_of(text, name), 1):
+        for beginning, title, count in _SECTIONS:
+            if line.startswith(beginning):
+                section, writes = title, count
+        if (match := _PG_TEST_FSYNC_ROW.fullmatch(line)) is None or not section:
+            continue
+        row, operations, us = match.groups()
+        sizes = _WRITES.search(row)
+        moved = int(sizes.group(1)) * int(sizes.group(2)) * 1024 if sizes else writes * _BLOCK_BYTES
+        label = f"{section}: {' '.join(row.split())}"
+        workload = making.workload(label, Asked(pattern="write", block_bytes=moved, iodepth=1, command="pg_test_fsync"))
+        place = f"{name}:{number}"
+        making.add(layout, workload, "iops", read_number(operations), "IOPS", place, operations)
+        making.add(layout, workload, "latency", read_number(us), "us", place, us, statistic="mean")
+
+
+PG_TEST_FSYNC = TableReader("pg_test_fsync", "output of pg_test_fsync, as a table", sniff_pg_test_fsync, add_pg_test_fsync)

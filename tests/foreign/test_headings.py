@@ -1,0 +1,133 @@
+"""Which headings are read as what, and which are named in a note and left out."""
+
+import pytest
+
+from raidtui.foreign.documents import read_table
+from raidtui.foreign.headings import read_heading
+from raidtui.foreign.lint import lint
+from raidtui.foreign.sources import Source
+
+
+def read(text):
+    return read_table(Source("t.csv", text.encode()))
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["usable capacity %", "cache hit %", "read %", "% of reads", "iowait %", "fill %", "scaling efficiency (%)", "random %",
+     "% full", "parity (%)", "Scrub %"],
+)  # fmt: skip
+def test_percentages_of_something_else_are_no_shares_and_are_named(heading):
+    table = read(f"layout,{heading},workload,IOPS\na,100,4k read,402000\nb,50,4k read,399000\n")
+    assert {f.metric for f in table.figures} == {"iops"}
+    assert table.notes == (f"t.csv:1: {heading!r} is nothing that is compared here; it was not read.",)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["%", "% of a", "vs a", "relative", "Performance (%)", "% of baseline", "% of baseline (a)", "Performance vs a (%)",
+     "a %", "IOPS, % of a", "read % of a", "rel. %", "share", "relative performance"],
+)  # fmt: skip
+def test_percentages_of_the_throughput_are_shares(heading):
+    table = read(f'layout,workload,IOPS,"{heading}"\na,4k read,402000,100\nb,4k read,201000,75\n')
+    assert table.notes == ()
+    assert [(f.code, f.published) for f in lint(table)] == [("percent-mismatch", 75)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "statistic"),
+    [("p99 (us)", "p99"), ("lat p999 us", "p99.9"), ("p99.9, us", "p99.9"), ("99,9th percentile latency us", "p99.9"),
+     ("p50 us", "p50"), ("latency (us)", "mean"), ("max latency us", "max"), ("Resp time (us)", "mean")],
+)  # fmt: skip
+def test_latencies_by_what_they_tell(heading, statistic):
+    found = read_heading(heading)
+    assert (found.metric, found.statistic, found.unit) == ("latency", statistic, "us")
+
+
+@pytest.mark.parametrize("heading", ["p99.99 (us)", "p9999 us", "99.95th lat us", "p95", "lat p99.5 us"])
+def test_percentiles_that_have_no_place_are_not_those_next_to_them(heading):
+    text = f'layout,workload,IOPS,"{heading}"\na,4k read,402000,1200\n'
+    table = read(text)
+    assert [f.metric for f in table.figures] == ["iops"]
+    assert table.notes == (f"t.csv:1: {heading!r} is nothing that is compared here; it was not read.",)
+
+
+@pytest.mark.parametrize("heading", ["fsync/s", "Time (s)", "Wait", "duration s", "ctx switches"])
+def test_numbers_that_nobody_knows_name_nothing(heading):
+    table = read(f"layout,{heading},IOPS\na,11200,402000\nb,9800,399000\n")
+    assert (list(table.layouts), list(table.workloads)) == (["a", "b"], ["workload"])
+    assert table.notes == (f"t.csv:1: column {heading!r} is unknown and was ignored; map it with --map.",)
+    assert list(read(f"workload,{heading},IOPS\n4k read,60,402000\n").layouts) == ["t"]
+
+
+@pytest.mark.parametrize("heading", ["clients", "disks in it", "cache size", "VMs", "queues"])
+def test_numbers_under_the_name_of_a_setting_tell_rows_apart(heading):
+    assert list(read(f"workload,{heading},IOPS\n4k read,2,402000\n4k read,4,812000\n").layouts) == ["2", "4"]
+
+
+def test_a_record_size_beside_a_block_size_is_of_the_layout():
+    text = "pool,recordsize,test,{}IOPS,MB/s\nmirror,128k,randread,{}41200,{}\nmirror,16k,randread,{}66100,{}\n"
+    table = read(text.format("bs,", "4k,", "168.8", "4k,", "270.7"))
+    assert list(table.layouts) == ["mirror 128k", "mirror 16k"]
+    assert lint(table) == ()
+    assert [f.code for f in lint(read(text.format("", "", "5400.2", "", "270.7")))] == ["iops-bandwidth"]
+
+
+def test_a_column_type_is_of_workloads_or_of_disks():
+    table = read("layout,type,bs,IOPS\nraid0,randread,4k,402000\nraid5,randwrite,4k,31200\n")
+    assert (list(table.layouts), len(table.workloads)) == (["raid0", "raid5"], 2)
+    table = read("name,type,test,IOPS\nraid0,md,rr 4k,402000\nraidz,zfs,rr 4k,31200\n")
+    assert {subject.like for subject in table.layouts.values()} == {""}
+    table = read("disk,type,test,IOPS\nsda,SSD,rr 4k,402000\nsdb,HDD,rr 4k,31200\n")
+    assert [subject.like for subject in table.layouts.values()] == ["SSD", "HDD"]
+
+
+@pytest.mark.parametrize(("heading", "right", "wrong"), [
+    ("x of a", "0.50x", "0.57x"), ("ratio to a", "0.50", "0.57"), ("speedup vs a", "0.5x", "0.6x"),
+    ("vs a", "0.50×", "0.57×"), ("overhead vs a (%)", "50", "40"), ("loss %", "50", "40"), ("penalty vs a", "50%", "40%"),
+])  # fmt: skip
+def test_how_many_times_and_how_much_less(heading, right, wrong):
+    whole = "0" if "50" in right.split(".")[0] else right.replace("0.5", "1.0")
+    text = "layout,workload,IOPS,{}\na,4k read,402000,{}\nb,4k read,201000,{}\n" + f"c,4k read,201000,{right}\n"
+    assert read(text.format(heading, whole, right)).notes == ()
+    assert lint(read(text.format(heading, whole, right))) == ()
+    assert [f.code for f in lint(read(text.format(heading, whole, wrong)))] == ["percent-mismatch"]
+
+
+def test_times_of_few_digits_are_as_rough_as_they_look():
+    text = "layout,workload,IOPS,speedup\na,4k read,181000,1.0x\nb,4k read,1292000,{}x\n"
+    assert lint(read(text.format("7.1"))) == ()
+    (found,) = lint(read(text.format("7.3")))
+    assert "713.81 % of a (181000 IOPS), not 730 %" in found.sentence
+
+
+@pytest.mark.parametrize("text", [
+    "layout,workload,p99 (us),{}\na,4k read,100,0\nb,4k read,130,30\n",
+    "layout,workload,IOPS,{}\nraid0,4k read,402000,0\nraid1,4k read,399000,50\nraid5,4k read,201000,25\n",
+    "layout,workload,IOPS,{}\na,4k read,300000,0\nb,4k read,210000,42.9\n",
+])  # fmt: skip
+@pytest.mark.parametrize("heading", ["overhead vs a (%)", "overhead %", "loss"])
+def test_an_overhead_that_the_numbers_do_not_confirm_may_be_anything(heading, text):
+    table = read(text.format(heading))
+    assert (table.notes, lint(table)) == ((f"t.csv:1: nothing says whether {heading!r} is more or less.",), ())
+
+
+@pytest.mark.parametrize("heading", ["IO/s", "I/O per second", "I/Os per second", "ops/s", "operations per second"])
+def test_operations_per_second_in_other_words(heading):
+    found = read_heading(heading)
+    assert (found.metric, found.unit) == ("iops", "IOPS")
+    table = read(f"layout,4k read {heading},4k write {heading}\na,402000,1000\n")
+    assert list(table.workloads) == ["4k read", "4k write"]
+
+
+def test_transactions_are_no_operations():
+    table = read("layout,test,TPS,MB/s\na,pgbench 8k,12111,211.4\n")
+    assert {f.metric for f in table.figures} == {"bandwidth"}
+    assert table.notes == ("t.csv:1: 'TPS' is nothing that is compared here; it was not read.",)
+
+
+def test_a_disk_is_no_percentile():
+    text = "test,P4510 IOPS,P5510 IOPS,P4510 latency (us)\n4k read qd1,402000,502000,80\n"
+    assert list(read(text).layouts) == ["P4510", "P5510"]
+    assert {(f.layout, f.statistic) for f in read(text).figures if f.metric == "latency"} == {("P4510", "mean")}
+    assert list(read("test;P4510;P5510\n4k read (IOPS);402000;502000\n").layouts) == ["P4510", "P5510"]
