@@ -14,28 +14,35 @@ from raidtui.base.paths import state_folder
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.engine.machine import tool_version
 from raidtui.engine.run.launch import has_systemd
+from raidtui.load.catalog import engines
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import Check, Checkup
+from raidtui.model.tool import Tool
 from raidtui.model.units import size_text
 from raidtui.stack import blockdev
 
-_MIN_FIO: Final = (3, 33)
-_MIN_LVM: Final = (2, 3, 12)
-"""The first that can be kept to the devices of one group (--devices)."""
-_MIN_ZFS: Final = (2, 3)
-"""The first that gives its state as JSON."""
+_MDADM: Final = Tool(name="mdadm", needed_for="md arrays", remedy="apt install mdadm")
+_LVM: Final = Tool(
+    name="lvm", needed_for="LVM volumes", remedy="apt install lvm2", version=("version",), at_least=(2, 3, 12)
+)
+"""LVM 2.3.12 is the first that can be kept to the devices of one group (--devices)."""
+_ZPOOL: Final = Tool(
+    name="zpool",
+    needed_for="ZFS pools",
+    remedy="apt install zfsutils-linux zfs-dkms",
+    version=("version",),
+    at_least=(2, 3),
+)
+"""ZFS 2.3 is the first that gives its state as JSON."""
 _MIN_FREE_BYTES: Final = 256 << 20
 
 
 def checkup() -> Checkup:
     """Return all checks, the basic ones first."""
     checks = (
-        _root(), _python(), _tool("fio", ("fio", "--version"), "measuring", "apt install fio", _MIN_FIO),
-        _tool("mdadm", ("mdadm", "--version"), "md arrays", "apt install mdadm"), _md_modules(),
-        _tool("lvm", ("lvm", "version"), "LVM volumes", "apt install lvm2", _MIN_LVM), _vdo(), _libblockdev(),
-        _bcache(),
-        _tool("zpool", ("zpool", "version"), "ZFS pools", "apt install zfsutils-linux zfs-dkms", _MIN_ZFS),
-        _filesystems(), _iozone(), _udev(), _systemd(), _space(),
+        _root(), _python(), *(_tool(tool) for engine in engines().values() for tool in engine.tools),
+        _tool(_MDADM), _md_modules(), _tool(_LVM), _vdo(), _libblockdev(), _bcache(), _tool(_ZPOOL), _filesystems(),
+        _udev(), _systemd(), _space(),
     )  # fmt: skip
     return Checkup("raidtui.doctor/1", socket.gethostname(), checks)
 
@@ -52,16 +59,17 @@ def _python() -> Check:
     return Check("engine's Python", True, f"{sys.executable} {sys.version.split()[0]}")
 
 
-def _tool(
-    name: str, argv: tuple[str, ...], needed_for: str, remedy: str, at_least: tuple[int, ...] = ()
-) -> Check:
-    version = tool_version(argv)
+def _tool(tool: Tool) -> Check:
+    version = tool_version(tool.version_argv)
+    if tool.path is not None and tool.without:
+        version = version or "of an unknown version"
     if version is None:
-        return Check(name, False, "not found", needed_for, remedy)
+        found = f"not found: {tool.without}" if tool.without else "not found"
+        return Check(tool.name, bool(tool.without), found, tool.needed_for, tool.remedy)
     numbers = tuple(map(int, re.findall(r"\d+", version.split("-")[0])))
-    wanted = ".".join(map(str, at_least))
-    ok = not at_least or numbers >= at_least
-    return Check(name, ok, version, needed_for, "" if ok else f"At least {wanted} is needed: {remedy}")
+    ok = not tool.at_least or numbers >= tool.at_least
+    wanted = ".".join(map(str, tool.at_least))
+    return Check(tool.name, ok, version, tool.needed_for, "" if ok else f"At least {wanted} is needed: {tool.remedy}")
 
 
 def _libblockdev() -> Check:
@@ -119,15 +127,6 @@ def _filesystems() -> Check:
     found = [kind for kind, package in packages.items() if package not in missing]
     return Check("filesystems", bool(found), ", ".join(found) or "none", "files in directories",
                  f"apt install {' '.join(missing)}" if missing else "")  # fmt: skip
-
-
-def _iozone() -> Check:
-    """iozone is optional: fio runs its pattern if it is missing."""
-    needed_for = "workloads of kind iozone"
-    if find_tool("iozone") is None:
-        return Check("iozone", True, "not found: fio does the same pattern instead", needed_for,
-                     "apt install iozone3 (non-free)")  # fmt: skip
-    return Check("iozone", True, tool_version(("iozone", "-v")) or "of an unknown version", needed_for)
 
 
 def _udev() -> Check:

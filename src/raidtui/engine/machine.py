@@ -12,10 +12,10 @@ from raidtui import __version__
 from raidtui.base.files import read_text
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.base.text import clean
+from raidtui.load.catalog import engines
 from raidtui.model.result import Machine
 
 _VERSION_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "fio": ("fio", "--version"),
     "mdadm": ("mdadm", "--version"),
     "lvm": ("lvm", "version"),
     "zfs": ("zfs", "version"),
@@ -45,7 +45,8 @@ def describe() -> Machine:
 def tool_versions() -> dict[str, str]:
     """Versions of the measuring and building tools that are installed."""
     found = {}
-    for name, argv in _VERSION_OF.items():
+    of_engines = {tool.name: tool.version_argv for engine in engines().values() for tool in engine.tools}
+    for name, argv in {**of_engines, **_VERSION_OF}.items():
         if version := tool_version(argv):
             found[name] = version
     return found
@@ -53,7 +54,7 @@ def tool_versions() -> dict[str, str]:
 
 def tool_version(argv: tuple[str, ...]) -> str | None:
     """The first version number that a tool prints of itself, or None."""
-    path = find_tool(argv[0])
+    path = argv[0] if argv[0].startswith("/") else find_tool(argv[0])
     if path is None:
         return None
     try:

@@ -82,7 +82,7 @@ def build(work: Path, modules: Path, say: Say) -> None:
     mirror = mirror_lines()
     compiling = None if list(modules.glob("*/zfs.ko*")) else _start_modules(module_root, work, mirror)
     installing = start_bootstrap(
-        root, recipe.PACKAGES, work / "root.log", mirror, single_file_hooks()
+        root, recipe.packages(), work / "root.log", mirror, single_file_hooks()
     )  # fmt: skip
     try:
         wait_bootstrap(installing, work / "root.log", _BOOTSTRAP_TIMEOUT_S)

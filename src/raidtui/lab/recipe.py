@@ -7,6 +7,8 @@ import platform
 from pathlib import Path
 from typing import Final
 
+from raidtui.load.catalog import engines
+
 RECIPE_VERSION: Final = 1
 """To be raised when the code that builds changes the image without changing anything hashed below."""
 
@@ -46,10 +48,16 @@ SINGLE_FILES: Final = (("postgresql-17", "usr/lib/postgresql/17/bin/pg_test_fsyn
 INITRD_MODULES: Final = ("virtio_blk", "ext4", "crc32c_generic")
 
 
+def packages() -> tuple[str, ...]:
+    """Return the packages of the image: those above, and what workload engines name beyond them."""
+    named = {package for engine in engines().values() for tool in engine.tools for package in tool.packages}
+    return (*PACKAGES, *sorted(named.difference(PACKAGES)))
+
+
 def recipe_hash() -> str:
     """The key of the image in the cache: 16 hexadecimal digits."""
     digest = hashlib.sha256()
-    for part in (RECIPE_VERSION, platform.machine(), SUITE, COMPONENTS, ROOT_SIZE_BYTES, PACKAGES, MODULE_PACKAGES,
+    for part in (RECIPE_VERSION, platform.machine(), SUITE, COMPONENTS, ROOT_SIZE_BYTES, packages(), MODULE_PACKAGES,
                  WHEELS, SINGLE_FILES, INITRD_MODULES):  # fmt: skip
         digest.update(repr(part).encode() + b"\0")
     for path in guest_files():

@@ -116,6 +116,7 @@ class DdEngine:
     kind = "dd"
     title = "dd"
     spec: type[msgspec.Struct] = DdSpec
+    tools: Final = ()
     takes: Final[Literal["both"]] = "both"
     presets: Final = (
         Preset("dd-write-1m", "dd, 1M blocks, direct", "dd", {"bs": "1MiB", "size": "10GiB", "flag": "direct"}),

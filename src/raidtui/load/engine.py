@@ -13,6 +13,7 @@ from raidtui.model.describe import Preset
 from raidtui.model.measure import Measured, Sample
 from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Problem, Refusal
+from raidtui.model.tool import Tool
 
 FIRST_TARGET_FD: Final = 100
 """Number of the first descriptor of a target in the runner: fixed, so that a plan shows the argv that will run."""
@@ -112,6 +113,10 @@ class Engine(Protocol):
     title: str
     spec: type[msgspec.Struct]
     """Options: a frozen struct that forbids unknown fields; every field is typed and has a docstring."""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """Programs that it needs beyond those of every system."""
 
     @property
     def takes(self) -> Literal["block", "directory", "both"]:

@@ -22,6 +22,7 @@ from raidtui.model.measure import Direction, Latency, Measured, Sample, Summary
 from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import WORKLOAD_TARGET
+from raidtui.model.tool import Tool
 from raidtui.model.units import Duration, Extent, Size, size_text, size_texts
 
 KIB: Final = 1 << 10
@@ -113,6 +114,10 @@ class IozoneEngine:
     kind = "iozone"
     title = "iozone"
     spec: type[msgspec.Struct] = IozoneSpec
+    tools: Final = (
+        Tool(name="iozone", needed_for="workloads of kind iozone", remedy="apt install iozone3 (non-free)", version=("-v",),
+             without="fio does the same pattern instead"),
+    )  # fmt: skip
     takes: Final[Literal["directory"]] = "directory"
     presets: Final = (
         Preset("iozone-random-read-64k", "iozone random read, 64k records", "iozone",

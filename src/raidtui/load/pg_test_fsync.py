@@ -21,6 +21,7 @@ from raidtui.model.measure import Direction, Latency, Measured, Sample, Summary
 from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import WORKLOAD_TARGET
+from raidtui.model.tool import Tool
 from raidtui.model.units import size_text
 
 FILE_BYTES: Final = 16 << 20
@@ -108,12 +109,25 @@ def _headline(tables: tuple[Table, ...]) -> Row | None:
     return next((row for row in rows if row.name == _HEADLINE and row.ops_per_s is not None), None)
 
 
+def find_pg_test_fsync() -> str | None:
+    """Return its path. Distributions keep it beside the server, in one folder per version; the newest version is used."""
+    if path := find_tool("pg_test_fsync"):
+        return path
+    found = [path for path in Path("/usr/lib/postgresql").glob("*/bin/pg_test_fsync") if path.is_file()]
+    versions = {int(path.parts[4]): str(path) for path in found if path.parts[4].isdigit()}
+    return versions[max(versions)] if versions else None
+
+
 class PgTestFsyncEngine:
     """One writer, 8 KiB at a time. The compared figure is fdatasync after one write; all tables are kept."""
 
     kind = "pg_test_fsync"
     title = "pg_test_fsync"
     spec: type[msgspec.Struct] = PgTestFsyncSpec
+    tools: Final = (
+        Tool(name="pg_test_fsync", needed_for="workloads of kind pg_test_fsync", remedy="apt install postgresql",
+             without="such workloads are refused", find=find_pg_test_fsync),
+    )  # fmt: skip
     takes: Final[Literal["directory"]] = "directory"
     presets: Final = (Preset("pg-test-fsync", "pg_test_fsync, 5 s per test", "pg_test_fsync", {"secs_per_test": 5}),)
 
@@ -167,7 +181,8 @@ class PgTestFsyncEngine:
         self, spec: PgTestFsyncSpec, paths: tuple[str, ...], *, size_bytes: int | None = None, kind: TargetKind = "block"
     ) -> tuple[str, ...]:
         # pg_test_fsync unlinks the file that it is given: so it gets a name of its own in the cell's folder.
-        return (_tool() or "pg_test_fsync", f"--secs-per-test={spec.secs_per_test}", f"--filename={paths[0]}/{_FILE}")
+        tool = find_pg_test_fsync() or "pg_test_fsync"
+        return tool, f"--secs-per-test={spec.secs_per_test}", f"--filename={paths[0]}/{_FILE}"
 
     def prefill_command(
         self, spec: PgTestFsyncSpec, paths: tuple[str, ...], *, size_bytes: int, kind: TargetKind = "block"
@@ -182,7 +197,7 @@ class PgTestFsyncEngine:
             raise fail(WORKLOAD_TARGET, "pg_test_fsync needs a directory for its file", exit=Exit.INVALID)
         if problems := self.check_target(spec, self.kind, target.size_bytes):
             raise ProblemError(*problems)
-        if _tool() is None:
+        if find_pg_test_fsync() is None:
             raise fail(PG_MISSING, "pg_test_fsync is not installed", remedy=PG_MISSING.way_out, exit=Exit.INVALID)
         fds = [device.fd for device in target.devices]
         argv = self.command(spec, target.fd_paths)
@@ -212,15 +227,6 @@ class PgTestFsyncEngine:
 
     def prefill(self, spec: Any, target: Target, *, folder: Path, live: Any, stop: threading.Event) -> Measured:
         raise NotImplementedError("pg_test_fsync writes its file itself")
-
-
-def _tool() -> str | None:
-    # Distributions keep it beside the server, in one folder per version; the newest version is used.
-    if path := find_tool("pg_test_fsync"):
-        return path
-    found = [path for path in Path("/usr/lib/postgresql").glob("*/bin/pg_test_fsync") if path.is_file()]
-    versions = {int(path.parts[4]): str(path) for path in found if path.parts[4].isdigit()}
-    return versions[max(versions)] if versions else None
 
 
 def _version(path: str) -> str:

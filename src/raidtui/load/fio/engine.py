@@ -23,6 +23,7 @@ from raidtui.load.fio.verdict import Asked, problems_of, remarks_of
 from raidtui.model.measure import Measured, Sample, Summary
 from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
+from raidtui.model.tool import Tool
 from raidtui.model.units import Duration, Extent, Size
 
 QUICK_S: Final = 3.0
@@ -48,6 +49,9 @@ class FioEngine:
     title = "fio workload"
     presets = describe.PRESETS
     spec: type[msgspec.Struct] = FioSpec
+    tools: Final = (
+        Tool(name="fio", needed_for="measuring", remedy="apt install fio", at_least=(3, 33), packages=("fio",)),
+    )
     takes: Final[Literal["both"]] = "both"
 
     def __init__(self, *, block_only: bool = True) -> None:
