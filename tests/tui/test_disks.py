@@ -22,7 +22,6 @@ from raidtui.client.engine_client import ENGINE_LOST
 from raidtui.model.disk import Disk, Link, Reason
 from raidtui.model.problem import Problem, fail
 from raidtui.model.protocol import DiskList
-from raidtui.tui.app import DisksSeen
 from raidtui.tui.disks.entries import (
     DiskEntries,
     facts_of,
@@ -38,6 +37,7 @@ from raidtui.tui.disks.table import UNICODE, DiskTable, fit_columns
 from raidtui.tui.draft import EMPTY, with_role
 from raidtui.tui.key_help import Everything
 from raidtui.tui.link import LinkState
+from raidtui.tui.shared import DisksSeen
 
 MOUNTED = Reason("mounted", "mounted on /srv (ext4, nvme2n1p1)", "Unmount it, if nothing needs it any more.")
 SYSTEM = Reason("system-disk", "the running system stands on it", system=True)

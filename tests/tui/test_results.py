@@ -29,11 +29,11 @@ from raidtui.model.result import Ranked, RankedLayout, marked
 from raidtui.model.statistics.ranking import Told
 from raidtui.results.formats import FORMATS
 from raidtui.results.library import index
-from raidtui.tui.app import DisksSeen
 from raidtui.tui.results import library, pages
 from raidtui.tui.results.compare_view import CompareView
 from raidtui.tui.results.library_pane import LibraryPane
 from raidtui.tui.results.view import PAGES, ResultView
+from raidtui.tui.shared import DisksSeen
 from raidtui.tui.widgets.live_table import LiveTable
 
 REAL = Path(__file__).parent.parent / "data" / "results"

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from raidtui.base.files import is_there, private_folder, write_atomic
 from raidtui.base.paths import PACKAGE, state_folder
@@ -15,8 +15,10 @@ from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES
 from raidtui.model.problem import ProblemError, Refusal, fail
 from raidtui.model.refusals import FILE, JSON, OUTPUT
 from raidtui.model.result import without_cells
-from raidtui.results.comparison import Comparison
-from raidtui.results.formats.base import Format
+
+if TYPE_CHECKING:
+    from raidtui.results.comparison import Comparison
+    from raidtui.results.formats.base import Format
 
 NO_SCENARIO: Final = Refusal(
     "no-scenario",

@@ -13,6 +13,8 @@ from raidtui.client.places import ENGINE_START
 from raidtui.model.problem import Problem, ProblemError, bug, fail
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from raidtui.client.engine_client import EngineClient
     from raidtui.model.protocol import DiskList, Hello
 
@@ -150,3 +152,10 @@ class Link:
     def _say(self, state: LinkState) -> None:
         self._state = state
         self._on_change(state)
+
+
+def complain(app: App[Any], error: ProblemError) -> None:
+    """Show why a request failed, as a notice."""
+    from raidtui.front.problems import sentence  # the first frame does without it
+
+    app.notify("\n".join(map(sentence, error.problems)), severity="error", timeout=15, markup=False)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raidtui.client.places import Place, place
-from raidtui.front.follow import WaitingTalk
 from raidtui.model.problem import Exit, fail
 from raidtui.model.refusals import NO_TERMINAL
 
@@ -29,8 +28,7 @@ def start(args: Namespace) -> int:
     ask = partial(_asked, where) if _may_ask(where) else None
     first = ask() if ask is not None else None
     later = _silent(where)
-    # Hardly anything that is made until the first frame is garbage; the application looks for it from then on.
-    gc.disable()
+    gc.set_threshold(200_000)  # the default spends a tenth of the time to the first frame on objects that all stay
 
     from raidtui.tui.app import RaidtuiApp
 
@@ -51,6 +49,8 @@ def _client(where: Place, waiting: Waiting) -> EngineClient:
 
 def _asked(where: Place) -> EngineClient:
     """A connection that may ask for a password, and that talks while it is opened: on a plain terminal."""
+    from raidtui.front.follow import WaitingTalk
+
     client = _client(where, WaitingTalk(where.name))
     client.waiting = None  # from here on the terminal belongs to the screens
     return client

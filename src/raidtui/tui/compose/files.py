@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from raidtui.base.files import write_atomic
 from raidtui.base.text import clean
@@ -20,10 +20,8 @@ from raidtui.model.result import RESULT_SCHEMA
 from raidtui.model.scenario_words import SCHEMA
 from raidtui.tui.compose.pick import Entry, Pick
 from raidtui.tui.draft import EMPTY, Draft
+from raidtui.tui.shared import SharedApp
 from raidtui.tui.widgets.dialog import AskText
-
-if TYPE_CHECKING:
-    from raidtui.tui.app import RaidtuiApp
 
 
 class Beginning(NamedTuple):
@@ -119,7 +117,7 @@ def _line(value: Any) -> str:
 Then = Callable[[], object]
 
 
-def save(app: RaidtuiApp, then: Then = lambda: None) -> None:
+def save(app: SharedApp, then: Then = lambda: None) -> None:
     """Ask for a file name and write the draft's scenario; `then` is called after a successful write."""
     suggested = clean(app.draft.document.get("name") or "scenario", 60)
 
@@ -137,7 +135,7 @@ def save(app: RaidtuiApp, then: Then = lambda: None) -> None:
     app.push_screen(AskText("Save the scenario", where, value=f"{suggested}.json", check=wrong_target, yes="Save"), named)
 
 
-def confirm_unsaved(app: RaidtuiApp, what: str, then: Then) -> None:
+def confirm_unsaved(app: SharedApp, what: str, then: Then) -> None:
     """Call `then` once the draft may be replaced; ask first if it has unsaved changes."""
     if not app.history.unsaved:
         then()
@@ -153,7 +151,7 @@ def confirm_unsaved(app: RaidtuiApp, what: str, then: Then) -> None:
     app.push_screen(Pick(what, entries, asked="The scenario has unsaved changes."), answered)
 
 
-def _write(app: RaidtuiApp, path: str, then: Then) -> None:
+def _write(app: SharedApp, path: str, then: Then) -> None:
     draft = app.draft
     try:
         write(path, draft.document)

@@ -11,7 +11,6 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from raidtui.base.text import clean, clean_lines
-from raidtui.front.phrases import look_line
 from raidtui.model.disk import Disk
 from raidtui.tui.disks.entries import (
     ASCII,
@@ -276,6 +275,8 @@ def _availability(entry: Entry, signs: Signs) -> Iterator[RenderableType]:
     elif facts.free:
         yield Text("Free: nothing was found on it and nothing uses it.", style="bold")
         if facts.disk is not None and facts.disk.look is not None:
+            from raidtui.front.phrases import look_line  # the first frame does without it
+
             yield Text(f"{look_line(facts.disk.look)}.")
         yield Text("x takes it out of its role." if entry.role else "space selects it, r gives it to a role.", style="dim")
     elif facts.disk is not None:

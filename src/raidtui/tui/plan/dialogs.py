@@ -24,7 +24,7 @@ from raidtui.tui.plan.overview import changed_disk
 from raidtui.tui.widgets.dialog import Dialog
 
 if TYPE_CHECKING:
-    from raidtui.tui.app import RaidtuiApp
+    from raidtui.tui.shared import SharedApp
 
 
 class _Choice(NamedTuple):
@@ -185,7 +185,7 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
         yield Static(classes="wrong")
 
     def on_mount(self) -> None:
-        app = cast("RaidtuiApp", self.app)
+        app = cast("SharedApp", self.app)
         app.disks_changed.subscribe(self, self._disks_changed)
         self.query_one("#yes", Button).variant = "error"
         self._update_ticks()

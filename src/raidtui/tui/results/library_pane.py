@@ -34,8 +34,8 @@ from raidtui.tui.results.library import (
 from raidtui.tui.widgets.live_table import LiveTable
 
 if TYPE_CHECKING:
-    from raidtui.tui.app import RaidtuiApp
     from raidtui.tui.run.desk import RunDesk
+    from raidtui.tui.shared import SharedApp
 
 
 class LibraryTable(LiveTable):
@@ -135,8 +135,8 @@ class LibraryPane(Vertical):
         self._holding_runs, self._saved = _holding(self._app.disks), self._app.desk.saved
 
     @property
-    def _app(self) -> RaidtuiApp:
-        return cast("RaidtuiApp", self.app)
+    def _app(self) -> SharedApp:
+        return cast("SharedApp", self.app)
 
     @property
     def table(self) -> LibraryTable:

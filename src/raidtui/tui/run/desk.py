@@ -6,23 +6,20 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from textual.app import App
 from textual.signal import Signal
 
 from raidtui.base.text import clean, plural
 from raidtui.front.files import save
-from raidtui.front.problems import sentence
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.model.protocol import Recovered, RunInfo, RunList
 from raidtui.model.refusals import OUTPUT, UNREADABLE
 from raidtui.results.load import read_result
-from raidtui.tui.link import LinkState
+from raidtui.tui.link import Link, LinkState, complain
 from raidtui.tui.run.feed import FeedState, RunFeed, RunSaid, records_of
 from raidtui.tui.run.shown_run import Story
-
-if TYPE_CHECKING:
-    from raidtui.tui.app import RaidtuiApp
 
 Source = Literal["nothing", "followed", "opened", "file"]
 """Source of the run on the screen: followed while it runs, opened after its end, a result file."""
@@ -31,8 +28,9 @@ Source = Literal["nothing", "followed", "opened", "file"]
 class RunDesk:
     """Feeds one run's records into its story. `changed` says that something is new; `shown` that another run is shown."""
 
-    def __init__(self, app: RaidtuiApp) -> None:
-        self._app = app
+    def __init__(self, app: App[int], link: Link, say: Callable[[RunSaid], None]) -> None:
+        """`say` posts a message to the application from any thread."""
+        self._app, self._link, self._say = app, link, say
         self.story = Story()
         self.source: Source = "nothing"
         self.feed_state = FeedState()
@@ -80,10 +78,6 @@ class RunDesk:
 
     # Which run is shown.
 
-    def begin(self) -> None:
-        """Look for a run that goes on, as soon as there is a connection."""
-        self._app.link_changed.subscribe(self._app, self._link_changed)
-
     def close(self) -> None:
         """Stop following. The run goes on."""
         if self._feed is not None:
@@ -107,9 +101,10 @@ class RunDesk:
             data = source if isinstance(source, bytes) else await asyncio.to_thread(source.read_bytes)
             records = await asyncio.to_thread(lambda: records_of(read_result(data)))
         except ProblemError as error:
-            self._complain(error)
+            complain(self._app, error)
         except OSError as error:
-            self._complain(fail(UNREADABLE, f"it could not be read: {error.strerror}", place=str(error.filename or "")))
+            where = str(error.filename or "")
+            complain(self._app, fail(UNREADABLE, f"it could not be read: {error.strerror}", place=where))
         else:
             self._begin_story("", "file")
             self._file = data
@@ -132,7 +127,7 @@ class RunDesk:
 
     def _start_feed(self, run: str) -> None:
         self.feed_state = FeedState()
-        self._feed = RunFeed(self._app.link.connect, run, self._app.say)
+        self._feed = RunFeed(self._link.connect, run, self._say)
         self._feed.start()
 
     def take(self, message: RunSaid) -> None:
@@ -147,14 +142,12 @@ class RunDesk:
             self._app.run_worker(self.save(), group="run-save")
         self.changed.publish(self)
 
-    def _link_changed(self, state: LinkState) -> None:
+    def link_changed(self, state: LinkState) -> None:
+        """Send a cancel that waits for the connection, and look once for a run that goes on."""
         if state.up and self._to_cancel:
             wanted, self._to_cancel = self._to_cancel, ""
             if wanted == self.run and self.running:
                 self._app.run_worker(self.cancel(), group="run-cancel", exclusive=True)
-        self._look_once(state)
-
-    def _look_once(self, state: LinkState) -> None:
         if state.up and not self._looked:
             self._looked = True
             self._app.run_worker(self._look(), group="run-look", exclusive=True)
@@ -179,27 +172,27 @@ class RunDesk:
 
     async def runs(self) -> tuple[RunInfo, ...]:
         """The server's runs, oldest first. Raises ProblemError."""
-        found: RunList = await self._app.link.call("runs", None, RunList)
+        found: RunList = await self._link.call("runs", None, RunList)
         return found.runs
 
     async def cancel(self) -> None:
         """Ask for the end of the run; what it built is taken down."""
         run = self.run
         try:
-            await self._app.link.call("cancel", {"run": run}, RunInfo)
+            await self._link.call("cancel", {"run": run}, RunInfo)
         except ProblemError as error:
             if error.problems[0].code == "engine-lost":
                 self._to_cancel = run
                 self._app.notify("the run is cancelled as soon as the connection is back", severity="warning", timeout=15)
             else:
-                self._complain(error)
+                complain(self._app, error)
 
     async def recover(self) -> None:
         """Undo what the run left behind, and read what its journal then says."""
         run = self.run
 
         async def ask() -> None:
-            found: Recovered = await self._app.link.call("recover", {"run": run}, Recovered)
+            found: Recovered = await self._link.call("recover", {"run": run}, Recovered)
             problems = [problem for entry in found.runs for problem in entry.problems]
             if problems:
                 raise ProblemError(*problems)
@@ -215,7 +208,7 @@ class RunDesk:
 
         async def ask() -> None:
             view = self.story.view
-            raw = self._file or await self._app.link.result(self.run)
+            raw = self._file or await self._link.result(self.run)
             scenario = str(view.plan.scenario.get("name", "")) if view.plan else ""
             path = await asyncio.to_thread(save, raw, scenario, view.run, None)
             self.saved = str(path)
@@ -228,13 +221,9 @@ class RunDesk:
         try:
             await ask()
         except ProblemError as error:
-            self._complain(error)
+            complain(self._app, error)
         except OSError as error:
-            self._complain(fail(OUTPUT, f"the file could not be written: {error.strerror}"))
-
-    def _complain(self, error: ProblemError) -> None:
-        words = "\n".join(map(sentence, error.problems))
-        self._app.notify(words, severity="error", timeout=15, markup=False)
+            complain(self._app, fail(OUTPUT, f"the file could not be written: {error.strerror}"))
 
 
 def why_ended(problem: Problem | None) -> str:

@@ -9,13 +9,13 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
+from raidtui.tui.shared import SharedApp
 from raidtui.tui.widgets.bars import Banner, Foot, Head, ModeBar
 from raidtui.tui.widgets.kept_lines import KeptLines
 
 _AGE_EVERY_S = 1.0
 
 if TYPE_CHECKING:
-    from raidtui.tui.app import RaidtuiApp
     from raidtui.tui.freshness import Seen
 
 
@@ -27,9 +27,9 @@ class ModeScreen(Screen[None], KeptLines):
     """Redraw only the widget that gets or loses the focus: nothing else changes."""
 
     @property
-    def raidtui(self) -> RaidtuiApp:
+    def raidtui(self) -> SharedApp:
         """The application, by its own type."""
-        return cast("RaidtuiApp", self.app)
+        return cast(SharedApp, self.app)
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,11 +72,6 @@ class ModeScreen(Screen[None], KeptLines):
         app, size = self.raidtui, self.app.size
         for limits, room in ((app.HORIZONTAL_BREAKPOINTS, size.width), (app.VERTICAL_BREAKPOINTS, size.height)):
             self.add_class(max((limit, name) for limit, name in limits if limit <= room)[1])
-
-    def _compositor_refresh(self) -> None:
-        # What is drawn while the application holds its updates together is thrown away.
-        if not self.app._batch_count:
-            super()._compositor_refresh()
 
     def compose(self) -> ComposeResult:
         yield Head()

@@ -310,7 +310,7 @@ class ResultsScreen(ModeScreen):
         result = found[0]
         bind = {role: tuple(disk.id for disk in disks) for role, disks in result.binding.items()}
         self.raidtui.change_draft(Draft(result.scenario, bind), f"scenario of {entry.scenario or entry.run}")
-        await self.raidtui.action_mode("compose")
+        await self.app.switch_mode("compose")
 
     def action_copy(self) -> None:
         entry, result = self._here, self._view.result

@@ -1,6 +1,6 @@
 """Bars of a screen: header, banner of a lost engine, and the keys in the footer.
 
-The footer is one widget that draws all keys; Textual's Footer mounts a widget for each key whenever the bindings change.
+The keys are drawn by hand: with Textual's Footer, a widget for each key, the first frame would take a fifth more CPU.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -22,12 +22,9 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from raidtui.base.text import clean, clean_lines
-from raidtui.front.follow import waiting_words
 from raidtui.tui.link import LinkState
+from raidtui.tui.shared import SCREENS, SharedApp
 from raidtui.tui.widgets.kept_lines import KeptLines
-
-if TYPE_CHECKING:
-    from raidtui.tui.app import RaidtuiApp
 
 _BOLD = Style(bold=True)
 
@@ -158,7 +155,7 @@ class Head(Static, KeptLines):
         self._age = Text()
 
     def on_mount(self) -> None:
-        app = cast("RaidtuiApp", self.app)
+        app = cast(SharedApp, self.app)
         app.link_changed.subscribe(self, lambda _: self._draw())
         self._draw()
 
@@ -174,7 +171,7 @@ class Head(Static, KeptLines):
             self._draw()
 
     def _draw(self) -> None:
-        app = cast("RaidtuiApp", self.app)
+        app = cast(SharedApp, self.app)
         line = _place(app.link_state, app.place)
         room = self.size.width - self._age.cell_len - 2
         if self._age and room > 0:
@@ -221,20 +218,20 @@ class Banner(Static):
 
     def on_mount(self) -> None:
         self._ticking = self.set_interval(1.0, self._draw, pause=True)
-        app = cast("RaidtuiApp", self.app)
+        app = cast(SharedApp, self.app)
         app.link_changed.subscribe(self, self._shown)
         self._shown(app.link_state)
 
     def _shown(self, state: LinkState) -> None:
         self._state = state
-        words = banner_words(state, cast("RaidtuiApp", self.app).place, time.monotonic())
+        words = banner_words(state, cast(SharedApp, self.app).place, time.monotonic())
         self.set_class(bool(words), "-lost")
         if self._ticking is not None:
             (self._ticking.resume if state.problem is not None else self._ticking.pause)()
         self._draw()
 
     def _draw(self) -> None:
-        if words := banner_words(self._state, cast("RaidtuiApp", self.app).place, time.monotonic()):
+        if words := banner_words(self._state, cast(SharedApp, self.app).place, time.monotonic()):
             self.update(Text(words, overflow="ellipsis"))
 
 
@@ -246,6 +243,8 @@ def banner_words(state: LinkState, place: str, now_s: float) -> str:
         return ("! the server restarted meanwhile: runs that were going on were interrupted\n"
                 "  `raidtui recover` undoes what they left (screen Run, r) · ctrl+r hides this")  # fmt: skip
     if state.waited_s >= _SLOW_S:
+        from raidtui.front.follow import waiting_words  # the first frame does without it
+
         said = _in_a_line(state.said) or "it has not said anything yet"
         return f"! {waiting_words(place, state.waited_s)} (ctrl+r: begin again)\n  {said[-200:]}"
     if state.problem is None:
@@ -261,8 +260,6 @@ def _in_a_line(words: str) -> str:
     return " ".join(clean_lines(words, 2000).split())
 
 
-_MODES = (("1", "disks", "Disks"), ("2", "compose", "Compose"), ("3", "plan", "Plan"), ("4", "run", "Run"),
-          ("5", "results", "Results"))  # fmt: skip
 _ALWAYS = (LineKey("F1", "Help", "toggle_help"), LineKey("?", "Keys", "cheat_sheet"),
            LineKey("^p", "All", "command_palette"), LineKey("q", "Quit", "leave"))  # fmt: skip
 
@@ -324,7 +321,10 @@ class ModeBar(KeyLine):
     """
 
     def __init__(self, mode: str) -> None:
-        modes = [LineKey(key, words, f"mode('{name}')", here=name == mode) for key, name, words in _MODES]
+        modes = [
+            LineKey(str(number), name.capitalize(), f"switch_mode('{name}')", here=name == mode)
+            for number, name in enumerate(SCREENS, 1)
+        ]
         super().__init__(modes, _ALWAYS)
 
     async def pressed(self, key: LineKey) -> None:

@@ -1,0 +1,195 @@
+"""State that all screens share: the connection, the disks, the draft, and the run on the screen Run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import App
+from textual.message import Message
+from textual.signal import Signal
+
+from raidtui.base.text import clean
+from raidtui.tui.draft import Draft, History
+from raidtui.tui.freshness import Seen, of_disks
+from raidtui.tui.link import Link, LinkState, complain
+
+if TYPE_CHECKING:
+    from raidtui.client.engine_client import EngineClient
+    from raidtui.model.protocol import DiskList
+    from raidtui.tui.run.desk import RunDesk
+    from raidtui.tui.run.feed import RunSaid
+
+
+SCREENS = {
+    "disks": "Every disk of the server",
+    "compose": "Roles, layouts, workloads",
+    "plan": "What will happen, and consent to it",
+    "run": "The run that is going on",
+    "results": "Runs and results, compared",
+}
+"""Screens in the order of their keys, with their tooltips."""
+
+
+class LinkChanged(Message):
+    """The connection to the engine came or went."""
+
+    def __init__(self, state: LinkState) -> None:
+        self.state = state
+        super().__init__()
+
+
+class DisksSeen(Message):
+    """The engine sent the list of all disks, because one came, went or changed."""
+
+    def __init__(self, disks: DiskList) -> None:
+        self.disks = disks
+        super().__init__()
+
+
+class SharedApp(App[int]):
+    """The part of the application that screens use. `app.py` adds the screens, so imports go one way."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (160, "-very-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (36, "-tall")]  # noqa: RUF012
+
+    def __init__(
+        self,
+        connect: Callable[[], EngineClient],
+        *,
+        place: str,
+        on: str = "",
+        first: EngineClient | None = None,
+        ask: Callable[[], EngineClient] | None = None,
+        ansi_color: bool | None = None,
+    ) -> None:
+        """`connect` opens a connection to the engine at `place`, which `--on {on}` names on the command line.
+
+        `first` is a connection that is open already. `ask` opens one that may ask for a password on a plain terminal.
+        """
+        super().__init__(ansi_color=ansi_color)
+        self.place = place
+        self.on_words = ["--on", on] if on else []
+        self.link = Link(
+            connect,
+            on_change=lambda state: self.say(LinkChanged(state)),
+            on_disks=lambda found: self.say(DisksSeen(found)),
+            first=first,
+        )
+        self.link_state = LinkState()
+        self.link_changed: Signal[LinkState] = Signal(self, "link")
+        self.disks: DiskList | None = None
+        """None until the engine has answered for the first time."""
+        self.disks_seen: Seen | None = None
+        """Time at which the engine scanned them."""
+        self.disks_changed: Signal[DiskList] = Signal(self, "disks")
+        self.looking = False
+        """True while a requested scan of the disks has not been answered."""
+        self.now: Callable[[], float] = time.monotonic
+        self.history = History()
+        self.draft_changed: Signal[Draft] = Signal(self, "draft")
+        self.result_files: list[Path] = []
+        """Result files named on the command line, beside those in the results folder."""
+        self._ask = ask
+
+    def say(self, message: Message) -> None:
+        """Post a message from any thread; ignored once the application ends."""
+        if self.is_running:
+            self.post_message(message)
+
+    # The connection and the disks.
+
+    def on_link_changed(self, message: LinkChanged) -> None:
+        self.link_state = message.state
+        self.link_changed.publish(message.state)
+        self.desk.link_changed(message.state)
+
+    def on_disks_seen(self, message: DisksSeen) -> None:
+        self.disks = message.disks
+        self.disks_seen = of_disks(message.disks, self.now(), self.disks_seen)
+        self.disks_changed.publish(message.disks)
+
+    def look_at_disks(self) -> None:
+        """Have the engine scan every disk now; the answer comes as `disks_changed`."""
+        if not self.looking:
+            self.looking = True
+            self.run_worker(self._look_at_disks(), group="look")
+
+    async def _look_at_disks(self) -> None:
+        from raidtui.model.problem import ProblemError
+        from raidtui.model.protocol import DiskList
+
+        try:
+            found: DiskList = await self.link.call("disks", None, DiskList)
+        except ProblemError as error:
+            complain(self, error)
+        else:
+            self.say(DisksSeen(found))
+        finally:
+            self.looking = False
+
+    def action_reconnect(self) -> None:
+        if self._ask is None or self.link_state.up:
+            self.link.retry()
+            return
+        from raidtui.model.problem import ProblemError
+
+        try:
+            with self.suspend():
+                opened = self._ask()
+        except ProblemError as error:
+            complain(self, error)
+        else:
+            self.link.retry(opened)
+
+    # The run.
+
+    @cached_property
+    def desk(self) -> RunDesk:
+        """The run that the screen Run shows. Imported late: the first frame does without it."""
+        from raidtui.tui.run.desk import RunDesk
+
+        return RunDesk(self, self.link, self.say)
+
+    def on_run_said(self, message: RunSaid) -> None:
+        self.desk.take(message)
+
+    def follow_run(self, run: str) -> None:
+        """Show a run while it goes on, on the screen Run."""
+        self.desk.follow(run)
+        self.call_later(self.switch_mode, "run")
+
+    def open_run(self, run: str) -> None:
+        """Show an earlier run of the server, all its records, on the screen Run."""
+        self.desk.open(run)
+        self.call_later(self.switch_mode, "run")
+
+    def open_result(self, source: Path | bytes) -> None:
+        """Show a result file on the screen Run, or a notice if it cannot be read."""
+        self.desk.open_result(source)
+        self.call_later(self.switch_mode, "run")
+
+    # The draft.
+
+    @property
+    def draft(self) -> Draft:
+        return self.history.draft
+
+    def change_draft(self, draft: Draft, what: str) -> None:
+        """Replace the current draft; `what` names the change for undo."""
+        if self.history.change(draft, what):
+            self.draft_changed.publish(draft)
+
+    def undo(self) -> None:
+        self._stepped("undone", self.history.undo())
+
+    def redo(self) -> None:
+        self._stepped("done again", self.history.redo())
+
+    def _stepped(self, verb: str, what: str | None) -> None:
+        if what is not None:
+            self.notify(f"{verb}: {clean(what)}", timeout=2, markup=False)
+            self.draft_changed.publish(self.draft)
