@@ -20,6 +20,14 @@ def main() -> int:
 
         print(f"raidtui {__version__}")
         return 0
+    if words[:2] == ["engine", "--simulate"]:
+        from raidtui.engine.simulated import serve as simulated
+
+        return simulated.serve(words[2])
+    if words[:2] == ["runner", "--simulate"]:
+        from raidtui.engine.simulated import run
+
+        return run.run_folder(words[2], words[3])
     if words[:1] == ["engine"]:
         from raidtui.engine.serve import serve
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from test_planning import disk
 
+from raidtui import inventory
 from raidtui.engine import known_disks as recent
 from raidtui.model.disk import Disk
 
@@ -31,7 +32,7 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     made = Machine()
-    monkeypatch.setattr(recent.inventory, "scan", made.scan)
+    monkeypatch.setattr(inventory, "scan", made.scan)
     monkeypatch.setattr(recent.runs, "held_disks", dict)
     monkeypatch.setattr(recent.time, "monotonic", lambda: made.now_s)
     monkeypatch.setattr(recent, "_newest", None)
@@ -85,7 +86,7 @@ def test_who_asks_while_somebody_looks_gets_a_look_that_began_after_that(
         assert go_on.wait(10)
         return seen
 
-    monkeypatch.setattr(recent.inventory, "scan", slow)
+    monkeypatch.setattr(inventory, "scan", slow)
     first = threading.Thread(target=recent.look)
     first.start()
     assert begun.wait(10)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from test_planning import disk
 
+from raidtui import inventory
 from raidtui.engine import disk_watch as watching
 from raidtui.engine import known_disks as recent
 from raidtui.inventory import Change
@@ -64,9 +65,9 @@ class Watched:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     made = Server()
-    monkeypatch.setattr(recent.inventory, "scan", made.scan)
-    monkeypatch.setattr(recent.inventory, "watch", made.watch)
-    monkeypatch.setattr(recent.inventory, "boot_id", lambda: "boot")
+    monkeypatch.setattr(inventory, "scan", made.scan)
+    monkeypatch.setattr(inventory, "watch", made.watch)
+    monkeypatch.setattr(inventory, "boot_id", lambda: "boot")
     monkeypatch.setattr(recent.runs, "held_disks", dict)
     monkeypatch.setattr(recent.runs, "any_at_work", lambda: made.at_work)
     monkeypatch.setattr(recent.time, "monotonic", lambda: made.now_s)
@@ -111,7 +112,7 @@ def test_after_every_look_the_users_are_compared_with_those_that_it_saw(
         while True:
             told.append((yield ()))
 
-    monkeypatch.setattr(recent.inventory, "watch", watch)
+    monkeypatch.setattr(inventory, "watch", watch)
     watched = Watched(server)
     watched.go_on(5)
     assert [bool(one) for one in told] == [True, False, False, True, False, False]
@@ -136,7 +137,7 @@ def test_on_a_restless_server_looks_have_pauses_between_them(server: Server, mon
         while True:
             yield (Change("use", "mounts"),)
 
-    monkeypatch.setattr(recent.inventory, "watch", restless)
+    monkeypatch.setattr(inventory, "watch", restless)
     watched = Watched(server)
     looks = server.looks
     watched.go_on(60)

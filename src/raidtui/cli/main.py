@@ -87,7 +87,7 @@ def main(words: Sequence[str], screens: Screens | None = None) -> int:
 def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser. Commands among `words` get all their arguments, other commands a name and a help line only."""
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--on", metavar="PLACE", help="server: user@host, lab or lab:NAME (default: this machine)")
+    common.add_argument("--on", metavar="PLACE", help="server: user@host, lab[:NAME] or sim[:FILE] (default: this machine)")
     common.add_argument("--no-color", action="store_true", help="print without colours, like NO_COLOR in the environment")
     parser = argparse.ArgumentParser(
         prog="raidtui",

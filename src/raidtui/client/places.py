@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from raidtui.base.paths import ENTRY
+from raidtui.base.paths import ENTRY, state_folder
 from raidtui.base.proc import CLEAN_ENV, ToolError
 from raidtui.base.text import clean, clean_lines
 from raidtui.model.problem import ProblemError, Refusal, fail
+from raidtui.model.recording import read_recording
 
 ENGINE_START: Final = Refusal(
     "engine-start",
@@ -23,7 +24,7 @@ ENGINE_START: Final = Refusal(
 PLACE: Final = Refusal(
     "place",
     "Not a valid place",
-    "--on takes an ssh destination, `lab` or `lab:NAME`.",
+    "--on takes an ssh destination, `lab`, `lab:NAME`, `sim`, or `sim:FILE` with recorded disks.",
     "Write user@host; `raidtui lab status` lists the labs.",
 )
 UNREACHABLE: Final = Refusal(
@@ -43,12 +44,18 @@ class Place(NamedTuple):
 
 
 def place(on: str) -> Place:
-    """`""` is this machine, `lab` or `lab:NAME` a lab, anything else an ssh destination.
+    """Return the place of `--on`.
 
-    Raises ProblemError (code `place`) for a destination that ssh could take for an option, and for a lab that is not up.
+    `""` is this machine, `lab` or `lab:NAME` a lab, `sim` or `sim:FILE` a simulated server, anything else an ssh
+    destination.
+
+    Raises ProblemError: `place` for a destination that ssh could take for an option, and for a lab that is not up;
+    `recording` for a file without recorded disks.
     """
     if not on:
         return _here()
+    if on == "sim" or on.startswith("sim:"):
+        return _simulated(on.partition(":")[2])
     if on == "lab" or on.startswith("lab:"):
         from raidtui.lab import ssh as lab_ssh
 
@@ -72,6 +79,15 @@ def _here() -> Place:
     prefix: tuple[str, ...] = ("sudo", "--") if sys.stdin.isatty() and os.environ.get("RAIDTUI_SUDO") != "no" else ()
     keep = {key: os.environ[key] for key in ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME") if key in os.environ}
     return Place("this machine", prefix + argv, {**CLEAN_ENV, **keep})
+
+
+def _simulated(recording: str) -> Place:
+    """A server of recorded disks: it needs no rights, and keeps its runs apart from those of real servers."""
+    if recording:
+        read_recording(Path(recording))  # a wrong file is told at once
+    argv = (engine_python(), "-I", str(ENTRY), "engine", "--simulate", str(Path(recording).absolute()) if recording else "")
+    home = {key: os.environ[key] for key in ("HOME",) if key in os.environ}
+    return Place("simulated server", argv, {**CLEAN_ENV, **home, "XDG_STATE_HOME": str(state_folder() / "simulated")})
 
 
 def engine_python() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -11,6 +10,7 @@ from raidtui import inventory
 from raidtui.engine import known_disks as recent
 from raidtui.engine.known_disks import Look
 from raidtui.engine.run import runs
+from raidtui.engine.server import server
 from raidtui.inventory.pacing import pause_s
 from raidtui.model.protocol import DiskList
 
@@ -28,7 +28,7 @@ _BETWEEN_S: Final = 3.0
 
 def watch_disks(stopped: Callable[[], bool]) -> Iterator[DiskList]:
     """Yield the list now, again whenever a disk or its use changed, whenever another request scanned, and regularly."""
-    watched = inventory.watch(runs.standing, runs.any_at_work)
+    watched = server().watch(runs.standing, runs.any_at_work)
     next(watched)
     shown, changed = recent.look(), False
     ended_s, again_s = time.monotonic(), _again_s(shown)
@@ -58,7 +58,7 @@ def watch_disks(stopped: Callable[[], bool]) -> Iterator[DiskList]:
 def disk_list(seen: Look, again_s: float = 0.0) -> DiskList:
     """A look as the protocol has it. `again_s` is when the next one follows, where one does."""
     age_s = round(seen.age_s, 1)
-    return DiskList("raidtui.disks/1", socket.gethostname(), inventory.boot_id(), seen.disks, seen.at, age_s, again_s)
+    return DiskList("raidtui.disks/1", server().host, inventory.boot_id(), seen.disks, seen.at, age_s, again_s)
 
 
 def _again_s(seen: Look) -> float:

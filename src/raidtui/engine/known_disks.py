@@ -8,8 +8,8 @@ import time
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from raidtui import inventory
 from raidtui.engine.run import runs
+from raidtui.engine.server import server
 from raidtui.model.disk import Disk
 
 FRESH_S: Final = 5.0
@@ -56,7 +56,7 @@ def look() -> Look:
             return _newest
         _begun += 1
         cpu_s, began_s, at = _cpu_s(), time.monotonic(), datetime.now(UTC).isoformat(timespec="milliseconds")
-        found = inventory.scan(held=runs.held_disks())
+        found = server().scan(runs.held_disks())
         made = Look(found, at, began_s, _cpu_s() - cpu_s, _begun)
         with _state:
             _newest, _confirmed_s = made, began_s

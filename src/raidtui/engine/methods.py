@@ -24,13 +24,14 @@ from raidtui.engine.doctor import checkup
 from raidtui.engine.explain import explain
 from raidtui.engine.run import launch, runs
 from raidtui.engine.run.follow import follow
-from raidtui.engine.run.recover import recover
 from raidtui.engine.run.runs import PLAN_CHANGED
+from raidtui.engine.server import server
 from raidtui.model.describe import PreviewRequest
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Plan
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.protocol import (
+    Check,
     Checkup,
     DiskList,
     FollowRequest,
@@ -86,7 +87,7 @@ def disks(_: Nothing, __: Stopped) -> DiskList:
 def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
     """Return the plan of a scenario on this server. The disks that it erases are searched for data once more."""
     made, found = _plan(request, token)
-    searched = {disk.id: disk for disk in inventory.search([found[id_] for id_ in made.erases], PLAN_LOOK_S)}
+    searched = {disk.id: disk for disk in server().search([found[id_] for id_ in made.erases], PLAN_LOOK_S)}
     if any(not disk.free for disk in searched.values()):
         made, _found = _plan(request, made.token, {**found, **searched})
     looks = {id_: disk.look for id_, disk in searched.items() if disk.look is not None}
@@ -106,7 +107,7 @@ def start(request: StartRequest, _: Stopped) -> Started:
     if problems := refused(made, request.erase, found):
         raise ProblemError(*problems)
     run, folder = runs.create(made)
-    launch.launch(folder)
+    launch.launch(folder, server().runner, service=not server().simulated)
     return Started(run)
 
 
@@ -122,14 +123,16 @@ def cancel(request: RunRequest, _: Stopped) -> RunInfo:
 
 def recover_runs(request: RecoverRequest, _: Stopped) -> Recovered | Generator[RecoverProgress, None, Recovered]:
     _need_root()
-    return _recover_with_progress(request) if request.progress else Recovered(tuple(recover(request.run, request.without)))
+    if request.progress:
+        return _recover_with_progress(request)
+    return Recovered(tuple(server().recover(request.run, request.without)))
 
 
 def _recover_with_progress(request: RecoverRequest) -> Generator[RecoverProgress, None, Recovered]:
     """Yield the current action whenever it changed. A client that goes away does not end the recovery."""
     latest: deque[RecoverProgress] = deque(maxlen=1)
     with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(lambda: Recovered(tuple(recover(request.run, request.without, latest.append))))
+        done = pool.submit(lambda: Recovered(tuple(server().recover(request.run, request.without, latest.append))))
         while not wait((done,), _PROGRESS_EVERY_S).done:
             with suppress(IndexError):
                 yield latest.pop()
@@ -164,6 +167,9 @@ def _pieces(file: BinaryIO) -> Generator[bytes, None, Pieces]:
 
 
 def doctor(_: Nothing, __: Stopped) -> Checkup:
+    if server().simulated:
+        check = Check("simulated server", True, "recorded disks; nothing is built, measured or erased")
+        return Checkup("raidtui.doctor/1", server().host, (check,))
     return checkup()
 
 
@@ -200,7 +206,7 @@ def _plan(request: PlanRequest, token: str, known: Mapping[str, Disk] | None = N
 
 
 def _need_root() -> None:
-    if os.geteuid() != 0:
+    if not server().has_root:
         text = "building and measuring needs root on the storage server"
         remedy = "Run it with sudo, or name a server: --on root@HOST."
         raise fail(inventory.REASONS["not-root"], text, remedy=remedy, exit=Exit.REFUSED)

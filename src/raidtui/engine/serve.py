@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import socket
 import sys
 import threading
 import time
@@ -22,6 +21,7 @@ from raidtui import __version__
 from raidtui.base.lines import LineReader, LineTooLong
 from raidtui.base.text import clean
 from raidtui.engine import methods
+from raidtui.engine.server import server
 from raidtui.inventory import boot_id
 from raidtui.model.convert import decode, encode
 from raidtui.model.problem import ProblemError, Refusal, bug, fail
@@ -108,7 +108,7 @@ class Server:
         self._numbers: set[int] = set()
 
     def serve(self) -> int:
-        self._send(Hello(PROTOCOL, __version__, socket.gethostname(), os.geteuid() == 0, boot_id()))
+        self._send(Hello(PROTOCOL, __version__, server().host, server().has_root, boot_id()))
         busy: list[tuple[threading.Thread, float | None]] = []
         while not self._gone.is_set():
             try:

@@ -40,6 +40,8 @@ class Machine(msgspec.Struct, frozen=True, omit_defaults=True):
     mitigations: dict[str, str] = {}
     tools: dict[str, str] = {}
     """Versions of the tools and libraries that were used: `{"fio": "3.39", "mdadm": "4.4"}`."""
+    simulated: bool = False
+    """True if nothing was built or measured: disks, kernel and numbers are simulated."""
 
 
 class DeviceUse(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Protocol
 
 from raidtui.model.frame import Frame
 from raidtui.watch.caches import Caches
@@ -15,6 +16,24 @@ from raidtui.watch.temperature import Thermometer
 from raidtui.watch.threads import Threads
 
 Sink = Callable[[Frame], None]
+
+
+class FrameSource(Protocol):
+    """Source of a run's frames: `Sampler`, or a simulated one."""
+
+    def watch_md(self, names: Iterable[str]) -> None:
+        """Watch these arrays, and no others, from the next frame on."""
+
+    def start(self) -> None:
+        """Send a frame now, and from then on regularly."""
+
+    def stop(self) -> Frame:
+        """Send a last frame."""
+
+    def tick(self, *, whole: bool = False) -> Frame:
+        """Send a frame now. With `whole`, a reader may begin with it."""
+
+
 STOP_GRACE_S = 5.0
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -44,13 +45,13 @@ def has_systemd() -> bool:
     return Path("/run/systemd/system").is_dir() and find_tool("systemd-run") is not None
 
 
-def launch(folder: Path) -> None:
-    """Start the runner and wait until the gate let its disks through.
+def launch(folder: Path, words: Sequence[str] = ("runner",), *, service: bool = True) -> None:
+    """Start the runner and wait until the gate let its disks through. `service`: as a service of systemd, if it runs.
 
     Raises ProblemError with what the gate refused; the run's folder is gone then, because nothing was touched.
     """
-    argv = (sys.executable, "-I", str(ENTRY), "runner", str(folder))
-    if has_systemd():
+    argv = (sys.executable, "-I", str(ENTRY), *words, str(folder))
+    if service and has_systemd():
         systemd_run = find_tool("systemd-run") or "systemd-run"
         properties = ("KillMode=mixed", f"TimeoutStopSec={_STOP_TIMEOUT_S}", "OOMPolicy=continue", "IgnoreSIGPIPE=no")
         run(

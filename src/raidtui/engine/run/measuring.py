@@ -6,7 +6,7 @@ import functools
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +30,7 @@ from raidtui.model.plan import CellPlan, Step, TargetKind
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.result import Cell, DeviceUse, marked
 from raidtui.stack.context import Context
-from raidtui.watch.sampler import Sampler
+from raidtui.watch.sampler import FrameSource
 from raidtui.watch.series import Series, SeriesFold, write_amplification
 from raidtui.watch.temperature import Heat
 from raidtui.watch.threads import Used, busiest, look_once
@@ -50,7 +50,7 @@ class Scene(NamedTuple):
     """Everything that measuring a cell needs of its run."""
 
     context: Context
-    sampler: Sampler
+    sampler: FrameSource
     listen: Callable[[Callable[[Frame], None] | None], None]
     """Have every frame handed to a function as well, or to none."""
     live: Callable[[Sample, int], None]
@@ -147,7 +147,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         valid=False,
         summary=passes.summary,
         samples=measured.samples if measured else (),
-        devices=_devices(series, scene, target_names),
+        devices=device_uses(series, scene.devices, scene.disks, target_names),
         device_at_s=tuple(series.at_s),
         cpu_cores_used=series.cores_used_mean,
         threads=dict(itertools.islice(busiest(before, after, spent[0]).items(), MOST_THREADS)),
@@ -229,12 +229,15 @@ def _clocks() -> tuple[float, float, float]:
     return time.monotonic(), time.clock_gettime(time.CLOCK_BOOTTIME), time.time()
 
 
-def _devices(series: Series, scene: Scene, targets: tuple[str, ...]) -> dict[str, DeviceUse]:
+def device_uses(
+    series: Series, devices: Mapping[str, str], disks: Mapping[str, Disk], targets: Collection[str]
+) -> dict[str, DeviceUse]:
+    """Return the use of each device. `devices`: role by kernel name; `disks`: those that are disks."""
     found = {}
     for name, totals in series.totals.items():
         found[name] = DeviceUse(
-            role="target" if name in targets else scene.devices.get(name, ""),
-            disk=scene.disks[name].id if name in scene.disks else "",
+            role="target" if name in targets else devices.get(name, ""),
+            disk=disks[name].id if name in disks else "",
             read_bytes=totals.read_bytes,
             written_bytes=totals.written_bytes,
             reads=totals.reads,

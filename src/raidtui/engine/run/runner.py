@@ -41,7 +41,7 @@ from raidtui.model.event import (
     StepProgressed,
     StepStarted,
     WorkloadSampled,
-)
+)  # fmt: skip
 from raidtui.model.frame import Frame
 from raidtui.model.mark import Mark, mark_of, of_weight
 from raidtui.model.measure import Sample
@@ -55,7 +55,7 @@ from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import found_foreign_data
 from raidtui.watch.caches import Caches
-from raidtui.watch.sampler import Sampler
+from raidtui.watch.sampler import FrameSource, Sampler
 from raidtui.watch.temperature import Thermometer
 from raidtui.watch.threads import Threads
 
@@ -75,7 +75,11 @@ _OUTCOMES = {
 def run_folder(folder: str) -> int:
     """Entry of the runner process: execute the plan in this run's folder and return the exit code."""
     os.umask(0o077)
-    runner = Runner(Path(folder))
+    return run(Runner(Path(folder)))
+
+
+def run(runner: Runner) -> int:
+    """Execute a runner's plan in this process. SIGTERM and SIGINT cancel it."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: runner.cancel.set())
@@ -184,7 +188,7 @@ class Runner:
         self.context.ours = lambda: signatures_left(self._done_builds)
         self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
         self.thermometer = Thermometer([permit.disk.name for permit in self._permits.values()])
-        self.sampler = Sampler(self._frame, thermometer=self.thermometer, threads=Threads(), caches=Caches())
+        self.sampler = self._new_sampler()
         self.watchdog.start()
         self.sampler.start()
         try:
@@ -208,6 +212,9 @@ class Runner:
                 self._failed(Exit.INVALID, problems)
             self.watchdog.stop()
             self.sampler.stop()
+
+    def _new_sampler(self) -> FrameSource:
+        return Sampler(self._frame, thermometer=self.thermometer, threads=Threads(), caches=Caches())
 
     def _straight(self, steps: list[Step]) -> bool:
         """Steps before the first and after the last layout. False when one of them failed."""
@@ -410,5 +417,3 @@ def _exit_of(error: ProblemError, otherwise: Exit) -> Exit:
 
 def _since(began: float) -> float:
     return round(time.monotonic() - began, 3)
-
-

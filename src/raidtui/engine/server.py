@@ -1,0 +1,59 @@
+"""The server that an engine works on: this machine, or a simulated one with recorded disks."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from raidtui import inventory
+from raidtui.engine.run import recover
+from raidtui.inventory import Change
+from raidtui.model.disk import Disk
+from raidtui.model.protocol import RecoveredRun
+
+
+class Recover(Protocol):
+    def __call__(
+        self, run_name: str, without: Collection[str] = (), report: recover.Report = ...
+    ) -> Iterator[RecoveredRun]:
+        """Recover a run, or all (see `engine.run.recover`)."""
+
+
+class Server(NamedTuple):
+    """Everything by which an engine reaches its server."""
+
+    host: str
+    has_root: bool
+    scan: Callable[[Mapping[str, str]], tuple[Disk, ...]]
+    """All disks; the argument has the disks that runs hold (`inventory.scan`)."""
+    search: Callable[[Sequence[Disk], float], Sequence[Disk]]
+    """The same disks, searched for data for so many seconds each (`inventory.search`)."""
+    watch: Callable[[Callable[[], object], Callable[[], bool]], Generator[tuple[Change, ...], bool | None]]
+    """Changes of disks and of their users (`inventory.watch`)."""
+    recover: Recover
+    runner: tuple[str, ...] = ("runner",)
+    """Words of the runner's command line before the run's folder."""
+    simulated: bool = False
+
+
+_server: Server | None = None
+
+
+def server() -> Server:
+    """Return the server of this engine: this machine unless `use` named another one."""
+    return _server or Server(
+        host=socket.gethostname(),
+        has_root=os.geteuid() == 0,
+        scan=lambda held: inventory.scan(held=held),
+        search=inventory.search,
+        watch=inventory.watch,
+        recover=recover.recover,
+    )
+
+
+def use(other: Server) -> None:
+    """Serve another server from now on: called once, before the first request."""
+    global _server
+    _server = other
