@@ -22,7 +22,7 @@ PACKAGES: Final = (
     # the system
     "systemd-sysv", "udev", "dbus", "kmod", "iproute2", "procps", "busybox-static", "openssh-server", "linux-image-amd64",
     # Python, and what raidtui and blivet import
-    "python3", "python3-msgspec", "python3-pyudev", "python3-rich", "python3-packaging", "python3-gi",
+    "python3", "python3-msgspec", "python3-psutil", "python3-pyudev", "python3-rich", "python3-packaging", "python3-gi",
     "gir1.2-blockdev-3.0",
     "python3-blockdev", "python3-bytesize", "python3-parted", "python3-selinux", "python3-dasbus", "python3-pyzfs",
     "libblockdev-mdraid3", "libblockdev-lvm3", "libblockdev-nvme3", "libblockdev-smart3", "libblockdev-fs3",
