@@ -17,9 +17,9 @@ from typing import Any
 
 sys.path.insert(0, "/opt/raidtui")
 
-from raidtui.load import fio
+from raidtui.load import child, fio
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.fio import engine, process
+from raidtui.load.fio import engine
 from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode, plain
 from raidtui.model.problem import ProblemError
@@ -53,7 +53,7 @@ def main() -> None:
     threading.Thread(target=stop_when_asked, args=(stop,), daemon=True).start()
     if "patience" in asked:
         engine.PATIENCE_S = asked["patience"]  # type: ignore[misc]
-        process.TERM_GRACE_S = 1.0  # type: ignore[misc]
+        child.TERM_GRACE_S = 1.0  # type: ignore[misc]
     devices = []
     for path in asked["devices"]:
         fd = os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from raidtui.base import proc
-from raidtui.load import catalog
+from raidtui.load import catalog, child
+from raidtui.load.child import Bounds
 from raidtui.load.engine import Target
-from raidtui.load.fio import ENGINE, process
+from raidtui.load.fio import ENGINE
 from raidtui.load.fio.engine import FioEngine
-from raidtui.load.fio.process import Bounds, Process
+from raidtui.load.fio.process import Process
 from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
 from raidtui.model.measure import Measured, Sample
@@ -201,61 +202,61 @@ def test_a_full_device_is_a_device_that_went_away(make_target: MakeTarget, run_f
     report = (Path(__file__).parents[1] / "data" / "fio" / "3.33" / "once-through.txt").read_text()
     fake = run_folder / "report.txt"
     fake.write_text(report.replace('"error" : 0', '"error" : 28'))
-    child = Process(["/bin/cat", str(fake)], (), run_folder, Bounds(10.0))
-    ended = child.follow(lambda report: None, threading.Event())
-    child.close()
+    fio = Process(["/bin/cat", str(fake)], (), run_folder, Bounds(10.0))
+    ended = fio.follow(lambda report: None, threading.Event())
+    fio.close()
     assert ended.code == 0
-    assert child.last is not None
-    assert child.last.group.error == 28
+    assert fio.last is not None
+    assert fio.last.group.error == 28
 
 
 def test_a_process_that_ignores_everything_is_ended(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "TERM_GRACE_S", 0.5)
+    monkeypatch.setattr(child, "TERM_GRACE_S", 0.5)
     began = time.monotonic()
-    child = Process(["/bin/sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], (), run_folder, Bounds(0.5))
-    ended = child.follow(lambda report: None, threading.Event())
-    child.close()
+    fio = Process(["/bin/sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], (), run_folder, Bounds(0.5))
+    ended = fio.follow(lambda report: None, threading.Event())
+    fio.close()
     assert ended.overdue
     assert ended.code == -9
     assert time.monotonic() - began < 25  # the runtime is longer: it is not waited for
 
 
 def test_no_progress_is_noticed_without_a_time_limit(run_folder: Path) -> None:
-    child = Process(["/bin/sleep", "60"], (), run_folder, Bounds(None, patience_s=0.5))
-    ended = child.follow(lambda report: None, threading.Event())
-    child.close()
+    fio = Process(["/bin/sleep", "60"], (), run_folder, Bounds(None, patience_s=0.5))
+    ended = fio.follow(lambda report: None, threading.Event())
+    fio.close()
     assert ended.overdue
     assert not ended.stopped
 
 
 def test_a_process_that_cannot_be_killed_is_stuck(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # An immortal process needs a hung disk; here the kernel's answers are faked, so that nothing waits for good.
-    monkeypatch.setattr(process, "TERM_GRACE_S", 0.3)
-    child = Process(["/bin/sleep", "60"], (), run_folder, Bounds(0.3))
-    real = child._child
-    monkeypatch.setattr(child, "_child", _Immortal(real))
+    monkeypatch.setattr(child, "TERM_GRACE_S", 0.3)
+    fio = Process(["/bin/sleep", "60"], (), run_folder, Bounds(0.3))
+    real = fio._process._child
+    monkeypatch.setattr(fio._process, "_child", _Immortal(real))
     with pytest.raises(ProblemError) as stuck:
-        child.follow(lambda report: None, threading.Event())
+        fio.follow(lambda report: None, threading.Event())
     real.end()
     assert stuck.value.problems[0].code == "stuck"
     assert stuck.value.exit is Exit.LEFT_BEHIND
 
 
 def test_noise_is_no_report(run_folder: Path) -> None:
-    child = Process(["/bin/echo", '{ "jobs" : 1\n}\n{ cut'], (), run_folder, Bounds(10.0))
-    ended = child.follow(lambda report: None, threading.Event())
-    child.close()
-    assert child.last is None
+    fio = Process(["/bin/echo", '{ "jobs" : 1\n}\n{ cut'], (), run_folder, Bounds(10.0))
+    ended = fio.follow(lambda report: None, threading.Event())
+    fio.close()
+    assert fio.last is None
     assert ended.unread
     assert ended.cut
 
 
 def test_a_flood_on_stderr_is_bounded(run_folder: Path) -> None:
-    child = Process(["/bin/sh", "-c", "head -c 3000000 /dev/zero >&2"], (), run_folder, Bounds(20.0))
-    ended = child.follow(lambda report: None, threading.Event())
-    child.close()
+    fio = Process(["/bin/sh", "-c", "head -c 3000000 /dev/zero >&2"], (), run_folder, Bounds(20.0))
+    ended = fio.follow(lambda report: None, threading.Event())
+    fio.close()
     assert ended.code == 0
-    assert len(child._stderr) == 64 << 10
+    assert len(fio._stderr) == 64 << 10
 
 
 def test_fio_that_cannot_start_is_a_problem(run_folder: Path) -> None:

@@ -1,7 +1,9 @@
-"""Run a benchmark tool other than fio: pass on its output line by line, and end it in any case."""
+"""Run a benchmark tool: pass on its output, and end it in any case."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import selectors
 import signal
@@ -21,6 +23,7 @@ TERM_GRACE_S: Final = 15.0
 _IN_KERNEL_S: Final = 60.0
 """Twice the kernel's timeout for a disk command (30 s by default)."""
 _TICK_S: Final = 0.2
+_PIPE_BYTES: Final = 1 << 20
 _MAX_OUTPUT_BYTES: Final = 1 << 20
 
 TOOL_NOT_STARTED: Final = Refusal(
@@ -61,15 +64,97 @@ class Ended(NamedTuple):
         return found
 
 
-def exit_code_of(child: proc.Child, *, asked: bool, stopped: bool) -> int | None:
-    """Return the exit code of a tool that closed its pipes or was `asked` to end; None if it cannot be killed.
+class Bounds(NamedTuple):
+    """Limits after which a tool is ended: total time, and time without `Process.moved`; None: no limit."""
 
-    If the operator stopped it, a disk may just be slow: the tool counts as stuck only after the kernel's own timeout.
-    """
-    code = child.wait(0.0 if asked else TERM_GRACE_S)
-    if code is None:
-        code = child.end(term_grace_s=1.0, kill_grace_s=_IN_KERNEL_S if stopped else proc.KILL_GRACE_S)
-    return code
+    limit_s: float | None
+    patience_s: float | None = None
+
+
+class Process:
+    """A running tool. `follow` waits for its end and passes on its output; `close` ends it in any case."""
+
+    def __init__(
+        self, argv: Sequence[str], fds: Sequence[int], folder: Path, bounds: Bounds, refusal: Refusal = TOOL_NOT_STARTED
+    ) -> None:
+        """Start it. Raises ProblemError (`refusal`)."""
+        name = Path(argv[0]).name
+        self._name = name
+        try:
+            self._child = proc.spawn(
+                argv, stdout=proc.PIPE, stderr=proc.PIPE, env={"LC_ALL": "C"}, cwd=folder, pass_fds=fds
+            )
+        except proc.ToolError as error:
+            raise fail(refusal, error.reason, place=name, exit=Exit.INVALID, remedy=refusal.way_out) from error
+        self._bounds = bounds
+        self._began = self._moved = time.monotonic()
+        self._began_boot = time.clock_gettime(time.CLOCK_BOOTTIME)
+        self._kill_at: float | None = None
+        self.stopped = self.overdue = False
+        self.span_s = self.asleep_s = 0.0
+        """Wall time of the tool, and the part of it in which the machine was suspended."""
+
+    def moved(self) -> None:
+        """Note that the tool has done something."""
+        self._moved = time.monotonic()
+
+    def follow(self, on_out: Callable[[bytes], None], on_err: Callable[[bytes], None], stop: threading.Event) -> int:
+        """Wait for the tool's end and return its exit code. Raises ProblemError (`stuck`) if not even SIGKILL ends it."""
+        assert self._child.stdout is not None
+        assert self._child.stderr is not None
+        # A whole report of fio fits into the pipe, so that fio never waits for its reader.
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(self._child.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._child.stdout, selectors.EVENT_READ, on_out)
+            selector.register(self._child.stderr, selectors.EVENT_READ, on_err)
+            while selector.get_map() and not self._refuses_to_end(stop):
+                for key, _ in selector.select(_TICK_S):
+                    if data := os.read(key.fd, 1 << 18):
+                        key.data(data)
+                    else:
+                        selector.unregister(key.fileobj)
+        return self._exit_code()
+
+    def close(self) -> None:
+        """End the tool if it still runs, without waiting forever."""
+        if self._child.poll() is None:
+            self._child.end(term_grace_s=1.0)
+        for pipe in (self._child.stdout, self._child.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _refuses_to_end(self, stop: threading.Event) -> bool:
+        """Send SIGTERM when the tool has to end; return True if it did not end within the grace period."""
+        now = time.monotonic()
+        if self._kill_at is not None:
+            return now > self._kill_at
+        limit_s, patience_s = self._bounds
+        self.stopped = stop.is_set()
+        self.overdue = not self.stopped and (
+            (limit_s is not None and now - self._began > limit_s)
+            or (patience_s is not None and now - self._moved > patience_s)
+        )
+        if self.stopped or self.overdue:
+            self._kill_at = now + TERM_GRACE_S
+            if self._child.poll() is None:
+                self._child.signal(signal.SIGTERM)
+        return False
+
+    def _exit_code(self) -> int:
+        """Return the exit code of a tool that closed its pipes or was asked to end.
+
+        If the operator stopped it, a disk may just be slow: the tool counts as stuck only after the kernel's own timeout.
+        """
+        code = self._child.wait(TERM_GRACE_S if self._kill_at is None else 0.0)
+        if code is None:
+            code = self._child.end(term_grace_s=1.0, kill_grace_s=_IN_KERNEL_S if self.stopped else proc.KILL_GRACE_S)
+        self.span_s = time.monotonic() - self._began
+        self.asleep_s = time.clock_gettime(time.CLOCK_BOOTTIME) - self._began_boot - self.span_s
+        if code is None:
+            text = f"process {self._child.pid} waits in the kernel and cannot be killed after {self.span_s:.0f} s"
+            raise fail(STUCK, f"{self._name}: {text}", place=self._name, remedy=STUCK.way_out, exit=Exit.LEFT_BEHIND)
+        return code
 
 
 def follow(
@@ -85,63 +170,30 @@ def follow(
 
     Raises ProblemError: `tool-not-started`, or `stuck` if not even SIGKILL ends the tool.
     """
+    out, err = _Lines(on_line), _Lines(on_line)
+    process = Process(argv, fds, folder, Bounds(limit_s))
     try:
-        child = proc.spawn(argv, stdout=proc.PIPE, stderr=proc.PIPE, env={"LC_ALL": "C"}, cwd=folder, pass_fds=fds)
-    except proc.ToolError as error:
-        raise fail(TOOL_NOT_STARTED, error.reason, place=argv[0], exit=Exit.INVALID,
-                   remedy=TOOL_NOT_STARTED.way_out) from error  # fmt: skip
-    try:
-        return _Run(child, on_line).to_its_end(limit_s, stop)
+        code = process.follow(out.take, err.take, stop)
     finally:
-        if child.poll() is None:
-            child.end(term_grace_s=1.0)
-        for pipe in (child.stdout, child.stderr):
-            if pipe is not None:
-                pipe.close()
+        process.close()
+    return Ended(code, out.text, err.text, process.span_s, process.stopped, process.overdue)
 
 
-class _Run:
-    def __init__(self, child: proc.Child, on_line: Callable[[str], None]) -> None:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        self._child = child
+class _Lines:
+    """One stream of output: its text, and each line once it is complete (progress ends with a carriage return)."""
+
+    def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line
-        self._output = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
-        self._rest = dict.fromkeys(self._output, b"")
+        self._output = bytearray()
+        self._rest = b""
 
-    def to_its_end(self, limit_s: float, stop: threading.Event) -> Ended:
-        began = time.monotonic()
-        stopped = overdue = False
-        kill_at: float | None = None
-        with selectors.DefaultSelector() as selector:
-            for fd in self._output:
-                selector.register(fd, selectors.EVENT_READ)
-            while selector.get_map() and (kill_at is None or time.monotonic() < kill_at):
-                for key, _ in selector.select(_TICK_S):
-                    if not self._take(key.fd):
-                        selector.unregister(key.fd)
-                stopped = stopped or stop.is_set()
-                overdue = not stopped and time.monotonic() - began > limit_s
-                if kill_at is None and (stopped or overdue):
-                    kill_at = time.monotonic() + TERM_GRACE_S
-                    if self._child.poll() is None:
-                        self._child.signal(signal.SIGTERM)
-        code = exit_code_of(self._child, asked=kill_at is not None, stopped=stopped)
-        if code is None:
-            text = f"{self._child.argv[0]} (process {self._child.pid}) waits in the kernel and cannot be killed"
-            raise fail(STUCK, text, place=self._child.argv[0], remedy=STUCK.way_out, exit=Exit.LEFT_BEHIND)
-        out, err = (clean_lines(bytes(output)) for output in self._output.values())
-        return Ended(code, out, err, time.monotonic() - began, stopped, overdue)
+    @property
+    def text(self) -> str:
+        return clean_lines(bytes(self._output))
 
-    def _take(self, fd: int) -> bool:
-        """Read available output; return False at its end. Progress lines end with a carriage return."""
-        data = os.read(fd, 1 << 16)
-        if not data:
-            return False
+    def take(self, data: bytes) -> None:
         data = data.replace(b"\r", b"\n")
-        output = self._output[fd]
-        output += data[: max(0, _MAX_OUTPUT_BYTES - len(output))]
-        *lines, self._rest[fd] = (self._rest[fd] + data).split(b"\n")
+        self._output += data[: max(0, _MAX_OUTPUT_BYTES - len(self._output))]
+        *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._on_line(clean(line))
-        return True

@@ -110,15 +110,14 @@ def _last_progress(text: str) -> Copied | None:
     return found[-1] if found else None
 
 
-class DdEngine:
+class DdEngine(Engine):
     """dd on a block device by its open descriptor, or on a file in a directory."""
 
     kind = "dd"
     title = "dd"
     spec: type[msgspec.Struct] = DdSpec
-    tools: Final = ()
-    takes: Final[Literal["both"]] = "both"
-    presets: Final = (
+    takes: Literal["both"] = "both"
+    presets = (
         Preset("dd-write-1m", "dd, 1M blocks, direct", "dd", {"bs": "1MiB", "size": "10GiB", "flag": "direct"}),
         Preset("dd-write-8k-dsync", "dd, 8k blocks, each durable", "dd", {"bs": "8KiB", "size": "256MiB", "flag": "dsync"}),
     )
@@ -148,9 +147,6 @@ class DdEngine:
     def check_target(self, spec: DdSpec, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
         return problems_at(_check_size(spec, size_bytes), place)
 
-    def stated(self, spec: DdSpec) -> DdSpec:
-        return spec
-
     def check_reduced(self, spec: DdSpec, place: str, how: tuple[str, ...]) -> list[Problem]:
         if spec.do == "read":
             return []
@@ -162,9 +158,6 @@ class DdEngine:
         if spec.size.of(size_bytes) <= most:
             return spec
         return msgspec.structs.replace(spec, size=Extent(f"{most}B"))
-
-    def sliced(self, spec: DdSpec, seconds: float) -> DdSpec:
-        return spec
 
     def reads(self, spec: DdSpec) -> bool:
         return spec.do == "read"
@@ -321,4 +314,4 @@ def _direction(moved: int, seconds: float, block_bytes: int) -> Direction:
     return Direction(count, moved, count / seconds, moved / seconds, seconds, Latency(1e6 * seconds / count))
 
 
-ENGINE: Engine = DdEngine()
+ENGINE: Final = DdEngine()

@@ -106,7 +106,7 @@ class Pattern(NamedTuple):
 
 
 class Engine(Protocol):
-    """One tool that generates load."""
+    """One tool that generates load. Engines inherit from it; methods with a body describe what most of them do not have."""
 
     kind: str
     """The engine's key in scenario files."""
@@ -114,26 +114,23 @@ class Engine(Protocol):
     spec: type[msgspec.Struct]
     """Options: a frozen struct that forbids unknown fields; every field is typed and has a docstring."""
 
-    @property
-    def tools(self) -> tuple[Tool, ...]:
-        """Programs that it needs beyond those of every system."""
-
-    @property
-    def takes(self) -> Literal["block", "directory", "both"]:
-        """Kinds of targets that it can load."""
-
-    @property
-    def presets(self) -> tuple[Preset, ...]:
-        """Well-known workloads by name. Each passes `check`."""
+    takes: Literal["block", "directory", "both"]
+    """Kinds of targets that it can load."""
+    tools: tuple[Tool, ...] = ()
+    """Programs that it needs beyond those of every system."""
+    presets: tuple[Preset, ...] = ()
+    """Well-known workloads by name. Each passes `check`."""
 
     def check(self, spec: Any, place: str) -> list[Problem]:
         """Return the reasons why these options would give misleading numbers on any target."""
+        return []
 
     def check_target(self, spec: Any, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
         """Return the reasons why these options do not fit a target of this kind and size."""
 
     def check_reduced(self, spec: Any, place: str, how: tuple[str, ...]) -> list[Problem]:
         """Return the reasons why these options mislead on a layout that `compresses` or `deduplicates`."""
+        return []
 
     def describe(self, spec: Any) -> str:
         """Return a short description: `randwrite 4KiB, T1Q1, fsync 1, 60s`."""
@@ -145,12 +142,14 @@ class Engine(Protocol):
 
     def stated(self, spec: Any) -> Any:
         """Return the options with the data's compressibility stated explicitly, for layouts that reduce data."""
+        return spec
 
     def quick(self, spec: Any, size_bytes: int, *, kind: TargetKind = "block") -> Any:
         """Return the options for a rehearsal: at most 3 s, and at most 256 MiB to read."""
 
     def sliced(self, spec: Any, seconds: float) -> Any:
         """Return the options with at most this runtime, for engines whose runtime can be set."""
+        return spec
 
     def reads(self, spec: Any) -> bool:
         """Return True if the region has to be written beforehand."""
@@ -172,6 +171,7 @@ class Engine(Protocol):
         self, spec: Any, paths: tuple[str, ...], *, size_bytes: int, kind: TargetKind = "block"
     ) -> tuple[str, ...]:
         """Return the argv that fills the region with incompressible data, so that reads hit written blocks."""
+        raise RuntimeError(f"{self.kind} writes its files itself")
 
     def run(
         self, spec: Any, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
@@ -186,6 +186,7 @@ class Engine(Protocol):
         self, spec: Any, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
     ) -> Measured:
         """Write the region of this workload once, by `prefill_command`."""
+        raise RuntimeError(f"{self.kind} writes its files itself")
 
 
 def rehearsal(engine: Engine, spec: Any, size_bytes: int, kind: TargetKind) -> Any:

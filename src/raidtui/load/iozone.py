@@ -108,18 +108,18 @@ def _nearest(ends: list[int], end: int) -> int:
     return min(range(len(ends)), key=lambda at: abs(ends[at] - end))
 
 
-class IozoneEngine:
+class IozoneEngine(Engine):
     """iozone on one file in a directory."""
 
     kind = "iozone"
     title = "iozone"
     spec: type[msgspec.Struct] = IozoneSpec
-    tools: Final = (
+    tools = (
         Tool(name="iozone", needed_for="workloads of kind iozone", remedy="apt install iozone3 (non-free)", version=("-v",),
              without="fio does the same pattern instead"),
     )  # fmt: skip
-    takes: Final[Literal["directory"]] = "directory"
-    presets: Final = (
+    takes: Literal["directory"] = "directory"
+    presets = (
         Preset("iozone-random-read-64k", "iozone random read, 64k records", "iozone",
                {"test": "random-read", "record": "64KiB", "size": "8GiB"}),
         Preset("iozone-random-write-64k", "iozone random write, 64k records", "iozone",
@@ -150,9 +150,6 @@ class IozoneEngine:
     def check_target(self, spec: IozoneSpec, place: str, size_bytes: int, *, kind: TargetKind = "block") -> list[Problem]:
         return problems_at(_check_size(spec, size_bytes), place)
 
-    def stated(self, spec: IozoneSpec) -> IozoneSpec:
-        return spec
-
     def check_reduced(self, spec: IozoneSpec, place: str, how: tuple[str, ...]) -> list[Problem]:
         text = f"iozone writes one pattern over and over, and this layout {' and '.join(how)} it"
         return problems_at([(IOZONE_PATTERN, "test", text)], place)
@@ -160,9 +157,6 @@ class IozoneEngine:
     def quick(self, spec: IozoneSpec, size_bytes: int, *, kind: TargetKind = "block") -> IozoneSpec:
         most = max(QUICK_BYTES, SMALLEST_RECORDS * spec.record.bytes)
         return spec if file_bytes(spec, size_bytes) <= most else msgspec.structs.replace(spec, size=Extent(f"{most}B"))
-
-    def sliced(self, spec: IozoneSpec, seconds: float) -> IozoneSpec:
-        return spec
 
     def reads(self, spec: IozoneSpec) -> bool:
         """Return True if the file has to exist: iozone writes it itself, fio does not."""
@@ -273,4 +267,4 @@ def _summary(spec: IozoneSpec, size: int, table: Mapping[str, int]) -> Summary:
     return Summary(read=moved if spec.reads else None, write=None if spec.reads else moved, runtime_s=seconds, jobs=1)
 
 
-ENGINE: Engine = IozoneEngine()
+ENGINE: Final = IozoneEngine()

@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -118,21 +118,18 @@ def find_pg_test_fsync() -> str | None:
     return versions[max(versions)] if versions else None
 
 
-class PgTestFsyncEngine:
+class PgTestFsyncEngine(Engine):
     """One writer, 8 KiB at a time. The compared figure is fdatasync after one write; all tables are kept."""
 
     kind = "pg_test_fsync"
     title = "pg_test_fsync"
     spec: type[msgspec.Struct] = PgTestFsyncSpec
-    tools: Final = (
+    tools = (
         Tool(name="pg_test_fsync", needed_for="workloads of kind pg_test_fsync", remedy="apt install postgresql",
              without="such workloads are refused", find=find_pg_test_fsync),
     )  # fmt: skip
-    takes: Final[Literal["directory"]] = "directory"
-    presets: Final = (Preset("pg-test-fsync", "pg_test_fsync, 5 s per test", "pg_test_fsync", {"secs_per_test": 5}),)
-
-    def check(self, spec: PgTestFsyncSpec, place: str) -> list[Problem]:
-        return []
+    takes: Literal["directory"] = "directory"
+    presets = (Preset("pg-test-fsync", "pg_test_fsync, 5 s per test", "pg_test_fsync", {"secs_per_test": 5}),)
 
     def describe(self, spec: PgTestFsyncSpec) -> str:
         return f"pg_test_fsync, {spec.secs_per_test}s per test"
@@ -152,9 +149,6 @@ class PgTestFsyncEngine:
         text = f"the directory has {size_text(size_bytes)}, and the file needs {size_text(2 * FILE_BYTES)}"
         return [PG_ROOM.problem(text, place=place, remedy=PG_ROOM.way_out)]
 
-    def stated(self, spec: PgTestFsyncSpec) -> PgTestFsyncSpec:
-        return spec
-
     def check_reduced(self, spec: PgTestFsyncSpec, place: str, how: tuple[str, ...]) -> list[Problem]:
         if "deduplicates" not in how:
             return []
@@ -164,9 +158,6 @@ class PgTestFsyncEngine:
     def quick(self, spec: PgTestFsyncSpec, size_bytes: int, *, kind: TargetKind = "block") -> PgTestFsyncSpec:
         """Return one second per test, the shortest that pg_test_fsync accepts."""
         return PgTestFsyncSpec(secs_per_test=1)
-
-    def sliced(self, spec: PgTestFsyncSpec, seconds: float) -> PgTestFsyncSpec:
-        return spec
 
     def reads(self, spec: PgTestFsyncSpec) -> bool:
         return False
@@ -183,11 +174,6 @@ class PgTestFsyncEngine:
         # pg_test_fsync unlinks the file that it is given: so it gets a name of its own in the cell's folder.
         tool = find_pg_test_fsync() or "pg_test_fsync"
         return tool, f"--secs-per-test={spec.secs_per_test}", f"--filename={paths[0]}/{_FILE}"
-
-    def prefill_command(
-        self, spec: PgTestFsyncSpec, paths: tuple[str, ...], *, size_bytes: int, kind: TargetKind = "block"
-    ) -> tuple[str, ...]:
-        raise NotImplementedError("pg_test_fsync writes its file itself")
 
     def run(
         self, spec: PgTestFsyncSpec, target: Target, *, folder: Path, live: Callable[[Sample], None], stop: threading.Event
@@ -225,9 +211,6 @@ class PgTestFsyncEngine:
             raw=msgspec.Raw(msgspec.json.encode({"tables": tables})),
         )
 
-    def prefill(self, spec: Any, target: Target, *, folder: Path, live: Any, stop: threading.Event) -> Measured:
-        raise NotImplementedError("pg_test_fsync writes its file itself")
-
 
 def _version(path: str) -> str:
     match = re.search(r"/postgresql/(\d+)/", path)
@@ -263,4 +246,4 @@ def _direction(ops_per_s: float, us_per_op: float | None, seconds: int) -> Direc
     return Direction(count, count * WRITE_BYTES, ops_per_s, ops_per_s * WRITE_BYTES, float(seconds), Latency(us_per_op))
 
 
-ENGINE: Engine = PgTestFsyncEngine()
+ENGINE: Final = PgTestFsyncEngine()

@@ -12,10 +12,11 @@ from typing import Final, Literal
 import msgspec
 
 from raidtui.base.proc import find_tool
-from raidtui.load.engine import Estimate, Pattern, Target, TargetDevice
+from raidtui.load.child import Bounds
+from raidtui.load.engine import Engine, Estimate, Pattern, Target, TargetDevice
 from raidtui.load.fio import describe, rules
 from raidtui.load.fio.command import command, prefill_spec
-from raidtui.load.fio.process import PATIENCE_S, Bounds, Process, allow_open_files
+from raidtui.load.fio.process import PATIENCE_S, Process, allow_open_files
 from raidtui.load.fio.regions import ALIGN_BYTES, files_of, region_of
 from raidtui.load.fio.report import Report, Sampler, bins_of, compact, summary_of
 from raidtui.load.fio.spec import FioSpec
@@ -42,17 +43,15 @@ FIO_TARGET: Final = Refusal(
 )
 
 
-class FioEngine:
+class FioEngine(Engine):
     """fio with typed options, on devices that are already open. `block_only=False`: also on plain files, for tests."""
 
     kind = "fio"
     title = "fio workload"
     presets = describe.PRESETS
     spec: type[msgspec.Struct] = FioSpec
-    tools: Final = (
-        Tool(name="fio", needed_for="measuring", remedy="apt install fio", at_least=(3, 33), packages=("fio",)),
-    )
-    takes: Final[Literal["both"]] = "both"
+    tools = (Tool(name="fio", needed_for="measuring", remedy="apt install fio", at_least=(3, 33), packages=("fio",)),)
+    takes: Literal["both"] = "both"
 
     def __init__(self, *, block_only: bool = True) -> None:
         self._block_only = block_only
@@ -78,9 +77,6 @@ class FioEngine:
             return spec
         compress, dedupe = spec.buffer_compress_percentage or 0, spec.dedupe_percentage or 0
         return msgspec.structs.replace(spec, buffer_compress_percentage=compress, dedupe_percentage=dedupe)
-
-    def check_reduced(self, spec: FioSpec, place: str, how: tuple[str, ...]) -> list[Problem]:
-        return []
 
     def quick(self, spec: FioSpec, size_bytes: int, *, kind: TargetKind = "block") -> FioSpec:
         """Return options for at most 3 s without ramp; reads stay within 256 MiB, which are quickly prefilled."""
