@@ -15,6 +15,7 @@ from raidtui.stack.lvm import LAYER
 from raidtui.stack.lvm.commands import CONFIG, lvm_uuid
 from raidtui.stack.lvm.devices import Status, parse_label
 from raidtui.stack.lvm.health import problems_of
+from raidtui.stack.lvm.pool import pool_differences
 from raidtui.stack.lvm.size import data_start, rows
 
 NAMES = Names("abcd1234")
@@ -95,6 +96,16 @@ def test_a_vdo_and_a_thin_volume_are_made_by_these_commands() -> None:
         ("lvm", "lvcreate", "--type", "thin", "--name", "volume", "--virtualsize", "4177920K", "--thinpool", "pool",
          GROUP.name),
     )  # fmt: skip
+
+
+def test_a_thin_volume_that_lvm_reports_as_asked_has_no_differences() -> None:
+    group = plan(spec_of(thin={"chunk": "128KiB"}), {"on": 1}).build[0].args
+    pool_row = {"segtype": "thin-pool", "chunk_size": "131072", "discards": "passdown", "zero": "zero",
+                "lv_when_full": "error", "lv_metadata_size": str(group.thin.metadata_bytes)}  # fmt: skip
+    volume_row = {"segtype": "thin", "lv_size": str(group.target_bytes), "pool_lv": "pool"}
+    assert pool_differences(group, {"volume": volume_row, "pool": pool_row}) == []
+    wrong = pool_differences(group, {"volume": volume_row, "pool": {**pool_row, "chunk_size": "65536"}})
+    assert [str(one) for one in wrong] == ["pool chunk_size: asked 131072, found 65536"]
 
 
 def test_a_thin_volume_whose_pool_lies_on_vdo_is_made_by_these_commands() -> None:

@@ -91,7 +91,7 @@ def chunk_bytes(cache: CacheSpec, size_bytes: int) -> int:
 
 
 def cache_answers(cache: Cache) -> str:
-    """Return the cache_answers to the questions of the conversion.
+    """Return the answers to the questions of the conversion.
 
     LVM asks if the new cache may be erased; then if writeback, or a writecache's block size and use of memory, are meant.
     """

@@ -8,7 +8,6 @@ from typing import Final
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.units import size_text
-from raidtui.stack.lvm import pool
 from raidtui.stack.lvm.commands import POOL, THIN, UNSEEN, VOLUME, flat, limits, lvcreate_argv
 from raidtui.stack.lvm.group import LvmGroup, Thin, Vdo
 from raidtui.stack.lvm.read_back import Row, compare
@@ -35,9 +34,9 @@ def pool_argvs(vg: LvmGroup, on: Sequence[str], paths: Sequence[str]) -> tuple[A
     """Make the volume a pool, and the volume that is measured in it; from below."""
     found: tuple[Argv, ...] = ()
     if vg.vdo is not None:
-        found += pool.vdo_argvs(vg.name, vg.vdo, paths)
+        found += vdo_argvs(vg.name, vg.vdo, paths)
     if vg.thin is not None:
-        found += pool.thin_argvs(vg.name, vg.thin, on, paths)
+        found += thin_argvs(vg.name, vg.thin, on, paths)
     return found
 
 
@@ -45,9 +44,9 @@ def pool_differences(vg: LvmGroup, volumes: dict[str, Row]) -> list[Difference]:
     """Return the differences of the pools and their volumes from the plan."""
     found: list[Difference] = []
     if vg.vdo is not None:
-        found += pool.vdo_differences(vg, vg.vdo, volumes)
+        found += vdo_differences(vg, vg.vdo, volumes)
     if vg.thin is not None:
-        found += pool.thin_differences(vg.thin, volumes)
+        found += thin_differences(vg.thin, volumes)
     return found
 
 
@@ -132,7 +131,7 @@ def vdo_argvs(group: str, vdo: Vdo, paths: Sequence[str]) -> tuple[Argv, ...]:
 
 
 def vdo_differences(vg: LvmGroup, vdo: Vdo, volumes: dict[str, Row]) -> list[Difference]:
-    """Return the vdo_differences of VDO's pool and its virtual volume from the plan."""
+    """Return the differences of VDO's pool and its virtual volume from the plan."""
     name = VOLUME if vg.thin is None else f"{THIN}_tdata"
     wrong = compare({"segtype": "vdo", "lv_size": str(vdo.virtual_bytes), "pool_lv": POOL},
                     volumes.get(name, {}), name)  # fmt: skip
@@ -228,10 +227,10 @@ def thin_argvs(group: str, thin: Thin, on: Sequence[str], paths: Sequence[str]) 
 
 
 def thin_differences(thin: Thin, volumes: dict[str, Row]) -> list[Difference]:
-    """Return the thin_differences of the thin pool and its virtual volume from the plan."""
+    """Return the differences of the thin pool and its virtual volume from the plan."""
     wrong = compare({"segtype": "thin", "lv_size": str(thin.virtual_bytes), "pool_lv": thin.pool},
                     volumes.get(VOLUME, {}), VOLUME)  # fmt: skip
-    expected = {"segtype": "thin-pool", "chunk_size": str(pool.thin_chunk_bytes), "discards": thin.discards,
+    expected = {"segtype": "thin-pool", "chunk_size": str(thin.chunk_bytes), "discards": thin.discards,
                 "zero": "zero" if thin.zero else "", "lv_when_full": "error",
                 "lv_metadata_size": str(thin.metadata_bytes)}  # fmt: skip
     return wrong + compare(expected, volumes.get(thin.pool, {}), thin.pool)
