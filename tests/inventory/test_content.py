@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raidtui.base.text import clean
-from raidtui.inventory import blkid
+from raidtui.inventory import signatures as disk_signatures
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import Signature, content_reasons, describe, find_signatures, signature_code
 from raidtui.inventory.sampling import EDGE_BYTES, MIB, Content, regions, sample
@@ -130,7 +130,7 @@ def test_an_image_that_cannot_be_read_is_an_error_and_not_blank(tmp_path):
     fd = os.open(tmp_path, os.O_RDONLY)
     try:
         with pytest.raises(OSError):  # noqa: PT011
-            blkid.signatures(fd, 0, SIZE, "x")
+            disk_signatures.signatures(fd, 0, SIZE, "x")
     finally:
         os.close(fd)
 

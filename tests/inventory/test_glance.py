@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from raidtui.inventory.pacing import pause_s
+from raidtui.inventory.waiting import pause_s
 from raidtui.inventory.watch import Glance, glance
 
 watch = sys.modules["raidtui.inventory.watch"]  # the package has a function of the same name

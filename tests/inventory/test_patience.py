@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from raidtui.inventory.pacing import allowed_s, bounded
+from raidtui.inventory.waiting import allowed_s, bounded
 
 
 def test_many_disks_and_a_busy_server_are_given_more_time() -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import content_reasons, find_signatures
-from raidtui.inventory.old_labels import btrfs_copy, ext_copy, parse_config, xfs_copy
 from raidtui.inventory.sampling import MIB, Content
+from raidtui.inventory.signatures import btrfs_copy, ext_copy, parse_config, xfs_copy
 
 SIZE = 256 * MIB
 NODE = Node("sda", 1, "sda", 0, SIZE)

@@ -1,10 +1,15 @@
-"""Files that survive a crash and cannot be redirected: atomic writes, private folders."""
+"""Files that survive a crash and cannot be redirected: atomic writes, private folders, locks."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
+import time
 from pathlib import Path
+from typing import Final
+
+_LOCK_PAUSE_S: Final = 0.02
 
 
 def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
@@ -53,6 +58,19 @@ def private_folder(path: Path) -> Path:
     if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
         raise PermissionError(f"{path} must be a folder of its own user that no one else may write")
     return path
+
+
+def lock_file(fd: int, patience_s: float = 0.0, how: int = fcntl.LOCK_EX) -> bool:
+    """Lock an open file (flock) until it is closed; return False if others keep it locked for all of `patience_s`."""
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(fd, how | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_LOCK_PAUSE_S)
 
 
 def read_text(path: str | Path) -> str | None:

@@ -11,7 +11,7 @@ from raidtui.engine import known_disks as recent
 from raidtui.engine.known_disks import Look
 from raidtui.engine.run import runs
 from raidtui.engine.server import server
-from raidtui.inventory.pacing import pause_s
+from raidtui.inventory.waiting import pause_s
 from raidtui.model.protocol import DiskList
 
 AGAIN_S: Final = 30.0

@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from raidtui.base import proc
 from raidtui.gate.permit import DISK_GONE, Permit
-from raidtui.inventory import ioctl, locks
+from raidtui.inventory import ioctl
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import find_signatures, open_node
 from raidtui.inventory.sampling import EDGE_BYTES, MIB, SAMPLES, regions, sample
+from raidtui.inventory.waiting import require_disk_lock
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.model.refusals import CANCELLED
 
@@ -54,7 +55,7 @@ def make_blank(
     permit.hold()
     fd = permit.open_for_writing()
     try:
-        locks.require_disk_lock(fd, permit.disk.id, Exit.REFUSED)
+        require_disk_lock(fd, permit.disk.id, Exit.REFUSED)
         method, samples = "written zeroes", 0
         os.fsync(fd)  # the kernel refuses to discard blocks that are still to be written
         if permit.disk.discard and promises_zeroes(permit):

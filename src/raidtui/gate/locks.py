@@ -7,13 +7,12 @@ import hashlib
 import json
 import os
 import re
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from raidtui.base.files import private_folder
+from raidtui.base.files import lock_file, private_folder
 from raidtui.base.paths import run_folder
 from raidtui.base.text import clean
 from raidtui.inventory.reasons import REASONS
@@ -37,7 +36,7 @@ class Lock(NamedTuple):
         """Release the lock and remove its file, unless other holders share it."""
         # The file is removed while it is locked: a process that opened it earlier notices that and opens a new one.
         with suppress(OSError):
-            if not self.shared or locked(self.fd, fcntl.LOCK_EX):
+            if not self.shared or lock_file(self.fd):
                 lock_path(self.key).unlink(missing_ok=True)
         os.close(self.fd)
 
@@ -71,7 +70,7 @@ def take(run_id: str, keys: Iterable[str], shared: Iterable[str] = ()) -> list[L
             how = fcntl.LOCK_EX if key in alone else fcntl.LOCK_SH
             while True:
                 fd = _open(lock_path(key), os.O_RDWR | os.O_CREAT)
-                if not locked(fd, how, _PATIENCE_S):
+                if not lock_file(fd, _PATIENCE_S, how):
                     refused.append(_held(key, _read(fd).get("run", "?")))
                     os.close(fd)
                 elif _is_current(fd, lock_path(key)):
@@ -99,7 +98,7 @@ def holders() -> dict[str, str]:
         except OSError:
             continue
         try:
-            if not locked(fd, fcntl.LOCK_SH):
+            if not lock_file(fd, how=fcntl.LOCK_SH):
                 facts = _read(fd)
                 found[facts.get("key", path.name)] = facts.get("run", "?")
         finally:
@@ -109,19 +108,6 @@ def holders() -> dict[str, str]:
 
 def _open(path: Path, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-
-
-def locked(fd: int, how: int, patience_s: float = 0.0) -> bool:
-    """Try for so many seconds to take this lock (`fcntl.LOCK_EX`, `LOCK_SH`) on an open file; True if it was taken."""
-    until = time.monotonic() + patience_s
-    while True:
-        try:
-            fcntl.flock(fd, how | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                return False
-            time.sleep(0.02)
 
 
 def _is_current(fd: int, path: Path) -> bool:

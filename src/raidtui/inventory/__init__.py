@@ -3,10 +3,10 @@
 `scan()` lists them, `watch()` tells when one comes or goes, `REASONS` explains every reason. Nothing here writes to a disk.
 """
 
-from raidtui.inventory.blkid import Signature
 from raidtui.inventory.blocks import boot_id
 from raidtui.inventory.reasons import CONTENT, REASONS
 from raidtui.inventory.scan import Examined, Ownership, examine, kernel_names, present, scan, search
+from raidtui.inventory.signatures import Signature
 from raidtui.inventory.watch import Change, watch
 
 __all__ = [

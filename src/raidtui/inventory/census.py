@@ -22,7 +22,7 @@ from raidtui.inventory.blocks import SYS, Blocks, boot_id, is_physical_disk, par
 from raidtui.inventory.hardware import read_disk
 from raidtui.inventory.mounts import PROC, Mount, Swap
 from raidtui.inventory.openers import PATIENCE_S, Opener, OtherNodes, read_openers, read_other_nodes
-from raidtui.inventory.pacing import allowed_s, bounded
+from raidtui.inventory.waiting import allowed_s, bounded
 from raidtui.model.disk import Disk
 
 T = TypeVar("T")

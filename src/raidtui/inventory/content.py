@@ -11,12 +11,10 @@ import msgspec
 
 from raidtui.base.files import write_atomic
 from raidtui.base.paths import run_folder
-from raidtui.inventory import blkid
-from raidtui.inventory.blkid import Signature
 from raidtui.inventory.blocks import Node
-from raidtui.inventory.old_labels import find_copies, find_labels
 from raidtui.inventory.reasons import reason
 from raidtui.inventory.sampling import Content, Extent, look
+from raidtui.inventory.signatures import Signature, find_copies, find_labels, signatures
 from raidtui.model.disk import Disk, Reason
 
 _CODES = {
@@ -81,7 +79,7 @@ def find_signatures(fd: int, size_bytes: int, nodes: Sequence[Node]) -> tuple[Si
     found: list[Signature] = []
     for node in nodes:
         if size := node.size_bytes if node.is_partition else size_bytes:
-            within = blkid.signatures(fd, node.start_bytes, size, node.name)
+            within = signatures(fd, node.start_bytes, size, node.name)
             found += within or find_copies(fd, node.start_bytes, size, node.name)
     if size_bytes and not found:
         found += find_labels(fd, size_bytes, nodes[0].disk)

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from raidtui.base.files import read_int
+from raidtui.base.files import lock_file, read_int
 from raidtui.base.text import clean
-from raidtui.inventory import ioctl, locks
+from raidtui.inventory import ioctl
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import content_reasons, open_node, read_content
 from raidtui.inventory.hardware import temperature_sensors
@@ -98,7 +98,7 @@ def try_exclusive(node: Node, patience_s: float = _FLOCK_PATIENCE_S) -> str:
                 return "busy"
             raise
         try:
-            if locks.lock_disk(fd, 0.0):
+            if lock_file(fd):
                 return "free"
         finally:
             os.close(fd)

@@ -9,10 +9,10 @@ import random
 import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, takewhile
 from typing import NamedTuple
 
-from raidtui.inventory.blkid import Signature
+from raidtui.inventory.signatures import Signature
 from raidtui.model.disk import Look
 
 MIB = 1 << 20
@@ -87,6 +87,10 @@ class _Reader:
         self.read.append((offset, length))
         return None
 
+    def first_data(self, places: Iterable[Extent]) -> int | None:
+        """The offset of the first data in these places, which are read in turn until then. Raises OSError."""
+        return next((at for place in places if (at := self.data_in(*place)) is not None), None)
+
     def content(self, data_at: int | None, look: Look | None = None) -> Content:
         if data_at is not None:
             return Content(fill="data", data_at=data_at, regions=len(self.read) + 1)
@@ -111,10 +115,7 @@ def regions(size_bytes: int, samples: int = SAMPLES, rng: random.Random | None =
 def sample(fd: int, places: Iterable[Extent]) -> Content:
     """Read these places of an open device and say whether they hold anything. Ends at the first that does."""
     reader = _Reader(fd)
-    for offset, length in places:
-        if (data_at := reader.data_in(offset, length)) is not None:
-            return reader.content(data_at)
-    return reader.content(None)
+    return reader.content(reader.first_data(places))
 
 
 def look(
@@ -127,29 +128,23 @@ def look(
     """
     reader = _Reader(fd)
     until = time.monotonic() + seconds
+    known: list[Extent] = []
     if first is not None and 0 <= first < size_bytes:
         at = first // _ALIGN * _ALIGN
-        if (data_at := reader.data_in(at, min(MIB, size_bytes - at))) is not None:
-            return reader.content(data_at)
-    for offset, length in regions(size_bytes):
-        if (data_at := reader.data_in(offset, length)) is not None:
-            return reader.content(data_at)
+        known = [(at, min(MIB, size_bytes - at))]
     space = [(0, size_bytes)] if allocated is None else list(allocated)
+    further: Iterable[Extent] = ()
     if seconds > 0 and size_bytes > _READ_WHOLE_BYTES:
-        for offset, length in _further(space, reader.read):
-            if time.monotonic() >= until:
-                break
-            if (data_at := reader.data_in(offset, length)) is not None:
-                return reader.content(data_at)
-    return reader.content(
-        None,
-        Look(
-            places=len(reader.read),
-            read_bytes=sum(length for _, length in merged(reader.read)),
-            gap_bytes=largest_gap(space, reader.read),
-            allocated_bytes=None if allocated is None else sum(length for _, length in allocated),
-        ),
+        further = takewhile(lambda _: time.monotonic() < until, _further(space, reader.read))
+    if (data_at := reader.first_data(chain(known, regions(size_bytes), further))) is not None:
+        return reader.content(data_at)
+    found = Look(
+        places=len(reader.read),
+        read_bytes=sum(length for _, length in merged(reader.read)),
+        gap_bytes=largest_gap(space, reader.read),
+        allocated_bytes=None if allocated is None else sum(length for _, length in allocated),
     )
+    return reader.content(None, found)
 
 
 def _further(space: Sequence[Extent], read: Sequence[Extent], rng: random.Random | None = None) -> Iterator[Extent]:

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from raidtui.inventory import checks, hardware, probe
-from raidtui.inventory.blkid import Signature
 from raidtui.inventory.blocks import Node, boot_id, is_physical_disk, is_root, read_blocks
 from raidtui.inventory.census import Census, take_census
 from raidtui.inventory.checks import CHECKS
 from raidtui.inventory.content import DataSeen
 from raidtui.inventory.hardware import read_disk
-from raidtui.inventory.locks import scan_alone
 from raidtui.inventory.probe import Probe
 from raidtui.inventory.reasons import CONTENT, SUPERSEDED, reason, unchecked, with_safe_remedies
+from raidtui.inventory.signatures import Signature
+from raidtui.inventory.waiting import scan_alone
 from raidtui.model.disk import Disk, Fingerprint, Reason, fingerprint
 
 

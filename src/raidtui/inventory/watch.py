@@ -14,10 +14,9 @@ import pyudev
 from raidtui.base.text import clean
 from raidtui.inventory import stacked
 from raidtui.inventory.blocks import SYS, is_root
-from raidtui.inventory.locks import scan_alone
 from raidtui.inventory.mounts import PROC
 from raidtui.inventory.openers import read_openers
-from raidtui.inventory.pacing import Pace, bounded
+from raidtui.inventory.waiting import Pace, bounded, scan_alone
 
 QUIET_S = 0.3
 """A disk that appears sends several events; they are told once it has been quiet for so long."""

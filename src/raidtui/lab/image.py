@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from raidtui.base import proc
-from raidtui.base.files import private_folder, read_text, sync_folder
+from raidtui.base.files import lock_file, private_folder, read_text, sync_folder
 from raidtui.base.paths import cache_folder
 from raidtui.base.text import clean
 from raidtui.lab import build, qemu, recipe, ssh
@@ -81,9 +81,7 @@ def cache_lock(name: str, say: Say, timeout_s: float = 3600.0) -> Iterator[None]
     """Hold the cache lock of that name; print a line if another process holds it."""
     fd = os.open(images_folder() / f".{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        try:
-            take_lock(fd, 0.0, "")
-        except ProblemError:
+        if not lock_file(fd):
             say("waiting for another raidtui that prepares the same")
             take_lock(fd, timeout_s, "another raidtui prepares the lab's image and does not end")
         yield

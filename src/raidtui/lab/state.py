@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -16,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from raidtui.base.files import private_folder, read_text, write_atomic
+from raidtui.base.files import lock_file, private_folder, read_text, write_atomic
 from raidtui.base.paths import run_folder, state_folder
 from raidtui.lab.disks import LabDisk
 from raidtui.model.problem import Exit, Refusal, fail
@@ -151,14 +150,8 @@ def lab_names() -> list[str]:
 
 def take_lock(fd: int, timeout_s: float, why: str) -> None:
     """Lock `fd` exclusively, or a ProblemError after `timeout_s`."""
-    deadline = time.monotonic() + timeout_s
-    while True:
-        try:
-            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise fail(LAB_BUSY, why, remedy="wait for it, or end it", exit=Exit.REFUSED) from None
-            time.sleep(0.2)
+    if not lock_file(fd, timeout_s):
+        raise fail(LAB_BUSY, why, remedy="wait for it, or end it", exit=Exit.REFUSED)
 
 
 def all_pids() -> list[int]:

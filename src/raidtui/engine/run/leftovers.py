@@ -10,7 +10,7 @@ from typing import Final
 
 from raidtui.gate.last_look import same
 from raidtui.inventory import Signature
-from raidtui.inventory.blkid import signatures
+from raidtui.inventory.signatures import signatures
 from raidtui.model.event import StepStarted
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
 from raidtui.stack.blockdev import bounded

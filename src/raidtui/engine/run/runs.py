@@ -13,11 +13,10 @@ from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from raidtui.base.files import private_folder, write_atomic
+from raidtui.base.files import lock_file, private_folder, write_atomic
 from raidtui.base.paths import state_folder
 from raidtui.engine.run.journal import JOURNAL_NAME, UNREADABLE, read_lasting, read_lines
 from raidtui.engine.step_args import common_args
-from raidtui.gate.locks import locked
 from raidtui.inventory import boot_id
 from raidtui.model.convert import encode
 from raidtui.model.disk import Fingerprint
@@ -151,8 +150,8 @@ def own(folder: Path, *, may_be_ended: bool = True) -> int | None:
     `may_be_ended`: by a signal, after which it takes down what it built.
     """
     fd = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    while not locked(fd, fcntl.LOCK_EX):
-        if not locked(fd, fcntl.LOCK_SH):
+    while not lock_file(fd):
+        if not lock_file(fd, how=fcntl.LOCK_SH):
             os.close(fd)
             return None
         # Another process reads it in `owner`, for an instant.
@@ -172,7 +171,7 @@ def owner(folder: Path) -> int | None:
     except FileNotFoundError:
         return None
     try:
-        if locked(fd, fcntl.LOCK_SH):
+        if lock_file(fd, how=fcntl.LOCK_SH):
             return None
         text = os.pread(fd, 20, 0)
         return int(text) if text.isdigit() else 0

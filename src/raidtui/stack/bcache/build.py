@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from raidtui.inventory import locks
+from raidtui.inventory.waiting import require_disk_lock
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
@@ -128,7 +128,7 @@ def _without_udev(device: Device) -> Iterator[None]:
     """udev leaves a disk alone while someone holds this lock; it may itself be looking at the disk just now."""
     fd = os.open(device.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        locks.require_disk_lock(fd, device.path, Exit.BUILD_FAILED)
+        require_disk_lock(fd, device.path, Exit.BUILD_FAILED)
         yield
     finally:
         os.close(fd)

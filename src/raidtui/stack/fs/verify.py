@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 from raidtui.base.files import read_int, read_text
 from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.base.text import clean
-from raidtui.inventory.blkid import Signature, signatures
 from raidtui.inventory.mounts import Mount
+from raidtui.inventory.signatures import Signature, signatures
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import mounts
 from raidtui.stack.action import Outcome

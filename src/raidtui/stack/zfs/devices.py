@@ -25,8 +25,9 @@ from typing import Final, NamedTuple
 
 from raidtui.base.files import read_text
 from raidtui.gate.permit import DISK_CHANGED
-from raidtui.inventory import ioctl, locks
-from raidtui.inventory.blkid import signatures
+from raidtui.inventory import ioctl
+from raidtui.inventory.signatures import signatures
+from raidtui.inventory.waiting import require_disk_lock
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import exclusive, open_for_writing, split_present
@@ -242,7 +243,7 @@ def udev_kept_away(context: Context, devices: list[Device]) -> Iterator[None]:
             stack.callback(os.close, fd)
             if os.fstat(fd).st_rdev != device.devno:
                 raise _another(device)
-            locks.require_disk_lock(fd, device.ref, Exit.BUILD_FAILED)
+            require_disk_lock(fd, device.ref, Exit.BUILD_FAILED)
         for device in devices:
             if device.ref.startswith("disk:"):
                 context.permit(device.ref.removeprefix("disk:")).verify()

@@ -1,14 +1,23 @@
-"""Limits in time: how long the inventory waits for an answer, and how often it may look."""
+"""Limits in time: how long the inventory waits for an answer or a lock, and how often it may look."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
+from raidtui.base.files import lock_file
+from raidtui.base.paths import run_folder
+from raidtui.inventory.reasons import REASONS
+from raidtui.model.problem import Exit, fail
+
 T = TypeVar("T")
+DISK_LOCK_PATIENCE_S: Final = 60.0
+"""udev locks a disk while it looks at one that changed: on a busy server with many disks that takes its time."""
+_SCAN_PATIENCE_S: Final = 60.0
 _OF_EACH_DISK_S: Final = 0.25
 _MOST_LOAD: Final = 6.0
 
@@ -70,3 +79,20 @@ class Pace:
 def pause_s(cpu_s: float, share: float, least_s: float) -> float:
     """Seconds to wait after something that took `cpu_s` of a CPU."""
     return max(least_s, cpu_s / (share * (os.cpu_count() or 1)))
+
+
+def require_disk_lock(fd: int, place: str, exit: Exit) -> None:
+    """Lock the disk, until `fd` is closed. Raises ProblemError `locked`, with this exit code, where that cannot be had."""
+    if not lock_file(fd, DISK_LOCK_PATIENCE_S):
+        raise fail(REASONS["locked"], "a program holds a lock (flock) on it", place=place, remedy="lslocks", exit=exit)
+
+
+@contextmanager
+def scan_alone() -> Iterator[None]:
+    """Wait for other scans to end; after some minutes go on: the worst that can happen is a disk called busy."""
+    fd = os.open(run_folder() / "scan.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        lock_file(fd, allowed_s(_SCAN_PATIENCE_S, len(os.listdir("/sys/block"))))  # noqa: PTH208
+        yield
+    finally:
+        os.close(fd)
