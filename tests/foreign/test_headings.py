@@ -126,6 +126,21 @@ def test_transactions_are_no_operations():
     assert table.notes == ("t.csv:1: 'TPS' is nothing that is compared here; it was not read.",)
 
 
+def test_a_queue_depth_of_100_is_no_percentage():
+    table = read("layout,4k randread qd=100 IOPS,4k randwrite qd=100 IOPS\na,402000,1000\n")
+    assert [(f.workload, f.metric) for f in table.figures] == [
+        ("4k randread qd=100", "iops"), ("4k randwrite qd=100", "iops"),
+    ]  # fmt: skip
+    assert list(read("# unit: IOPS\ndisk,4k randread qd=100\na,402000\n").workloads) == ["4k randread qd=100"]
+
+
+def test_a_mapped_column_keeps_its_role():
+    text = "Name,fio,IOPS\nraid0,fio --rw=randread --bs=4k,301\nraid5,fio --rw=randwrite --bs=4k,302\n"
+    assert list(read(text).layouts) == ["t"]
+    table = read_table(Source("t.csv", text.encode(), (("layout", "Name"),)))
+    assert list(table.layouts) == ["raid0", "raid5"]
+
+
 def test_a_disk_is_no_percentile():
     text = "test,P4510 IOPS,P5510 IOPS,P4510 latency (us)\n4k read qd1,402000,502000,80\n"
     assert list(read(text).layouts) == ["P4510", "P5510"]

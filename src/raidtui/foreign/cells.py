@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from raidtui.foreign.headings import rate_unit
+from raidtui.foreign.headings import TIMES, rate_unit
 from raidtui.foreign.published import Published, read_number
 from raidtui.foreign.sources import unreadable
 from raidtui.model.table import RATE_UNITS, Asked, Figure
@@ -25,8 +25,6 @@ _MARKED: Final = re.compile(r"(\*\*|__|\*|`)(.+)\1")
 _COUNTED: Final = re.compile(r"([kKMG])\s*(iops|io/s|ops/s|ops/sec|ops)?", re.IGNORECASE)
 _SPREAD: Final = re.compile(r"\s*(?:±|\+/-|\+-)\s*\d[\d.,]*\s?%?")
 _FOOTNOTE: Final = re.compile(r"\s*(?:[*†‡]+|\[\w{1,3}\]|\^\d)$")
-_TIMES: Final = {"us": "us", "µs": "us", "μs": "us", "usec": "us", "мкс": "us", "ms": "ms", "msec": "ms", "мс": "ms",
-                 "ns": "ns", "nsec": "ns", "s": "s", "sec": "s"}  # fmt: skip
 _COMMA: Final = re.compile(r"\D?\d+(?:[.\s]\d{3})*,(?:\d{1,2}|\d{4,})|\D?\d{1,3}(?:\.\d{3})+,\d+|0,\d+")
 """Numbers that have a fraction behind a comma, for certain; and those behind a point."""
 _POINT: Final = re.compile(r"\D?\d+(?:[,\s]\d{3})*\.(?:\d{1,2}|\d{4,})|\D?\d{1,3}(?:,\d{3})+\.\d+|0\.\d+")
@@ -65,31 +63,25 @@ def blocks(lines: list[str], name: str) -> tuple[list[list[Row]], list[Directive
     for number, line in enumerate(lines, 1):
         if line.lstrip().startswith("#"):
             if (match := _DIRECTIVE.fullmatch(line)) is not None:
-                directives.append(
-                    Directive(number, match.group(1).lower(), (match.group(2) or "").strip(), match.group(3).strip())
-                )
-        elif _RULE.fullmatch(line):
+                word, subject, text = match.groups(default="")
+                directives.append(Directive(number, word.lower(), subject.strip(), text.strip()))
             continue
-        else:
-            if _unclosed(line, delimiter):
-                raise unreadable(f"{name}:{number}", "a quote is opened and not closed", "A cell ends in its own line.")
-            cells = split_row(line, delimiter)
-            if len(cells) > MAX_COLUMNS:
-                raise unreadable(f"{name}:{number}", f"the row has {len(cells)} columns; at most {MAX_COLUMNS} are read")
-            if any(cells):
-                found[-1].append(Row(number, cells))
-            elif found[-1]:
-                found.append([])
-    rows = [row for block in found for row in block]
-    if _decimal_commas(rows):
+        if _RULE.fullmatch(line):
+            continue
+        if delimiter != "|" and '"' in line and _unclosed(line, delimiter):
+            raise unreadable(f"{name}:{number}", "a quote is opened and not closed", "A cell ends in its own line.")
+        cells = split_row(line, delimiter)
+        if len(cells) > MAX_COLUMNS:
+            raise unreadable(f"{name}:{number}", f"the row has {len(cells)} columns; at most {MAX_COLUMNS} are read")
+        if any(cells):
+            found[-1].append(Row(number, cells))
+        elif found[-1]:
+            found.append([])
+    texts = [cell for block in found for row in block for cell in row.cells]
+    numbers = [match.group(1).strip() for text in texts if (match := _CELL.fullmatch(text.strip()))]
+    if any(map(_COMMA.fullmatch, numbers)) and not any(map(_POINT.fullmatch, numbers)):
         found = [[row._replace(cells=tuple(map(_with_decimal_point, row.cells))) for row in block] for block in found]
     return [block for block in found if block], directives
-
-
-def _decimal_commas(rows: list[Row]) -> bool:
-    """Return True if the unambiguous numbers use a comma before their fraction."""
-    numbers = [match.group(1).strip() for row in rows for cell in row.cells if (match := _CELL.fullmatch(cell.strip()))]
-    return any(map(_COMMA.fullmatch, numbers)) and not any(map(_POINT.fullmatch, numbers))
 
 
 def _with_decimal_point(cell: str) -> str:
@@ -107,7 +99,8 @@ def delimiter_of(lines: list[str]) -> str:
     """The sign that parts most lines into equally many cells; a comma within numbers loses against any other."""
     best, score = ",", 0.0
     for sign in ("\t", "|", ";", ","):
-        counts = [_outside(line, sign) for line in lines[:200] if line.strip() and not line.lstrip().startswith("#")]
+        shown = [line for line in lines[:200] if line.strip() and not line.lstrip().startswith("#")]
+        counts = [sum(part.count(sign) for part in line.split('"')[::2]) for line in shown]
         with_sign = [count for count in counts if count]
         if not with_sign:
             continue
@@ -141,9 +134,7 @@ def _unit(text: str) -> str:
         return "%"
     if lowered in ("iops", "io/s", "ops/s", "ops/sec", "ops", "iop/s"):
         return "IOPS"
-    if lowered in ("kiops", "k iops"):
-        return "kIOPS"
-    return _TIMES.get(lowered, "") or rate_unit(text)
+    return next((name for words, name in TIMES if re.fullmatch(words, lowered)), "") or rate_unit(text)
 
 
 def split_row(line: str, delimiter: str) -> tuple[str, ...]:
@@ -165,8 +156,6 @@ def _bare(cell: str) -> str:
 
 def _unclosed(line: str, delimiter: str) -> bool:
     """Return True if a cell begins with a quote that swallows the rest of the line."""
-    if delimiter == "|" or '"' not in line:
-        return False
     try:
         next(csv.reader(io.StringIO(line), delimiter=delimiter, strict=True), ())
     except csv.Error as error:
@@ -174,97 +163,65 @@ def _unclosed(line: str, delimiter: str) -> bool:
     return False
 
 
-def _outside(line: str, sign: str) -> int:
-    """Count a sign outside of quotes."""
-    return sum(part.count(sign) for part in line.split('"')[::2])
-
-
-def columns_of(rows: list[Row]) -> Iterator[tuple[int, str]]:
-    """Index and text of each heading."""
-    yield from enumerate(rows[0].cells)
-
-
-def mapped(cells: tuple[str, ...], mapping: Mapping[str, str]) -> dict[int, str]:
-    """Return the headings of mapped columns, by index."""
-    wanted = {" ".join(heading.lower().split()): role for role, heading in mapping.items()}
-    return {i: wanted[key] for i, cell in enumerate(cells) if (key := " ".join(cell.lower().split())) in wanted}
-
-
-_GROUPED_GROUPS: Final = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+_GROUPED: Final = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _NEAR: Final = 0.02
 
 
-def regrouped(figures: Sequence[Figure], workloads: dict[str, Asked]) -> list[Figure]:
-    """The figures, with such operations times a thousand where every bandwidth agrees with that."""
-    rates = {_cell(f): f.value * RATE_UNITS[f.unit] for f in figures if f.metric == "bandwidth"}
-    written = [f for f in figures if _is_grouped(f)]
-    known = [
-        (f.value * 1000 * size, rate)
-        for f in written
-        if (size := workloads[f.workload].block_bytes) and (rate := rates.get(_cell(f)))
+def regrouped(figures: Sequence[Figure], workloads: Mapping[str, Asked]) -> list[Figure]:
+    """The figures; operations as `412.345` are 412345 where every bandwidth beside them agrees with that."""
+
+    def cell(figure: Figure) -> tuple[object, ...]:
+        return figure.layout, figure.workload, figure.round, figure.direction
+
+    rates = {cell(f): f.value * RATE_UNITS[f.unit] for f in figures if f.metric == "bandwidth"}
+    grouped = [f for f in figures if f.metric == "iops" and _GROUPED.fullmatch(f.text)]
+    ratios = [
+        f.value * 1000 * size / rates[cell(f)]
+        for f in grouped
+        if (size := workloads[f.workload].block_bytes) and rates.get(cell(f))
     ]
-    if not known or any(abs(counted / rate - 1) > _NEAR for counted, rate in known):
+    if not ratios or any(abs(ratio - 1) > _NEAR for ratio in ratios):
         return list(figures)
-    return [
-        replace(f, value=float(f.text.replace(".", "")), text=f.text.replace(".", "")) if _is_grouped(f) else f
-        for f in figures
-    ]
+    whole = {f: f.text.replace(".", "") for f in grouped}
+    return [replace(f, value=float(whole[f]), text=whole[f]) if f in whole else f for f in figures]
 
 
-def _is_grouped(figure: Figure) -> bool:
-    return figure.metric == "iops" and _GROUPED_GROUPS.fullmatch(figure.text) is not None
-
-
-def _cell(figure: Figure) -> tuple[str, str, int, str]:
-    return figure.layout, figure.workload, figure.round, figure.direction
-
-
-_INLINE_SHARES_LONGEST: Final = 200
 _BOTH: Final = re.compile(r"([~≈]?\s?\d[^()%±]*?)\s*\(\s*([+−-]?\d+(?:[.,]\d+)?\s?%)\s*\)")
-_HEADING: Final = re.compile(r"(.+?)\s*[(,/]\s*((?:%|vs).*?)\)?")
+_HEADING_OF_BOTH: Final = re.compile(r"(.+?)\s*[(,/]\s*((?:%|vs).*?)\)?")
 """`IOPS (% of raid0)`."""
 _WHOLE: Final = re.compile(r"100(?:[.,]0+)?\s?%|[+−-].*")
-"""Number of a share: a single cell is a whole or has a sign; a spread (`523 (2%)`) has neither."""
+"""A share is 100 % in one cell, or has a sign; a spread (`523 (2%)`) has neither."""
 
 
-def is_both(text: str) -> bool:
-    """Return True if a cell holds a number and a percentage."""
-    return _both(text) is not None
-
-
-def _both(text: str) -> re.Match[str] | None:
-    return _BOTH.fullmatch(text) if len(text) <= _INLINE_SHARES_LONGEST else None
+def is_both(text: str) -> re.Match[str] | None:
+    """Match a cell that holds a number and a percentage: `740000 (92.5%)`."""
+    return _BOTH.fullmatch(text) if len(text) <= _LONGEST else None
 
 
 def with_shares_apart(rows: list[Row]) -> list[Row]:
     """The table, with a column of percentages behind each that has them in its cells. The first row has the headings."""
-    found = [
-        (index, match.group(2))
-        for row in rows[1:]
-        for index, cell in enumerate(row.cells[: len(rows[0].cells)])
-        if (match := _both(cell)) is not None
-    ]
+    found = [(i, both.group(2)) for row in rows[1:] for i, text in enumerate(row.cells) if (both := is_both(text))]
     if not any(_WHOLE.fullmatch(share) for _, share in found):
         return rows
     columns = {index for index, _ in found}
-    return [_apart(row, columns, heading=row is rows[0]) for row in rows]
+
+    def apart(index: int, text: str, *, heading: bool) -> tuple[str, ...]:
+        if index not in columns:
+            return (text,)
+        both = _HEADING_OF_BOTH.fullmatch(text[:_LONGEST]) if heading else is_both(text)
+        return (both.group(1), both.group(2)) if both is not None else (text, "%" if heading else "")
+
+    return [
+        Row(row.line, tuple(cell for i, text in enumerate(row.cells) for cell in apart(i, text, heading=row is rows[0])))
+        for row in rows
+    ]
 
 
-def _apart(row: Row, columns: set[int], *, heading: bool) -> Row:
-    cells: list[str] = []
-    for index, cell in enumerate(row.cells):
-        both = (_HEADING.fullmatch(cell[:_INLINE_SHARES_LONGEST]) if heading else _both(cell)) if index in columns else None
-        cells.append(both.group(1) if both is not None else cell)
-        if index in columns:
-            cells.append(both.group(2) if both is not None else "%" if heading else "")
-    return row._replace(cells=tuple(cells))
+def said_in(index: int, rows: Sequence[Row]) -> list[str]:
+    """Return the texts of a column, without its heading in the first row and without signs for nothing."""
+    return [row.cells[index] for row in rows[1:] if row.cells[index].lower() not in NOTHING]
 
 
-def cell_of(row: Row, index: int) -> str:
-    """Return the text of a cell; empty if the row is shorter."""
-    return row.cells[index] if index < len(row.cells) else ""
-
-
-def numbers(index: int, rows: Sequence[Row]) -> Iterator[Cell]:
+def numbers(index: int, rows: Sequence[Row]) -> list[Cell]:
     """The cells of a column that are numbers."""
-    return (cell for row in rows[1:] if (cell := read_cell(cell_of(row, index))) is not None)
+    return [cell for row in rows[1:] if (cell := read_cell(row.cells[index])) is not None]

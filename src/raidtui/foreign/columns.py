@@ -1,60 +1,124 @@
-"""Columns of plain tables: their units, names and numbers, and the columns of raidtui's own CSV."""
+"""Columns of a plain table: the role of each by its heading, by its cells where the heading leaves it open, or by --map."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
-from raidtui.foreign.cells import Row
+from raidtui.foreign.cells import Row, numbers, read_cell, said_in
 from raidtui.foreign.headings import Heading, rate_unit, read_heading
-from raidtui.foreign.labels import read_label, size_bytes
-from raidtui.foreign.sources import Building
+from raidtui.foreign.labels import read_command, read_label
 from raidtui.model.table import TIME_UNITS
 from raidtui.results.lines import VALID
 from raidtui.results.tidy import COLUMNS
 
+BUILDS: Final = re.compile(
+    r"`?(?:sudo\s+)?(?:/\S*/)?(?:mdadm|lvcreate|lvconvert|vgcreate|pvcreate|zpool|zfs|mkfs|mke2fs|cryptsetup)[\s.]"
+)
+"""A command that makes a layout; all others run a workload."""
+_RUNS: Final = re.compile(r"`?(?:sudo\s+)?(?:/\S*/)?(?:fio|dd|iozone|vdbench)\s")
+DISKS: Final = re.compile(r"(?:disk|drive|device|ssd|hdd|nvme)s?", re.IGNORECASE)
+_VERSUS: Final = re.compile(r"(.+?)\s+(?:vs\.?|versus)\s+(.+)", re.IGNORECASE)
+_OF_LAYOUTS: Final = re.compile(
+    r"(?:(?:zfs )?record ?size|vol ?block ?size|(?:chunk|strip(?:e|e unit)?)(?: ?size)?)(?:\W*[km]i?b)?\W*", re.IGNORECASE
+)
+_SETTING: Final = re.compile(
+    r"(?<![a-z])(?:disks?|drives?|members?|devices?|ssds?|hdds?|nvmes?|osds?|vdevs?|jobs?|threads?|workers?|clients?|vms?|guests?"
+    r"|users?|connections?|sessions?|qd|depth|queues?|chunks?|stripes?|width|blocks?|bs|size|sectors?|level|raid|nodes?|hosts?"
+    r"|cores?|streams?|files?|count|number|copies|replicas?|parity|ports?|luns?|slots?|bays?|targets?|ram|memory|version)(?![a-z])",
+    re.IGNORECASE,
+)
+_WHEN: Final = re.compile(r"(?:\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*|(?:[01]?\d|2[0-3]):[0-5]\d.*)?")
+"""A date or a time of day, under any name."""
+_LABELLING: Final = (
+    "layout", "setting", "workload", "block", "iodepth", "numjobs", "fsync", "round", "model", "metric", "unit", "command",
+    "baseline",
+)  # fmt: skip
+_OWN: Final = {"layout", "workload", "state", "iops_per_s", "throughput_MB_per_s"}
+"""Columns of the CSV that `raidtui compare` writes; no other table has all of these."""
+_OWN_READ: Final = {
+    **{f"{direction}_{name}_us": Heading("figure", "latency", "latency", "us", statistic, direction)
+       for direction in ("read", "write", "trim")
+       for name, statistic in (("mean", "mean"), ("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))},
+    "layout": Heading("layout", "layout"), "workload": Heading("workload", "workload"), "round": Heading("round", "round"),
+    "command": Heading("command", "command"), "queue_depth": Heading("iodepth", "queue depth"),
+    "iops_per_s": Heading("figure", "IOPS", "iops", "IOPS"),
+    "throughput_MB_per_s": Heading("figure", "MB/s", "bandwidth", "MB/s"),
+}  # fmt: skip
 _OPERATIONS: Final = {"": "IOPS", "iops": "IOPS", "kiops": "kIOPS"}
 
 
-class Columns(NamedTuple):
-    """The columns of one block by what they are."""
-
-    headings: Mapping[int, Heading]
-
-    def of(self, *roles: str) -> list[int]:
-        return [index for index, heading in self.headings.items() if heading.role in roles]
-
-
-def results_of(headings: Mapping[int, Heading]) -> dict[int, Heading]:
-    """A column `Result` beside one that says units has the values; as a rule such a column says how it went."""
-    if not any(heading.role == "unit" for heading in headings.values()):
-        return {}
-    named = {index: heading for index, heading in headings.items() if re.fullmatch(r"results?", heading.text.lower())}
-    return {index: heading._replace(role="value") for index, heading in named.items()}
+def columns_of(rows: Sequence[Row], mapping: Mapping[str, str]) -> dict[int, Heading]:
+    """Return the heading of each column, by index. `mapping` has headings by role."""
+    texts = rows[0].cells
+    if set(texts) >= _OWN:
+        known = {i: _OWN_READ.get(text, Heading("ignored", text)) for i, text in enumerate(texts) if text in COLUMNS}
+        return {i: read_heading(text) for i, text in enumerate(texts)} | known
+    headings = {i: read_heading(text) for i, text in enumerate(texts)}
+    found = {i: _by_cells(i, headings, rows) for i in headings}
+    names = [i for i, heading in found.items() if heading.role in ("layout", "workload")]
+    if len(names) == 1 and re.fullmatch(r"(?i)names?|labels?", texts[names[0]]) and _name_workloads(names[0], found, rows):
+        found[names[0]] = found[names[0]]._replace(role="workload")
+    return found | {i: by_mapping(role, texts[i]) for i, role in mapped(texts, mapping).items()}
 
 
-def told(texts: Sequence[str]) -> float:
-    """Return the mean number of facts that texts contain about workloads."""
-    said = [read_label(text) for text in texts]
-    parts = sum(p is not None for one in said for p in (one.pattern, one.block_bytes, one.random, one.iodepth))
-    return parts / max(1, len(said))
+def valid_rows(rows: Sequence[Row]) -> list[Row]:
+    """The rows; of raidtui's own CSV without those of cells that were not valid."""
+    if not set(rows[0].cells) >= _OWN:
+        return list(rows)
+    state = rows[0].cells.index("state")
+    return [rows[0], *(row for row in rows[1:] if row.cells[state] == VALID)]
 
 
-def asked(text: str) -> tuple[object, ...] | None:
-    """Return the facts about a workload in a text; None if there are none."""
-    said = read_label(text)
-    found = (said.pattern, said.block_bytes, said.random)
-    return found if any(part is not None for part in found) else None
+def _by_cells(index: int, headings: Mapping[int, Heading], rows: Sequence[Row]) -> Heading:
+    """The heading of a column, with the role that its cells or the other columns give it."""
+    heading = headings[index]
+    roles = [one.role for one in headings.values()]
+    cells, counted = said_in(index, rows), numbers(index, rows)
+    if heading.role in ("unknown", "fsync", "ignored") and cells and all(BUILDS.match(c) or _RUNS.match(c) for c in cells):
+        return heading._replace(role="command")
+    if heading.role == "baseline" and counted:
+        return heading._replace(role="unknown")  # the numbers of a layout that is called so
+    if re.fullmatch(r"(?i)results?", heading.text) and "unit" in roles and not {"value", "figure"} & set(roles):
+        return heading._replace(role="value")  # else it says how a run went
+    if _OF_LAYOUTS.fullmatch(heading.text) and (heading.role == "unknown" or roles.count("block") > 1):
+        return heading._replace(role="setting" if "layout" in roles else "unknown")
+    if heading.role != "unknown":
+        return heading
+    if (both := _VERSUS.fullmatch(heading.text)) is not None and counted and all(cell.unit == "%" for cell in counted):
+        return Heading("share", heading.text, "share", "%", of=both.group(2), whose=both.group(1))
+    if heading.text.lower() == "type":
+        said = [read_label(cell) for cell in cells]
+        if said and all(one.pattern is not None or one.random is not None for one in said):
+            return heading._replace(role="workload")
+        if any(one.role == "layout" and DISKS.fullmatch(one.text) for one in headings.values()):
+            return heading._replace(role="model")
+    return heading
+
+
+def _name_workloads(index: int, headings: Mapping[int, Heading], rows: Sequence[Row]) -> bool:
+    """Return True if names are those of the measured commands: the names match, or the commands differ."""
+    runs = [row.cells[i] for i, heading in headings.items() if heading.role == "command" for row in rows[1:]]
+    done = {said for run in runs if _RUNS.match(run) and (said := read_command(run)) is not None}
+    return bool(done) and (len(done) > 1 or all(asked(row.cells[index]) for row in rows[1:]))
+
+
+def mapped(cells: Sequence[str], mapping: Mapping[str, str]) -> dict[int, str]:
+    """Return the roles of mapped columns, by index."""
+    wanted = {" ".join(heading.lower().split()): role for role, heading in mapping.items()}
+    return {i: wanted[key] for i, cell in enumerate(cells) if (key := " ".join(cell.lower().split())) in wanted}
 
 
 def by_mapping(role: str, text: str) -> Heading:
     """`layout`, `workload` … as they are; `iops`, `bandwidth:MiB/s`, `share:BASELINE` with what their names cannot say."""
     word, _, rest = role.partition(":")
-    if word in ("iops", "bandwidth", "latency"):
-        operations = _OPERATIONS.get(rest.lower(), "IOPS")
-        units = {"iops": operations, "bandwidth": rate_unit(rest or text), "latency": rest or read_heading(text).unit}
-        return Heading("figure", text, word, units[word], "mean" if word == "latency" else "")  # type: ignore[arg-type]
+    if word == "iops":
+        return Heading("figure", text, "iops", _OPERATIONS.get(rest.lower(), "IOPS"))
+    if word == "bandwidth":
+        return Heading("figure", text, "bandwidth", rate_unit(rest or text))
+    if word == "latency":
+        return Heading("figure", text, "latency", rest or read_heading(text).unit, "mean")
     if word == "share":
         return Heading("share", text, "share", "%", of=rest)
     return Heading(word, text)  # type: ignore[arg-type]
@@ -67,13 +131,49 @@ def has_known_unit(role: str) -> bool:
     return not rest or known.get(word, word == "share")
 
 
+def unknown_numbers(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[int]:
+    """Columns of numbers under a heading that is unknown and no setting (`clients`, `cache size`)."""
+    return [
+        i for i, heading in headings.items()
+        if i and heading.role == "unknown" and (not _SETTING.search(heading.text) or "/s" in heading.text)
+        and (cells := said_in(i, rows)) and all(map(read_cell, cells))
+    ]  # fmt: skip
+
+
+def telling_apart(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[int]:
+    """Unknown columns that differ between rows of which all known labels are equal; never dates and times."""
+    known = [i for i, heading in headings.items() if heading.role in _LABELLING]
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows[1:]:
+        groups.setdefault(tuple(row.cells[i] for i in known), []).append(row)
+    return [
+        i for i, heading in headings.items()
+        if heading.role == "unknown" and not all(_WHEN.fullmatch(row.cells[i]) for row in rows[1:])
+        and any(len({row.cells[i] for row in group}) > 1 for group in groups.values())
+    ]  # fmt: skip
+
+
+def asked(text: str) -> tuple[object, ...] | None:
+    """Return the facts about a workload in a text; None if there are none."""
+    said = read_label(text)
+    found = (said.pattern, said.block_bytes, said.random)
+    return found if any(part is not None for part in found) else None
+
+
+def told(texts: Sequence[str]) -> float:
+    """Return the mean number of facts that texts contain about workloads."""
+    said = [read_label(text) for text in texts]
+    parts = sum(p is not None for one in said for p in (one.pattern, one.block_bytes, one.random, one.iodepth))
+    return parts / max(1, len(said))
+
+
 def of_unit(unit: str, text: str) -> Heading | None:
     """The metric that a unit alone implies."""
     if unit in ("IOPS", "kIOPS"):
         return Heading("figure", text, "iops", unit)
     if unit == "%":
         return Heading("share", text, "share", "%")
-    if unit in ("ns", "us", "ms", "s"):
+    if unit in TIME_UNITS:
         return Heading("figure", text, "latency", unit, "mean")
     return Heading("figure", text, "bandwidth", rate_unit(unit)) if rate_unit(unit) else None
 
@@ -84,64 +184,6 @@ def unit_of(label: str) -> str:
     return heading.unit if heading.role == "figure" else ""
 
 
-def named(wanted: str, names: Sequence[str]) -> str:
-    """The layout of this name, as its own column writes it."""
-    return next((name for name in names if wanted and plain(name) == plain(wanted)), "")
-
-
-def own_name(share: Heading, names: Sequence[str]) -> str:
-    """`raid5` of a column `raid5 (%)`."""
-    bare = plain(share.text.replace("%", " "))
-    return next((name for name in names if plain(name) == bare), "")
-
-
-def block_bytes_of(text: str, index: int | None, columns: Columns) -> int | None:
-    """Bytes of `4k`, `4096`, or of `4` under a heading that says KiB."""
-    if index is None or not text:
-        return None
-    unit = columns.headings[index].unit
-    return size_bytes(f"{text}{unit}" if text.replace(".", "").isdecimal() and unit not in ("", "b") else text) or None
-
-
-def whole(text: str | None) -> int | None:
-    return int(text) or None if text and text.isdecimal() and len(text) < 10 else None
-
-
 def plain(text: str) -> str:
+    """A name without case and punctuation, to compare it."""
     return re.sub(r"[\W_]+", " ", text.casefold()).strip()
-
-
-_FEW: Final = {"layout", "workload", "state", "iops_per_s", "throughput_MB_per_s"}
-"""Nobody else's table has all of these."""
-_LATENCY: Final = re.compile(r"(read|write|trim)_(mean|p50|p99|p999|max)_us")
-_READ: Final = {
-    "layout": Heading("layout", "layout"),
-    "workload": Heading("workload", "workload"),
-    "round": Heading("round", "round"),
-    "command": Heading("command", "command"),
-    "queue_depth": Heading("iodepth", "queue depth"),
-    "iops_per_s": Heading("figure", "IOPS", "iops", "IOPS"),
-    "throughput_MB_per_s": Heading("figure", "MB/s", "bandwidth", "MB/s"),
-}
-
-
-def tidy_headings(cells: Sequence[str]) -> dict[int, Heading]:
-    """Return the roles of the columns of raidtui's own CSV, by index; empty for other tables."""
-    return {i: _heading(cell) for i, cell in enumerate(cells) if cell in COLUMNS} if set(cells) >= _FEW else {}
-
-
-def _heading(name: str) -> Heading:
-    if (latency := _LATENCY.fullmatch(name)) is None:
-        return _READ.get(name, Heading("ignored", name))
-    direction, statistic = latency.groups()
-    return Heading("figure", "latency", "latency", "us", statistic.replace("p999", "p99.9"), direction)
-
-
-def valid_rows(making: Building, rows: list[Row], name: str) -> list[Row]:
-    """The heading, and the cells that were valid; that there are others is noted."""
-    state = rows[0].cells.index("state")
-    found = [rows[0], *(row for row in rows[1:] if row.cells[state : state + 1] == (VALID,))]
-    if left := len(rows) - len(found):
-        lines = "1 line is" if left == 1 else f"{left} lines are"
-        making.note(f"{name}:{rows[0].line}: {lines} of no valid cell; not read.")
-    return found

@@ -1,8 +1,12 @@
-"""Headings of plain tables: the role of a column, in English and in the languages of known sources."""
+"""Headings of plain tables that are known, as data: the role of a column, in English and in the languages of known sources.
+
+A heading that is not here is `unknown`: `--map ROLE=HEADING` says what it is.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from raidtui.model.table import Metric
@@ -31,104 +35,117 @@ class Heading(NamedTuple):
     statistic: str = ""
     direction: str = ""
     of: str = ""
-    other: str = ""
-    """For a share that names both: the layout whose it is."""
-    words: str = ""
-    """Rest of the heading of a share that names no layout as 100 %."""
+    """For a share: the layout that is 100 %."""
+    whose: str = ""
+    """For a share: the layout or workload that it is of, where the heading names it."""
     change: bool = False
-    """A share that says how much more or less than the other it is: +5 %, not 105 %."""
+    """A share that is a difference: +5 % is 105 %."""
     less: bool = False
-    """A change without signs, under a word that says it is less: an overhead of 5 % is 95 %."""
+    """A change without signs, under a word for less: an overhead of 5 % is 95 %."""
 
     def percent(self, value: float) -> float:
-        """Base of a share: the number is a percentage of the other."""
+        """Return the share as a percentage of the other layout."""
         return round(100 - value if self.less else 100 + value if self.change else value, 6)
 
 
 _LONGEST: Final = 400
 """Characters of a heading; longer ones are no headings."""
-_WORDS: Final[tuple[tuple[Role, str], ...]] = (
-    (
-        "layout",
-        r"layouts?|names?|labels?|config(?:uration)?s?|raid(?: level| type)?|setups?|arrays?|volumes?|systems?|stacks?",
-    ),
-    (
-        "layout",
-        r"backends?|targets?|variants?|disks?|drives?|devices?|ssds?|hdds?|controllers?|pools?|structures?|subjects?",
-    ),
-    ("layout", r"nvmes?|aufbau|variante|anordnung"),
-    ("layout", r"filesystems?|solutions?|disk name|serial|конфигурация|массив|диск|структура|disque|konfiguration"),
-    (
-        "workload",
-        r"workloads?|tests?(?: name| case)?|patterns?|job ?name|benchmarks?|operations?|ops?|loads?|access(?: pattern)?",
-    ),
-    ("workload", r"rw|mode|profile|scenario|тест|нагрузка|opération|charge"),
-    ("iodepth", r"qd|io ?depth|queue(?: ?depth)?|depth|глубина очереди"),
-    ("numjobs", r"(?:num ?)?jobs|threads?|thread count|workers|потоки|потоков"),
-    ("fsync", r"fsync"),
-    ("command", r"(?:[\w-]+ ){0,2}(?:commands?|cmd|command line)|команда|commande"),
-    ("model", r"models?|like|disk model|модель|modèle"),
-    ("round", r"rounds?|runs?|iterations?|repeat|pass|repetition"),
-    ("baseline", r"baseline|of|relative to|reference|base"),
-    ("unit", r"units?|einheit|единицы?|unité"),
-    ("metric", r"metrics?|what|measure"),
-    ("value", r"values?|median|mean|average|avg|measured|wert|messwert|ergebnis|значение|valeur"),
-    (
-        "ignored",
-        r"state|status|low|high|min|max|valid|cells|reasons?|results?|notes?|comments?|remarks?|date|time ?stamp|#"
-        r"|total(?: i/?o)?|amount|transferred|run ?time|duration|elapsed|dauer|laufzeit|длительность|durée",
-    ),
-    ("ignored", r"(?:.*\W)?(?:util(?:i[sz]ation)?|cpu|err(?:or)?|cv|usr|sys)(?:\W.*)?"),
-    (
-        "ignored",
-        r"no\.?|place|where|line|source|std ?dev|ci.*|±.*|rank|verdict|p",
-    ),
+_P: Final = r"p(?:99\d{1,3}|\d\d(?:[.,]\d+)?)(?!\w)"
+"""p95, p99.9 and p999; P4510 is a disk."""
+_PER_SECOND: Final = r"(?:ops|i/?os?|operations)(?:/| per )s(?:ec(?:ond)?)?"
+_LATENCY: Final = (
+    r"lat(?:ency|encies|enz|encia|ência|enza)?\b|clat|response|\bresp(?:\.|\b)|задержк|await|延迟|延遲|(?<!\w)" + _P
 )
-_BLOCK: Final = re.compile(
-    r"(?:bs|blocks?|block ?size|record(?: ?size| ?length)?|reclen|(?:request|object|transfer) ?size|i/?o ?size|xfersize"
-    r"|размер блока)"
-    r"\W*(bytes|b|kib|kb|k|mib|mb|m)?\W*"
+LABELS: Final[tuple[tuple[str, Role], ...]] = (
+    (r"layouts?|names?|labels?|config(?:uration)?s?|raid(?: level| type)?|setups?|arrays?|volumes?|systems?|stacks?"
+     r"|backends?|targets?|variants?|disks?|drives?|devices?|ssds?|hdds?|nvmes?|controllers?|pools?|structures?|subjects?"
+     r"|filesystems?|solutions?|disk name|serial|aufbau|variante|anordnung|konfiguration|disque|конфигурация|массив|диск"
+     r"|структура", "layout"),
+    (r"workloads?|tests?(?: name| case)?|patterns?|job ?name|benchmarks?|operations?|ops?|loads?|access(?: pattern)?|rw"
+     r"|mode|profile|scenario|opération|charge|тест|нагрузка", "workload"),
+    (r"(?:bs|blocks?|block ?size|record(?: ?size| ?length)?|reclen|(?:request|object|transfer) ?size|i/?o ?size|xfersize"
+     r"|размер блока)\W*(?P<unit>bytes|b|kib|kb|k|mib|mb|m)?\W*", "block"),
+    (r"qd|io ?depth|queue(?: ?depth)?|depth|глубина очереди", "iodepth"),
+    (r"(?:num ?)?jobs|threads?|thread count|workers|потоки|потоков", "numjobs"),
+    (r"fsync", "fsync"),
+    (r"(?:[\w-]+ ){0,2}(?:commands?|cmd|command line)|команда|commande", "command"),
+    (r"models?|like|disk model|модель|modèle", "model"),
+    (r"rounds?|runs?|iterations?|repeat|pass|repetition", "round"),
+    (r"baseline|of|relative to|reference|base", "baseline"),
+    (r"units?|einheit|единицы?|unité", "unit"),
+    (r"metrics?|what|measure", "metric"),
+    (r"values?|median|mean|average|avg|measured|wert|messwert|ergebnis|значение|valeur", "value"),
+    (r"state|status|low|high|min|max|valid|cells|reasons?|results?|notes?|comments?|remarks?|date|time ?stamp|#|no\.?|place"
+     r"|where|line|source|std ?dev|ci.*|±.*|rank|verdict|p|total(?: i/?o)?|amount|transferred|run ?time|duration|elapsed"
+     r"|dauer|laufzeit|длительность|durée|(?:.*\W)?(?:util(?:i[sz]ation)?|cpu|err(?:or)?|cv|usr|sys)(?:\W.*)?", "ignored"),
+)  # fmt: skip
+"""Whole headings, in lower case, with blanks for underscores; the first that matches counts."""
+METRICS: Final[tuple[tuple[str, Metric | Literal["unread"]], ...]] = (
+    (r"(?<!\w)tps(?!\w)", "unread"),  # transactions of a database are no operations of a disk
+    (rf"(?<!\w)(?:k ?)?iops(?!\w)|(?<!\w){_PER_SECOND}(?!\w)", "iops"),
+    (_LATENCY, "latency"),
+    (r"(?<!\w)(?:bw|bandwidth|throughput|transfer|speed|débit|скорость)(?!\w)", "bandwidth"),
 )
+"""Words of a metric, anywhere in a heading in lower case; a unit of a rate alone is a bandwidth too."""
+STATISTICS: Final = ((r"median", "p50"), (r"\bmax", "max"), (r"mean|avg|average", "mean"),
+                     (r"percentil|\bmin|std|dev", ""))  # fmt: skip
+"""Words of a statistic of a latency; without any it is the mean. The last ones have no place here."""
+TIMES: Final = ((r"µs|μs|us(?:ec)?|microseconds?|мкс", "us"), (r"ms(?:ec)?|milliseconds?|мс", "ms"),
+                (r"ns(?:ec)?", "ns"), (r"s(?:ec)?|seconds?", "s"))  # fmt: skip
+_DIRECTIONS: Final = ((r"read|чтени|r ", "read"), (r"writ|запис|w ", "write"))
+_PERCENTILE: Final = re.compile(
+    rf"(?<![a-z\d])({_P})|(?<![\d.,])(\d\d(?:[.,]\d+)?) ?(?:th|%)|percentil\w*\W+(\d\d(?:[.,]\d+)?)"
+)
+_THOUSANDS: Final = re.compile(r"(?<![\d.])(?<!\d )k ?iops|iops\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
+"""Behind a number, the k is that of a block size: `4k IOPS`."""
 _RATE: Final = re.compile(
     r"(?<![A-Za-z])([kKmMgG])?(i?)(?:([bB])(?:yte)?s?|(bit)s?|(o))\s?(?(1)(?:/|per |p)?|(?:/|per |p))\s?s(?:ec(?:ond)?)?"
     r"(?![A-Za-z])"
 )
 """Without a letter before it, something must stand between the two: `bs` is a block size."""
 _CYRILLIC_RATE: Final = re.compile(r"(?<!\w)([кКмМгГ])(?:и)?[бБ](?:айт)?/[сc](?!\w)")
-_BANDWIDTH: Final = re.compile(r"(?:.*\W)?(?:bw|bandwidth|throughput|transfer|speed|débit|скорость)(?:\W.*)?")
-_BARE_SIZE: Final = re.compile(r"(?<![A-Za-z])([kKmMgG])(i?)[bB](?![A-Za-z])")
-_TIMES: Final = ((r"µs|μs|us(?:ec)?|microseconds?|мкс", "us"), (r"ms(?:ec)?|milliseconds?|мс", "ms"), (r"ns(?:ec)?", "ns"),
-                 (r"s(?:ec)?|seconds?", "s"))  # fmt: skip
-_P: Final = r"p(?:99\d{1,3}|\d\d(?:[.,]\d+)?)(?!\w)"
-"""p95, p99.9 and p999; P4510 is a disk."""
-_PERCENTILE: Final = re.compile(
-    rf"(?<![a-z\d])({_P})|(?<![\d.,])(\d\d(?:[.,]\d+)?) ?(?:th|%)|percentil\w*\W+(\d\d(?:[.,]\d+)?)"
-)
-_PERCENTILES: Final = ("p50", "p99", "p99.9")
-_STATISTICS: Final = (("p50", r"median"), ("max", r"\bmax"), ("mean", r"mean|avg|average"))
-_OTHER_STATISTIC: Final = re.compile(r"percentil|\bmin|std|dev")
-_PER_SECOND: Final = r"(?:ops|i/?os?|operations)(?:/| per )s(?:ec(?:ond)?)?"
-"""Heading of operations: `IO/s`, `I/Os per second`."""
-_THOUSANDS: Final = re.compile(r"(?<![\d.])(?<!\d )k ?iops|(?:iops|tps)\W*[\[(]\s*(?:k|×? ?1,?000|thousands?)\s*[\])]")
-"""Behind a number, the k is that of a block size: `4k IOPS`."""
-_LATENCY: Final = re.compile(
-    r"lat(?:ency|encies|enz|encia|ência|enza)?\b|clat|response|\bresp(?:\.|\b)|задержк|await|延迟|延遲", re.IGNORECASE
-)
+_SIZE_AS_RATE: Final = re.compile(r"(?<![A-Za-z])([kKmMgG])(i?)[bB](?![A-Za-z])")
 
 
+@lru_cache(maxsize=4096)
 def read_heading(text: str) -> Heading:
     """`IOPS`, `BW (MiB/s)`, `p99 latency, ms`, `% of raid0`, `layout`, `Block size`; `unknown` for anything else."""
     plain = " ".join(text.replace("_", " ").split()).strip("* ")
     if len(plain) > _LONGEST:
         return Heading("unknown", plain)
     lowered = plain.lower()
-    for role, words in _WORDS:
-        if re.fullmatch(words, lowered):
-            return Heading(role, plain)
-    if (block := _BLOCK.fullmatch(lowered)) is not None:
-        return Heading("block", plain, unit=(block.group(1) or "").removesuffix("ytes"))
-    share = read_share(plain)
-    return share._replace(direction=_direction(lowered)) if share else _figure(plain, lowered) or Heading("unknown", plain)
+    for pattern, role in LABELS:
+        if (match := re.fullmatch(pattern, lowered)) is not None:
+            return Heading(role, plain, unit=(match.groupdict().get("unit") or "").removesuffix("ytes"))
+    found = read_share(plain) or _figure(plain, lowered)
+    direction = next((name for words, name in _DIRECTIONS if re.match(words, lowered)), "")
+    return found._replace(direction=direction if found.role in ("figure", "share") else "")
+
+
+def _figure(plain: str, lowered: str) -> Heading:
+    metric = next((metric for words, metric in METRICS if re.search(words, lowered)), None)
+    if metric == "unread":
+        return Heading("unread", plain)
+    if metric == "iops":
+        return Heading("figure", plain, "iops", "kIOPS" if _THOUSANDS.search(lowered) else "IOPS")
+    if metric == "latency":
+        if (statistic := _statistic(lowered)) in ("", "other percentile"):
+            return Heading("unread" if statistic else "ignored", plain)
+        unit = next((name for words, name in TIMES if re.search(rf"(?<![a-zµμ])(?:{words})(?![a-z])", lowered)), "")
+        return Heading("figure", plain, "latency", unit, statistic)
+    unit = rate_unit(plain)
+    if metric == "bandwidth" and not unit and (size := _SIZE_AS_RATE.search(plain)) is not None:
+        unit = f"{size.group(1).upper()}iB/s" if size.group(2) else rate_unit(f"{size.group(1)}B/s")
+    return Heading("figure", plain, "bandwidth", unit) if unit or metric else Heading("unknown", plain)
+
+
+def _statistic(lowered: str) -> str:
+    """Return the statistic of a latency. p999 is 99.9 %: percentiles have at most three digits before the point."""
+    if (match := _PERCENTILE.search(lowered)) is not None:
+        digits = next(filter(None, match.groups())).removeprefix("p").replace(",", ".")
+        share = f"p{float(digits if '.' in digits else f'{digits[:2]}.{digits[2:]}'):g}"
+        return share if share in ("p50", "p99", "p99.9") else "other percentile"
+    return next((name for words, name in STATISTICS if re.search(words, lowered)), "mean")
 
 
 def rate_unit(text: str) -> str:
@@ -145,152 +162,75 @@ def rate_unit(text: str) -> str:
     return {"": "B/s", "K": "kB/s"}.get(prefix.upper(), f"{prefix.upper()}B/s")
 
 
-def _direction(lowered: str) -> str:
-    return "read" if re.match(r"(?:read|чтени|r )", lowered) else "write" if re.match(r"(?:writ|запис|w )", lowered) else ""
-
-
-def _figure(plain: str, lowered: str) -> Heading | None:
-    direction = _direction(lowered)
-    if re.fullmatch(r"(?:.*\W)?tps(?:\W.*)?", lowered):
-        return Heading("unread", plain)  # transactions of a database are no operations of a disk
-    if re.fullmatch(rf"(?:.*\W)?(?:k ?iops|iops|{_PER_SECOND})(?:\W.*)?", lowered):
-        return Heading("figure", plain, "iops", "kIOPS" if _THOUSANDS.search(lowered) else "IOPS", direction=direction)
-    if _LATENCY.search(lowered) or re.fullmatch(rf"{_P}(?:\W.*)?", lowered):
-        unit = next((name for pattern, name in _TIMES if re.search(rf"(?<![a-zµμ])(?:{pattern})(?![a-z])", lowered)), "")
-        statistic = _statistic(lowered)
-        if statistic == "other percentile":
-            return Heading("unread", plain)
-        return Heading("figure", plain, "latency", unit, statistic, direction) if statistic else Heading("ignored", plain)
-    unit = rate_unit(plain)
-    if unit or _BANDWIDTH.fullmatch(lowered):
-        if not unit and (size := _BARE_SIZE.search(plain)) is not None:
-            unit = f"{size.group(1).upper()}iB/s" if size.group(2) else rate_unit(f"{size.group(1)}B/s")
-        return Heading("figure", plain, "bandwidth", unit, direction=direction)
-    return None
-
-
-def _statistic(lowered: str) -> str:
-    """Return the statistic of a latency. p999 is 99.9 %: percentiles have at most three digits before the point."""
-    if (match := _PERCENTILE.search(lowered)) is not None:
-        digits = next(filter(None, match.groups())).removeprefix("p").replace(",", ".")
-        share = float(digits if "." in digits else f"{digits[:2]}.{digits[2:]}")
-        return f"p{share:g}" if f"p{share:g}" in _PERCENTILES else "other percentile"
-    other = "" if _OTHER_STATISTIC.search(lowered) else "mean"
-    return next((name for name, pattern in _STATISTICS if re.search(pattern, lowered)), other)
+_METRIC_WORDS: Final = (
+    rf"(?i)(?<!\w)(?:{_PER_SECOND}|k ?iops|iops|tps|ops|bw|bandwidth|throughput|latency|lat|clat|avg|mean|{_P}"
+    r"|[nuµm]?s|sec|usec|msec|nsec)(?!\w)"
+)
 
 
 def residual(text: str) -> str:
-    """Return the rest of a heading without metric and unit: `raid5` of `raid5 IOPS`, `4k randread` of `4k randread, MB/s`.
-    """
-    rest = re.sub(rf"(?i)(?<!\w){_PER_SECOND}(?!\w)", " ", " ".join(text.replace("_", " ").split()))
-    rest = _CYRILLIC_RATE.sub(" ", _RATE.sub(" ", rest))
-    rest = re.sub(
-        rf"(?i)(?<!\w)(?:k ?iops|iops|tps|ops|bw|bandwidth|throughput|latency|lat|clat|avg|mean|{_P})(?!\w)",
-        " ",
-        rest,
-    )
-    rest = re.sub(r"(?i)(?<!\w)(?:[nuµm]?s|sec|usec|msec|nsec)(?!\w)", " ", rest)
-    return " ".join(re.sub(r"[(),\[\]:;/]+", " ", rest).split())
+    """Return a heading without metric and unit: `raid5` of `raid5 IOPS`, `4k randread` of `4k randread, MB/s`."""
+    rest = " ".join(text.replace("_", " ").split())
+    for pattern in (rf"(?i)(?<!\w){_PER_SECOND}(?!\w)", _CYRILLIC_RATE, _RATE, _METRIC_WORDS, r"[(),\[\]:;/]+"):
+        rest = re.sub(pattern, " ", rest)
+    return " ".join(rest.split())
 
 
-_SO_MUCH: Final = re.compile(r"(?<![\w.])\d{1,3}(?:[.,]\d+)?%|\(\d{1,3}(?:[.,]\d+)?\s?%[^()]*\)")
+_PERCENT: Final = r"(?:%|\bpct\b|percent(?!il)|\bshare\b|relative|процент)"
+_OWN_PERCENT: Final = re.compile(r"(?<![\w.])\d{1,3}(?:[.,]\d+)?%|\(\d{1,3}(?:[.,]\d+)?\s?%[^()]*\)")
 """`pool (84% full)`, `70% read`: a percentage of its own, not that of the numbers below."""
-_SHARE: Final = re.compile(r"%|\bpct\b|percent(?!il)|\bshare\b|relative|процент", re.IGNORECASE)
-_EQUALS: Final = re.compile(r"(?:(.*?)\s*,?\s*)?%?\s*\(?([^=%()]+?)\s*=\s*100\s*%?\)?", re.IGNORECASE)
-_OF: Final = re.compile(
-    r"(?:%|pct|percent|share|relative|vs\.?)\s*(?:of|to|vs\.?|from|от|von|gegenüber|de|di)?\s+(.+)", re.IGNORECASE
-)
-_VERSUS: Final = re.compile(
-    r"(?:vs\.?|of|relative to|compared (?:to|with))\s+(.+?)\s*[,(]?\s*(?:%|percent)?\)?", re.IGNORECASE
-)
-_WHOSE: Final = re.compile(r"(.+?)[\s,(]*(?:as|in)?[\s(]*(?:%|pct|percent)\s*(?:of|vs\.?)\s+(.+)", re.IGNORECASE)
-"""`RAID5, % of RAID0`."""
-_CHANGE: Final = re.compile(
-    r"(?:rel(?:ative|\.)? )?(?:%\W*)?"
-    r"(?:change|diff(?:erence|\.)?|delta|Δ|gain|loss|improvement|overhead|speed-?up|slow-?down|penalty|drop"
-    r"|degradation)"
-    r"\W*(?:%|pct|percent)?\W*(?:(?:vs\.?|to|from|over|of|against)\s+([^()%]+?))?[\s()%]*",
-    re.IGNORECASE,
-)
-_RATIO: Final = re.compile(
-    r"(?:x|×|times|ratio|factor|multiple|scaling)\s+(?:of|to|vs\.?|over|against|relative to|compared to)\s+(.+)",
-    re.IGNORECASE,
-)
-"""`x of raid0`, `ratio to raid0`: its cells are 0.78 or 0.78x."""
+_TO: Final = r"(?:of|to|vs\.?|from|over|against|relative to|compared (?:to|with)|от|von|gegenüber|de|di)"
+SHARES: Final = (
+    ("equal", r"(?:(?P<whose>.*?)\s*,?\s*)?%?\s*\(?(?P<of>[^=%()]+?)\s*=\s*100\s*%?\)?"),
+    ("change", r"(?:rel(?:ative|\.)? )?(?:%\W*)?(?:change|diff(?:erence|\.)?|delta|Δ|gain|loss|improvement|overhead"
+               rf"|speed-?up|slow-?down|penalty|drop|degradation)\W*(?:%|pct|percent)?\W*(?:{_TO}\s+(?P<of>[^()%]+?))?[\s()%]*"),
+    ("times", rf"(?:x|×|times|ratio|factor|multiple|scaling)\s+{_TO}\s+(?P<of>[^%]+)"),
+    ("versus", r"(?:vs\.?|rel(?:ative)?\.? to)\s+(?P<of>.+)"),
+    ("percent", rf"(?:(?P<whose>.+?)[\s,(]+)?(?:(?:as|in)[\s(]+)?{_PERCENT}?\W*(?<!\w){_TO}\s+(?P<of>.+?)[\s,()]*"
+                rf"{_PERCENT}?\W*"),
+    ("percent", rf"{_PERCENT}\s+(?P<of>.+)"),
+    ("percent", r"(?P<whose>.*)"),
+)  # fmt: skip
+"""Shares: `%raid0=100%`, `change vs ext4`, `x of raid0`, `vs raid0`, `RAID5, % of RAID0`, `% raid0`, `RAID5 %`."""
 _ANY_BASELINE: Final = re.compile(
     r"(?:the )?(?:baseline|base|reference|best|first)(?:\s*[(:,]\s*(?P<named>[^()]+?)\)?)?", re.IGNORECASE
 )
 """`% of baseline`, `% of baseline (raw)`."""
-_COMPARED: Final = re.compile(
-    r"(?:(.+?)[\s,(]+)?(?:vs\.?|relative to|compared (?:to|with)|of)\s+(.+?)[\s,(]*(?:%|pct|percent)\W*", re.IGNORECASE
-)
-"""`Performance vs raid0 (%)`."""
 _OTHER_QUANTITY: Final = re.compile(
-    r"(?<![a-z])(?:usable|capacity|space|full|fill\w*|used|usage|free|hits?|miss(?:es)?|io ?wait|wait\w*|idle|steal|busy"
-    r"|cpu|util\w*|efficiency|parity|wear|frag\w*|compress\w*|dedup\w*|dirty|err\w*|retr\w*|rw ?mix\w*|mix|std\w*"
-    r"|st\.? dev\w*|deviation|variance|cv|rsd|jitter|memory|ram|spread|margin|confidence|quota|reserved?|spare"
-    r"|over-?provision\w*)(?![a-z])",
-    re.IGNORECASE,
+    r"(?i)(?<!\w)(?:capacity|space|full|used|free|hits?|miss(?:es)?|cpu|util\w*|io ?wait|idle|efficiency|rw ?mix\w*)(?!\w)"
 )
-"""Percentages that are of something else than another layout's number."""
-_OF_ITSELF: Final = re.compile(
-    r"(?:(?:random|rand|rnd|seq(?:uential)?|reads?|writes?|trims?|and|ratio|ops?|i/?os?|requests?|of|the|time|total|all"
-    r"|operations?|accesses)\W*)+",
-    re.IGNORECASE,
+_MIX: Final = re.compile(
+    r"(?i)(?:(?:random|rand|rnd|seq(?:uential)?|reads?|writes?|trims?|ratio|ops?|i/?os?|requests?|of|the|time|total|all)\W*)+"
 )
-"""Share of reads or of random operations in a mix."""
+"""Reads or random operations of a mix."""
 _MEASURED: Final = re.compile(
-    r"(?i)(?<![\w])(?:perf(?:ormance|\.)?|rel(?:ative|\.)?|shares?|percent\w*|pct|ratio|compared|throughput|bandwidth|bw|k?iops|ops"
-    r"|speed|results?|scores?|values?|rates?|level|retained|remaining|left|kept|normali[sz]ed|scaled|baseline|base|reference"
-    r"|lat(?:ency)?|mean|avg|average|median|of|to|vs\.?|in|as|the|is|prozent\w*|leistung|anteil|relativ|процент\w*|relatif"
-    r"|производительност\w*|относительн\w*|доля|pourcent\w*|part|best|max(?:imum)?|[kMG]i?B(?:/s)?|p\d\d(?:\.\d)?)(?!\w)"
+    r"(?i)(?<!\w)(?:perf(?:ormance|\.)?|rel(?:ative|\.)?|shares?|percent\w*|pct|ratio|throughput|bandwidth|bw|k?iops|ops|speed"
+    r"|scores?|values?|rates?|lat(?:ency)?|mean|avg|average|median|of|to|vs\.?|in|as|the|is|prozent\w*|leistung|anteil|relativ"
+    r"|процент\w*|доля|pourcent\w*|[kMG]i?B(?:/s)?|p\d\d(?:\.\d)?)(?!\w)|[%()\[\],:;=/]+"
 )
 """Words that say no more than that something was measured."""
-_PERFORMANCE: Final = re.compile(r"performance|perf\.?|throughput|bandwidth|speed|scores?|results?|values?", re.IGNORECASE)
-"""`relative performance` names no layout."""
 
 
 def read_share(plain: str) -> Heading | None:
     """The share that a heading says; one that is `unread` where it is a percentage of something else."""
-    if (both := _EQUALS.fullmatch(plain)) is not None:
-        return Heading("share", plain, "share", "%", of=both.group(2).strip(), other=(both.group(1) or "").strip())
-    if (change := _CHANGE.fullmatch(plain)) is not None:
-        return Heading("share", plain, "share", "%", of=_baseline((change.group(1) or "").strip(" ,")), change=True)
-    if (ratio := _RATIO.fullmatch(plain)) is not None and "%" not in plain:
-        return Heading("share", plain, "share", "", of=_baseline(ratio.group(1)))
-    if not _SHARE.search(_SO_MUCH.sub(" ", plain)):
-        versus = re.fullmatch(r"(?:vs\.?|rel(?:ative)?\.? to)\s+(.+)", plain, re.IGNORECASE)
-        return Heading("share", plain, "share", "", of=versus.group(1)) if versus else None
-    of, other = _of_and_whose(plain)
-    # `% of full` may be of a layout that is called so; `% full` says how full it was.
-    said = plain.removesuffix(of) if re.search(r"(?<!\w)(?:of|to|vs)(?!\w)", plain) else plain
-    if _OTHER_QUANTITY.search(said) or (of and _OF_ITSELF.fullmatch(of)):
-        return Heading("unread", plain)
-    if of:
-        return Heading("share", plain, "share", "%", of=_baseline(of), other=other)
-    words = _said_more(plain)
-    if words and _OF_ITSELF.fullmatch(words):
-        return Heading("unread", plain)
-    return Heading("share", plain, "share", "%", words=words)
+    percent = re.search(_PERCENT, _OWN_PERCENT.sub(" ", plain), re.IGNORECASE) is not None
+    said = {"equal": "%" in plain, "change": True, "times": True, "versus": not percent, "percent": percent}
+    for kind, pattern in SHARES:
+        if not said[kind] or (match := re.fullmatch(pattern, plain, re.IGNORECASE)) is None:
+            continue
+        of, whose = ((match.groupdict().get(name) or "").strip(" ,(%") for name in ("of", "whose"))
+        if (baseline := _ANY_BASELINE.fullmatch(of)) is not None:
+            of = baseline["named"] or ""
+        elif kind == "percent" and not _bare(of):
+            of = ""
+        if kind == "percent" and (_OTHER_QUANTITY.search(f"{whose} {of}") or _MIX.fullmatch(of or _bare(whose))):
+            return Heading("unread", plain)
+        unit = "" if kind in ("times", "versus") else "%"
+        whose = whose if of and _bare(whose) else _bare(whose)
+        return Heading("share", plain, "share", unit, of=of, whose=whose, change=kind == "change")
+    return None
 
 
-def _of_and_whose(plain: str) -> tuple[str, str]:
-    """The layout that is 100 %, and whose percentages they are, where a heading names them."""
-    named = _OF.fullmatch(plain) or _VERSUS.fullmatch(plain)
-    whose = _WHOSE.fullmatch(plain) or _COMPARED.fullmatch(plain)
-    of = named.group(1).strip(" ()%,") if named else ""
-    other = (whose.group(1) or "").strip() if whose is not None else ""
-    if whose is not None and not of:
-        of = whose.group(2).strip(" ()%,")
-    return "" if _PERFORMANCE.fullmatch(of) else of, other if _said_more(other) else ""
-
-
-def _baseline(of: str) -> str:
-    """The layout that is 100 %; nothing where it is only called the baseline."""
-    any_of_them = _ANY_BASELINE.fullmatch(of)
-    return of if any_of_them is None else (any_of_them["named"] or "")
-
-
-def _said_more(text: str) -> str:
-    """Return the rest of a heading of a share: `randwrite 4k`, `raid5`."""
-    return " ".join(re.sub(r"[%()\[\],:;=/]+", " ", _MEASURED.sub(" ", text)).split()).strip("- ")
+def _bare(text: str) -> str:
+    """Return the rest of the heading of a share: `randwrite 4k`, `raid5`."""
+    return " ".join(_MEASURED.sub(" ", text).split()).strip("- ")

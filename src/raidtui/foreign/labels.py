@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from raidtui.model.table import Pattern
@@ -65,6 +66,7 @@ class Said(NamedTuple):
     random_percent: float | None = None
 
 
+@lru_cache(maxsize=4096)
 def read_label(label: str) -> Said:
     """`Random read 4k qd=128 jobs=16`, `8k-75rdpct-80randompct`, `rand-write-4k-t4q128`, also in other languages."""
     text = label[:MAX_CHARACTERS].replace("_", " ")

@@ -1,37 +1,60 @@
 """Plain tables: CSV, tab-separated and Markdown, as people publish them.
 
-Lines `# title: …`, `# source: …`, `# unit: …`, `# baseline: …`, `# command WORKLOAD: …`, `# map ROLE: HEADING` and
+Blank lines part the tables of a file. A row is one cell with its labels and numbers in columns (long), or one workload with
+a column for each layout, or one layout with a column for each workload (wide). Units stand in the headings or behind the
+numbers. Lines `# title: …`, `# source: …`, `# unit: …`, `# baseline: …`, `# command WORKLOAD: …`, `# map ROLE: HEADING` and
 `# claim: …` say what columns do not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from raidtui.foreign.cells import (
-    Directive,
+    Cell,
     Row,
     blocks,
     delimiter_of,
     is_both,
+    numbers,
     read_cell,
     regrouped,
+    said_in,
     split_row,
     with_shares_apart,
 )
-from raidtui.foreign.columns import plain
-from raidtui.foreign.headings import rate_unit, read_heading
+from raidtui.foreign.columns import (
+    BUILDS,
+    DISKS,
+    asked,
+    columns_of,
+    of_unit,
+    plain,
+    telling_apart,
+    told,
+    unit_of,
+    unknown_numbers,
+    valid_rows,
+)
+from raidtui.foreign.directives import follow, refuse_unmatched
+from raidtui.foreign.headings import Heading, Role, rate_unit, read_heading, residual
+from raidtui.foreign.labels import read_label, size_bytes
 from raidtui.foreign.lint.figures import likes
-from raidtui.foreign.rows import claims_of, no_such, refuse_unmatched
+from raidtui.foreign.shares import owner_and_baseline, settled, workload_of_share
 from raidtui.foreign.sources import Building, TableReader, lines_of, stem, unreadable
-from raidtui.foreign.table_block import Block
+from raidtui.model.problem import ProblemError
+from raidtui.model.table import TIME_UNITS, UNITS_OF, Asked, Subject
 
-_HEAD: Final = ("title", "source", "date", "host", "name")
-_FROM_COLUMNS: Final = re.compile(r"(?: (?:bs|qd|jobs)=\S+)+$")
+_WHERE_UNITS_STAND: Final = (
+    "Write it into the heading (`4k read IOPS`), behind the numbers, or for all of them: `# unit: IOPS`."
+)
+_EXPONENT: Final = re.compile(r"(?<=\d)[eE][-+]?\d+[kKMG]?$")
+_NUMBERED: Final = re.compile(r"(.*\w)\s*#\d+")
 
 
 def sniff(text: str) -> bool:
@@ -46,40 +69,34 @@ def sniff(text: str) -> bool:
     cells = [split_row(line, sign) for line in rows[:50]]
     known = any(read_heading(text).role in ("figure", "share", "value") for row in cells for text in row)
     units = any((cell := read_cell(text)) is not None and cell.unit for row in cells[1:] for text in row)
-    numbers = any(read_cell(text) is not None or is_both(text) for row in cells[1:] for text in row)
+    counted = any(read_cell(text) is not None or is_both(text) for row in cells[1:] for text in row)
     said = bool(re.search(r"^\s*#\s*(?:unit:|map\s)", text, re.MULTILINE) or rate_unit(rows[0]))
-    return numbers and (known or units or said)
+    return counted and (known or units or said)
 
 
 def add(making: Building, text: str, name: str) -> None:
     found, directives = blocks(lines_of(text, name), name)
     settings = {d.word: d.text for d in directives if not d.subject}
-    making.head.update({key: value for key, value in settings.items() if key in _HEAD})
+    making.head |= {key: settings[key] for key in ("title", "source", "date", "host", "name") if key in settings}
     mapping = {d.subject.lower(): d.text for d in directives if d.word == "map"} | making.mapping
     refuse_unmatched(found, directives, making.mapping, name)
-    layouts_before = set(making.layouts)
-    before = len(making.figures)
-    previous: list[Row] = []
-    for block in found:
-        if previous and len(block[0].cells) == len(previous[0].cells) and any(map(read_cell, block[0].cells[1:])):
-            block.insert(0, previous[0])
-        previous = block
-        Block(making, with_shares_apart(_without_wider(making, block, name)), name, settings, mapping).read()
+    layouts_before, before = set(making.layouts), len(making.figures)
+    for index, block in enumerate(found):
+        above = found[index - 1] if index else []
+        if above and len(block[0].cells) == len(above[0].cells) and any(map(read_cell, block[0].cells[1:])):
+            block.insert(0, above[0])  # the table goes on behind a blank line
+        Block(making, with_shares_apart(_even(making, block, name)), name, settings, mapping).read()
     making.figures[before:] = regrouped(making.figures[before:], making.workloads)
-    _commands(making, directives, name)
-    _baselines(making, next((d for d in directives[::-1] if d.word == "baseline" and not d.subject and d.text), None), name)
-    _likes(making, set(making.layouts) - layouts_before)
-    making.claims += claims_of(directives, list(making.layouts), name, settings.get("baseline", ""))
-    understood = {claim.place for claim in making.claims}
-    for one in directives:
-        if one.word == "claim" and (place := f"{name}:{one.line}") not in understood:
-            making.note(f"{place}: The bound of this claim was not understood; the claim was not compared.")
+    follow(making, directives, name)
+    unlike = [key for key, subject in making.layouts.items() if key not in layouts_before and not subject.like]
+    for key, like in likes(unlike).items():
+        making.layouts[key] = replace(making.layouts[key], like=like)
 
 
-def _without_wider(making: Building, block: list[Row], name: str) -> list[Row]:
-    """Without rows that have cells beyond the headings: their numbers would be taken for those of other columns.
+def _even(making: Building, block: Sequence[Row], name: str) -> list[Row]:
+    """The rows, each as wide as the headings; a wider one is left out, since its numbers would stand under other headings.
 
-    Raises ProblemError where most rows are so: their headings are not what stands above them.
+    Raises ProblemError where most rows are wider: their headings are not what stands above them.
     """
     columns = len(block[0].cells)
     wider = [row for row in block[1:] if any(row.cells[columns:])]
@@ -88,64 +105,306 @@ def _without_wider(making: Building, block: list[Row], name: str) -> list[Row]:
         if 2 * len(wider) > len(block) - 1:
             raise unreadable(f"{name}:{row.line}", message, "Every column needs a heading, and a comma in a number quotes.")
         making.note(f"{name}:{row.line}: {message}; it was not read.")
-    return [row for row in block if row not in wider]
+    return [Row(r.line, (*r.cells[:columns], *[""] * (columns - len(r.cells)))) for r in block if r not in wider]
 
 
-def _commands(making: Building, directives: Sequence[Directive], name: str) -> None:
-    for one in directives:
-        if one.word == "command" and one.subject:
-            command, place = one.text[:4000], f"{name}:{one.line}"
-            # Of several files, layouts have the file's name before their own.
-            wanted = {plain(one.subject), plain(f"{stem(name)} {one.subject}")}
-            workloads = [key for key in making.workloads if plain(key) in wanted] or _of_label(making, one.subject)
-            layouts = [key for key in making.layouts if plain(key) in wanted]
-            for key in workloads:
-                making.workloads[key] = msgspec.structs.replace(making.workloads[key], command=command, place=place)
-            for key in layouts:
-                making.layouts[key] = msgspec.structs.replace(making.layouts[key], command=command, place=place)
-            if not workloads and not layouts:
-                message = f"{one.subject!r} is neither a workload nor a layout of this table"
-                raise no_such(place, message, (*making.workloads, *making.layouts))
+class Block:
+    """One table of a file."""
+
+    def __init__(
+        self, making: Building, rows: list[Row], name: str, settings: Mapping[str, str], mapping: Mapping[str, str]
+    ) -> None:
+        self._making, self._name, self._settings, self._head = making, name, settings, f"{name}:{rows[0].line}"
+        self._rows = valid_rows(rows)
+        if left := len(rows) - len(self._rows):
+            self._note(f"{'1 line is' if left == 1 else f'{left} lines are'} of no valid cell; not read.")
+        self._columns: dict[tuple[Role, ...], list[int]] = {}
+        self._headings = settled(columns_of(self._rows, mapping), self._rows, self._note)
+        for index, heading in self._headings.items():
+            if heading.metric == "latency" and not heading.unit:
+                cells = numbers(index, self._rows)
+                if any(cell.unit in TIME_UNITS for cell in cells):
+                    continue
+                if cells:
+                    self._note(f"nothing says which unit {heading.text!r} has; not read.")
+                self._set(index, "ignored")
+        labels = self._of("layout", "workload", "block", "unknown", "metric")
+        if self._headings[0].role in ("ignored", "unread") and not labels:
+            self._set(0, "unknown")
+        self._measured = self._of("figure", "share", "value")
+        self._owners: dict[int, tuple[str, str]] = {}
+        """Layout and baseline of each share beside columns of layouts."""
+        self._names: dict[int, str] = {}
+        """Labels of the columns that are of one layout or workload each."""
+        self._names_are: Role = "layout"
+        self._layout_columns: list[int] = []
+        self._workload_columns: list[int] = []
+        self._default_layout = settings.get("layout", "") or stem(name)
+        self._renamed: dict[str, str] = {}
+        """Labels of rows that are one workload in several metrics, without the metric."""
+        self._with_words: set[int] = set()
+
+    def _of(self, *roles: Role) -> list[int]:
+        """Columns of these roles."""
+        if roles not in self._columns:
+            self._columns[roles] = [index for index, heading in self._headings.items() if heading.role in roles]
+        return self._columns[roles]
+
+    def _set(self, index: int, role: Role) -> None:
+        self._headings[index] = self._headings[index]._replace(role=role)
+        self._columns.clear()
+
+    def _note(self, sentence: str) -> None:
+        self._making.note(f"{self._head}: {sentence}")
+
+    def _column(self, index: int) -> list[str]:
+        return [row.cells[index] for row in self._rows[1:]]
+
+    def read(self) -> None:
+        before = len(self._making.figures)
+        self._directions = {h.direction for h in self._headings.values() if h.role == "figure"}
+        self._directions |= {figure.direction for figure in self._making.figures}
+        figures = any(index and heading.role == "figure" for index, heading in self._headings.items())
+        labelled = self._of("layout") and self._of("workload") and self._of("share")
+        shares_alone = labelled and not any(numbers(i, self._rows) for i in self._of("layout"))
+        self._is_long = bool(figures or shares_alone or (self._of("value") and self._of("unit", "metric")))
+        if self._is_long:
+            self._arrange_long()
+        else:
+            self._arrange_wide()
+        for index in self._of("unread"):
+            self._note(f"{self._headings[index].text!r} is nothing that is compared here; it was not read.")
+        if self._names and self._names_are == "layout":
+            shares = [index for index in self._of("share") if index not in self._names]
+            self._owners = {i: owner_and_baseline(i, self._headings, self._names, self._rows) for i in shares}
+        for row in self._rows[1:]:
+            for index in self._measured:
+                self._read_cell(row, index)
+        if before:
+            self._making.tell_apart(before, self._rows[0].cells[0])
+
+    def _arrange_long(self) -> None:
+        """Labels in columns. An unknown column is the label that is missing: the workload, or else the layout."""
+        self._leave_out(unknown_numbers(self._headings, self._rows))
+        unknown, layouts, workloads = self._of("unknown"), self._of("layout"), self._of("workload")
+        if not layouts and not workloads and not unknown and not self._of("block"):
+            raise unreadable(self._head, "no column says what was measured")
+        self._names = self._named_columns()
+        if self._names and not workloads and (layouts or self._tells_more(list(self._names.values()))):
+            self._names_are = "workload"
+        of_layouts = self._names_are == "workload"
+        self._layout_columns = self._of("layout", "setting")
+        self._workload_columns = workloads or unknown
+        if not layouts and not workloads and unknown == [0]:
+            if of_layouts:
+                self._layout_columns, self._workload_columns = [0], []
+            elif not self._names:
+                self._default_layout = self._rows[0].cells[0] or self._default_layout
+        if layouts and (of_layouts or workloads):
+            self._layout_columns = self._layout_columns + telling_apart(self._headings, self._rows)
+        if not self._layout_columns and workloads:
+            self._layout_columns = unknown
+        read = (*self._layout_columns, *self._workload_columns)
+        self._leave_out([i for i in unknown if i not in read and numbers(i, self._rows)])
+        texts = [self._rows[0].cells[i] for i in self._of("figure") if i not in self._names]
+        for text in dict.fromkeys(text for text in texts if texts.count(text) > 1):
+            self._note(f"{texts.count(text)} columns are called {text!r}; their objects are unknown.")
+
+    def _leave_out(self, columns: Sequence[int]) -> None:
+        for index in columns:
+            self._note(f"column {self._rows[0].cells[index]!r} is unknown and was ignored; map it with --map.")
+            self._set(index, "ignored")
+
+    def _named_columns(self) -> dict[int, str]:
+        """Labels of columns of one metric for several layouts or workloads, or of metrics of unlike workloads."""
+        figures = {i: self._headings[i] for i in self._of("figure")}
+        names = {i: residual(heading.text) for i, heading in figures.items()}
+        said = {name for name in names.values() if name}
+        # Under two names, the same in two units is not one number told twice.
+        several = any(
+            figures[i]._replace(text="", unit="") == figures[j]._replace(text="", unit="")
+            and (figures[i].unit == figures[j].unit or (names[i] and names[j] and plain(names[i]) != plain(names[j])))
+            for i, j in combinations(figures, 2)
+        )
+        if several or (not self._of("workload") and len({asked(name) for name in said} - {None}) > 1):
+            return {i: name for i, name in names.items() if name}
+        # One workload in several metrics, beside a column of layouts.
+        one = len(said) == 1 and self._of("layout") and not self._of("workload", "unknown")
+        return {i: name for i, name in names.items() if name and asked(name)} if one else {}
+
+    def _arrange_wide(self) -> None:
+        """The first column has the labels of the rows, the headings are those of the columns."""
+        values = [i for i in self._of("unknown", "share", "layout", "workload", "value", "ignored") if i]
+        words = [i for i in values if self._headings[i].role in ("unknown", "layout", "workload") and self._has_words(i)]
+        self._measured = [i for i in values if i not in words]
+        self._names = {i: self._headings[i].text for i in self._measured if self._headings[i].role != "share"}
+        first, names = self._headings[0], [self._headings[i].text for i in values]
+        if first.role == "layout" or (first.role == "unknown" and self._tells_more(names)):
+            self._names_are = "workload"
+            self._layout_columns = [0, *words]
+            return
+        self._workload_columns = [0, *words]
+        labels = self._column(0)
+        bare = {label: residual(label) for label in labels if unit_of(label)}
+        if not any(bare.values()) and len(bare) == len(set(labels)) > 1 and asked(first.text) is not None:
+            self._renamed = dict.fromkeys(bare, first.text)  # the rows are metrics, the corner is their workload
+        else:
+            self._renamed = {label: name for label, name in bare.items() if name and list(bare.values()).count(name) > 1}
+
+    def _has_words(self, index: int) -> bool:
+        """Return True if a column describes its row without measuring anything."""
+        cells = said_in(index, self._rows)
+        return bool(cells) and not any(re.match(r"[~≈<>+−-]?\s?\d", cell) for cell in cells)
+
+    def _tells_more(self, names: Sequence[str]) -> bool:
+        """Return True if these labels tell more of workloads than the rows do."""
+        return told(names) > told(self._column(0))
+
+    def _read_cell(self, row: Row, index: int) -> None:
+        heading, name = self._headings[index], self._names.get(index, "")
+        several = len(set(self._names.values())) > 1
+        if not name and self._names_are == "workload" and self._names and not several:
+            name = next(iter(self._names.values()))
+        label = name
+        if heading.role == "share" and index not in self._names:
+            if index in self._owners:
+                self._read_share(row, index, heading)
+                return
+            if several and not (label := workload_of_share(index, self._headings, self._names)):
+                self._note(f"the workload of column {heading.text!r} is unknown; it was not compared.")
+                return
+        if self._names_are == "layout":
+            layout, workload = self._layout_key(name) if name else self._layout(row), self._workload(row)
+        else:
+            layout, workload = self._layout(row), self._workload(row, label)
+        if heading.role in ("figure", "share"):
+            self._put(layout, workload, heading, row, index)
+        elif (cell := read_cell(row.cells[index])) is None:
+            self._note_words(row, index)
+        elif (quantity := self._quantity(row, heading, cell)) is not None:
+            self._put(layout, workload, quantity, row, index)
+
+    def _read_share(self, row: Row, index: int, heading: Heading) -> None:
+        """A percentage beside columns of layouts: whose it is, and of whose, where there is but one answer."""
+        layout, of = self._owners[index]
+        if not layout:
+            self._note(f"nothing says whose percentages {heading.text!r} are.")
+            return
+        if layout not in self._names.values():
+            self._note(f"{layout!r} of {heading.text!r} has no numbers here; it was not compared.")
+        self._put(self._layout_key(layout), self._workload(row), heading._replace(of=of), row, index)
+
+    def _quantity(self, row: Row, heading: Heading, cell: Cell) -> Heading | None:
+        """Metric and unit of a number whose heading does not say them. Raises ProblemError where nothing says the unit."""
+        named = [row.cells[i] for i in self._of("metric", "unit") if row.cells[i]]
+        if self._is_long:
+            known = read_heading(" ".join(named)) if named else of_unit(cell.unit, heading.text)
+            return known if known is not None and known.role in ("figure", "share") else None
+        first, label = self._headings[0], heading.text if self._names_are == "workload" else row.cells[0]
+        corner = rate_unit(first.text) or ("%" if "%" in first.text else first.unit if first.role == "figure" else "")
+        units = [unit_of(row.cells[i]) or row.cells[i] for i in self._of("unit")]
+        said = (cell.unit, rate_unit(heading.text), unit_of(label), *units, corner, self._settings.get("unit", ""))
+        known = of_unit(next(filter(None, said), ""), heading.text)
+        if known is None:
+            raise self._unitless(row, cell.text)
+        return known._replace(statistic=read_heading(label).statistic or known.statistic) if known.statistic else known
+
+    def _layout(self, row: Row) -> str:
+        """The layout that a row names, else that of its table."""
+        text = " ".join(filter(None, (row.cells[i] for i in self._layout_columns)))
+        like = next((row.cells[i] for i in self._of("model")), "")
+        if not like and len(self._layout_columns) == 1 and DISKS.fullmatch(self._headings[self._layout_columns[0]].text):
+            numbered = _NUMBERED.fullmatch(text)  # P4510 #2
+            like = numbered.group(1) if numbered is not None else ""
+        command = self._command(row, builds=True)
+        subject = Subject(like=like[:400], command=command, place=f"{self._name}:{row.line}" if command else "")
+        return self._layout_key(text or self._default_layout, subject)
+
+    def _layout_key(self, text: str, subject: Subject | None = None) -> str:
+        if self._making.several and not text.startswith(stem(self._name)):
+            text = f"{stem(self._name)} {text}"
+        return self._making.layout(text, subject)
+
+    def _workload(self, row: Row, label: str = "") -> str:
+        """The label with what columns beside it say of it."""
+        texts = (self._renamed.get(row.cells[i], row.cells[i]) for i in self._workload_columns)
+        text = label or " ".join(filter(None, texts))
+        said = read_label(text)
+        block, depth, jobs, fsync = (
+            next((row.cells[i] for i in self._of(role)), "") for role in ("block", "iodepth", "numjobs", "fsync")
+        )
+        extra = (f"bs={block}" if said.block_bytes is None and block else "",
+                 f"qd={depth}" if said.iodepth is None and depth else "",
+                 f"jobs={jobs}" if said.numjobs is None and jobs else "")  # fmt: skip
+        key = " ".join(filter(None, (text, *extra))) or "workload"
+        command, place = self._command(row, builds=False), f"{self._name}:{row.line}"
+        unit = next((self._headings[i].unit for i in self._of("block")), "")
+        if block.replace(".", "").isdecimal() and unit not in ("", "b"):
+            block += unit
+        asked_for = Asked(
+            pattern=said.pattern, random=said.random, block_bytes=said.block_bytes or size_bytes(block) or None,
+            read_percent=said.read_percent, random_percent=said.random_percent, iodepth=said.iodepth or _whole(depth),
+            numjobs=said.numjobs or _whole(jobs), fsync=said.fsync if said.fsync is not None else _whole(fsync),
+            command=command, place=place if command else "",
+        )  # fmt: skip
+        known = self._making.workloads.get(key)
+        if known is not None and command and known.command != command:
+            asked_for, key = replace(asked_for, label=key), f"{key} ({place})"
+        return self._making.workload(key, asked_for)
+
+    def _command(self, row: Row, *, builds: bool) -> str:
+        """The first command of a row that builds a layout, or the first that does not."""
+        cells = (row.cells[i].strip("`")[:4000] for i in self._of("command"))
+        return next((cell for cell in cells if cell and bool(BUILDS.match(cell)) == builds), "")
+
+    def _put(self, layout: str, workload: str, heading: Heading, row: Row, index: int) -> None:
+        text = row.cells[index]
+        cell = read_cell(text.rstrip("x× ") if heading.unit == "fraction" else text)
+        metric, place = heading.metric, f"{self._name}:{row.line}"
+        if cell is None or metric is None:
+            if any(sign.isdigit() for sign in text) and not any(sign.isalpha() for sign in _EXPONENT.sub("", text)):
+                raise unreadable(place, f"{text!r} is no number")
+            self._note_words(row, index)
+            return
+        unit, number, text = cell.unit or heading.unit or self._settings.get("unit", ""), cell.number, cell.text
+        if unit == "kIOPS":
+            unit, text = "IOPS", f"{text}k"
+            number = number._replace(value=round(number.value * 1000, 6), half_step=number.half_step * 1000)
+        if unit == "fraction":  # 7.1 is anything from 705 to 715 %
+            unit, text, number = "%", f"{text}e2", number._replace(value=round(100 * number.value, 6))
+        if (unit == "%") != (metric == "share"):
+            self._note_words(row, index, "not what its heading says")
+            return
+        if cell.unit and unit not in UNITS_OF[metric] and (counted := of_unit(unit, heading.text)) is not None:
+            metric = counted.metric or metric  # under a heading that says more than one thing: throughput
+        if metric == "latency" and unit not in TIME_UNITS:
+            self._making.note(f"{place}: nothing says which unit {text!r} has; not read.")
+            return
+        if unit not in UNITS_OF[metric]:
+            raise self._unitless(row, text)
+        if heading.change:
+            number = number._replace(value=heading.percent(number.value))
+            text = f"{number.value:g}"
+        of = next((row.cells[i] for i in self._of("baseline")), "") or heading.of if metric == "share" else ""
+        # Of a share, the word is one of the workload where no numbers are told apart by it.
+        direction = heading.direction if metric != "share" or heading.direction in self._directions else ""
+        round_ = next((int(said[:12]) for i in self._of("round") if (said := row.cells[i]).isdecimal()), 1)
+        self._making.add(layout, workload, metric, number, unit, place, text, of=of, direction=direction,
+                         statistic=heading.statistic, round=max(1, round_))  # fmt: skip
+
+    def _unitless(self, row: Row, text: str) -> ProblemError:
+        return unreadable(f"{self._name}:{row.line}", f"nothing says which unit {text} has", _WHERE_UNITS_STAND)
+
+    def _note_words(self, row: Row, index: int, what: str = "no number") -> None:
+        """Cells with digits that are no number, or none of what their column has, once for each column."""
+        text = row.cells[index]
+        if any(sign.isdigit() for sign in text) and index not in self._with_words:
+            self._with_words.add(index)
+            self._making.note(f"{self._name}:{row.line}: {text!r} is {what}; such cells of its column were not read.")
 
 
-def _of_label(making: Building, label: str) -> list[str]:
-    """The workload of this label, where its name goes on with what columns beside the label say, and there is but one."""
-    found = [key for key in making.workloads if plain(_FROM_COLUMNS.sub("", key)) == plain(label)]
-    return found if len(found) == 1 else []
-
-
-def _baselines(making: Building, said: Directive | None, name: str) -> None:
-    """Return the layout that is 100 % if no heading names it: the mapped one, else the one whose shares all are 100."""
-    wanted = said.text if said is not None else ""
-    names = {plain(key): key for key in making.layouts}
-
-    def known(wanted: str) -> str:
-        """The layout of this name, or the only one whose name has it in it."""
-        inside = [key for name, key in names.items() if f" {plain(wanted)} " in f" {name} "]
-        return names.get(plain(wanted)) or (inside[0] if len(inside) == 1 else wanted)
-
-    # Percentages alone may be of a layout that was not published.
-    if said is not None and known(wanted) not in making.layouts and any(f.metric != "share" for f in making.figures):
-        raise no_such(f"{name}:{said.line}", f"{wanted!r} is no layout of this table", making.layouts)
-    nameless = [f for f in making.figures if f.metric == "share" and not f.of]
-    whole = [k for k in dict.fromkeys(f.layout for f in nameless) if all(f.value == 100 for f in nameless if f.layout == k)]
-    guess = wanted or (whole[0] if len(whole) == 1 else "")
-    if nameless and not guess:
-        making.note("The layout of the percentages is unknown; they were not compared.")
-    for other in dict.fromkeys(f.of for f in making.figures if f.metric == "share" and f.of):
-        if known(other) not in making.layouts and any(f.metric != "share" for f in making.figures):
-            making.note(f"{other!r} is no layout of {name}: percentages of it were not compared.")
-    making.figures = [
-        msgspec.structs.replace(f, of=known(f.of or guess)) if f.metric == "share" and (f.of or guess) else f
-        for f in making.figures
-    ]
-
-
-def _likes(making: Building, new: set[str]) -> None:
-    """Disks that brackets or a row of names show to be of one kind, where no column of models does."""
-    silent = [key for key, subject in making.layouts.items() if key in new and not subject.like]
-    for key, like in likes(silent).items():
-        making.layouts[key] = msgspec.structs.replace(making.layouts[key], like=like)
+def _whole(text: str) -> int | None:
+    return int(text) or None if text.isdecimal() and len(text) < 10 else None
 
 
 PLAIN_TABLE = TableReader("table", "a plain table (CSV, tabs, Markdown), as a table", sniff, add, "published")

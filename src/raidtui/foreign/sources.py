@@ -155,6 +155,36 @@ class Building:
                    place[:_MAX_LABEL], rough=number.rough, **more)
         )  # fmt: skip
 
+    def tell_apart(self, before: int, corner: str) -> None:
+        """Treat figures from `before` on of cells that were there: where most are equal, the equal ones are left out.
+
+        The others are of another layout, named after `corner`, the first heading of their table.
+        """
+
+        def cell(figure: Figure) -> tuple[str, ...]:
+            return figure.layout, figure.workload, figure.metric, figure.direction
+
+        earlier, new = self.figures[:before], self.figures[before:]
+        taken = {cell(figure) for figure in earlier if figure.metric != "share"}
+        again = [figure for figure in new if cell(figure) in taken]
+        known = {(*cell(f), f.unit, f.statistic, f.round, f.value) for f in earlier}
+        same = [f for f in again if (*cell(f), f.unit, f.statistic, f.round, f.value) in known]
+        if 2 * len(same) > len(again):
+            new = [figure for figure in new if figure not in same]
+        names: dict[tuple[str, str], str] = {}
+        for figure in new:
+            if cell(figure) in taken and (figure.layout, figure.workload) not in names:
+                name = other = f"{corner} {figure.layout}".strip()
+                number = 1
+                while (other, *cell(figure)[1:]) in taken:
+                    number += 1
+                    other = f"{name} #{number}"
+                names[figure.layout, figure.workload] = self.layout(other)
+        for index, f in enumerate(new):
+            layout, of = (names.get((name, f.workload), name) for name in (f.layout, f.of))
+            new[index] = msgspec.structs.replace(f, layout=layout, of=of)
+        self.figures[before:] = new
+
     def note(self, sentence: str) -> None:
         """Something that a reader of the table must know, once."""
         if len(self.notes) < MAX_NOTES and sentence not in self.notes:
