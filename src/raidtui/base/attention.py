@@ -1,6 +1,6 @@
-"""Looking after whatever works on disks: what moves is waited for, and shown; the operator may end it at any moment.
+"""Supervision of commands that work on disks: one that progresses is waited for and shown; the operator may cancel it.
 
-Who starts a step says once which disks it works on (`attending`); every command, call and read inside is looked after.
+The runner states once for each step which disks it works on (`attending`); every command and call inside is supervised.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class Told(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Attention:
-    """The things to look after while a step runs."""
+    """The disks, the cancel and the display of a step that runs."""
 
     disks: tuple[str, ...] = ()
-    """Kernel names of the disks that it works on: nobody else does."""
+    """Kernel names of the disks that the step works on, and no other process."""
     check: Callable[[], None] = lambda: None
-    """Raises when what is being waited for shall end."""
+    """Raises an error when the command has to end."""
     tell: Callable[[Told], None] = lambda told: None
     limit_s: float = LIMIT_S
-    """For how long nothing may move."""
+    """Longest time without any progress."""
 
 
 _current: ContextVar[Attention] = ContextVar("attention", default=Attention())  # noqa: B039 - it is frozen
@@ -60,7 +60,7 @@ def current() -> Attention:
 
 @contextmanager
 def attending(attention: Attention) -> Iterator[None]:
-    """Look after what this thread does inside in this way."""
+    """Supervise the commands of this thread inside the block in this way."""
     token = _current.set(attention)
     try:
         yield
@@ -69,7 +69,7 @@ def attending(attention: Attention) -> Iterator[None]:
 
 
 def checking(check: Callable[[], None]) -> Attention:
-    """The present attention, with something else that may end what is waited for."""
+    """Return the present attention with an additional check that may end the command."""
     before = current()
 
     def both() -> None:
@@ -80,7 +80,7 @@ def checking(check: Callable[[], None]) -> Attention:
 
 
 class Watch:
-    """Looks after one thing that works; `tick` is to be called several times a second."""
+    """Supervises one command or call; `tick` has to be called several times a second."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Watch:
         ends: bool = True,
         tells: bool = True,
     ) -> None:
-        """`limit_s`: instead of the present attention's. `ends`: that one may end it; `tells`: it hears of the progress."""
+        """`limit_s`: instead of the attention's. `ends`: its check may end it; `tells`: progress is reported."""
         self._what = what
         self._work = work
         self._attention = current()
@@ -103,7 +103,7 @@ class Watch:
         self._before: Mapping[str, Counters] | None = None
 
     def tick(self) -> None:
-        """Raises Silent when nothing moves any more, and whatever the present attention raises to end it."""
+        """Raises Silent if nothing progresses any more, and the error with which the attention ends the command."""
         if self._ends:
             self._attention.check()
         now_s = time.monotonic()
@@ -133,7 +133,7 @@ class Watch:
 
 
 def counters(disks: Iterable[str]) -> dict[str, Counters]:
-    """Counters of these disks (Documentation/block/stat.rst); those that are gone are left out."""
+    """Return the counters of these disks (Documentation/block/stat.rst); missing disks are left out."""
     found = {}
     for name in disks:
         numbers = list(map(int, _read(_SYS_BLOCK / name / "stat").split()))
@@ -146,22 +146,22 @@ def counters(disks: Iterable[str]) -> dict[str, Counters]:
 
 
 def work_of(pids: Iterable[int]) -> Hashable:
-    """A mark of all that these processes, and those that they started, have done: their time on a CPU, and their I/O."""
+    """Return a value that changes whenever these processes or their children use a CPU or do I/O."""
     return _done(_PROC / str(pid) for pid in pids)
 
 
 def work_of_thread(tid: int) -> Hashable:
-    """The same mark of one of our own threads."""
+    """Return such a value for one thread of this process."""
     return _done([_PROC / "self/task" / str(tid)])
 
 
 def descendants(pid: int) -> list[int]:
-    """Processes that this one started, and those that they started, as far as they are still there."""
+    """Return the running children of a process, with their children."""
     return [int(folder.name) for folder in _family([_PROC / str(pid)])[1:]]
 
 
 def descendants_of_thread(tid: int) -> list[int]:
-    """Processes that one of our own threads started, and those that they started."""
+    """Return the running children of one thread of this process, with their children."""
     return [int(folder.name) for folder in _family([_PROC / "self/task" / str(tid)])[1:]]
 
 
@@ -170,12 +170,12 @@ def _done(folders: Iterable[Path]) -> Hashable:
 
 
 def _times(folder: Path) -> tuple[str, ...]:
-    """On a CPU: of all its threads and of children that ended. The name in brackets before may hold anything."""
+    """Return the CPU times of a task with its ended children. The name in brackets before them may contain anything."""
     return tuple(_read(folder / "stat").rpartition(")")[2].split()[11:15])
 
 
 def _family(folders: Iterable[Path]) -> list[Path]:
-    """These tasks' folders, and those of all processes that they started."""
+    """Return the folders of these tasks, and of all processes that they started."""
     found = list(folders)
     for folder in found:
         for task in _inside(folder / "task") or [folder]:  # a process may end at any moment
@@ -192,7 +192,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _read(path: Path) -> str:
-    """The text of a file of /proc or /sys; nothing where it is gone, or not ours to read."""
+    """Return the text of a file of /proc or /sys; empty if it is gone or may not be read."""
     try:
         return path.read_bytes().decode("utf-8", "backslashreplace")
     except OSError:

@@ -49,7 +49,7 @@ def sync_folder(path: Path) -> None:
 
 
 def private_folder(path: Path) -> Path:
-    """Create `path` (0700) if need be and insist that it is ours and nobody else's to write.
+    """Create `path` (0700) if need be and verify that only this user can write to it.
 
     Raises PermissionError for a symlink, another owner, or a folder that group or others may write.
     """
@@ -74,7 +74,7 @@ def lock_file(fd: int, patience_s: float = 0.0, how: int = fcntl.LOCK_EX) -> boo
 
 
 def read_text(path: str | Path) -> str | None:
-    """A small file's text without its trailing newline, or None where it cannot be read (sysfs: absent is None)."""
+    """Return a small file's text without its trailing newline; None if it cannot be read."""
     try:
         return Path(path).read_bytes().decode("utf-8", "backslashreplace").rstrip("\n")
     except OSError:
@@ -82,7 +82,7 @@ def read_text(path: str | Path) -> str | None:
 
 
 def read_int(path: str | Path) -> int | None:
-    """A small file's number, or None."""
+    """Return the number in a small file; None if there is none."""
     text = read_text(path)
     try:
         return int(text) if text else None

@@ -1,4 +1,4 @@
-"""Lines of a pipe, read in bounded memory: who writes them may never end one."""
+"""Read lines from a pipe in bounded memory: the writer may never end a line."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _LOOK_MS: Final = 5000
 
 
 class LineTooLong(Exception):
-    """A line went on beyond the limit. Nothing of it is kept."""
+    """A line is longer than the limit. Nothing of it is kept."""
 
 
 class LineReader:
     """The lines of one descriptor, one reader at a time."""
 
     def __init__(self, fd: int, given_up: Callable[[], bool] | None = None) -> None:
-        """`given_up` is asked now and then while nothing comes: True is the end as well."""
+        """`given_up` is called every few seconds without data; if it returns True, that is the end as well."""
         self._fd = fd
         self._given_up = given_up
         self._chunk = b""
         self._at = 0
 
     def next(self, limit: int) -> bytearray | None:
-        """The next line without its line break, None at the end.
+        """Return the next line without its line break; None at the end.
 
         Raises LineTooLong for a line of more than `limit` bytes, as soon as that is known; `skip` passes over what is left.
         """
@@ -51,7 +51,7 @@ class LineReader:
                 return
 
     def _fill(self) -> bool:
-        """Have bytes that were not looked at yet; False at the end."""
+        """Make unread bytes available; return False at the end."""
         if self._at >= len(self._chunk):
             self._chunk, self._at = self._more(), 0
         return bool(self._chunk)

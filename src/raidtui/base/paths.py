@@ -21,26 +21,26 @@ def _home_relative(variable: str, fallback: str) -> Path:
 
 
 def state_folder() -> Path:
-    """Results and runs: `/var/lib/raidtui` for root, else `$XDG_STATE_HOME/raidtui`."""
+    """Return the folder of results and runs: `/var/lib/raidtui` for root, else `$XDG_STATE_HOME/raidtui`."""
     if os.geteuid() == 0 and not os.environ.get("XDG_STATE_HOME"):
         return private_folder(Path("/var/lib/raidtui"))
     return private_folder(_home_relative("XDG_STATE_HOME", ".local/state") / "raidtui")
 
 
 def cache_folder() -> Path:
-    """Lab images: `$XDG_CACHE_HOME/raidtui`, `/var/cache/raidtui` for root."""
+    """Return the folder of lab images: `$XDG_CACHE_HOME/raidtui`, `/var/cache/raidtui` for root."""
     if os.geteuid() == 0 and not os.environ.get("XDG_CACHE_HOME"):
         return private_folder(Path("/var/cache/raidtui"))
     return private_folder(_home_relative("XDG_CACHE_HOME", ".cache") / "raidtui")
 
 
 def config_folder() -> Path:
-    """The operator's settings and themes: `$XDG_CONFIG_HOME/raidtui`. It may not be there; nothing creates it."""
+    """Return the folder of the operator's settings and themes: `$XDG_CONFIG_HOME/raidtui`. It is never created here."""
     return _home_relative("XDG_CONFIG_HOME", ".config") / "raidtui"
 
 
 def run_folder() -> Path:
-    """Locks and sockets that need not survive a reboot: `/run/raidtui` for root, else under the user's runtime folder."""
+    """Return the folder of locks and sockets: `/run/raidtui` for root, else under the user's runtime folder."""
     if os.geteuid() == 0:
         return private_folder(Path("/run/raidtui"))
     return private_folder(_home_relative("XDG_RUNTIME_DIR", ".cache") / "raidtui-run")

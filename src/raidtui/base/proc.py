@@ -1,8 +1,8 @@
 """The one module that starts processes.
 
-Every argv is a list, never a shell string. Every child has a deadline, or is given up when nothing moves any more, is ended
-with SIGTERM before SIGKILL, and nothing here waits without bound: a process in uninterruptible sleep (a hung disk) survives
-SIGKILL, and `subprocess.run` with a timeout would then block for good.
+Every argv is a list, never a shell string. Every child has a deadline, or is given up if nothing progresses any more. It is
+ended with SIGTERM before SIGKILL, and nothing here waits without limit: a process in uninterruptible sleep (a hung disk)
+survives SIGKILL, and `subprocess.run` with a timeout would then block for good.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ToolStuck(ToolError):
 
 
 def find_tool(name: str) -> str | None:
-    """Absolute path of a tool in the system's own directories, or None. The caller's PATH is never consulted."""
+    """Return the path of a tool in the system's own directories, or None. The caller's PATH is never used."""
     for folder in TOOL_DIRS:
         path = f"{folder}/{name}"
         if os.access(path, os.X_OK):
@@ -85,7 +85,7 @@ def find_tool(name: str) -> str | None:
 
 
 class Child:
-    """A running process that can be ended, politely first, without ever waiting for good."""
+    """A running process that can be ended without waiting forever: SIGTERM first, then SIGKILL."""
 
     def __init__(self, popen: subprocess.Popen[bytes], argv: tuple[str, ...]) -> None:
         self._popen = popen
@@ -108,7 +108,7 @@ class Child:
         return self._popen.poll()
 
     def wait(self, timeout_s: float) -> int | None:
-        """The exit code, or None if it still runs after `timeout_s`."""
+        """Return the exit code; None if the process still runs after `timeout_s`."""
         try:
             return self._popen.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -118,7 +118,7 @@ class Child:
         self._popen.send_signal(number)
 
     def end(self, term_grace_s: float = TERM_GRACE_S, kill_grace_s: float = KILL_GRACE_S) -> int | None:
-        """SIGTERM, then SIGKILL. The exit code, or None when even SIGKILL did not end it in time."""
+        """Send SIGTERM, then SIGKILL. Return the exit code; None if even SIGKILL did not end it in time."""
         for number, grace_s in ((signal.SIGTERM, term_grace_s), (signal.SIGKILL, kill_grace_s)):
             if self.poll() is None:
                 with contextlib.suppress(PermissionError):  # sudo is root's: it ends when its pipe does
@@ -169,12 +169,12 @@ def run(
     check: bool = True,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
 ) -> Finished:
-    """Run a process to its end and return what it left.
+    """Run a process to its end and return its exit code and output.
 
-    Raises ToolTimeout after `timeout_s`. Without that it is looked after: raises ToolStuck when neither it (with all that
-    it starts) nor a disk of the present attention did anything for so long as that one says (or `silence_s`), and whatever
-    the attention raises to end it. Raises ToolStuck also when it cannot be killed; ToolError when it answers more than
-    `max_output_bytes` or, with `check`, when it ends with anything but 0.
+    Raises ToolTimeout after `timeout_s`. Without `timeout_s` it is supervised: raises ToolStuck if neither it, nor its
+    children, nor a disk of the present attention did anything for the attention's limit (or `silence_s`), and the error
+    with which the attention ends it. Raises ToolStuck also if it cannot be killed; ToolError if its output exceeds
+    `max_output_bytes` or, with `check`, if its exit code is not 0.
     """
     argv = tuple(argv)
     began = time.monotonic()
@@ -209,13 +209,13 @@ def run(
 
 
 def name_of(argv: Sequence[str]) -> str:
-    """The name of a command in messages: `mkfs.ext4`, `lvm lvcreate`, `zpool destroy`."""
+    """Return the name of a command in messages: `mkfs.ext4`, `lvm lvcreate`, `zpool destroy`."""
     tool, verb = argv[0].rpartition("/")[2], argv[1] if len(argv) > 1 else ""
     return f"{tool} {verb}" if verb.isalpha() else tool
 
 
 def end_all(pids: Sequence[int]) -> list[int]:
-    """End processes that a child, or a library, started: SIGTERM, then SIGKILL. Those that even SIGKILL did not end."""
+    """End processes with SIGTERM, then SIGKILL; return those that even SIGKILL did not end."""
     left: dict[int, int] = {}
     for pid in pids:
         with suppress(OSError):

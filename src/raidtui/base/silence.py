@@ -1,6 +1,6 @@
 """Criterion for giving up a command: not its duration, but the lack of any progress.
 
-Pure: who looks, and at what, is in `attention.py`.
+Pure: `attention.py` reads the counters.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ LIMIT_S: Final = 300.0
 """Longer than nothing moves while the kernel handles errors of a disk: it tries a SCSI command for up to 180 s (six times
 30 s), and giving the disk up afterwards took 73 s where that was measured; an NVMe controller may take 127 s to reset."""
 AGAIN_S: Final = 10.0
-"""For a disk that was waited for in vain, nobody waits so long again until it completes something."""
+"""Limit for a disk that did not answer within LIMIT_S before, until it completes a request."""
 LONGEST_S: Final = 7 * 86400.0
 """Longest wait for a command that still moves; one that moves for a week is in a loop. A cancel ends it earlier."""
 _MOST_BETWEEN_S: Final = 5.0
@@ -72,7 +72,7 @@ class Silence:
         """For how long no disk has completed anything either."""
 
     def look(self, now_s: float, work: Hashable, disks: Mapping[str, Counters]) -> None:
-        """Take in what both have done by `now_s`; `work` is anything that differs when the command did something."""
+        """Record the state at `now_s`; `work` is any value that differs whenever the command did something."""
         self._hangs.look(now_s, disks)
         span_s = 0.0 if self._looked_s is None else min(now_s - self._looked_s, _MOST_BETWEEN_S)
         works = work != self._work
@@ -96,7 +96,7 @@ class Silence:
         return bool(self.hanging) and (self._idle_s >= self._limit_s or self._quiet_s >= again_s)
 
     def silent(self) -> Silent:
-        """Says what was seen, once it is over."""
+        """Return the error with what was observed, once it is over."""
         text = f"has done nothing for {self._idle_s:.0f} s"
         asked = {name: one for name, one in self._disks.items() if one.in_flight}
         if hanging := self.hanging or asked:
@@ -106,7 +106,7 @@ class Silence:
 
 
 def hangs_text(hanging: Mapping[str, Counters]) -> str:
-    """`nvme2n1 has 4 requests in flight and completes none`."""
+    """Return `nvme2n1 has 4 requests in flight and completes none`."""
     return ", ".join(
         f"{name} has {one.in_flight} request{'s' if one.in_flight > 1 else ''} in flight and completes none"
         for name, one in hanging.items()

@@ -1,4 +1,4 @@
-"""Showing bytes that came from hardware, files and tools: one sanitiser, used everywhere."""
+"""Make text from hardware, files and tools safe to print: one sanitizer for all of raidtui."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ESCAPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def clean(value: object, limit: int = 512) -> str:
-    """`value` as one line of harmless text: escapes for what is not printable, cut after `limit` characters.
+    """Return `value` as one line of harmless text: escapes for what is not printable, cut after `limit` characters.
 
     Bytes are read as UTF-8; a byte that is not UTF-8 shows as `\\xNN`.
     """
@@ -23,7 +23,7 @@ def clean(value: object, limit: int = 512) -> str:
 
 
 def clean_lines(value: object, limit: int = 65536) -> str:
-    """Like `clean`, but keep line breaks."""
+    """Return text like `clean`, but keep line breaks."""
     text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
     return "\n".join(clean(line, limit) for line in text[:limit].splitlines())
 
@@ -36,10 +36,10 @@ def _escape(char: str) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """`3 disks`, `1 disk`."""
+    """Return `3 disks`, `1 disk`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def named(names: Sequence[str], most: int) -> str:
-    """`a, b, c`; beyond `most` of them `a, b and 4 more`."""
+    """Return `a, b, c`; beyond `most` of them `a, b and 4 more`."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

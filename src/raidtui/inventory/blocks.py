@@ -53,14 +53,14 @@ class Blocks:
             self._family.setdefault(node.disk, []).append(node)
 
     def family(self, disk: str) -> tuple[Node, ...]:
-        """The whole device, then its partitions."""
+        """Return the whole device, then its partitions."""
         return tuple(self._family.get(disk, ()))
 
     def partitions(self, disk: str) -> tuple[Node, ...]:
         return tuple(node for node in self.family(disk) if node.is_partition)
 
     def disks_below(self, devno: int) -> frozenset[str]:
-        """The whole devices at the bottom of whatever `devno` is: through partitions, md, dm, bcache, all the way down."""
+        """Return the whole devices at the bottom of a stack: below partitions, md, device-mapper, bcache, at any depth."""
         found: set[str] = set()
         seen: set[str] = set()
         start = self.by_devno.get(devno)
@@ -79,13 +79,13 @@ class Blocks:
 
 
 def read_blocks(sys: Path = SYS) -> Blocks:
-    """Read the map. Raises OSError where sysfs cannot be read at all; a device that vanishes meanwhile is left out."""
+    """Read the map. Raises OSError if sysfs cannot be read at all. Devices that disappear meanwhile are left out."""
     nodes = (_read_node(link) for link in sorted((sys / "class/block").iterdir()))
     return Blocks(node for node in nodes if node is not None)
 
 
 def read_family(disk: str, sys: Path = SYS) -> tuple[Node, ...]:
-    """One whole device by its kernel name, then its partitions; nothing where it is not there."""
+    """Return one whole device by its kernel name, then its partitions; nothing if it does not exist."""
     folder = sys / "class/block" / disk.replace("/", "!")
     links = (folder, *sorted(path.parent for path in folder.glob("*/partition")))
     return tuple(node for link in links if (node := _read_node(link)) is not None)
@@ -118,12 +118,12 @@ def _listed(folder: Path) -> tuple[str, ...]:
 
 
 def device_name(sysfs_name: str) -> str:
-    """sysfs writes `!` where the name under /dev has `/`."""
+    """Return the name under /dev: sysfs writes `!` for its `/`."""
     return sysfs_name.replace("!", "/")
 
 
 def parse_devno(text: str) -> int | None:
-    """`259:3` as a device number; None for anything else and for 0:0."""
+    """Parse `259:3` as a device number; None for anything else and for 0:0."""
     match = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text.strip())
     if match is None:
         return None
@@ -143,7 +143,7 @@ def is_physical_disk(node: Node) -> bool:
 
 
 def boot_id() -> str:
-    """The kernel's random name for this boot."""
+    """Return the kernel's random name for this boot."""
     return read_text("/proc/sys/kernel/random/boot_id") or ""
 
 

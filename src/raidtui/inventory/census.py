@@ -58,9 +58,9 @@ class Census:
     own_folders: tuple[str, ...] = ()
     """Folders that raidtui writes to while it runs."""
     resolved: Mapping[str, int] = field(default_factory=dict)
-    """Path → the device it is or stands on."""
+    """Device number of a path, or of the filesystem that holds it."""
     failures: Mapping[str, str] = field(default_factory=dict)
-    """Source that could not be asked → why. Every disk is then unchecked."""
+    """Sources that could not be read, with the reason. Every disk is unchecked then."""
     boot_id: str = ""
 
     @cached_property
@@ -79,17 +79,17 @@ class Census:
         return self._mount_disks[mount]
 
     def disks_of_names(self, names: Collection[str]) -> frozenset[str]:
-        """The disks below these block devices."""
+        """Return the disks below these block devices."""
         nodes = (self.blocks.nodes.get(name) for name in names)
         return frozenset().union(*(self.blocks.disks_below(node.devno) for node in nodes if node is not None))
 
     def disks_of_path(self, path: str) -> frozenset[str]:
-        """The disks below a device's path, or below the filesystem that a file is on."""
+        """Return the disks below a device's path, or below the filesystem that holds a file."""
         devno = self.resolved.get(path)
         return frozenset() if devno is None else self.disks_of_number(devno)
 
     def disks_of_number(self, devno: int) -> frozenset[str]:
-        """The disks below a block device, or below the filesystem that has this number."""
+        """Return the disks below a block device, or below the filesystem that has this number."""
         if devno not in self.blocks.by_devno and (mount := self._mounts_by_devno.get(devno)) is not None:
             return self.disks_of_mount(mount)
         return self.blocks.disks_below(devno)
@@ -168,7 +168,7 @@ def take_census(ours: Collection[int] = ()) -> Census:
 
 
 def mount_disks(mount: Mount, census: Census) -> frozenset[str]:
-    """The disks that a mount stands on. btrfs and ZFS report no block device's number: their own lists are asked."""
+    """Return the disks below a mount. btrfs and ZFS have no block device's number: their own lists are used."""
     found: set[str] = set()
     for devno in (mount.devno, *map(census.resolved.get, mount.sources)):
         if devno is not None:
@@ -212,7 +212,7 @@ def read_boot(proc: Path = PROC, sys: Path = SYS, dev: Path = Path("/dev")) -> d
 
 
 def boot_options(cmdline: str) -> dict[str, str]:
-    """The options of a kernel command line that name devices."""
+    """Return the options of a kernel command line that name devices."""
     words = (word.partition("=") for word in cmdline.split())
     return {name: value for name, _, value in words if name in ("root", "resume", "journal_dev") and value}
 
@@ -231,9 +231,9 @@ UDEV_FLAGS = ("DM_MULTIPATH_DEVICE_PATH", "SYSTEMD_READY", "UDISKS_IGNORE", "ID_
 
 
 def read_udev(blocks: Blocks, patience_s: float = 0.0) -> dict[str, Mapping[str, str] | None]:
-    """Name → the flags that udev's rules set on it, None where udev does not know it (yet).
+    """Return the flags that udev's rules set, by device name; None for a device that udev has not processed.
 
-    A disk that udev is still busy with is waited for.
+    Waits up to `patience_s` for disks that udev is still processing.
     """
     until = time.monotonic() + patience_s
     disks = [node.name for node in blocks.nodes.values() if is_physical_disk(node)]

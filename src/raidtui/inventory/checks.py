@@ -70,7 +70,7 @@ def check_loops(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_holders(disk: str, census: Census) -> Iterator[Reason]:
-    """Whatever stands on the disk and is not explained by another check."""
+    """Find devices that stand on the disk and that no other check explains."""
     explained = {array.name for array in census.arrays} | {mapping.node for mapping in census.mappings}
     for node in census.blocks.family(disk):
         for holder in node.holders:
@@ -84,7 +84,7 @@ def check_partitions(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def partitions_reason(disk: str, names: Sequence[str], *, table: bool = True) -> Reason:
-    """The reason for partitions that the kernel knows. `table`: a partition table is on the disk, from which they come."""
+    """Return the reason for partitions that the kernel knows. `table`: they come from a partition table on the disk."""
     count = f"{len(names)} partition" + ("s" if len(names) > 1 else "")
     text = f"has {count}: {', '.join(names[:4])}{' …' if len(names) > 4 else ''}"
     if table:
@@ -148,7 +148,7 @@ def check_volumes(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_multipath(disk: str, census: Census) -> Iterator[Reason]:
-    """Disks that the multipath daemon has on its list, though no map stands on them now."""
+    """Find disks that the multipath daemon lists although no map stands on them now."""
     wwid = census.wwids.get(disk, "").lower()
     digits = wwid.removeprefix("naa.").removeprefix("eui.")
     for known in census.multipath_wwids:
@@ -176,7 +176,7 @@ def check_shares(disk: str, census: Census) -> Iterator[Reason]:
             path = f" ({share.path})" if share.path else ""
             yield reason("shared", f"offered to other hosts: {share.by}{path}")
         elif share.active and share.path not in census.resolved:
-            yield unchecked("what is offered to other hosts", f"{share.by} is {share.path}, which is not there any more")
+            yield unchecked("targets", f"{share.by} exports {share.path}, which does not exist any more")
 
 
 def check_udev(disk: str, census: Census) -> Iterator[Reason]:
@@ -184,7 +184,8 @@ def check_udev(disk: str, census: Census) -> Iterator[Reason]:
         return
     flags = census.udev.get(disk)
     if flags is None:
-        yield unchecked("what udev knows of it", "udev has not described it (is udevd running? try: udevadm settle)")
+        text = "udev has no record of this disk (is systemd-udevd running?)"
+        yield reason("unchecked", text, "udevadm settle, then look again")
         return
     if flags.get("DM_MULTIPATH_DEVICE_PATH") == "1":
         yield reason("multipath", "udev marks it as a path of a multipath device", f"multipath -w {disk}")
@@ -221,7 +222,7 @@ def check_kind(disk: Disk, node: Node) -> Iterator[Reason]:
     if disk.size_bytes <= 0:
         yield reason("no-medium", "the kernel reports a size of 0 bytes")
     if disk.diskseq is None:
-        yield unchecked("that it stays the same disk", "the kernel gives no diskseq (Linux 5.15 and later do)")
+        yield unchecked("the disk's identity", "the kernel gives no diskseq (Linux 5.15 and later do)")
     state = read_text(hardware_folder(folder) / "state") or ""
     if state not in ("", "running", "live"):
         yield reason("offline", f"its state is {clean(state)}")
@@ -242,7 +243,7 @@ def is_remote(transport: str) -> bool:
 
 
 def check_held(disk: Disk, held: Mapping[str, str], run_id: str) -> Iterator[Reason]:
-    """`held`: id, wwid or serial → the run that holds the disk. A run is not refused its own disks."""
+    """Check for other runs. `held`: the run that holds a disk, by the disk's id, wwid or serial."""
     for key in (disk.wwid, disk.id):
         holder = held.get(key) if key else None
         if holder is not None and holder != run_id:

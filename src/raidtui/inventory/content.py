@@ -52,10 +52,10 @@ def read_content(
     first: int | None = None,
     allocated: Callable[[int], Sequence[Extent] | None] = lambda fd: None,
 ) -> Content:
-    """Look at a disk (the first node) and its partitions; a disk without signature for about so many `seconds` more.
+    """Search a disk (the first node) and its partitions for signatures; without any, search the disk for data.
 
-    `first` is a place to read before all others; `allocated` asks the open disk which extents it keeps data in.
-    Raises OSError where they cannot be read.
+    `seconds`: duration of the search beyond `regions`. `first`: a place to read before all others. `allocated` asks the
+    open disk for the extents in which it keeps data. Raises OSError if they cannot be read.
     """
     disk = nodes[0]
     fd = open_node(disk)
@@ -87,7 +87,7 @@ def find_signatures(fd: int, size_bytes: int, nodes: Sequence[Node]) -> tuple[Si
 
 
 def signature_code(signature: Signature) -> str:
-    """The reason code that a signature stands for."""
+    """Return the reason code for a signature."""
     if signature.usage == "partitions":
         return "partition-table"
     if code := _CODES.get(signature.type):
@@ -98,7 +98,7 @@ def signature_code(signature: Signature) -> str:
 
 
 def describe(signature: Signature) -> str:
-    """`md superblock linux_raid_member 1.2 (uuid …, name stor1:0) on nvme0n1`."""
+    """Return `md superblock linux_raid_member 1.2 (uuid …, name stor1:0) on nvme0n1`."""
     facts = [
         text
         for name, value in (("uuid", signature.uuid), ("name", signature.label))
@@ -129,7 +129,7 @@ _DATA_SEEN_NAME = "data-seen.json"
 
 
 class DataSeen:
-    """Disk → the first byte at which a look found data. To be used by one scan at a time."""
+    """Places where earlier scans found data, by disk. To be used by one scan at a time."""
 
     def __init__(self) -> None:
         self._path = run_folder() / _DATA_SEEN_NAME
@@ -142,7 +142,7 @@ class DataSeen:
         return self._places.get(_disk_key(disk))
 
     def update(self, found: Mapping[Disk, Content]) -> None:
-        """Remember where these disks hold data, and forget it of those that were read there and are blank now."""
+        """Store the places where these disks hold data; remove those of disks that are blank now."""
         places = dict(self._places)
         for disk, content in found.items():
             if content.data_at is not None:

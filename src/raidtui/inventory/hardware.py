@@ -17,7 +17,7 @@ from raidtui.model.disk import Disk, Link
 
 
 def read_disk(node: Node) -> Disk:
-    """`node` as a Disk, without id and reasons (see `identity`) and without what only the disk itself knows (`vitals`)."""
+    """Return the disk behind `node`, without id (`with_ids`), reasons, and the answers of the disk itself (`probe.py`)."""
     folder = Path(node.folder)
     queue = folder / "queue"
     hardware = hardware_folder(folder)
@@ -47,7 +47,7 @@ def read_disk(node: Node) -> Disk:
 
 
 def hardware_folder(folder: Path) -> Path:
-    """The controller of an NVMe namespace (one of them, where there are several), the `device` of anything else."""
+    """Return the folder of an NVMe namespace's controller (one of them, if there are several), or a disk's `device`."""
     device = folder / "device"
     if "/nvme-subsystem/" not in str(folder):
         return device.resolve()
@@ -56,7 +56,7 @@ def hardware_folder(folder: Path) -> Path:
 
 
 def _first(*paths: Path) -> str:
-    """The first of these files that holds text, made harmless; serial numbers are bytes from hardware."""
+    """Return the text of the first of these files that has any, made safe to print: serial numbers are any bytes."""
     for path in paths:
         try:
             text = path.read_bytes().strip(b" \t\n\0")
@@ -77,7 +77,7 @@ def _serial(folder: Path, hardware: Path) -> str:
 
 
 def parse_vpd_serial(page: bytes) -> str:
-    """The unit serial number of SCSI VPD page 0x80; empty where the page is malformed."""
+    """Parse the unit serial number of SCSI VPD page 0x80; empty if the page is malformed."""
     if len(page) < 4 or page[1] != 0x80:
         return ""
     return clean(page[4 : 4 + int.from_bytes(page[2:4], "big")].strip(b" \0"))
@@ -109,7 +109,7 @@ def _transport(name: str, hardware: Path) -> str:
 
 
 def pci_folder(hardware: Path) -> Path | None:
-    """The PCI device that a disk hangs on: the nearest folder upwards with a PCI link or class."""
+    """Return the folder of the PCI device to which a disk is attached; None if there is none."""
     for folder in (hardware, *hardware.parents):
         if re.fullmatch(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", folder.name):
             return folder
@@ -134,18 +134,18 @@ def _link(pci: Path) -> Link | None:
 
 
 def parse_link_speed(text: str) -> float | None:
-    """`8.0 GT/s PCIe` as 8.0; None for `Unknown` and anything else."""
+    """Parse `8.0 GT/s PCIe` as 8.0; None for `Unknown` and anything else."""
     match = re.match(r"(\d{1,3}(?:\.\d{1,2})?) GT/s", text)
     return float(match[1]) if match and float(match[1]) > 0 else None
 
 
 def parse_link_width(text: str) -> int | None:
-    """`4` as 4; the kernel's 0 and 255 mean unknown."""
+    """Parse `4` as 4; None for the kernel's 0 and 255, which mean unknown."""
     return int(text) if re.fullmatch(r"[1-9]\d?", text) and int(text) <= 32 else None
 
 
 def chosen(text: str) -> str | None:
-    """The one in brackets: `none [mq-deadline]`; a file with a single word names that."""
+    """Return the selected word, which is in brackets (`none [mq-deadline]`) or the only one."""
     match = re.search(r"\[([^\]\s]+)\]", text)
     if match:
         return clean(match[1])
@@ -164,7 +164,7 @@ def temperature_sensors(folder: Path) -> Iterator[Path]:
 
 
 def with_ids(disks: Sequence[Disk]) -> tuple[Disk, ...]:
-    """The disks with their ids: serial where unique, else wwid; `?name` where neither names just one disk."""
+    """Return the disks with their ids: the serial if it is unique, else the wwid; `?name` if neither is unique."""
     serials = Counter(disk.serial for disk in disks)
     wwids = Counter(disk.wwid for disk in disks)
 

@@ -1,4 +1,4 @@
-"""The few questions that only an ioctl answers. All of them read; none of them changes a disk."""
+"""Properties of disks that only an ioctl reports. Every ioctl here reads; none changes a disk."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LOOP_INFO_BYTES = 232
 
 
 def size_bytes(fd: int) -> int:
-    """Capacity of an open block device; 0 once the disk is gone."""
+    """Return the capacity of an open block device; 0 once the disk is gone."""
     return int(struct.unpack("<Q", fcntl.ioctl(fd, BLKGETSIZE64, bytes(8)))[0])
 
 
 def diskseq(fd: int) -> int | None:
-    """The number of this appearance of the disk, or None on kernels before 5.15."""
+    """Return the sequence number that the kernel gave the disk when it appeared; None on kernels before 5.15."""
     try:
         return int(struct.unpack("<Q", fcntl.ioctl(fd, BLKGETDISKSEQ, bytes(8)))[0])
     except OSError:
@@ -32,9 +32,9 @@ def diskseq(fd: int) -> int | None:
 
 
 def loop_backing(fd: int) -> tuple[int, int]:
-    """Two device numbers of an open loop device: the filesystem that its file or node is on, and the device of its node.
+    """Return two device numbers of an open loop device: of its file's filesystem, and of the block device behind it.
 
-    0 for what does not apply. Raises OSError: ENXIO where the loop device has no backing file.
+    0 for what does not apply. Raises OSError: ENXIO if the loop device has no backing file.
     """
     status = fcntl.ioctl(fd, LOOP_GET_STATUS64, bytes(_LOOP_INFO_BYTES))
     device, _, behind = struct.unpack_from("<QQQ", status)
@@ -56,7 +56,7 @@ def nvme_reads_zero_after_discard(fd: int) -> bool:
 
 
 def nvme_health(fd: int) -> tuple[float | None, float | None]:
-    """Temperature in °C and used endurance in percent, from the SMART log of an NVMe controller."""
+    """Return temperature in °C and used endurance in percent, from the SMART log of an NVMe controller."""
     return parse_smart_log(_smart_log(fd))
 
 
@@ -85,7 +85,7 @@ def parse_heat(log: bytes) -> tuple[bool, int] | None:
 
 
 def parse_smart_log(log: bytes) -> tuple[float | None, float | None]:
-    """Composite temperature and percentage used of an NVMe SMART log; an all-zero log says nothing."""
+    """Parse composite temperature and percentage used of an NVMe SMART log; None and None for a log of zeroes."""
     if len(log) < 6 or not any(log):
         return None, None
     kelvin = int.from_bytes(log[1:3], "little")
@@ -105,7 +105,7 @@ class _SgIoHeader(ctypes.Structure):
 
 
 def _scsi_read(fd: int, command: bytes, length: int) -> bytes | None:
-    """The disk's answer of up to `length` bytes to a SCSI command that reads; None where the disk refuses it."""
+    """Return the disk's answer of up to `length` bytes to a SCSI command that reads; None if the disk refuses it."""
     data = ctypes.create_string_buffer(length)
     sense = ctypes.create_string_buffer(32)
     cdb = ctypes.create_string_buffer(command, len(command))
@@ -118,14 +118,14 @@ def _scsi_read(fd: int, command: bytes, length: int) -> bytes | None:
 
 
 def scsi_reservation_keys(fd: int) -> tuple[str, ...]:
-    """Keys that hosts have registered on a SCSI disk (PERSISTENT RESERVE IN). Empty where the disk knows no such thing."""
+    """Return the keys that hosts have registered on a SCSI disk (PERSISTENT RESERVE IN); empty if it has none."""
     length = 512
     page = _scsi_read(fd, bytes([0x5E, 0, 0, 0, 0, 0, 0, length >> 8, length & 0xFF, 0]), length)
     return () if page is None else parse_reservation_keys(page)
 
 
 def parse_reservation_keys(page: bytes) -> tuple[str, ...]:
-    """The keys of a READ KEYS answer, in hex."""
+    """Parse the keys of a READ KEYS answer, in hex."""
     count = int.from_bytes(page[4:8], "big") // 8
     keys = (page[8 + 8 * i : 16 + 8 * i] for i in range(min(count, (len(page) - 8) // 8)))
     return tuple(f"0x{key.hex()}" for key in keys)
@@ -135,10 +135,10 @@ _MOST_LBA_STATUS_CALLS = 256
 
 
 def scsi_allocated(fd: int) -> tuple[tuple[int, int], ...] | None:
-    """The extents (offset, length in bytes) in which a SCSI disk keeps data; None where it cannot tell.
+    """Return the extents (offset, length in bytes) in which a SCSI disk keeps data; None if it does not report them.
 
-    A disk tells it by GET LBA STATUS (SBC-3) if it is thinly provisioned and reads zeroes where nothing is allocated. One
-    that is so fragmented that it takes more than 256 answers counts as one that cannot tell.
+    A disk tells it by GET LBA STATUS (SBC-3) if it is thinly provisioned and reads zeroes where nothing is allocated. A
+    disk that needs more than 256 answers counts as one that does not report them.
     """
     try:
         capacity = _scsi_read(fd, bytes([0x9E, 0x10, *bytes(8), *(32).to_bytes(4, "big"), 0, 0]), 32)
@@ -167,7 +167,7 @@ def scsi_allocated(fd: int) -> tuple[tuple[int, int], ...] | None:
 
 
 def parse_thin_capacity(page: bytes) -> tuple[int, int] | None:
-    """Number and length of the blocks, from READ CAPACITY (16), of a disk that is thinly provisioned (LBPME) and reads
+    """Parse number and length of the blocks, from READ CAPACITY (16), of a thinly provisioned disk (LBPME) that reads
     zeroes from blocks that are not allocated (LBPRZ); None for any other.
     """
     if len(page) < 15 or page[14] & 0b1100_0000 != 0b1100_0000:
@@ -176,7 +176,7 @@ def parse_thin_capacity(page: bytes) -> tuple[int, int] | None:
 
 
 def parse_lba_status(page: bytes) -> list[tuple[int, int, bool]]:
-    """First block, number of blocks, and False where these are deallocated, of each descriptor of GET LBA STATUS."""
+    """Parse GET LBA STATUS: first block and number of blocks of each descriptor; False if they are deallocated."""
     end = min(len(page), 4 + int.from_bytes(page[:4], "big"))
     found = []
     for at in range(8, end - 15, 16):

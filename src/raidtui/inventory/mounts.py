@@ -29,7 +29,7 @@ class Mount(NamedTuple):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The source; of bcachefs, which lists all its devices, each of them."""
+        """The source; for bcachefs, which lists all its devices, each of them."""
         return tuple(self.source.split(":")) if self.kind == "bcachefs" else (self.source,)
 
 
@@ -63,14 +63,14 @@ def parse_mountinfo(text: str, namespace: str = "") -> tuple[Mount, ...]:
 
 
 def read_own_mounts(proc: Path = PROC) -> tuple[Mount, ...]:
-    """The mounts of our own namespace. Raises OSError or ValueError."""
+    """Return the mounts of this process's namespace. Raises OSError or ValueError."""
     return parse_mountinfo(_read(proc / "self/mountinfo"))
 
 
 def read_other_mounts(proc: Path = PROC) -> tuple[Mount, ...]:
-    """The mounts of every other mount namespace that a process lives in.
+    """Return the mounts of every other mount namespace that has a process.
 
-    Raises OSError or ValueError where one cannot be read: an unknown namespace is not an empty one.
+    Raises OSError or ValueError if one cannot be read: an unknown namespace is not an empty one.
     """
     mounts: list[Mount] = []
     seen = {str((proc / "self/ns/mnt").readlink())}
@@ -101,7 +101,7 @@ def pids(proc: Path = PROC) -> list[str]:
 
 
 def command(pid: str, proc: Path = PROC) -> str:
-    """The command name of a process; `?` where it is gone."""
+    """Return the command name of a process; `?` if it has ended."""
     try:
         return (proc / pid / "comm").read_bytes().decode("utf-8", "backslashreplace").strip() or "?"
     except OSError:
@@ -117,7 +117,7 @@ class Swap(NamedTuple):
 
 
 def parse_swaps(text: str) -> tuple[Swap, ...]:
-    """The swap areas in use. Raises ValueError for a line that is not understood."""
+    """Parse the swap areas in use. Raises ValueError for a line that is not understood."""
     swaps = []
     for line in text.split("\n")[1:]:
         if not line.strip():

@@ -70,7 +70,7 @@ def _scsi_disks(folder: Path) -> list[str]:
 
 
 def _namespace(folder: Path) -> list[str]:
-    """`ng0n1`, or `ng0c1n1` for one path to it, is the namespace `nvme0n1`."""
+    """Return the namespace (`nvme0n1`) of a generic device: `ng0n1`, or `ng0c1n1` for one path to it."""
     return [re.sub(r"c\d+n", "n", f"nvme{folder.name.removeprefix('ng')}")]
 
 
@@ -82,7 +82,7 @@ class Look:
     """One look at all processes. Files and sockets that several of them share are asked for once."""
 
     def __init__(self, other_nodes: OtherNodes, proc: Path = PROC, remote: frozenset[int] = frozenset()) -> None:
-        """`remote`: numbers of network filesystems, whose files are not asked for: a dead server never answers."""
+        """`remote`: numbers of network filesystems; their files are not examined, since a dead server never answers."""
         self._other_nodes = other_nodes
         self._proc = proc
         self._remote = remote
@@ -90,7 +90,7 @@ class Look:
         self._sockets: set[str] = set()
 
     def devices_of(self, pid: str) -> dict[int, str]:
-        """Device number → how the process uses it, empty for a plain descriptor of the device."""
+        """Return how the process uses each device number; empty for a plain descriptor of the device."""
         found: dict[int, str] = {}
         for devno, how in self._uses(pid):
             if devno not in found or not how:  # a plain descriptor says more than any other way
@@ -105,7 +105,7 @@ class Look:
         yield from self._mappings(pid)
 
     def _tables(self, pid: str) -> Iterator[str]:
-        """The process, and each of its threads that does not share its table of descriptors."""
+        """Yield the process, and each of its threads that does not share its table of descriptors."""
         yield pid
         for thread in _list(self._proc / pid / "task"):
             if thread != pid and not _same_table(int(pid), int(thread)):
@@ -160,7 +160,7 @@ class Look:
 
 
 def parse_ring(fdinfo: str) -> tuple[str, ...]:
-    """Names of the files that are registered with an io_uring, of its fdinfo: the last part only, as the kernel has it."""
+    """Parse the names of files registered with an io_uring from its fdinfo; the kernel shows the last part of the path."""
     _, _, listed = fdinfo.partition("\nUserFiles:")
     files = listed.partition("\nUserBufs:")[0]
     names = (match[1].removesuffix(" (deleted)").rpartition("/")[2] for match in _RING_FILE.finditer(files))
@@ -168,13 +168,13 @@ def parse_ring(fdinfo: str) -> tuple[str, ...]:
 
 
 def _same_table(pid: int, thread: int) -> bool:
-    """False where the thread has descriptors of its own, or where the kernel cannot tell."""
+    """Return True if the thread shares the process's descriptors; False also if the kernel cannot compare them."""
     number = _KCMP.get(platform.machine())
     return number is not None and _libc.syscall(number, pid, thread, _KCMP_FILES, 0, 0) == 0
 
 
 def _passed(pid: int, fd: int) -> list[os.stat_result]:
-    """Descriptors that wait in a socket's queue, without taking them out. Not all where several messages carry some."""
+    """Return the files of descriptors in a socket's queue, without taking them out; only the first message's."""
     passed = array.array("i")
     try:
         pidfd = os.pidfd_open(pid)
@@ -249,10 +249,10 @@ def read_openers(
     other_nodes: OtherNodes | None = None,
     remote: frozenset[int] = frozenset(),
 ) -> dict[int, tuple[Opener, ...]]:
-    """Device number → who uses it, without this process, `ours`, udev, and tools that raidtui itself started to look.
+    """Return the users of each device number, without this process, `ours`, udev, and tools that raidtui itself started.
 
-    Programs that udev started, such as probe-bcache, are waited for: they end by themselves, and until then may be about to
-    make something of the disk. So are other programs that look at disks: of these is told only who stays on the same disk.
+    Waits up to `patience_s` for programs that udev started, such as probe-bcache: they end by themselves, and may change
+    the disk until then. Waits for other programs that inspect disks too, and names those that stay on the same disk.
     """
     until = time.monotonic() + patience_s
     lasting: set[tuple[int, int]] | None = None
@@ -313,7 +313,7 @@ def _is_raidtui(pid: str, proc: Path) -> bool:
 
 
 def _program(pid: str, proc: Path) -> str:
-    """The name of its program file, not the name that a process gives itself; empty where it has none."""
+    """Return the name of a process's program file, not the name that it gives itself; empty if it has none."""
     try:
         return (proc / pid / "exe").readlink().name.removesuffix(" (deleted)") if pid else ""
     except OSError:
@@ -328,7 +328,7 @@ def _is_roots(pid: str, proc: Path) -> bool:
 
 
 def _parent(pid: str, proc: Path) -> str:
-    """The process that started it; empty when it is gone."""
+    """Return the parent of a process; empty if the process has ended."""
     try:
         # The command's name is in brackets and may hold anything, brackets too.
         return (proc / pid / "stat").read_text(errors="replace").rpartition(")")[2].split()[1]

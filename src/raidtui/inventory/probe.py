@@ -1,4 +1,4 @@
-"""Asking the disks themselves, all at once, without ever waiting for one that does not answer."""
+"""Query all disks at once, without waiting without limit for a disk that does not answer."""
 
 from __future__ import annotations
 

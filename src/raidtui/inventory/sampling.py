@@ -1,4 +1,4 @@
-"""Reading a disk at many places, to find out whether it holds any data at all."""
+"""Search for data on a disk: read it at many places."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Content(NamedTuple):
         return not self.signatures and self.fill in ("zeroes", "ones")
 
     def has_table(self, disk: str) -> bool:
-        """Return True where a partition table was found on the disk itself."""
+        """Return True if a partition table was found on the disk itself."""
         return any(signature.usage == "partitions" and signature.where == disk for signature in self.signatures)
 
 
 class _Reader:
-    """Reads places of one open device through an aligned buffer, until one holds anything but the first one's fill."""
+    """Reads places of one open device through an aligned buffer, until one holds data: bytes that differ from the first."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -74,7 +74,7 @@ class _Reader:
         return _FILLS.get(self._first, "")
 
     def data_in(self, offset: int, length: int) -> int | None:
-        """The offset of the first MiB of a place that holds data; None where the place is blank. Raises OSError."""
+        """Return the offset of the first MiB of a place that holds data; None if the place is blank. Raises OSError."""
         for at in range(offset, offset + length, MIB):
             size = min(MIB, offset + length - at)
             if os.preadv(self._fd, [self._view[:size]], at) != size:
@@ -88,7 +88,7 @@ class _Reader:
         return None
 
     def first_data(self, places: Iterable[Extent]) -> int | None:
-        """The offset of the first data in these places, which are read in turn until then. Raises OSError."""
+        """Read places in turn up to the first data; return its offset, None if all places are blank. Raises OSError."""
         return next((at for place in places if (at := self.data_in(*place)) is not None), None)
 
     def content(self, data_at: int | None, look: Look | None = None) -> Content:
@@ -98,7 +98,7 @@ class _Reader:
 
 
 def regions(size_bytes: int, samples: int = SAMPLES, rng: random.Random | None = None) -> Iterator[Extent]:
-    """Head, tail, middle, and one place at random in each of `samples` equal parts: (offset, length), in 4 KiB steps."""
+    """Yield head, tail, middle, and a random place in each of `samples` equal parts: (offset, length), in 4 KiB steps."""
     chance = rng or random.SystemRandom()
     end = size_bytes - size_bytes % _ALIGN
     if size_bytes <= _READ_WHOLE_BYTES:
@@ -113,7 +113,7 @@ def regions(size_bytes: int, samples: int = SAMPLES, rng: random.Random | None =
 
 
 def sample(fd: int, places: Iterable[Extent]) -> Content:
-    """Read these places of an open device and say whether they hold anything. Ends at the first that does."""
+    """Read these places of an open device, up to the first that holds data."""
     reader = _Reader(fd)
     return reader.content(reader.first_data(places))
 
@@ -121,10 +121,10 @@ def sample(fd: int, places: Iterable[Extent]) -> Content:
 def look(
     fd: int, size_bytes: int, *, seconds: float = 0.0, allocated: Sequence[Extent] | None = None, first: int | None = None
 ) -> Content:
-    """Look for data on a whole disk: `regions`, then ever more places for about so many `seconds`.
+    """Search a whole disk for data, up to the first: at `regions`, then at more and more places for about `seconds`.
 
-    `allocated` are the extents that the disk itself says it keeps data in, None where it cannot tell: then the further
-    places are in these alone. `first` is a place to read before all others. Ends at the first data.
+    `allocated`: the extents in which the disk keeps data, if it reports them; the further places are in these alone.
+    `first` is a place to read before all others.
     """
     reader = _Reader(fd)
     until = time.monotonic() + seconds
@@ -148,8 +148,8 @@ def look(
 
 
 def _further(space: Sequence[Extent], read: Sequence[Extent], rng: random.Random | None = None) -> Iterator[Extent]:
-    """Places of `space` beside those in `read` (which grows meanwhile): in each round one in every part without one, of
-    twice as many parts. A round goes upwards, which is what rotating disks are fastest at.
+    """Yield places of `space` that are not in `read`: each round divides it into twice as many parts, and has one place in
+    every part without one. A round goes upwards, since rotating disks are fastest so.
     """
     chance = rng or random.SystemRandom()
     starts = [0, *accumulate(length for _, length in space)]
@@ -185,7 +185,7 @@ def _within(space: Sequence[Extent], starts: Sequence[int], offset: int) -> int 
 
 
 def merged(extents: Iterable[Extent]) -> list[Extent]:
-    """The same bytes as sorted extents that neither overlap nor touch."""
+    """Return the same bytes as sorted extents that neither overlap nor touch."""
     whole: list[Extent] = []
     for offset, length in sorted(extents):
         if whole and offset <= sum(whole[-1]):
@@ -197,7 +197,7 @@ def merged(extents: Iterable[Extent]) -> list[Extent]:
 
 
 def largest_gap(space: Iterable[Extent], read: Iterable[Extent]) -> int:
-    """The longest piece of `space` of which nothing was read, in bytes: what lies in such a piece was not seen."""
+    """Return the length of the longest piece of `space` of which nothing was read, in bytes."""
     done = merged(read)
     ends = [sum(extent) for extent in done]
     largest = 0

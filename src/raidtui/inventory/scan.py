@@ -25,7 +25,7 @@ from raidtui.model.disk import Disk, Fingerprint, Reason, fingerprint
 
 
 class Ownership(NamedTuple):
-    """Whose eyes look: a run is not refused its own disks."""
+    """The run that asks for a scan: it is not refused its own disks."""
 
     run_id: str = ""
     pids: frozenset[int] = frozenset()
@@ -35,7 +35,7 @@ class Ownership(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """One disk, with what the gate needs to know beyond its reasons."""
+    """One disk, with its signatures and the record of the checks, for the gate."""
 
     disk: Disk
     signatures: tuple[Signature, ...] = ()
@@ -58,16 +58,15 @@ def examine(
     only: Collection[str] | None = None,
     look_s: float = 0.0,
 ) -> tuple[Examined, ...]:
-    """Scan with evidence. `only`: leave out every disk whose id is not among these. `look_s`: for how many
-    seconds more than the usual look each disk that seems blank is searched for data.
-    """
+    """Scan with evidence. `only`: ids of the disks to scan. `look_s`: more seconds of search on disks that seem blank."""
     with scan_alone() if is_root() else nullcontext():
         return _examine(held or {}, mine or Ownership(), only, look_s)
 
 
 def search(disks: Sequence[Disk], seconds: float) -> tuple[Disk, ...]:
-    """The same disks after each was searched for data for about so many `seconds`, all at once: with `look`, or with the
-    reason that was found. Only what lies on them is looked at, not who uses them.
+    """Search disks for data for about `seconds`, all at once; return them with `look`, or with the reason that was found.
+
+    Their content is examined, not their users.
     """
     with scan_alone():
         blocks, seen = read_blocks(), DataSeen()
@@ -88,12 +87,12 @@ def _searched(disk: Disk, answer: Probe | None) -> Disk:
 
 
 def present() -> tuple[Fingerprint, ...]:
-    """The fingerprints of all disks, from sysfs alone: who is here, and nothing of whether it is free."""
+    """Return the fingerprints of all disks, from sysfs alone, without checking if they are free."""
     return tuple(fingerprint(disk, boot_id()) for disk in _disks())
 
 
 def kernel_names(prints: Iterable[Fingerprint]) -> tuple[str, ...]:
-    """Names that the kernel has now for these disks, as far as they are here."""
+    """Return the present kernel names of these disks; missing disks are left out."""
     wanted = {(print_.serial, print_.wwid) for print_ in prints}
     return tuple(disk.name for disk in _disks() if (disk.serial, disk.wwid) in wanted)
 
@@ -140,7 +139,7 @@ def _job(disk: Disk, nodes: tuple[Node, ...], exclusively: bool, look_s: float, 
 def _known(
     disk: Disk, node: Node, disks: tuple[Disk, ...], census: Census, held: Mapping[str, str], mine: Ownership
 ) -> dict[str, list[Reason]]:
-    """Check → what it says, from the census alone."""
+    """Return the reasons by check, from the census alone."""
     found: dict[str, list[Reason]] = {}
 
     def note(name: str, check: Callable[[], Iterator[Reason]]) -> None:
@@ -205,7 +204,7 @@ def _examined(
 
 
 def _superseded(found: Reason, every: Sequence[Reason]) -> bool:
-    """A closed filesystem on partition 2 is still worth telling where partition 1 is mounted."""
+    """Return True if a better reason concerns the same device; what is on another partition stays reported."""
     better = [other.message for other in every if other.code in SUPERSEDED.get(found.code, ())]
     if found.code == "open":
         return bool(better)
@@ -214,7 +213,7 @@ def _superseded(found: Reason, every: Sequence[Reason]) -> bool:
 
 
 def _rank(found: Reason) -> int:
-    """System first, then users, then content."""
+    """Return the order of a reason: system first, then users, then content."""
     return 0 if found.system else 2 if found.code in CONTENT else 1
 
 

@@ -1,6 +1,6 @@
-"""Signatures on a device: all that libblkid finds, damaged ones too, and what is left where it does not look.
+"""Signatures on a device: those that libblkid finds, damaged ones too, and remains that it does not search for.
 
-That are copies of superblocks of overwritten filesystems, and labels of overwritten ZFS pools.
+Remains are copies of superblocks of overwritten filesystems, and labels of overwritten ZFS pools.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_SIGNATURES = 64
 
 
 class Signature(NamedTuple):
-    """One thing that was recognised, mostly by libblkid."""
+    """A superblock, partition table or other mark that was recognized on a device."""
 
     type: str
     """libblkid's name: `linux_raid_member`, `zfs_member`, `ext4`, `gpt`, …"""
@@ -40,7 +40,7 @@ class Signature(NamedTuple):
     damaged: bool = False
     """True if the checksum of the signature is wrong."""
     remains: bool = False
-    """A copy or a part that is left where libblkid does not look."""
+    """True for a copy or a part in a place that libblkid does not read."""
 
 
 @functools.cache
@@ -113,7 +113,7 @@ _HEAD_BYTES = 512
 
 
 def find_copies(fd: int, start_bytes: int, size_bytes: int, where: str) -> tuple[Signature, ...]:
-    """One signature for each kind of filesystem of which a copy of the superblock is left. Raises OSError."""
+    """Return one signature for each kind of filesystem of which a copy of the superblock is left. Raises OSError."""
     kinds = ((ext_copy, _ext_offsets()), (btrfs_copy, iter(_BTRFS_COPIES)), (xfs_copy, _xfs_offsets(size_bytes)))
     found = []
     for finder, offsets in kinds:
@@ -134,7 +134,7 @@ def _ext_offsets() -> Iterator[int]:
 
 
 def ext_copy(head: bytes, offset: int, where: str) -> Signature | None:
-    """A copy of an ext2-4 superblock, which says itself in which block group it stands."""
+    """Recognize a copy of an ext2-4 superblock, which contains the number of its block group."""
     if len(head) < _HEAD_BYTES or head[56:58] != b"\x53\xef":
         return None
     block_bytes = 1024 << min(struct.unpack_from("<I", head, 24)[0], 6)
@@ -145,7 +145,7 @@ def ext_copy(head: bytes, offset: int, where: str) -> Signature | None:
 
 
 def btrfs_copy(head: bytes, offset: int, where: str) -> Signature | None:
-    """A mirror of a btrfs superblock, which says itself at which byte it stands."""
+    """Recognize a mirror of a btrfs superblock, which contains its own offset."""
     if head[64:72] != b"_BHRfS_M" or struct.unpack_from("<Q", head, 48)[0] != offset:
         return None
     return Signature("btrfs", _uuid(head[32:48]), "", "filesystem", "copy of the superblock", where, remains=True)
@@ -159,7 +159,7 @@ def _xfs_offsets(size_bytes: int) -> Iterator[int]:
 
 
 def xfs_copy(head: bytes, offset: int, where: str) -> Signature | None:
-    """The superblock of the second allocation group of an XFS filesystem."""
+    """Recognize the superblock of the second allocation group of an XFS filesystem."""
     if head[:4] != b"XFSB" or len(head) < _HEAD_BYTES:
         return None
     block_bytes, group_blocks = struct.unpack_from(">I", head, 4)[0], struct.unpack_from(">I", head, 84)[0]
@@ -190,9 +190,9 @@ _memcmp.argtypes, _memcmp.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_
 
 
 def find_labels(fd: int, size_bytes: int, where: str) -> tuple[Signature, ...]:
-    """The label of a ZFS pool in the head or tail of the device behind `fd`, or nothing. Raises OSError.
+    """Search head and tail of the device behind `fd` for a label of a ZFS pool. Raises OSError.
 
-    A pool's name and GUID come from a configuration; where only uberblocks are left, both are empty.
+    A pool's name and GUID come from a configuration; if only uberblocks are left, both are empty.
     """
     uberblock = False
     for offset, chunk in _chunks(fd, size_bytes):
@@ -209,7 +209,7 @@ def _zfs_signature(where: str, guid: str, name: str, version: str) -> Signature:
 
 
 def _chunks(fd: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """Head and tail in pieces that begin at a multiple of 1 MiB, without those that are all zero."""
+    """Yield head and tail in pieces that begin at a multiple of 1 MiB, without pieces of zeroes."""
     tail = max(0, size_bytes - _TAIL_BYTES) // _MIB * _MIB
     buffer = mmap.mmap(-1, _MIB)  # aligned, as O_DIRECT demands
     address = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
@@ -228,7 +228,7 @@ def _chunks(fd: int, size_bytes: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _past_the_cache(fd: int) -> int:
-    """The same file opened again with O_DIRECT, so that the search leaves no trace in memory; `fd` where that cannot be."""
+    """Open the file again with O_DIRECT, so that the search does not fill the page cache; return `fd` if that fails."""
     try:
         return os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_DIRECT)
     except OSError:
@@ -245,7 +245,7 @@ def _places(chunk: bytes, pattern: bytes, before: int) -> Iterator[int]:
 
 
 def parse_config(nvlist: bytes) -> tuple[str, str, str] | None:
-    """GUID, name and version of the pool in an XDR nvlist (encoding 1); None where it names no pool."""
+    """Parse GUID, name and version of the pool in an XDR nvlist (encoding 1); None if it names no pool."""
     if nvlist[:1] != b"\x01":
         return None
     found = {}

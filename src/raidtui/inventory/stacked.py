@@ -30,7 +30,7 @@ class Array(NamedTuple):
     """`array_state` of sysfs: `active`, `clean`, `inactive`, `readonly` …"""
     level: str
     members: dict[str, str]
-    """Block device name → its state (`in_sync`, `spare`, `faulty`, `journal` …)."""
+    """States of the members (`in_sync`, `spare`, `faulty`, `journal` …) by block device name."""
 
     @property
     def running(self) -> bool:
@@ -70,7 +70,7 @@ def read_mappings(blocks: Blocks) -> tuple[DmDevice, ...]:
 
 
 def lvm_group(name: str) -> str:
-    """The volume group in a device-mapper name: `vg--a-lv` is volume lv of group `vg-a`."""
+    """Return the volume group of a device-mapper name: `vg--a-lv` is volume lv of group `vg-a`."""
     return name.replace("--", "\0").split("-", 1)[0].replace("\0", "-")
 
 
@@ -79,12 +79,12 @@ class Volume(NamedTuple):
 
     path: str
     group: str
-    """Empty where it belongs to no volume group."""
+    """Empty if it belongs to no volume group."""
     uuid: str
 
 
 def read_volumes(silence_s: float = PVS_SILENCE_S) -> tuple[Volume, ...]:
-    """Physical volumes by LVM itself, over all devices whatever its filters say. Empty where LVM is not installed."""
+    """Return the physical volumes that LVM finds on all devices, without its filters. Empty if LVM is not installed."""
     pvs = proc.find_tool("pvs")
     if pvs is None:
         return ()
@@ -95,7 +95,7 @@ def read_volumes(silence_s: float = PVS_SILENCE_S) -> tuple[Volume, ...]:
 
 
 def parse_volumes(report: bytes) -> tuple[Volume, ...]:
-    """The JSON report of pvs. Raises ValueError for anything else."""
+    """Parse the JSON report of pvs. Raises ValueError for anything else."""
     try:
         rows: list[dict[str, Any]] = json.loads(report)["report"][0]["pv"]
         return tuple(Volume(str(row["pv_name"]), str(row["vg_name"]), str(row["pv_uuid"])) for row in rows)
@@ -104,7 +104,7 @@ def parse_volumes(report: bytes) -> tuple[Volume, ...]:
 
 
 def parse_multipath_wwids(text: str) -> frozenset[str]:
-    """The names between slashes of /etc/multipath/wwids."""
+    """Parse /etc/multipath/wwids: the names between slashes."""
     lines = (line.strip() for line in text.splitlines())
     return frozenset(line.strip("/") for line in lines if line and not line.startswith("#"))
 
@@ -120,7 +120,7 @@ class Pool(NamedTuple):
 
 
 def read_pools(sys: Path = SYS, silence_s: float = STATUS_SILENCE_S) -> tuple[Pool, ...]:
-    """The imported pools. Empty where the kernel has no ZFS loaded: then none can be imported."""
+    """Return the imported pools. Empty if ZFS is not loaded: then none can be imported."""
     if not (sys / "module/zfs").is_dir():
         return ()
     zpool = proc.find_tool("zpool")
@@ -131,7 +131,7 @@ def read_pools(sys: Path = SYS, silence_s: float = STATUS_SILENCE_S) -> tuple[Po
 
 
 def parse_status(text: str) -> tuple[Pool, ...]:
-    """The text of `zpool status -LP`: names of pools, and every device path in their configuration."""
+    """Parse the text of `zpool status -LP`: names of pools, and every device path in their configuration."""
     pools: dict[str, list[str]] = {}
     name = ""
     for line in text.splitlines():
@@ -144,7 +144,7 @@ def parse_status(text: str) -> tuple[Pool, ...]:
 
 
 def read_bcache(blocks: Blocks) -> dict[str, str]:
-    """Block devices that bcache has registered: name → the file that stops it."""
+    """Return, for each block device that bcache has registered, the file that stops it."""
     found = {}
     for node in blocks.nodes.values():
         folder = Path(node.folder) / "bcache"
@@ -161,13 +161,13 @@ class Share(NamedTuple):
     by: str
     path: str
     devices: tuple[int, ...] = ()
-    """Numbers of the devices, where the target tells more than a path."""
+    """Numbers of the devices, if the target reports more than a path."""
     active: bool = False
-    """The kernel has it open: where its path leads nowhere, any disk may be it."""
+    """True if the kernel has it open: if its path does not exist, it may be any disk."""
 
 
 def read_shares(other_nodes: OtherNodes | None = None, sys: Path = SYS) -> tuple[Share, ...]:
-    """LIO backstores, NVMe-oF namespaces and whole controllers, SCST devices and USB gadgets."""
+    """Return LIO backstores, NVMe-oF namespaces and whole controllers, SCST devices and USB gadgets."""
     config = sys / "kernel/config"
     behind = (other_nodes or OtherNodes()).names
     found = []
@@ -199,7 +199,7 @@ def read_shares(other_nodes: OtherNodes | None = None, sys: Path = SYS) -> tuple
 
 
 def parse_backstore(info: str) -> tuple[str, tuple[int, ...]]:
-    """Path and device numbers in the `info` of a LIO backstore; empty for what it does not tell."""
+    """Parse path and device numbers in the `info` of a LIO backstore; empty for what it does not contain."""
     file = re.search(r"File: (/.*?)  ?Size:", info)
     number = re.search(r"Major: (\d{1,4}) Minor: (\d{1,7})", info)
     return file[1] if file else "", (os.makedev(int(number[1]), int(number[2])),) if number else ()
@@ -209,9 +209,9 @@ class Loop(NamedTuple):
     """A loop device in use."""
 
     backing: str
-    """The path of its file or device as the kernel saw it: it may be gone, or be another file's by now."""
+    """Path of its file or device when it was set up: it may be gone, or belong to another file now."""
     devices: tuple[int, ...] = ()
-    """Numbers of the device that it has its data on: of the node itself, or of the filesystem with the file."""
+    """Number of the block device that holds its data, or of the filesystem with its file."""
 
 
 def read_loops(blocks: Blocks) -> dict[str, Loop]:

@@ -23,14 +23,14 @@ _MOST_LOAD: Final = 6.0
 
 
 def allowed_s(base_s: float, disks: int, load: float | None = None, cpus: int | None = None) -> float:
-    """`base_s`, and more with many disks and with more work than the processors can do at once. At most six times that."""
+    """Return `base_s` plus a time for each disk, up to six times that if more processes want to run than there are CPUs."""
     load = os.getloadavg()[0] if load is None else load
     crowd = load / max(1, cpus or os.cpu_count() or 1)
     return (base_s + _OF_EACH_DISK_S * disks) * min(_MOST_LOAD, max(1.0, crowd))
 
 
 _asked: Final[dict[str, threading.Thread]] = {}
-"""Threads of sources that may not have answered yet, by name, so that asking again does not pile up stuck ones."""
+"""Threads of sources that may not have answered yet, by name, so that stuck threads do not accumulate."""
 
 
 def bounded(source: Callable[[], T], timeout_s: float, name: str) -> T:
@@ -77,19 +77,19 @@ class Pace:
 
 
 def pause_s(cpu_s: float, share: float, least_s: float) -> float:
-    """Seconds to wait after something that took `cpu_s` of a CPU."""
+    """Return the seconds to wait after work of `cpu_s` seconds of a CPU."""
     return max(least_s, cpu_s / (share * (os.cpu_count() or 1)))
 
 
 def require_disk_lock(fd: int, place: str, exit: Exit) -> None:
-    """Lock the disk, until `fd` is closed. Raises ProblemError `locked`, with this exit code, where that cannot be had."""
+    """Lock the disk until `fd` is closed. Raises ProblemError `locked`, with this exit code, if it is held."""
     if not lock_file(fd, DISK_LOCK_PATIENCE_S):
         raise fail(REASONS["locked"], "a program holds a lock (flock) on it", place=place, remedy="lslocks", exit=exit)
 
 
 @contextmanager
 def scan_alone() -> Iterator[None]:
-    """Wait for other scans to end; after some minutes go on: the worst that can happen is a disk called busy."""
+    """Wait for other scans to end, at most some minutes: after that a disk may be reported busy, at worst."""
     fd = os.open(run_folder() / "scan.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         lock_file(fd, allowed_s(_SCAN_PATIENCE_S, len(os.listdir("/sys/block"))))  # noqa: PTH208

@@ -1,4 +1,4 @@
-"""Disks that appear, disappear or change, as udev reports it, and changes of their users, found by cheap looks."""
+"""Disks that appear, disappear or change, as udev reports it, and changes of their users, found by comparing `glance`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from raidtui.inventory.openers import read_openers
 from raidtui.inventory.waiting import Pace, bounded, scan_alone
 
 QUIET_S = 0.3
-"""A disk that appears sends several events; they are told once it has been quiet for so long."""
+"""A disk that appears sends several events; they are reported after so long without another one."""
 LONGEST_S = 3.0
-"""… but not later than this, however noisy it is."""
+"""Longest delay of an event, however many follow it."""
 _GLANCE_EVERY_S = 0.9
 _OPENERS_EVERY_S = 5.0
 _OPENERS_TIMEOUT_S = 10.0
 """A process may have a file of a dead server open, which never answers."""
 _SHARE = 0.001
-"""Largest share of all CPUs for each kind of cheap look; with very many processes or devices looks become rarer."""
+"""Largest share of all CPUs for each kind of look; with very many processes or devices looks become rarer."""
 
 
 class Change(NamedTuple):
@@ -36,19 +36,19 @@ class Change(NamedTuple):
     action: str
     """`add`, `remove` or `change`; `use` if a use of a disk began or ended."""
     name: str
-    """The disk's; for `use` the kind of user: a field of `Glance`, `open files`, or `runs`."""
+    """Name of the disk; for `use` the kind of user: a field of `Glance`, `open files`, or `runs`."""
 
 
 def watch(
     runs: Callable[[], object] = lambda: None, busy: Callable[[], bool] = lambda: False, *, tick_s: float = 1.0
 ) -> Generator[tuple[Change, ...], bool | None]:
-    """Changes of whole disks and of their users, several at a time, each disk's last action only.
+    """Yield the changes of whole disks and of their users, several at a time, only the last action of each disk.
 
-    The first, at once, is empty: what happens from then on is told. Yields an empty tuple after `tick_s` without any, so
-    that the caller can do other things or stop. `runs` gives what differs whenever a run began or ended. While `busy`, open
-    files are not looked at: a run opens and closes its disks with every cell. Who has scanned since the last changes sends
-    True: users are looked at before anything else then, or what that scan saw would stay when it ended soon after. Raises
-    OSError where udev's events cannot be listened to.
+    The first tuple is empty and comes at once: later changes are reported. After `tick_s` without a change an empty tuple
+    is yielded, so that the caller can do other things or stop. `runs` returns a value that differs whenever a run began or
+    ended. While `busy`, open files are not examined: a run opens and closes its disks with every cell. A caller that has
+    scanned since the last changes sends True: users are examined first then, so that a use that ended during the scan is
+    noticed. Raises OSError if udev's events cannot be received.
     """
     monitor = pyudev.Monitor.from_netlink(pyudev.Context(), source="udev" if _udevd_runs() else "kernel")
     monitor.filter_by("block", "disk")
@@ -73,7 +73,7 @@ def watch(
 
 
 class _Users:
-    """The users of disks as they were seen last."""
+    """The users of disks at the last look."""
 
     def __init__(self, runs: Callable[[], object], busy: Callable[[], bool]) -> None:
         self._sources: tuple[tuple[Pace, Callable[[], dict[str, object]]], ...] = (
@@ -83,7 +83,7 @@ class _Users:
         self._seen: dict[str, object] = {}
 
     def changes(self, *, at_once: bool = False) -> tuple[Change, ...]:
-        """Look at what is due, and say what changed since it was last looked at. `at_once`: whatever is cheap is due."""
+        """Examine the sources that are due and return what changed. `at_once`: the cheap source is due."""
         found: dict[str, object] = {}
         for number, (pace, look) in enumerate(self._sources):
             if pace.due or (at_once and number == 0):
@@ -138,14 +138,14 @@ class Glance(NamedTuple):
     devices: Entries
     """Names of all block devices."""
     stacked: Entries
-    """Yield every virtual block device with the devices below it, its device-mapper name, and the file behind a loop."""
+    """Every virtual block device with the devices below it, its device-mapper name, and the file behind a loop."""
     filesystems: Entries
     """Mounted btrfs filesystems with their devices, registered bcache sets, imported ZFS pools."""
     shares: Entries
 
 
 def glance(proc: Path = PROC, sys: Path = SYS) -> Glance:
-    """Take it. Never raises: a source that cannot be read is a part of its own kind, so that its loss is a change."""
+    """Return the users of disks now. Never raises: the loss of a source is a change of its kind."""
     block = sys / "class/block"
     return Glance(
         _part(lambda: _mounts(proc / "self/mountinfo")),
@@ -219,7 +219,7 @@ def _filesystems(proc: Path, sys: Path) -> Iterator[tuple[object, ...]]:
 
 
 def _names(folder: Path) -> list[str]:
-    """Sorted names in a folder; empty where there is no such folder."""
+    """Return the sorted names in a folder; empty if there is no such folder."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208 - a quarter of what a Path for each name costs
     except (FileNotFoundError, NotADirectoryError):
