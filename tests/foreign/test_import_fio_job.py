@@ -185,6 +185,10 @@ def test_what_has_no_counterpart_is_refused_by_name_or_left_out_and_said(line: s
     assert "/etc" not in json.dumps(imported.document)
 
 
+def test_a_number_of_files_that_is_none_is_refused_by_name() -> None:
+    assert "nrfiles: many is not a plain size" in refusals("[a]\ndirect=1\nsize=1g\nfilesize=1m\nnrfiles=many\n")
+
+
 def test_jobs_that_run_together_are_not_taken_for_jobs_in_turn() -> None:
     (message,) = refusals("[writer]\nrw=write\ndirect=1\n[reader]\nrw=read\ndirect=1\n")
     assert message == "reader and writer run at the same time in fio, and one after another here"

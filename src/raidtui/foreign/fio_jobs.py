@@ -26,7 +26,7 @@ from raidtui.model.problem import Problem, ProblemError, fail
 READS: Final = frozenset({"read", "randread", "rw", "readwrite", "randrw"})
 WRITES: Final = frozenset({"write", "randwrite", "rw", "readwrite", "randrw"})
 RANDOM: Final = frozenset({"randread", "randwrite", "randrw"})
-ENGINES: Final = {name: name for name in ("io_uring", "libaio", "psync", "pvsync2", "sync")}
+ENGINES: Final = ("io_uring", "libaio", "psync", "pvsync2", "sync")
 QUEUED: Final = frozenset({"io_uring", "libaio"})
 LONGEST: Final = "1h"
 """Runtime limit of a job that ends when its size is done and gives no limit."""
@@ -63,25 +63,19 @@ class Translated(NamedTuple):
 def translate(job: Section) -> Translated:
     """Translate one job: every option is in the answer, as an option or as a loss."""
     work = _Work(job)
-    work.what_is_done()
-    if work.spec.get("rw"):
+    whole = work.what_is_done()
+    if whole:
+        work.values()
         work.sizes()
-        work.plain()
-        work.randomness()
-        work.durability()
-        work.limits()
+        work.conditions()
         work.buffering()
         work.length()
     work.rest()
-    whole = bool(work.spec.get("rw"))
-    return Translated(work.spec if whole else None, tuple(work.losses), _measures_files(job))
-
-
-def _measures_files(job: Section) -> bool:
-    name = job.options.get("filename", Given(None, 0)).value
-    if name is not None:
-        return not name.startswith("/dev/")
-    return any(option in job.options for option in ("directory", "nrfiles", "filesize"))
+    filename = job.options.get("filename", Given(None, 0)).value
+    files = any(option in job.options for option in ("directory", "nrfiles", "filesize"))
+    return Translated(
+        work.spec if whole else None, tuple(work.losses), files if filename is None else not filename.startswith("/dev/")
+    )
 
 
 class _Work:
@@ -92,8 +86,7 @@ class _Work:
         self.left = dict(job.options)
         self.spec: dict[str, Any] = {}
         self.losses: list[Loss] = []
-        base = self.left.get("kb_base", Given("1024", 0)).value
-        self.base = 1000 if base == "1000" else 1024
+        self.base = 1000 if self.left.get("kb_base", Given("1024", 0)).value == "1000" else 1024
 
     def text(self, name: str) -> str | None:
         """The value of an option, which is then dealt with."""
@@ -117,57 +110,60 @@ class _Work:
         except ValueError as error:
             self.lose(name, str(error))
 
-    @property
-    def reads(self) -> bool:
-        return self.spec["rw"] in READS
-
-    @property
-    def writes(self) -> bool:
-        return self.spec["rw"] in WRITES
-
-    def _one(self, read: Callable[[str], Any]) -> Callable[[str], Any]:
-        return lambda text: read(fio_options.one_of(text, self.reads, self.writes))
-
-    def what_is_done(self) -> None:
-        rw = self.text("rw") or "read"
-        if rw in READS | WRITES:
-            self.spec["rw"] = rw
-        else:
+    def what_is_done(self) -> bool:
+        """Direction and engine. Return False if a workload has no such, and is then none."""
+        rw, engine = self.text("rw") or "read", self.text("ioengine") or "psync"
+        if rw not in READS | WRITES:
             self.lose("rw", f"{rw} is not among reading, writing and mixes of both")
-            return
-        engine = self.text("ioengine") or "psync"
-        if engine not in ENGINES:
-            self.spec.pop("rw")
+        elif engine not in ENGINES:
             self.lose("ioengine", f"{engine} is not among {', '.join(ENGINES)}")
-            return
-        self.spec["ioengine"] = ENGINES[engine]
+        else:
+            self.spec |= {"rw": rw, "ioengine": engine}
+            self.reads, self.writes = rw in READS, rw in WRITES
+        return bool(self.spec)
 
-    def sizes(self) -> None:
+    def values(self) -> None:
+        """Options that a workload has under the same name."""
+
+        def size(text: str) -> str:
+            return fio_options.size(text, self.base)
+
+        def of_direction(read: Callable[[str], Any]) -> Callable[[str], Any]:
+            return lambda text: read(fio_options.one_of(text, self.reads, self.writes))
+
         if "bssplit" in self.left:
-            self.take("bssplit", self._one(lambda text: fio_options.block_mix(text, self.base)))
+            self.take("bssplit", of_direction(lambda text: fio_options.block_mix(text, self.base)))
             self.text("bs")
-        elif "bsrange" in self.left and "bs" not in self.left:
-            self.take("bsrange", self._one(self._range), "bs")
-        self.take("bs", self._one(lambda text: fio_options.size(text, self.base)))
+        elif "bs" not in self.left:
+            self.take("bsrange", of_direction(self._range), "bs")
+        self.take("bs", of_direction(size))
         if "bs" not in self.spec and "bssplit" not in self.spec:
             self.spec["bs"] = "4KiB"
         for name in _EXTENTS:
             self.take(name, lambda text: fio_options.extent(text, self.base))
-        self.take("filesize", lambda text: fio_options.size(text, self.base))
-        if "size" in self.spec and "filesize" in self.spec:
-            files = self.job.options.get("nrfiles", Given("1", 0)).value or "1"
-            whole = fio_options.size_bytes(self.job.options["filesize"].value or "", self.base) * fio_options.number(files)
-            if self.job.options["size"].value is not None and self._bytes("size") == whole:
-                del self.spec["size"]
-            else:
-                del self.spec["filesize"]
-                self.lose("filesize", "only part of each file would be used: a workload has size or filesize")
-
-    def _bytes(self, name: str) -> int | None:
-        try:
-            return fio_options.size_bytes(self.job.options[name].value or "", self.base)
-        except ValueError:
-            return None
+        self.take("filesize", size)
+        self.take("rate", of_direction(size))
+        for name in _NUMBERS:
+            self.take(name, fio_options.number)
+        for name, bare in _TIMES.items():
+            self.take(name, lambda text, bare=bare: fio_options.duration(text, bare=bare))  # type: ignore[misc]
+        self.take("latency_percentile", fio_options.percentile)
+        self.take("rwmixwrite", lambda text: 100 - fio_options.number(text), "rwmixread")
+        self.take("rwmixread", fio_options.number)
+        self.take("percentage_random", of_direction(fio_options.number))
+        self.take("random_distribution", of_direction(fio_options.distribution))
+        for name in _FLAGS:
+            given = self.left.pop(name, None)
+            if given is not None and given.value not in (None, "0", "1"):
+                self.lose(name, f"{given.value} is neither 0 nor 1")
+            elif given is not None and given.value != "0":
+                self.spec[name] = True
+        if "sync" in self.left:
+            word = self.text("sync") or "1"
+            if word not in _SYNC:
+                self.lose("sync", f"{word} is neither none, sync nor dsync")
+            elif _SYNC[word] != "none":
+                self.spec["sync"] = _SYNC[word]
 
     def _range(self, text: str) -> str:
         least, _, most = text.partition("-")
@@ -175,45 +171,31 @@ class _Work:
             raise ValueError("blocks of any size in a range are not known here: use bssplit")
         return fio_options.size(least, self.base)
 
-    def plain(self) -> None:
-        for name in _NUMBERS:
-            self.take(name, fio_options.number)
-        for name in _FLAGS:
-            if name in self.left:
-                given = self.left.pop(name)
-                try:
-                    if fio_options.flag(given.value):
-                        self.spec[name] = True
-                except ValueError as error:
-                    self.lose(name, str(error))
-        for name, bare in _TIMES.items():
-            self.take(name, lambda text, bare=bare: fio_options.duration(text, bare=bare))  # type: ignore[misc]
-        self.take("latency_percentile", fio_options.percentile)
+    def sizes(self) -> None:
+        """One of size and filesize; the amount that is moved only where it is not the size."""
+        given = {name: option.value or "" for name, option in self.job.options.items()}
+        if "size" in self.spec and "filesize" in self.spec:
+            whole = fio_options.size_bytes(given["filesize"], self.base) * self.spec.get("nrfiles", 1)
+            if not given["size"].endswith("%") and fio_options.size_bytes(given["size"], self.base) == whole:
+                del self.spec["size"]
+            else:
+                del self.spec["filesize"]
+                self.lose("filesize", "only part of each file would be used: a workload has size or filesize")
+        if "io_size" in self.left and given["io_size"] == given.get("size", ""):
+            self.text("io_size")
+
+    def conditions(self) -> None:
+        """Leave out options that do nothing with this direction, order or engine, in fio as here."""
         if self.spec["ioengine"] not in QUEUED and self.spec.get("iodepth", 1) > 1:
             self.lose("iodepth", f"{self.spec.pop('iodepth')} is 1 with {self.spec['ioengine']}, in fio too", fatal=False)
-        for name, read in (("rwmixwrite", lambda text: 100 - fio_options.number(text)), ("rwmixread", fio_options.number)):
-            self.take(name, read, "rwmixread")
         if not (self.reads and self.writes):
             self._drop(("rwmixread",), "is about a mix, and this is none")
-
-    def randomness(self) -> None:
-        self.take("percentage_random", self._one(fio_options.number))
-        self.take("random_distribution", self._one(fio_options.distribution))
+        # fio repeats its sequence of offsets unless it is told not to; a workload here does not.
         given = self.left.pop("randrepeat", None)
-        if self.spec["rw"] in RANDOM:
-            # fio repeats its sequence of offsets unless it is told not to; a workload here does not.
-            if given is None or given.value != "0":
-                self.spec["randrepeat"] = True
-            return
-        self._drop(_ONLY_RANDOM, "is about random offsets, and these are sequential")
-
-    def durability(self) -> None:
-        if "sync" in self.left:
-            word = self.text("sync") or "1"
-            if word not in _SYNC:
-                self.lose("sync", f"{word} is neither none, sync nor dsync")
-            elif _SYNC[word] != "none":
-                self.spec["sync"] = _SYNC[word]
+        if self.spec["rw"] not in RANDOM:
+            self._drop(_ONLY_RANDOM, "is about random offsets, and these are sequential")
+        elif given is None or given.value != "0":
+            self.spec["randrepeat"] = True
         for name in ("fsync", "fdatasync"):
             if self.spec.get(name) == 0:
                 del self.spec[name]
@@ -225,16 +207,9 @@ class _Work:
             if self.spec.pop(name, None) is not None:
                 self.lose(name, why, fatal=False)
 
-    def limits(self) -> None:
-        self.take("rate", self._one(lambda text: fio_options.size(text, self.base)))
-        io_size = self.left.get("io_size")
-        if io_size is not None and io_size.value == self.job.options.get("size", Given("", 0)).value:
-            self.text("io_size")
-
     def buffering(self) -> None:
         direct, buffered = self.left.pop("direct", None), self.left.pop("buffered", None)
-        asked = direct is not None and direct.value != "0"
-        if asked or (buffered is not None and buffered.value == "0"):
+        if (direct is not None and direct.value != "0") or (buffered is not None and buffered.value == "0"):
             return
         if self.spec["ioengine"] == "libaio" and self.spec.get("iodepth", 1) > 1:
             self.lose("iodepth", "libaio keeps no queue without direct=1")
@@ -242,26 +217,25 @@ class _Work:
         self.spec |= {"direct": False, "why_buffered": WHY_BUFFERED}
 
     def length(self) -> None:
-        if self.left.get("runtime") is not None:
-            self.take("runtime", lambda text: fio_options.duration(text, bare="s"))
-        based = self.left.pop("time_based", None)
+        self.take("runtime", lambda text: fio_options.duration(text, bare="s"))
         if "runtime" not in self.spec:
             self.spec["runtime"] = LONGEST
             self.lose("runtime", f"is not given: it ends when its size is done, at the latest after {LONGEST}", fatal=False)
+        based = self.left.pop("time_based", None)
         if based is None or based.value == "0":
             self.spec["time_based"] = False
 
     def rest(self) -> None:
-        """Return the options that no workload has."""
+        """Report the options that no workload has."""
         for name, given in self.left.items():
             if "$" in (given.value or ""):
                 self.lose(name, f"{clean(given.value)} would be expanded by fio")
             elif name in LEFT_OUT:
-                self.lose(name, LEFT_OUT[name], fatal=False)
-            elif given.value in HARMLESS.get(name, ()):
+                self.lose(name, f"left out: {LEFT_OUT[name]}", fatal=False)
+            elif (name if given.value is None else f"{name}={given.value}") in HARMLESS:
                 continue
-            elif name.partition(" ")[0] in NEVER:
-                self.lose(name, f"{NEVER[name.partition(' ')[0]]}, which raidtui never does because a file says so")
+            elif (word := name.partition(" ")[0]) in NEVER:
+                self.lose(name, f"{NEVER[word]}, which raidtui never does because a file says so")
             else:
                 self.lose(name, "has no counterpart here")
 
