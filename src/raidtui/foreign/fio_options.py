@@ -110,9 +110,10 @@ LEFT_OUT: Final = {
              "what is measured is said by the layout"),
     **_words("name description group_reporting write_bw_log write_lat_log write_iops_log write_hist_log bwavgtime "
              "iopsavgtime log_avg_msec log_hist_msec log_hist_coarseness log_entries log_max_value log_offset log_prio "
-             "log_compression log_compression_cpus log_store_compressed log_unix_epoch log_alternate_epoch per_job_logs clat_percentiles "
-             "lat_percentiles slat_percentiles percentile_list significant_figures disk_util unified_rw_reporting "
-             "block_error_percentiles stats unit_base kb_base", "raidtui reports and keeps its series in its own way"),
+             "log_compression log_compression_cpus log_store_compressed log_unix_epoch log_alternate_epoch per_job_logs "
+             "clat_percentiles lat_percentiles slat_percentiles percentile_list significant_figures disk_util "
+             "unified_rw_reporting block_error_percentiles stats unit_base kb_base",
+             "raidtui reports and keeps its series in its own way"),
     **_words("stonewall wait_for exitall exit_what new_group startdelay", "workloads run one after another"),
     **_words("create_serialize create_fsync create_on_open fallocate unlink unlink_each_loop openfiles file_append",
              "raidtui lays its files out, and removes them, in its own way"),

@@ -7,11 +7,10 @@ fio's text before version 3 writes KB and MB for 1024 and 1024² bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from raidtui.foreign.labels import size_bytes
-from raidtui.foreign.published import read_number
 from raidtui.foreign.sources import Building, TableReader, exact, lines_of, stem, unreadable
 from raidtui.model.jsonio import read_json
 from raidtui.model.table import MAX_TABLE_BYTES, Asked, Pattern
@@ -62,13 +61,9 @@ def _whole(text: str | None) -> int | None:
 _STRING_OR_BRACE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 _KIB_PER_S: Final = 1024.0
 _SAME: Final = 0.001
-_DIRECTIONS: Final[Mapping[str, Literal["read", "write", "trim", ""]]] = {
-    "read": "read", "write": "write", "trim": "trim", "mixed": "",
-}  # fmt: skip
+_DIRECTIONS: Final = {"read": "read", "write": "write", "trim": "trim", "mixed": ""}
 """Totals over all directions (unified_rw_reporting) have no direction."""
-_PERCENTILES: Final[tuple[tuple[str, Literal["p50", "p99", "p99.9"]], ...]] = (
-    ("50.000000", "p50"), ("99.000000", "p99"), ("99.900000", "p99.9"),
-)  # fmt: skip
+_PERCENTILES: Final = {"50.000000": "p50", "99.000000": "p99", "99.900000": "p99.9"}
 
 
 def sniff_json(text: str) -> bool:
@@ -98,21 +93,20 @@ def add_json(making: Building, text: str, name: str) -> None:
             _direction(making, job.get(word), direction, (layout, workload), f"{place}.{word}")
 
 
-def _direction(
-    making: Building, flow: Any, direction: Literal["read", "write", "trim", ""], cell: tuple[str, str], place: str
-) -> None:
+def _direction(making: Building, flow: Any, direction: str, cell: tuple[str, str], place: str) -> None:
     if not isinstance(flow, dict) or not _number(flow.get("total_ios", flow.get("iops"))):
         return
+    kib = _number(flow.get("bw"))
     bandwidth = _number(flow.get("bw_bytes"))
-    if bandwidth is None and (kib := _number(flow.get("bw"))) is not None:
+    if bandwidth is None and kib is not None:
         bandwidth = kib * _KIB_PER_S
-    for metric, value, unit in (("iops", _number(flow.get("iops")), "IOPS"), ("bandwidth", bandwidth, "B/s")):
-        if value is not None:
-            making.add(*cell, metric, exact(value), unit, place, direction=direction)  # type: ignore[arg-type]
-    rounded = _number(flow.get("bw"))
-    if bandwidth and rounded is not None and abs(rounded * _KIB_PER_S - bandwidth) > max(_KIB_PER_S, bandwidth * _SAME):
+    if (iops := _number(flow.get("iops"))) is not None:
+        making.add(*cell, "iops", exact(iops), "IOPS", place, direction=direction)
+    if bandwidth is not None:
+        making.add(*cell, "bandwidth", exact(bandwidth), "B/s", place, direction=direction)
+    if bandwidth and kib is not None and abs(kib * _KIB_PER_S - bandwidth) > max(_KIB_PER_S, bandwidth * _SAME):
         # As a rule this is the same number again, in KiB/s.
-        making.add(*cell, "bandwidth", exact(rounded), "KiB/s", place, direction=direction)
+        making.add(*cell, "bandwidth", exact(kib), "KiB/s", place, direction=direction)
     for statistic, ns in _latencies(flow):
         making.add(*cell, "latency", exact(ns), "ns", place, direction=direction, statistic=statistic)
 
@@ -124,9 +118,9 @@ def _latencies(flow: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         if isinstance(whole, dict) and (mean := _number(whole.get("mean"))):
             yield "mean", mean * factor
         if isinstance(completion, dict):
-            found = completion.get("percentile")
-            found = found if isinstance(found, dict) else {}
-            for name, statistic in _PERCENTILES:
+            percentiles = completion.get("percentile")
+            found = percentiles if isinstance(percentiles, dict) else {}
+            for name, statistic in _PERCENTILES.items():
                 if (value := _number(found.get(name))) is not None:
                     yield statistic, value * factor
             if largest := _number(completion.get("max")):  # 0 where no time was taken (gtod_reduce)
@@ -170,7 +164,6 @@ _FIELDS: Final = {2: 41, 3: 41, 4: 41, 5: 47}
 """Fields of one direction, by version."""
 _FIRST: Final = {2: 4, 3: 5, 4: 5, 5: 5}
 _BANDWIDTH, _IOPS, _TERSE_PERCENTILES, _MEAN = 1, 2, 12, 34
-_NAMES: Final[tuple[tuple[float, Literal["p50", "p99", "p99.9"]], ...]] = ((50.0, "p50"), (99.0, "p99"), (99.9, "p99.9"))
 
 
 def sniff_terse(text: str) -> bool:
@@ -185,71 +178,59 @@ def add_terse(making: Building, text: str, name: str) -> None:
         fields = line.strip().split(";")
         version = int(fields[0])
         job = job_name_of(making, layout, fields[1] if version == 2 else fields[2])
-        for index, direction in enumerate(_directions(fields, version)):
-            start = _FIRST[version] + index * _FIELDS[version]
-            _terse_direction(making, fields[start : start + _FIELDS[version]], (layout, job), direction, f"{name}:{number}")
+        # A line of unified_rw_reporting has one set of numbers for all directions, and the CPU share in percent behind it.
+        first, width = _FIRST[version], _FIELDS[version]
+        for index, direction in enumerate(("",) if fields[first + width].endswith("%") else ("read", "write")):
+            start = first + index * width
+            _terse_direction(making, fields[start : start + width], (layout, job), direction, f"{name}:{number}")
 
 
-def _directions(fields: list[str], version: int) -> tuple[Literal["read", "write", ""], ...]:
-    """Read a unified_rw_reporting line: one set of numbers for all directions, followed by the CPU share in percent."""
-    behind = fields[_FIRST[version] + _FIELDS[version]]
-    return ("",) if behind.endswith("%") else ("read", "write")
-
-
-def _terse_direction(
-    making: Building, fields: list[str], cell: tuple[str, str], direction: Literal["read", "write", ""], place: str
-) -> None:
+def _terse_direction(making: Building, fields: list[str], cell: tuple[str, str], direction: str, place: str) -> None:
     try:
-        iops, kib = float(fields[_IOPS]), float(fields[_BANDWIDTH])
-        mean = float(fields[_MEAN])
+        iops, kib, mean = (float(fields[index]) for index in (_IOPS, _BANDWIDTH, _MEAN))
     except (ValueError, IndexError):
         raise unreadable(place, f"fio's fields of {direction or 'all directions'} are not all numbers") from None
     if not iops and not kib:
         return
-    making.add(*cell, "iops", read_number(fields[_IOPS]), "IOPS", place, fields[_IOPS], direction=direction)
-    making.add(*cell, "bandwidth", read_number(fields[_BANDWIDTH]), "KiB/s", place, fields[_BANDWIDTH], direction=direction)
+    making.printed(cell, "iops", fields[_IOPS], "IOPS", place, direction=direction)
+    making.printed(cell, "bandwidth", fields[_BANDWIDTH], "KiB/s", place, direction=direction)
     if mean:
-        text = fields[_MEAN]
-        making.add(*cell, "latency", read_number(text), "us", place, text, direction=direction, statistic="mean")
+        making.printed(cell, "latency", fields[_MEAN], "us", place, direction=direction, statistic="mean")
     found = dict(part.split("%=", 1) for part in fields[_TERSE_PERCENTILES : _TERSE_PERCENTILES + 20] if "%=" in part)
-    for share, statistic in _NAMES:
-        if (us := found.get(f"{share:.6f}")) is not None:
-            making.add(*cell, "latency", read_number(us), "us", place, us, direction=direction, statistic=statistic)
+    for share, statistic in _PERCENTILES.items():
+        if (us := found.get(share)) is not None:
+            making.printed(cell, "latency", us, "us", place, direction=direction, statistic=statistic)
 
 
 _HEAD: Final = re.compile(r"(\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?), ioengine=(\w+), iodepth=(\d+)\s*")
 _BLOCKS: Final = re.compile(r"\(([RWT])\) ([\d.]+[KMG]?i?B)-([\d.]+[KMG]?i?B)")
 _OLD_BLOCKS: Final = re.compile(r"([\d.]+[KMG]?)-([\d.]+[KMG]?)/([\d.]+[KMG]?)-([\d.]+[KMG]?)(?:/.*)?")
 _JOB: Final = re.compile(r"(\S.*?): \(groupid=\d+, jobs=(\d+)\): err=\s*\d+.*")
-_FLOW: Final = re.compile(
-    r"\s*(read|write|trim|mixed)\s*: IOPS=([\d.]+[kMG]?), BW=([\d.]+)([KMG]?i?B)/s \(([\d.]+)([kMG]?B)/s\).*"
-)
-_OLD_FLOW: Final = re.compile(
-    r"\s*(read|write|trim|mixed)\s*: io=[\d.]+\s*[KMGT]?B, bw=([\d.]+)\s*([KMG]?B)/s, iops=([\d.]+[kKMG]?)\s*,.*"
-)
+_FLOWS: Final = (
+    re.compile(r"\s*(?P<word>read|write|trim|mixed)\s*: IOPS=(?P<iops>[\d.]+[kMG]?), "
+               r"BW=(?P<binary>[\d.]+)(?P<binary_unit>[KMG]?i?B)/s \((?P<decimal>[\d.]+)(?P<decimal_unit>[kMG]?B)/s\).*"),
+    re.compile(r"\s*(?P<word>read|write|trim|mixed)\s*: io=[\d.]+\s*[KMGT]?B, "
+               r"bw=(?P<binary>[\d.]+)\s*(?P<binary_unit>[KMG]?B)/s, iops=(?P<iops>[\d.]+[kKMG]?)\s*,.*"),
+)  # fmt: skip
+"""Rates of one direction of a job, of fio since version 3 and before it."""
 _DIRECTION: Final = re.compile(r"\s*(read|write|trim|mixed)\s*: (?:IOPS|io)=.*")
 """Whatever else stands in it: fio counts nothing (`BW=0 (0)`) over all where it tells each direction as well."""
-_STATUS: Final = re.compile(
-    r"[\s>]*(READ|WRITE|TRIM|MIXED): bw=([\d.]+)([KMG]?i?B)/s \(([\d.]+)([kMG]?B)/s\),.* io=([\d.]+)([KMGT]?i?B) .*"
-    r"run=(\d+)-(\d+)msec\s*"
-)
-_OLD_STATUS: Final = re.compile(
-    r"[\s>]*(READ|WRITE|TRIM|MIXED): io=([\d.]+)([KMGT]?B), aggrb=([\d.]+)([KMG]?B)/s,.* maxt=\s*(\d+)\s*msec\s*"
-)
+_STATUSES: Final = (
+    re.compile(r"[\s>]*(?P<word>READ|WRITE|TRIM|MIXED): bw=(?P<binary>[\d.]+)(?P<binary_unit>[KMG]?i?B)/s "
+               r"\((?P<decimal>[\d.]+)(?P<decimal_unit>[kMG]?B)/s\),.* io=(?P<amount>[\d.]+)(?P<amount_unit>[KMGT]?i?B) .*"
+               r"run=(?P<shortest>\d+)-(?P<longest>\d+)msec\s*"),
+    re.compile(r"[\s>]*(?P<word>READ|WRITE|TRIM|MIXED): io=(?P<amount>[\d.]+)(?P<amount_unit>[KMGT]?B), "
+               r"aggrb=(?P<binary>[\d.]+)(?P<binary_unit>[KMG]?B)/s,.* maxt=\s*(?P<longest>\d+)\s*msec\s*"),
+)  # fmt: skip
+"""Rates of one direction of a group, at the end of a report."""
 _LATENCY: Final = re.compile(r"\s*lat \((nsec|usec|msec)\)\s*: ?min=\s*\S+\s*, max=\s*\S+\s*, avg=\s*([\d.]+)\s*,.*")
 _TEXT_PERCENTILES: Final = re.compile(r"\s*(\w+) percentiles \((nsec|usec|msec)\):")
 _PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[\s*(\d+)\]")
 _TIMES: Final = {"nsec": "ns", "usec": "us", "msec": "ms"}
-_OLD_UNITS: Final = {"B": "B/s", "KB": "KiB/s", "MB": "MiB/s", "GB": "GiB/s", "TB": "TiB/s"}
-_STATISTICS: Final = {"50.00": "p50", "99.00": "p99", "99.90": "p99.9"}
-Direction = Literal["read", "write", "trim", ""]
-_TEXT_DIRECTIONS: Final[dict[str, Direction]] = {"read": "read", "write": "write", "trim": "trim", "mixed": ""}
-"""Totals over all directions (unified_rw_reporting) have no direction."""
 
 
 def sniff_text(text: str) -> bool:
-    lines = text.splitlines()[:5000]
-    return any(_JOB.fullmatch(line) or _STATUS.fullmatch(line) or _OLD_STATUS.fullmatch(line) for line in lines)
+    return any(_JOB.fullmatch(line) or _match(_STATUSES, line) for line in text.splitlines()[:5000])
 
 
 def add_text(making: Building, text: str, name: str) -> None:
@@ -257,40 +238,33 @@ def add_text(making: Building, text: str, name: str) -> None:
         _statuses(making, text, name)
         return
     layout = making.layout(stem(name))
-    options: dict[str, dict[str, str]] = {}
-    places: dict[str, str] = {}
-    workload, unit = "", ""
-    direction: Direction = ""
+    heads: dict[str, tuple[dict[str, str], str]] = {}
+    workload, unit, direction = "", "", ""
     for number, line in enumerate(lines_of(text, name), 1):
-        place = f"{name}:{number}"
+        place, cell = f"{name}:{number}", (layout, workload)
         if (head := _HEAD.fullmatch(line)) is not None:
-            options[head.group(1)] = {"rw": head.group(2), "bs": _block(head.group(3)), "iodepth": head.group(5)}
-            places[head.group(1)] = place
+            job_name, rw, block, _, depth = head.groups()
+            heads[job_name] = {"rw": rw, "bs": _block(block), "iodepth": depth}, place
         elif (job := _JOB.fullmatch(line)) is not None:
             workload = job_name_of(making, layout, job.group(1))
-            given = {"numjobs": job.group(2), **options.get(job.group(1), {})}
-            making.workload(workload, asked_of(given, place=places.get(job.group(1), "")))
+            options, where = heads.get(job.group(1), ({}, ""))
+            making.workload(workload, asked_of({"numjobs": job.group(2), **options}, place=where))
         elif not workload:
             continue
-        elif (flow := _FLOW.fullmatch(line)) is not None:
-            direction = _TEXT_DIRECTIONS[flow.group(1)]
-            _flow(making, (layout, workload), direction, place, flow)
-        elif (old := _OLD_FLOW.fullmatch(line)) is not None:
-            direction = _TEXT_DIRECTIONS[old.group(1)]
-            _old_flow(making, (layout, workload), direction, place, old)
+        elif (flow := _match(_FLOWS, line)) is not None:
+            direction = _rates(making, cell, place, flow)
         elif (begun := _DIRECTION.fullmatch(line)) is not None:
-            direction = _TEXT_DIRECTIONS[begun.group(1)]
+            direction = _DIRECTIONS[begun.group(1)]
         elif (mean := _LATENCY.fullmatch(line)) is not None:
-            making.add(layout, workload, "latency", read_number(mean.group(2)), _TIMES[mean.group(1)], place, mean.group(2),
-                       direction=direction, statistic="mean")  # fmt: skip
+            time_unit = _TIMES[mean.group(1)]
+            making.printed(cell, "latency", mean.group(2), time_unit, place, direction=direction, statistic="mean")
         elif (found := _TEXT_PERCENTILES.fullmatch(line)) is not None:
             # Those of lat and of sync (fsync) are other times than those of the completion.
             unit = _TIMES[found.group(2)] if found.group(1) == "clat" else ""
         elif unit and line.lstrip().startswith("|"):
             for share, value in _PERCENTILE.findall(line):
-                if share in _STATISTICS:
-                    making.add(layout, workload, "latency", read_number(value), unit, place, value, direction=direction,
-                               statistic=_STATISTICS[share])  # fmt: skip
+                if (statistic := _PERCENTILES.get(f"{float(share):.6f}")) is not None:
+                    making.printed(cell, "latency", value, unit, place, direction=direction, statistic=statistic)
 
 
 def _statuses(making: Building, text: str, name: str) -> None:
@@ -298,41 +272,40 @@ def _statuses(making: Building, text: str, name: str) -> None:
     layout, workload = making.layout(stem(name)), ""
     told: set[str] = set()
     for number, line in enumerate(lines_of(text, name), 1):
-        place = f"{name}:{number}"
-        new, old = _STATUS.fullmatch(line), _OLD_STATUS.fullmatch(line)
-        match = new or old
+        match = _match(_STATUSES, line)
         if match is None:
             told = set() if "Run status group" in line else told
             continue
-        direction = _TEXT_DIRECTIONS[match.group(1).lower()]
+        place, direction = f"{name}:{number}", _DIRECTIONS[match["word"].lower()]
         if not told or direction in told:
             workload, told = making.workload(job_name_of(making, layout, "run status")), set()
         told.add(direction)
-        cell = (layout, workload)
-        if new is not None:
-            _, binary, binary_unit, decimal, decimal_unit, amount, amount_unit, shortest, longest = new.groups()
-            making.add(*cell, "bandwidth", read_number(decimal), f"{decimal_unit}/s", place, decimal, direction=direction)
-            making.add(*cell, "bandwidth", read_number(binary), f"{binary_unit}/s", place, binary, direction=direction)
-        else:
-            _, amount, unit, rate, rate_unit, longest = match.groups()
-            amount_unit, shortest = _OLD_UNITS[unit].removesuffix("/s"), longest
-            making.add(*cell, "bandwidth", read_number(rate), _OLD_UNITS[rate_unit], place, rate, direction=direction)
-        if shortest == longest:
-            making.add(*cell, "amount", read_number(amount), amount_unit, place, amount, direction=direction)
-            making.add(*cell, "time", read_number(longest), "ms", place, longest, direction=direction)
+        _rates(making, (layout, workload), place, match)
+        if match.groupdict().get("shortest", match["longest"]) == match["longest"]:
+            amount, unit = match["amount"], _binary(match["amount_unit"])
+            making.printed((layout, workload), "amount", amount, unit, place, direction=direction)
+            making.printed((layout, workload), "time", match["longest"], "ms", place, direction=direction)
 
 
-def _flow(making: Building, cell: tuple[str, str], direction: Direction, place: str, flow: re.Match[str]) -> None:
-    _, iops, binary, binary_unit, decimal, decimal_unit = flow.groups()
-    making.add(*cell, "iops", read_number(iops), "IOPS", place, iops, direction=direction)
-    making.add(*cell, "bandwidth", read_number(decimal), f"{decimal_unit}/s", place, decimal, direction=direction)
-    making.add(*cell, "bandwidth", read_number(binary), f"{binary_unit}/s", place, binary, direction=direction)
+def _match(patterns: Sequence[re.Pattern[str]], line: str) -> re.Match[str] | None:
+    return next(filter(None, (pattern.fullmatch(line) for pattern in patterns)), None)
 
 
-def _old_flow(making: Building, cell: tuple[str, str], direction: Direction, place: str, flow: re.Match[str]) -> None:
-    _, rate, unit, iops = flow.groups()
-    making.add(*cell, "iops", read_number(iops), "IOPS", place, iops, direction=direction)
-    making.add(*cell, "bandwidth", read_number(rate), _OLD_UNITS[unit], place, rate, direction=direction)
+def _binary(unit: str) -> str:
+    """`KiB` of the KB that fio before version 3 wrote."""
+    return unit if unit == "B" or "i" in unit else f"{unit[0]}iB"
+
+
+def _rates(making: Building, cell: tuple[str, str], place: str, match: re.Match[str]) -> str:
+    """Add the rates of one line, and return its direction."""
+    said = match.groupdict()
+    direction = _DIRECTIONS[said["word"].lower()]
+    if "iops" in said:
+        making.printed(cell, "iops", said["iops"], "IOPS", place, direction=direction)
+    if "decimal" in said:
+        making.printed(cell, "bandwidth", said["decimal"], f"{said['decimal_unit']}/s", place, direction=direction)
+    making.printed(cell, "bandwidth", said["binary"], f"{_binary(said['binary_unit'])}/s", place, direction=direction)
+    return direction
 
 
 def _block(text: str) -> str:
@@ -348,16 +321,13 @@ _FORMATS = ((sniff_json, add_json), (sniff_terse, add_terse), (sniff_text, add_t
 
 
 def sniff_fio(head: str) -> bool:
-    """Return True if the head of a file looks like a report of fio."""
     return any(sniff(head) for sniff, _ in _FORMATS)
 
 
 def add_fio(making: Building, whole: str, name: str) -> None:
-    """Add all numbers of a report to the table."""
-    for sniff, add in _FORMATS:
-        if sniff(whole):
-            add(making, whole, name)
-            return
+    add = next((add for sniff, add in _FORMATS if sniff(whole)), None)
+    if add is not None:
+        add(making, whole, name)
 
 
 FIO = TableReader("fio", "a report of fio (JSON, terse or text), as a table", sniff_fio, add_fio)

@@ -61,12 +61,12 @@ def add_dd(making: Building, text: str, name: str) -> None:
             command=command[:4000], place=command_place,
         )  # fmt: skip
         workload = making.workload(f"dd {count}" if count > 1 else "dd", asked)
-        making.add(layout, workload, "amount", read_number(match.group(1)), "B", place, match.group(1))
+        making.printed((layout, workload), "amount", match.group(1), "B", place)
         # It groups no digits: a comma is the point of its language, also before three of them.
         seconds, rate = (text.replace(",", ".") for text in match.group(2, 3))
-        making.add(layout, workload, "time", read_number(seconds), "s", place, seconds)
+        making.printed((layout, workload), "time", seconds, "s", place)
         if rate_unit:
-            making.add(layout, workload, "bandwidth", read_number(rate), rate_unit, place, rate)
+            making.printed((layout, workload), "bandwidth", rate, rate_unit, place)
         command = ""
 
 
@@ -240,7 +240,7 @@ def _row(making: Building, layout: str, line: str, ends: list[int], unit: str, s
             msgspec.structs.replace(shown, pattern=pattern, random=random, block_bytes=block, iodepth=1),
         )
         metric, statistic = _METRICS.get(unit, ("bandwidth", ""))
-        making.add(layout, workload, metric, read_number(cell.group()), unit, place, cell.group(), statistic=statistic)
+        making.printed((layout, workload), metric, cell.group(), unit, place, statistic=statistic)
 
 
 IOZONE = TableReader("iozone", "iozone's table, as a table", sniff_iozone, add_iozone)
@@ -276,8 +276,8 @@ def add_pg_test_fsync(making: Building, text: str, name: str) -> None:
         label = f"{section}: {' '.join(row.split())}"
         workload = making.workload(label, Asked(pattern="write", block_bytes=moved, iodepth=1, command="pg_test_fsync"))
         place = f"{name}:{number}"
-        making.add(layout, workload, "iops", read_number(operations), "IOPS", place, operations)
-        making.add(layout, workload, "latency", read_number(us), "us", place, us, statistic="mean")
+        making.printed((layout, workload), "iops", operations, "IOPS", place)
+        making.printed((layout, workload), "latency", us, "us", place, statistic="mean")
 
 
 PG_TEST_FSYNC = TableReader("pg_test_fsync", "output of pg_test_fsync, as a table", sniff_pg_test_fsync, add_pg_test_fsync)

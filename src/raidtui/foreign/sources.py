@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 import msgspec
 
 from raidtui.base.text import clean
-from raidtui.foreign.published import Published
+from raidtui.foreign.published import Published, read_number
 from raidtui.model.convert import plain
 from raidtui.model.findings import TABLE_UNREADABLE
 from raidtui.model.problem import ProblemError, fail
@@ -154,6 +154,10 @@ class Building:
             Figure(self.layout(layout), self.workload(workload), metric, number.value, cast(Unit, unit), text[:60],
                    place[:_MAX_LABEL], rough=number.rough, **more)
         )  # fmt: skip
+
+    def printed(self, cell: tuple[str, str], metric: Metric, text: str, unit: str, place: str, **more: Any) -> None:
+        """One figure of a layout and a workload as a tool printed it."""
+        self.add(*cell, metric, read_number(text), unit, place, text, **more)
 
     def tell_apart(self, before: int, corner: str) -> None:
         """Treat figures from `before` on of cells that were there: where most are equal, the equal ones are left out.
