@@ -40,7 +40,7 @@ def make(folder: Path, number: int) -> None:
 def part(name: str, folder: str, index: str) -> None:
     """One part of the work, timed; prints what it took and the peak of memory."""
     from raidtui.results.compare import compare_many
-    from raidtui.results.library.index import Library
+    from raidtui.results.library import Library
 
     before_mib = _peak_mib()
     start, cpu = time.perf_counter(), time.process_time()

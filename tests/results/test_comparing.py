@@ -33,6 +33,12 @@ def result(*cells, layouts=(), order=("a", "b"), loads=("w",)):
     )  # fmt: skip
 
 
+def slim(found):
+    """Return an extract without whole cells, as the index keeps it."""
+    points = tuple(msgspec.structs.replace(one, cell=None) for one in found.points)
+    return msgspec.structs.replace(found, points=points, bare={}, cpus=0, disks=())
+
+
 def test_the_median_over_rounds_and_the_share_of_the_baseline():
     found = compare(result(*(cell("a", "w", v, round=n) for n, v in enumerate((90, 100, 140), 1)), cell("b", "w", 50)))
     a, b = (row.entries[0] for row in found.rows)

@@ -11,11 +11,11 @@ from raidtui.model.result import Built, Pass, Steady, Tracked
 from raidtui.results.charts import courses
 from raidtui.results.charts.drawing import panel_svg
 from raidtui.results.compare import compare, compare_many
-from raidtui.results.extract import bins, extract, point
+from raidtui.results.extract import extract, point
 from raidtui.results.formats.text import table_lines
-from raidtui.results.library.extracts import lean_extract
+from raidtui.results.library import lean_extract
 from raidtui.results.load import read_result
-from raidtui.results.rates import convergence_lines, merged_latency
+from raidtui.results.rates import bins, convergence_lines, merged_latency
 
 RATES = (4000.0, 2000.0, 228.90, 240.21, 240.60, 240.71, 240.71)
 

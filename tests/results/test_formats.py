@@ -23,7 +23,7 @@ from raidtui.results.compare import compare, compare_many
 from raidtui.results.extract import Extract, Point
 from raidtui.results.formats import FORMATS
 from raidtui.results.formats.text import table_lines
-from raidtui.results.lines import lines
+from raidtui.results.lines import state_of, why
 from raidtui.results.load import read_result
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -163,14 +163,11 @@ def test_real_results_of_one_scenario_share_their_workloads():
 
 
 def test_an_invalid_cell_has_a_mark_and_no_percentage():
-    bad = next(line for line in lines(compare_many(two())) if line.state == "invalid")
-    assert (bad.layout, bad.workload, bad.median, bad.percent, bad.reasons) == (
-        "a:2",
-        "bulk",
-        None,
-        None,
-        "the array resynced",
-    )
+    found = compare_many(two())
+    row, index = next((row, n) for row in found.rows for n in range(len(row.entries)) if state_of(row, n) == "invalid")
+    bad = row.entries[index]
+    assert (row.label, found.workloads[index], bad.median, bad.of_baseline) == ("a:2", "bulk", None, None)
+    assert why(row, index) == "the array resynced"
 
 
 def test_a_number_of_the_other_rate_is_not_called_invalid():
@@ -179,8 +176,9 @@ def test_a_number_of_the_other_rate_is_not_called_invalid():
     theirs = (Point("1", "b", "w", bytes_per_s=4e6),)
     bytes_alone = msgspec.structs.replace(iops_alone, points=theirs, layouts={"b": {}})
     comparison = compare_many([iops_alone, bytes_alone])
-    found = next(line for line in lines(comparison) if line.layout == "b")
-    assert (found.state, found.median, found.percent, found.valid) == ("other rate", None, None, 1)
+    row = next(row for row in comparison.rows if row.label == "b")
+    found = row.entries[0]
+    assert (state_of(row, 0), found.median, found.of_baseline, found.valid) == ("other rate", None, None, 1)
     for name in ("table", "md", "html"):
         text = FORMATS[name].write(comparison).decode()
         assert "other rate" in text

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from test_comparing import cell, result
+from test_comparing import cell, result, slim
 from test_formats import real
 
 from raidtui.model.convert import encode
+from raidtui.results import library as index
 from raidtui.results.compare import compare, compare_many
-from raidtui.results.extract import extract, slim
-from raidtui.results.library import index
-from raidtui.results.library.extracts import Unfolding, lean_extract, packed, unpacked
-from raidtui.results.library.index import Library
+from raidtui.results.extract import extract
+from raidtui.results.library import KEPT, Library, Unfolding, lean_extract, packed
 
 REAL = Path(__file__).parent.parent / "data" / "results"
 
@@ -157,7 +156,7 @@ def test_an_index_that_is_broken_inside_is_made_anew(folder, open_library, tmp_p
 def test_what_was_packed_is_unpacked_as_it_was(number):
     found = slim(extract(real(number)))
     data, shared = packed(found)
-    assert Unfolding().extract(unpacked(data), shared) == found
+    assert Unfolding().extract(KEPT.decode(data), shared) == found
 
 
 def test_what_results_have_in_common_is_kept_and_read_once(folder, open_library, tmp_path):

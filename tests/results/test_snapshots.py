@@ -11,7 +11,7 @@ from statistics import median
 
 import msgspec
 import pytest
-from test_comparing import cell, result
+from test_comparing import cell, result, slim
 from test_formats import real, two
 from test_verdicts import rounds
 
@@ -188,7 +188,7 @@ def test_more_layouts_than_can_be_told_apart_are_in_panels_of_their_own_and_what
 
 
 def test_numbers_without_whole_cells_have_the_charts_that_they_can_have():
-    from raidtui.results.extract import extract, slim
+    from raidtui.results.extract import extract
 
     comparison = compare_many([slim(extract(one)) for one in campaign()])
     kinds = {kind for kind, chart in CHARTS.items() if chart.panels(comparison)}

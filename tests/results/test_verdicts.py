@@ -4,12 +4,12 @@ import math
 import random
 
 import pytest
-from test_comparing import cell, result
+from test_comparing import cell, result, slim
 
 from raidtui.model.disk import Disk
 from raidtui.model.result import Built, Machine, Tuned
 from raidtui.results.compare import compare, compare_many
-from raidtui.results.extract import extract, slim
+from raidtui.results.extract import extract
 from raidtui.results.formats.text import table_lines
 from raidtui.results.lines import confounder_lines
 
@@ -314,7 +314,7 @@ def test_both_buildings_are_among_the_cells_of_every_export():
     from raidtui.results.comparison import without_cells
     from raidtui.results.formats.page import cells_table
     from raidtui.results.formats.workbook import XLSX as XLSX
-    from raidtui.results.tidy import tidy
+    from raidtui.results.lines import tidy
 
     comparison = compare(result(*rounds("a", 1), *again(*rounds("a", 2)), *rounds("b", 3)))
     labels = [line["layout"] for line in tidy(comparison)]

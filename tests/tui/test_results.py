@@ -27,8 +27,8 @@ from raidtui.model.problem import Problem
 from raidtui.model.protocol import DiskList, RunInfo, RunList
 from raidtui.model.result import Ranked, RankedLayout, marked
 from raidtui.model.statistics.ranking import Told
+from raidtui.results import library as index
 from raidtui.results.formats import FORMATS
-from raidtui.results.library import index
 from raidtui.tui.results import library, pages
 from raidtui.tui.results.compare_view import CompareView
 from raidtui.tui.results.library_pane import LibraryPane

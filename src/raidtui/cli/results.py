@@ -16,7 +16,7 @@ from raidtui.model.problem import Exit, fail
 from raidtui.model.refusals import FILE, NO_TERMINAL
 from raidtui.results.compare import compare
 from raidtui.results.comparison import without_cells
-from raidtui.results.library.index import Known
+from raidtui.results.library import Known
 
 _MOST = 100
 

@@ -10,8 +10,7 @@ from raidtui.foreign.cells import Row, numbers, read_cell, said_in
 from raidtui.foreign.headings import Heading, rate_unit, read_heading
 from raidtui.foreign.labels import read_command, read_label
 from raidtui.model.table import TIME_UNITS
-from raidtui.results.lines import VALID
-from raidtui.results.tidy import COLUMNS
+from raidtui.results.lines import COLUMNS, VALID
 
 BUILDS: Final = re.compile(
     r"`?(?:sudo\s+)?(?:/\S*/)?(?:mdadm|lvcreate|lvconvert|vgcreate|pvcreate|zpool|zfs|mkfs|mke2fs|cryptsetup)[\s.]"

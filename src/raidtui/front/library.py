@@ -15,7 +15,7 @@ from raidtui.model.problem import Refusal, fail
 from raidtui.model.refusals import FILE
 from raidtui.model.result import Result
 from raidtui.results.extract import Extract
-from raidtui.results.library.index import Known, Library
+from raidtui.results.library import Known, Library
 from raidtui.results.load import read_result
 
 NO_KEPT_RESULT: Final = Refusal(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from math import log, log1p
@@ -10,6 +11,7 @@ from statistics import median
 import msgspec
 
 from raidtui.base.collecting import uncollected
+from raidtui.base.text import named
 from raidtui.model.mark import Mark
 from raidtui.model.result import Result
 from raidtui.model.statistics.judge import Judged, interval, judge
@@ -17,12 +19,11 @@ from raidtui.model.statistics.samples import geometric_mean, noise_floor
 from raidtui.results.accounting import accounts
 from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
 from raidtui.results.extract import Extract, Point, extract
-from raidtui.results.naming import layout_names, split_workloads, workload_names
 from raidtui.results.notes import Confounder, Differences, Side, given_options, notes_on
 from raidtui.results.rates import Unit, again_label, merged_latency, rate_of, units_of
 
 _MANY = 500
-"""Results."""
+"""Results, from which on garbage collection is suspended."""
 
 
 class _Draft:
@@ -65,7 +66,7 @@ def compare_many(
 
 
 def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str]) -> Comparison:
-    layouts, loads = layout_names(extracts), workload_names(extracts)
+    layouts, loads = _layout_names(extracts), _workload_names(extracts)
     drafts = [draft for number, one in enumerate(extracts, 1)
               for draft in _drafts(number, one, layouts[number - 1], loads[number - 1])]  # fmt: skip
     workloads = tuple(dict.fromkeys(name for names in loads for name in names.values()))
@@ -73,7 +74,7 @@ def _compared(extracts: Sequence[Extract], baseline: str, meant: frozenset[str])
     table = _Table(extracts, drafts, workloads, units, baseline, meant)
     pairs, floors = table.noise()
     return Comparison(workloads, units, tuple(table.rows(pairs, floors)), table.reference.label if table.reference else "",
-                      tuple(map(_source, extracts)), (*notes_on(extracts), *split_workloads(loads), *table.told()),
+                      tuple(map(_source, extracts)), (*notes_on(extracts), *_split_workloads(loads), *table.told()),
                       tuple(floors.values()), tuple(pairs), accounts(extracts, layouts, loads))  # fmt: skip
 
 
@@ -248,3 +249,51 @@ def _marks(valid: Sequence[Point]) -> tuple[Noted, ...]:
 
 def _values(points: Sequence[Point], unit: Unit) -> list[float]:
     return [value for point in points if point.valid and (value := rate_of(point, unit)) is not None]
+
+
+def _layout_names(extracts: Sequence[Extract]) -> list[dict[str, str]]:
+    """For each result, by layout: its name here. The same name in several results gets the result's number: `raid5:2`.
+
+    So does a layout with the name of a disk's row of another result.
+    """
+    count = Counter(name for one in extracts for name in one.layouts)
+    rows = {f"{point.layout} {point.part}" for one in extracts for point in one.points if point.part}
+    taken = {*count, *rows}
+    return [
+        {name: _numbered(name, number, taken) if count[name] > 1 or name in rows else name for name in one.layouts}
+        for number, one in enumerate(extracts, 1)
+    ]
+
+
+def _workload_names(extracts: Sequence[Extract]) -> list[dict[str, str]]:
+    """For each result, by workload: its name here. One name for one definition, run the same way; else it is numbered."""
+    first: dict[tuple[str, str], int] = {}
+    for number, one in enumerate(extracts, 1):
+        for item in one.workloads.items():
+            first.setdefault(item, number)
+    count = Counter(name for name, _ in first)
+    taken = set(count)
+    names = {
+        (name, key): _numbered(name, number, taken) if count[name] > 1 else name for (name, key), number in first.items()
+    }
+    return [{name: names[name, key] for name, key in one.workloads.items()} for one in extracts]
+
+
+def _numbered(name: str, number: int, taken: set[str]) -> str:
+    """Return `raid5:2`, or a longer name if that one is taken; it is taken from now on."""
+    found = f"{name}:{number}"
+    while found in taken:
+        found += f":{number}"
+    taken.add(found)
+    return found
+
+
+def _split_workloads(loads: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Return notes on names that stand for several workloads. `loads`: as in `_workload_names`."""
+    shown: dict[str, dict[str, None]] = {}
+    for names in loads:
+        for name, here in names.items():
+            shown.setdefault(name, {})[here] = None
+    split = [" and ".join(columns) for columns in shown.values() if len(columns) > 1]
+    if split:
+        yield f"{named(split, 6)}: of one name, but not the same workload, or not run the same way"

@@ -1,28 +1,42 @@
 """Extract of a result for comparisons: its cells as points, and the facts that make numbers differ.
 
-An imported table is made into the same, so that a colleague's CSV stands beside a run of today.
+An imported table is made into the same, so that a colleague's CSV stands beside a run of today. Thousands of results are
+read without series and samples (`LeanResult`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import _lru_cache_wrapper, lru_cache
+from typing import Any, TypeVar
 
 import msgspec
 
-from raidtui.model.disk import Disk
+from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.mark import Mark
-from raidtui.model.measure import Direction, Latency
-from raidtui.model.pooling import DIRECTIONS as DIRECTIONS
-from raidtui.model.result import Built, Cell, Result
-from raidtui.model.statistics.samples import merged
-from raidtui.results.facts import given_of, layout_facts, machine_facts, server_of, workload_facts
-from raidtui.results.naming import in_order
+from raidtui.model.measure import Direction, Latency, Summary
+from raidtui.model.pooling import DIRECTIONS
+from raidtui.model.problem import Problem
+from raidtui.model.result import NOT_PRECONDITIONED, RESULT_SCHEMA, Built, Cell, Machine, Result, Tuned
+from raidtui.results.facts import (
+    AS_BUILT,
+    PRECONDITIONING,
+    READ_BACK,
+    TOOL_FIO,
+    Given,
+    Server,
+    fact_text,
+    given_of,
+    leaf,
+    options_facts,
+    server_of,
+)
 
-if TYPE_CHECKING:
-    from raidtui.results.library.extracts import LeanBuilt, LeanCell, LeanResult
-
+T = TypeVar("T")
 _MOVING = ("read", "write", "trim")
+_LONGEST_KEPT = 16384
+"""Bytes."""
 
 
 class Point(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -72,7 +86,9 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     scenario: str = ""
     title: str = ""
     host: str = ""
+    """Name of the server."""
     started: str = ""
+    """Time of the run."""
     rehearsal: bool = False
     complete: bool = True
     layouts: dict[str, dict[str, str]] = {}
@@ -88,21 +104,118 @@ class Extract(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     notes: tuple[str, ...] = ()
     """Notes for the reader of a table."""
     bare: dict[str, str] = {}
-    """Layouts that are bare disks, each with how they were measured: `each` or `together`. As the two that follow, only
+    """Layouts that are bare disks, each with how they were measured: `each` or `together`. Like `cpus` and `disks`, only
     where cells are kept whole."""
     cpus: int = 0
-    """Name of the server."""
     disks: tuple[Disk, ...] = ()
-    """Time of the run."""
 
 
-def extract(result: Result | LeanResult) -> Extract:
-    """Return the extract of a result. The cells stay in the points without a copy, if the result has them completely."""
-    given = given_of(result.scenario) if isinstance(result, Result) else result.given
-    server = server_of(result.machine) if isinstance(result, Result) else result.server
+class LeanReport(msgspec.Struct, frozen=True, gc=False, rename={"version": "fio version", "raw": "global options"}):
+    """Options of a tool's report."""
+
+    version: Any = None
+    raw: msgspec.Raw = msgspec.Raw(b"{}")
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Facts like those of `options_facts`. One object for all cells with the same options."""
+        return _remembered(_options, self.raw)
+
+
+class LeanCell(msgspec.Struct, frozen=True, gc=False):
+    id: str
+    layout: str
+    workload: str
+    round: int
+    valid: bool
+    reasons: tuple[str, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    part: str = ""
+    summary: Summary | None = None
+    cpu_cores_used: float | None = None
+    write_amplification: float | None = None
+    command: tuple[str, ...] = ()
+    started: str = ""
+    seconds: float = 0.0
+    report: LeanReport | str | list[Any] | float | bool | None = None
+    again: bool = False
+
+
+class LeanTuned(msgspec.Struct, frozen=True, gc=False):
+    set: str
+
+
+class LeanBuilt(msgspec.Struct, frozen=True, gc=False):
+    layout: str
+    status: str
+    read_back: dict[str, Any] = {}
+    initial_sync: str = ""
+    tuning: dict[str, LeanTuned] = {}
+    problem: Problem | None = None
+    preconditioned: str = NOT_PRECONDITIONED
+
+
+class LeanResult(msgspec.Struct, frozen=True, gc=False):
+    """Result with only those fields that `extract` reads."""
+
+    schema: str
+    run: str
+    rehearsal: bool
+    complete: bool
+    started: str
+    scenario: msgspec.Raw
+    machine: msgspec.Raw
+    exit: int | None = None
+    binding: dict[str, tuple[Fingerprint, ...]] = {}
+    disks: tuple[Disk, ...] = ()
+    layouts: tuple[LeanBuilt, ...] = ()
+    cells: tuple[LeanCell, ...] = ()
+
+
+_DECODER = msgspec.json.Decoder(LeanResult)
+
+
+@lru_cache(maxsize=128)
+def _given(raw: bytes) -> Given:
+    return given_of(msgspec.json.decode(raw, type=dict[str, Any]))
+
+
+@lru_cache(maxsize=128)
+def _server(raw: bytes) -> Server:
+    return server_of(msgspec.json.decode(raw, type=Machine))
+
+
+@lru_cache(maxsize=256)
+def _options(raw: bytes) -> dict[str, str]:
+    options = msgspec.json.decode(raw)
+    return options_facts(options) if isinstance(options, dict) else {}
+
+
+def _remembered(make: _lru_cache_wrapper[T], raw: msgspec.Raw) -> T:
+    """Return the object that was made of the same bytes before, if they are few: a foreign file may hold millions."""
+    data = bytes(raw)
+    return make(data) if len(data) <= _LONGEST_KEPT else make.__wrapped__(data)
+
+
+def lean_extract(data: bytes) -> tuple[Extract, int | None]:
+    """Return the extract of a result, and how the run ended. Raises ValueError or RecursionError for other data."""
+    found = _DECODER.decode(data)
+    if found.schema != RESULT_SCHEMA:
+        raise ValueError(f"it is of schema {found.schema[:60]!r}, not {RESULT_SCHEMA}")
+    # Scenario and server are decoded once for all runs that have the same.
+    return _extract(found, _remembered(_given, found.scenario), _remembered(_server, found.machine)), found.exit
+
+
+def extract(result: Result) -> Extract:
+    """Return the extract of a result, with its whole cells."""
+    found = _extract(result, given_of(result.scenario), server_of(result.machine))
+    return msgspec.structs.replace(found, bare=_bare(result), cpus=result.machine.cpus, disks=result.disks)
+
+
+def _extract(result: Result | LeanResult, given: Given, server: Server) -> Extract:
     built: Sequence[Built | LeanBuilt] = result.layouts
-    layouts = in_order(given.layouts, [c.layout for c in result.cells] + [b.layout for b in built])
-    loads = in_order(given.workloads, [c.workload for c in result.cells])
+    layouts = _in_order(given.layouts, [c.layout for c in result.cells] + [b.layout for b in built])
+    loads = _in_order(given.workloads, [c.workload for c in result.cells])
     # A rehearsal is never the same as a measurement.
     how = "true" if result.rehearsal else "false"
     failed = {
@@ -112,31 +225,28 @@ def extract(result: Result | LeanResult) -> Extract:
     }
     return Extract(
         run=result.run,
-        points=tuple(point(cell) for cell in result.cells),
+        points=tuple(map(point, result.cells)),
         scenario=given.name,
         title=given.title,
         host=server.host,
         started=result.started,
         rehearsal=result.rehearsal,
         complete=result.complete,
-        layouts={name: layout_facts(result, given, name) for name in layouts},
+        layouts={name: _layout_facts(built, given.layouts.get(name, {}), name) for name in layouts},
         failed=failed,
         workloads={name: f"[{given.workloads.get(name, 'null')}, {how}]" for name in loads},
-        facts=machine_facts(result, server, given),
-        bare=_bare(result) if isinstance(result, Result) else {},
-        cpus=result.machine.cpus if isinstance(result, Result) else 0,
-        disks=result.disks if isinstance(result, Result) else (),
+        facts=_machine_facts(result, server, given),
     )
 
 
-def slim(found: Extract) -> Extract:
-    """Without whole cells: small enough to keep ten thousand of them."""
-    points = tuple(msgspec.structs.replace(one, cell=None) for one in found.points)
-    return msgspec.structs.replace(found, points=points, bare={}, cpus=0, disks=())
+def _in_order(given: Iterable[str], found: Sequence[str]) -> list[str]:
+    """Return the names that were found, each once, in the order in which the scenario gives them."""
+    known = set(found)
+    return list(dict.fromkeys([*(name for name in given if name in known), *found]))
 
 
 def _bare(result: Result) -> dict[str, str]:
-    """Bare disks among the scenario's own layouts, and those that the plan added."""
+    """Return the bare disks among the scenario's own layouts, and those that the plan added."""
     layouts = result.scenario.get("layouts")
     asked = {built.layout: built.asked for built in result.layouts}
     found = {}
@@ -148,7 +258,7 @@ def _bare(result: Result) -> dict[str, str]:
 
 
 def point(cell: Cell | LeanCell) -> Point:
-    """One cell as a point."""
+    """Return one cell as a point."""
     iops: float | None = None
     bytes_per_s: float | None = None
     latency = {}
@@ -162,46 +272,63 @@ def point(cell: Cell | LeanCell) -> Point:
     return Point(
         cell.id, cell.layout, cell.workload, cell.round, cell.part, cell.valid, cell.reasons, cell.marks, iops, bytes_per_s,
         latency, cell.cpu_cores_used, cell.write_amplification, cell.started, cell.seconds, cell.command,
-        workload_facts(cell), cell.again, None, cell.summary.queue_depth if cell.summary is not None else None,
+        _tool_facts(cell.report), cell.again, None, cell.summary.queue_depth if cell.summary is not None else None,
         cell if isinstance(cell, Cell) else None,
     )  # fmt: skip
 
 
-def bins(points: Sequence[Point], direction: str) -> list[dict[int, int]]:
-    """The latency histograms of these cells as fio counted them: operations by the middle of their bin in ns.
-
-    One for each cell that has them whole; a cell with several reports (a window of passes) has them merged. A cell
-    without a latency of its syncs has none of them, whatever its tool printed.
-    """
-    found = []
-    for one in points:
-        report = one.cell.report if one.cell is not None and not _untimed(one, direction) else None
-        parts = [_of_report(each, direction) for each in (report if isinstance(report, list) else [report])]
-        if parts and all(parts):
-            found.append(parts[0] if len(parts) == 1 else merged(parts))
-    return found
+def _tool_facts(report: Any) -> dict[str, str]:
+    """Return version and options as the tool itself reports them."""
+    if isinstance(report, list) and report:
+        report = report[0]  # the passes of one cell were all run with the same
+    if isinstance(report, dict):
+        version, options = report.get("fio version"), report.get("global options")
+        facts = options_facts(options) if isinstance(options, dict) else {}
+    else:
+        version, facts = getattr(report, "version", None), getattr(report, "options", {})
+    return {**facts, TOOL_FIO: fact_text(version).removeprefix("fio-")} if version else facts
 
 
-def _untimed(one: Point, direction: str) -> bool:
-    return direction == "sync" and one.latency.get("sync", Latency()).mean_us is None
+def _machine_facts(result: Result | LeanResult, server: Server, given: Given) -> dict[str, str]:
+    """Return facts of the server, its tools and its disks, and of how the run was done."""
+    facts = {**server.facts, "rehearsal": "yes" if result.rehearsal else "no", **given.policy}
+    if states := sorted({built.preconditioned for built in result.layouts if built.status == "built"}):
+        facts[PRECONDITIONING] = "; ".join(states)
+    if disks := result.disks:
+        facts["disks"] = _counted([disk.model or "unknown model" for disk in disks])
+        facts["firmware"] = _alike([disk.firmware for disk in disks if disk.firmware])
+        facts["scheduler"] = _alike([disk.scheduler for disk in disks if disk.scheduler])
+        facts["write cache"] = _alike([disk.write_cache for disk in disks if disk.write_cache])
+        facts["link"] = _alike([f"{link.speed_gts} GT/s x{link.width}" for disk in disks if (link := disk.link)])
+    else:
+        facts["disks"] = _counted(disk.model or "unknown model" for disks in result.binding.values() for disk in disks)
+    return {name: value for name, value in facts.items() if value}
 
 
-def _of_report(report: Any, direction: str) -> dict[int, int]:
-    """Empty where one of its jobs has none."""
-    found = []
-    for job in report.get("jobs", ()) if isinstance(report, dict) else ():
-        part = job.get(direction, {}) if isinstance(job, dict) else {}
-        spread = part.get("lat_ns" if direction == "sync" else "clat_ns") if isinstance(part, dict) else None
-        given = spread.get("bins") if isinstance(spread, dict) else None
-        found.append(_counted(given) if isinstance(given, dict) else {})
-    if len(found) == 1:
-        return found[0]
-    return merged(found) if all(found) else {}
+def _alike(names: Sequence[str]) -> str:
+    """Return one value for disks that have the same, however many they are."""
+    return names[0] if len(set(names)) == 1 else _counted(names)
 
 
-def _counted(given: Mapping[Any, Any]) -> dict[int, int]:
-    """Return the bins of a report of unknown origin: entries that are no numbers are ignored."""
-    try:
-        return {int(bin_): int(count) for bin_, count in given.items()}
-    except (TypeError, ValueError):
-        return {}
+def _counted(names: Iterable[str]) -> str:
+    return ", ".join(f"{count} × {name}" for name, count in sorted(Counter(names).items()))
+
+
+def _layout_facts(layouts: Sequence[Built | LeanBuilt], given: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return the options of a layout by place (`md.chunk`): as given, and as kernel and tools read them back."""
+    facts = dict(given)
+    built = next((one for one in layouts if one.layout == name and one.status == "built"), None)
+    if built is None:
+        return facts
+    for read in built.read_back.values():
+        if isinstance(read, dict):
+            facts |= {place: fact_text(found) for key, place in READ_BACK.items() if (found := read.get(key)) is not None}
+    # Settings of the kernel by the name of their file; those of several devices together.
+    tuned: dict[str, set[str]] = {}
+    settings: Mapping[str, Tuned | LeanTuned] = built.tuning
+    for what, setting in settings.items():
+        tuned.setdefault(leaf(what), set()).add(setting.set)
+    facts |= {f"{AS_BUILT}{file}": ", ".join(sorted(values)) for file, values in tuned.items()}
+    if built.initial_sync:
+        facts[f"{AS_BUILT}initial_sync"] = built.initial_sync.split(":")[0].split(" for ")[0]
+    return facts

@@ -1,66 +1,25 @@
-"""Comparison as flat lines, one for each layout and workload, and the accounts of the cells as text, for every format."""
+"""Entries, notes, accounts and cells of a comparison as text, for every format and screen."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import msgspec
-
-from raidtui.base.text import named
+from raidtui.base.text import clean, named
 from raidtui.model.plan import Amplification
+from raidtui.model.pooling import DIRECTIONS
 from raidtui.results.accounting import Account, Rate, over_rounds
 from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
+from raidtui.results.extract import Point
 from raidtui.results.limiter import NOT_KNOWN
-from raidtui.results.rates import NOTHING, SCALE, Unit, mb_s_text, percent_text, rate_text, ratio_text
+from raidtui.results.rates import NOTHING, Unit, again_label, mb_s_text, percent_text, rate_text, ratio_text
 
 VALID, PARTLY, INVALID, NOT_BUILT, NOT_MEASURED = "valid", "partly valid", "invalid", "not built", "not measured"
 OTHER_RATE = "other rate"
 """Valid, but only IOPS or only MB/s are known of it, and its column is in the other one."""
 TOLD, NOT_TOLD, TOO_FEW = "different", "not told apart", "too few rounds"
 MARKS = {VALID: "✓", PARTLY: "⚠", INVALID: "✗", NOT_BUILT: "✗", NOT_MEASURED: NOTHING, OTHER_RATE: NOTHING}
-
-
-class Line(msgspec.Struct, frozen=True):
-    """One layout under one workload. Numbers are None where there is no valid cell."""
-
-    layout: str
-    workload: str
-    unit: Unit
-    state: str
-    """One of `valid`, `partly valid`, `invalid`, `not built`, `not measured`, `other rate`."""
-    median: float | None
-    """Median in `unit`: MB is 10⁶ bytes."""
-    low: float | None
-    high: float | None
-    percent: float | None
-    """Share of the baseline's median; None for the baseline itself and without one."""
-    valid: int
-    cells: int
-    reasons: str
-    """Reasons why cells are invalid, or the layout missing."""
-    result: int
-    """Number of the result, counted from 1."""
-    verdict: str = ""
-    """Against the baseline; see `Entry.verdict`."""
-
-
-def lines(comparison: Comparison) -> Iterator[Line]:
-    """Row by row, in the comparison's order."""
-    for row in comparison.rows:
-        for index, (workload, unit) in enumerate(zip(comparison.workloads, comparison.units, strict=True)):
-            entry = row.entries[index]
-            scale = SCALE[unit]
-            low, middle, high = (
-                value if value is None else value * scale
-                for value in ((entry.low, entry.median, entry.high) if entry else (None,) * 3)
-            )
-            share = entry.of_baseline if entry else None
-            yield Line(
-                row.label, workload, unit, state_of(row, index), middle, low, high, None if share is None else share * 100,
-                entry.valid if entry else 0, entry.cells if entry else 0, why(row, index), row.source,
-                entry.verdict if entry else "",
-            )  # fmt: skip
 
 
 def state_of(row: Row, index: int) -> str:
@@ -307,3 +266,83 @@ def cell_words(one: Account, unit: Unit) -> str:
 
 def _in(rate: Rate | None, unit: Unit) -> float | None:
     return None if rate is None else rate.iops if unit == "IOPS" else rate.bytes_per_s
+
+
+Value = str | int | float | None
+
+_LATENCY = ("mean_us", "p50_us", "p99_us", "p999_us", "max_us")
+COLUMNS = (
+    "layout", "workload", "round", "state", "iops_per_s", "throughput_MB_per_s",
+    *(f"{direction}_{field}" for direction in DIRECTIONS for field in _LATENCY),
+    "cpu_cores", "written_to_members_per_byte", "duration_s", "published_percent", "reasons", "marks", "result", "run",
+    "cell", "scenario", "host", "rehearsal", "started", "command",
+    "ceiling_each_alone_MB_per_s", "ceiling_all_at_once_MB_per_s", "ceiling_links_MB_per_s", "share_of_ceiling",
+    "expected_written_per_byte_low", "expected_written_per_byte_high", "limited_by", "limited_because",
+    "queue_depth",
+)  # fmt: skip
+"""MB is 10⁶ bytes. `layout` and `workload` are named as in the comparison."""
+
+
+def tidy(comparison: Comparison) -> Iterator[dict[str, Value]]:
+    """Row by row; a layout that could not be built, or was not measured with a workload, has one line without numbers."""
+    accounts = {(one.source, cell): one for one in comparison.accounts for cell in one.cells}
+    for row in comparison.rows:
+        for index, workload in enumerate(comparison.workloads):
+            entry = row.entries[index]
+            head: dict[str, Value] = {"layout": clean(row.label), "workload": clean(workload)}
+            for point in entry.points if entry is not None else ():
+                rest = _rest(accounts.get((row.source, point.id)))
+                yield {**dict.fromkeys(COLUMNS), **head, **_numbers(point), **_origin(comparison, row), **rest}
+            for point in entry.again if entry is not None else ():
+                second = {**head, "layout": clean(again_label(row.label))}
+                yield {**dict.fromkeys(COLUMNS), **second, **_numbers(point), **_origin(comparison, row)}
+            if entry is None:
+                nothing = {"state": state_of(row, index), "reasons": clean(row.failed, 4096)}
+                yield {**dict.fromkeys(COLUMNS), **head, **nothing, **_origin(comparison, row)}
+
+
+def _numbers(point: Point) -> dict[str, Value]:
+    found: dict[str, Value] = {
+        "round": point.round,
+        "state": VALID if point.valid else INVALID,
+        "iops_per_s": point.iops,
+        "throughput_MB_per_s": None if point.bytes_per_s is None else point.bytes_per_s / 1e6,
+        "cpu_cores": point.cpu_cores_used,
+        "written_to_members_per_byte": point.write_amplification,
+        "queue_depth": point.queue_depth,
+        "duration_s": point.seconds or None,
+        "published_percent": point.percent,
+        "reasons": clean("; ".join(point.reasons), 4096),
+        "marks": clean(" ".join(dict.fromkeys(mark.code for mark in point.marks)), 4096),
+        "cell": clean(point.id),
+        "started": clean(point.started),
+        "command": clean(shlex.join(point.command), 8192),
+    }
+    for direction, latency in point.latency.items():
+        found |= {f"{direction}_{field}": getattr(latency, field) for field in _LATENCY}
+    return found
+
+
+def _rest(one: Account | None) -> dict[str, Value]:
+    """Return the columns of the account; empty for bare disks and cells without one."""
+    if one is None:
+        return {}
+    ceilings = {"each_alone": one.solo, "all_at_once": one.together}
+    expected = one.expected
+    return {
+        **{f"ceiling_{name}_MB_per_s": rate.bytes_per_s / 1e6 for name, rate in ceilings.items() if rate is not None},
+        "ceiling_links_MB_per_s": None if one.link_bytes_per_s is None else one.link_bytes_per_s / 1e6,
+        "share_of_ceiling": one.share,
+        "expected_written_per_byte_low": expected.low if expected else None,
+        "expected_written_per_byte_high": expected.high if expected else None,
+        "limited_by": one.limiter,
+        "limited_because": clean(one.why, 4096),
+    }
+
+
+def _origin(comparison: Comparison, row: Row) -> dict[str, Value]:
+    if not comparison.sources:
+        return {}
+    source = comparison.sources[row.source - 1]
+    return {"result": row.source, "run": clean(source.run), "scenario": clean(source.scenario), "host": clean(source.host),
+            "rehearsal": "yes" if source.rehearsal else "no"}  # fmt: skip

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from raidtui.model.measure import Direction, Latency, Summary, in_bulk
 from raidtui.model.pooling import DIRECTIONS, Part, pooled_latency
 from raidtui.model.result import Cell, Steady, Tracked
 from raidtui.model.statistics.samples import merged
-from raidtui.results.extract import Point, bins
+from raidtui.results.extract import Point
 
 Unit = Literal["IOPS", "MB/s", "%"]
 """`%` where a table has nothing but percentages of one of its layouts."""
@@ -138,9 +138,49 @@ def merged_latency(points: Sequence[Point]) -> dict[str, Latency]:
 
 
 def histogram(points: Sequence[Point], direction: str) -> dict[int, int]:
-    """The merged histogram in ns; empty where one of the cells has none."""
+    """Return the merged histogram in ns; empty where one of the cells has none."""
     found = bins(points, direction)
     return merged(found) if len(found) == len(points) else {}
+
+
+def bins(points: Sequence[Point], direction: str) -> list[dict[int, int]]:
+    """The latency histograms of these cells as fio counted them: operations by the middle of their bin in ns.
+
+    One for each cell that has them whole; a cell with several reports (a window of passes) has them merged. A cell
+    without a latency of its syncs has none of them, whatever its tool printed.
+    """
+    found = []
+    for one in points:
+        report = one.cell.report if one.cell is not None and not _untimed(one, direction) else None
+        parts = [_of_report(each, direction) for each in (report if isinstance(report, list) else [report])]
+        if parts and all(parts):
+            found.append(parts[0] if len(parts) == 1 else merged(parts))
+    return found
+
+
+def _untimed(one: Point, direction: str) -> bool:
+    return direction == "sync" and one.latency.get("sync", Latency()).mean_us is None
+
+
+def _of_report(report: Any, direction: str) -> dict[int, int]:
+    """Empty where one of its jobs has none."""
+    found = []
+    for job in report.get("jobs", ()) if isinstance(report, dict) else ():
+        part = job.get(direction, {}) if isinstance(job, dict) else {}
+        spread = part.get("lat_ns" if direction == "sync" else "clat_ns") if isinstance(part, dict) else None
+        given = spread.get("bins") if isinstance(spread, dict) else None
+        found.append(_counted(given) if isinstance(given, dict) else {})
+    if len(found) == 1:
+        return found[0]
+    return merged(found) if all(found) else {}
+
+
+def _counted(given: Mapping[Any, Any]) -> dict[int, int]:
+    """Return the bins of a report of unknown origin: entries that are no numbers are ignored."""
+    try:
+        return {int(bin_): int(count) for bin_, count in given.items()}
+    except (TypeError, ValueError):
+        return {}
 
 
 def _merged(points: Sequence[Point], name: str) -> Latency:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from raidtui.model.pooling import DIRECTIONS
 from raidtui.results.charts.base import Chart, Panel, Style, in_parts, legend, legend_height, numbers, short
 from raidtui.results.comparison import Comparison, Entry, Row
-from raidtui.results.extract import DIRECTIONS
 from raidtui.results.lines import MARKS, share_text, state_of
 from raidtui.results.rates import SCALE, Unit, histogram, latency_text, rate_text
 

@@ -17,10 +17,12 @@ from raidtui.results.comparison import Comparison, without_cells
 from raidtui.results.formats.base import Format
 from raidtui.results.lines import (
     ABOUT,
+    COLUMNS,
     HEADS,
     TEXTS,
     TITLE,
     Footnotes,
+    Value,
     account_lines,
     confounder_lines,
     entry_words,
@@ -28,8 +30,8 @@ from raidtui.results.lines import (
     has_means,
     legend_lines,
     source_lines,
+    tidy,
 )
-from raidtui.results.tidy import COLUMNS, Value, tidy
 
 WIDTH = 120
 """Default width in columns."""

@@ -15,9 +15,8 @@ from raidtui.model.problem import fail
 from raidtui.results.charts.drawing import NO_CHARTS
 from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.formats.base import Format
-from raidtui.results.lines import beside, legend_lines, share_interval_text, state_of, why
+from raidtui.results.lines import COLUMNS, beside, legend_lines, share_interval_text, state_of, tidy, why
 from raidtui.results.rates import SCALE, Unit, rate_of
-from raidtui.results.tidy import COLUMNS, tidy
 
 if TYPE_CHECKING:
     from xlsxwriter.format import Format as CellFormat

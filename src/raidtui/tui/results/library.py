@@ -19,7 +19,7 @@ from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.problem import Exit
 from raidtui.model.protocol import RunInfo
 from raidtui.model.result import RESULT_SCHEMA
-from raidtui.results.library.index import Known
+from raidtui.results.library import Known
 from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
 

@@ -1,20 +1,27 @@
-"""An index of result files in SQLite. It is a cache: whatever is wrong with it, it is made anew from the files."""
+"""Index of result files in SQLite, with their extracts; texts that results share are stored once.
+
+It is a cache: whatever is wrong with it, it is made anew from the files.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from raidtui.base.collecting import uncollected
 from raidtui.base.text import clean
 from raidtui.model.jsonio import MAX_RESULT_BYTES
-from raidtui.results.extract import Extract
-from raidtui.results.library.extracts import Unfolding, lean_extract, packed, shared_of, unpacked
+from raidtui.model.mark import Mark
+from raidtui.model.measure import Latency
+from raidtui.results.extract import Extract, Point, lean_extract
 
 VERSION: Final = 5
 """Version of the index and of its extracts. A file with another version is rebuilt."""
@@ -149,7 +156,7 @@ class Library:
 
     def _extracts(self, paths: Sequence[str], unfolding: Unfolding) -> list[Extract]:
         data = dict(self._select("SELECT path, data FROM extract WHERE path", paths))
-        kept = [unpacked(data[path]) for path in paths if path in data]
+        kept = [KEPT.decode(data[path]) for path in paths if path in data]
         missing = {digest for one in kept for digest in unfolding.missing(one)}
         shared = dict(self._select("SELECT digest, data FROM shared WHERE digest", list(missing)))
         return [unfolding.extract(one, shared) for one in kept]
@@ -167,7 +174,7 @@ class Library:
         if there <= 2 * left + _SWEEP_FROM:
             return
         try:
-            used = {one for (data,) in self._db.execute("SELECT data FROM extract") for one in shared_of(unpacked(data))}
+            used = {one for (data,) in self._db.execute("SELECT data FROM extract") for one in shared_of(KEPT.decode(data))}
         except ValueError as error:
             raise sqlite3.DatabaseError(f"it is not whole: {error}") from None
         unused = [(digest,) for (digest,) in self._db.execute("SELECT digest FROM shared") if digest not in used]
@@ -255,17 +262,8 @@ def _read(path: str, size: int) -> tuple[Extract, int | None]:
 
 def _row(path: str, stamp: Stamp, found: Extract, exit_code: int | None) -> tuple[object, ...]:
     scenario, title, host = clean(found.scenario, 80), clean(found.title, 200), clean(found.host, 60)
-    names = [*found.layouts, *found.workloads, found.facts.get("kernel", ""), found.facts.get("disks", "")]
-    words = [
-        scenario,
-        title,
-        host,
-        found.run,
-        found.started,
-        Path(path).name,
-        *names,
-        "rehearsal" if found.rehearsal else "",
-    ]
+    facts = [found.facts.get("kernel", ""), found.facts.get("disks", ""), "rehearsal" if found.rehearsal else ""]
+    words = [scenario, title, host, found.run, found.started, Path(path).name, *found.layouts, *found.workloads, *facts]
     return (path, *stamp, clean(found.run, 80), scenario, title, host, clean(found.started, 40), len(found.points),
             sum(point.valid for point in found.points), exit_code, found.rehearsal, found.complete, "",
             " ".join(words)[:8000].casefold())  # fmt: skip
@@ -275,3 +273,125 @@ def _unreadable(path: str, stamp: Stamp, error: Exception) -> tuple[object, ...]
     reason = clean(getattr(error, "strerror", None) or error, 300)
     name = clean(Path(path).name, 200)
     return (path, *stamp, "", name, "", "", "", 0, 0, None, False, False, reason, f"{name} unreadable".casefold())
+
+
+Shared = Mapping[bytes, bytes]
+"""Texts that results have in common, encoded, by digest."""
+
+
+class _KeptPoint(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    id: str
+    layout: int
+    """Position among the extract's layouts; `workload` likewise."""
+    workload: int
+    round: int
+    part: str
+    valid: bool
+    reasons: tuple[str, ...]
+    marks: tuple[Mark, ...]
+    iops: float | None
+    bytes_per_s: float | None
+    latency: dict[str, Latency]
+    cpu_cores_used: float | None
+    write_amplification: float | None
+    started: str
+    seconds: float
+    command: bytes
+    facts: bytes
+    again: bool
+    queue_depth: int | None
+
+
+class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One extract; bytes are digests of what is shared."""
+
+    run: str
+    points: tuple[_KeptPoint, ...]
+    scenario: str
+    title: str
+    host: str
+    started: str
+    rehearsal: bool
+    complete: bool
+    failed: dict[str, str]
+    layouts: bytes
+    workloads: bytes
+    facts: bytes
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+KEPT = msgspec.msgpack.Decoder(Kept)
+_LAYOUTS = msgspec.msgpack.Decoder(dict[str, dict[str, str]])
+_TEXTS = msgspec.msgpack.Decoder(dict[str, str])
+_WORDS = msgspec.msgpack.Decoder(tuple[str, ...])
+
+
+def packed(found: Extract) -> tuple[bytes, dict[bytes, bytes]]:
+    """Return a measured result's extract without whole cells, and what it shares with others, by digest."""
+    shared: dict[bytes, bytes] = {}
+
+    def share(value: object) -> bytes:
+        data = _ENCODER.encode(value)
+        digest = blake2b(data, digest_size=16).digest()
+        shared[digest] = data
+        return digest
+
+    layouts = {name: place for place, name in enumerate(found.layouts)}
+    workloads = {name: place for place, name in enumerate(found.workloads)}
+    points = tuple(
+        _KeptPoint(
+            one.id, layouts[one.layout], workloads[one.workload], one.round, one.part, one.valid, one.reasons, one.marks,
+            one.iops, one.bytes_per_s, one.latency, one.cpu_cores_used, one.write_amplification, one.started, one.seconds,
+            share(one.command), share(one.facts), one.again, one.queue_depth,
+        )
+        for one in found.points
+    )  # fmt: skip
+    kept = Kept(
+        found.run, points, found.scenario, found.title, found.host, found.started, found.rehearsal, found.complete,
+        found.failed, share(found.layouts), share(found.workloads), share(found.facts),
+    )  # fmt: skip
+    return _ENCODER.encode(kept), shared
+
+
+def shared_of(kept: Kept) -> Iterator[bytes]:
+    """Yield the digests of all that it shares."""
+    yield from (kept.layouts, kept.workloads, kept.facts)
+    for point in kept.points:
+        yield point.command
+        yield point.facts
+
+
+class Unfolding:
+    """Makes extracts of stored ones. What they share is decoded once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Any] = {}
+
+    def missing(self, kept: Kept) -> list[bytes]:
+        """Return the digests that `extract` has not seen yet."""
+        return [digest for digest in shared_of(kept) if digest not in self._known]
+
+    def extract(self, kept: Kept, shared: Shared) -> Extract:
+        """Return the extract; `shared` has what was missing. Raises ValueError or KeyError where the index is not whole."""
+        layouts = self._value(kept.layouts, shared, _LAYOUTS)
+        workloads = self._value(kept.workloads, shared, _TEXTS)
+        names, loads = list(layouts), list(workloads)
+        points = tuple(
+            Point(
+                one.id, names[one.layout], loads[one.workload], one.round, one.part, one.valid, one.reasons, one.marks,
+                one.iops, one.bytes_per_s, one.latency, one.cpu_cores_used, one.write_amplification, one.started,
+                one.seconds, self._value(one.command, shared, _WORDS), self._value(one.facts, shared, _TEXTS),
+                one.again, queue_depth=one.queue_depth,
+            )
+            for one in kept.points
+        )  # fmt: skip
+        return Extract(
+            kept.run, points, kept.scenario, kept.title, kept.host, kept.started, kept.rehearsal, kept.complete, layouts,
+            kept.failed, workloads, self._value(kept.facts, shared, _TEXTS),
+        )  # fmt: skip
+
+    def _value(self, digest: bytes, shared: Shared, decoder: msgspec.msgpack.Decoder[Any]) -> Any:
+        found = self._known.get(digest)
+        if found is None:
+            found = self._known[digest] = decoder.decode(shared[digest])
+        return found

@@ -1,1 +1,0 @@
-"""Thousands of result files: read once each, found by words, and compared without being read again."""
