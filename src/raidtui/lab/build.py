@@ -16,8 +16,8 @@ import msgspec
 from raidtui.base import proc
 from raidtui.base.files import write_atomic
 from raidtui.lab import initrd, recipe
-from raidtui.lab.host import Say, timed
-from raidtui.lab.state import LAB_TOOL_MISSING, all_pids, kill_all
+from raidtui.lab.host import Say, python_with_pip, timed, tool
+from raidtui.lab.state import all_pids, kill_all
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 
 LAB_BOOTSTRAP_FAILED: Final = Refusal(
@@ -81,9 +81,7 @@ def build(work: Path, modules: Path, say: Say) -> None:
     say(f"building the lab's image, once: Debian {recipe.SUITE}, storage tools, ZFS modules")
     mirror = mirror_lines()
     compiling = None if list(modules.glob("*/zfs.ko*")) else _start_modules(module_root, work, mirror)
-    installing = start_bootstrap(
-        root, recipe.packages(), work / "root.log", mirror, single_file_hooks()
-    )  # fmt: skip
+    installing = start_bootstrap(root, recipe.packages(), work / "root.log", mirror, single_file_hooks())
     try:
         wait_bootstrap(installing, work / "root.log", _BOOTSTRAP_TIMEOUT_S)
         kernel, zfs = kernel_version(root), package_version(root, "zfsutils-linux")
@@ -116,7 +114,7 @@ def build(work: Path, modules: Path, say: Say) -> None:
 
 
 def end_builders(work: Path) -> None:
-    """End the bootstraps that fill the folders of a build whose own process is gone."""
+    """End the bootstraps of a build whose own process has died."""
     kill_all(lambda: [pid for pid in all_pids() if _builds_in(pid, work)])
 
 
@@ -134,22 +132,20 @@ def _start_modules(root: Path, work: Path, mirror: Sequence[str]) -> proc.Child:
 
 
 def _make_key(path: Path) -> None:
-    keygen = proc.find_tool("ssh-keygen") or "ssh-keygen"
-    proc.run([keygen, "-q", "-t", "ed25519", "-N", "", "-C", "raidtui-lab", "-f", str(path)], timeout_s=30)
+    proc.run([tool("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-C", "raidtui-lab", "-f", str(path)], timeout_s=30)
 
 
 def _make_disk(root: Path, work: Path) -> None:
-    """Write the folder as a filesystem image, without mounting anything."""
+    """Write the folder as a filesystem image, without a mount."""
     raw = work / "root.raw"
     with raw.open("wb") as file:
         file.truncate(recipe.ROOT_SIZE_BYTES)
     # No lazy initialisation: it would write in the background of the first measurements.
     options = "lazy_itable_init=0,lazy_journal_init=0,nodiscard"
-    mke2fs = proc.find_tool("mke2fs") or "mke2fs"
-    proc.run([mke2fs, "-q", "-t", "ext4", "-F", "-E", options, "-m", "0", "-N", "200000", "-J", "size=64",
+    proc.run([tool("mke2fs"), "-q", "-t", "ext4", "-F", "-E", options, "-m", "0", "-N", "200000", "-J", "size=64",
               "-L", "raidtui-lab", "-d", str(root), str(raw)], timeout_s=900)  # fmt: skip
-    qemu_img = proc.find_tool("qemu-img") or "qemu-img"
-    proc.run([qemu_img, "convert", "-f", "raw", "-O", "qcow2", str(raw), str(work / "root.qcow2")], timeout_s=900)
+    argv = [tool("qemu-img"), "convert", "-f", "raw", "-O", "qcow2", str(raw), str(work / "root.qcow2")]
+    proc.run(argv, timeout_s=900)
     raw.unlink()
     (work / "root.qcow2").chmod(0o400)
 
@@ -189,10 +185,6 @@ def build_through_sudo(work: Path) -> None:
                    remedy="see the lines above; sudo must be allowed")  # fmt: skip
 
 
-if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1:]))
-
-
 _LEAN = (
     '--aptopt=APT::Install-Recommends "false"',
     '--aptopt=Acquire::Languages "none"',
@@ -212,8 +204,8 @@ def start_bootstrap(
     """Start to install a Debian into the folder `root`; needs root."""
     # In separate namespaces: its mounts are not visible outside, and its children do not survive it.
     argv = [
-        _tool("unshare"), "--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc", "--",
-        _tool("mmdebstrap"), "--mode=root", "--variant=minbase", "--format=directory", "--architectures=amd64",
+        tool("unshare"), "--mount", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc", "--",
+        tool("mmdebstrap"), "--mode=root", "--variant=minbase", "--format=directory", "--architectures=amd64",
         f"--components={recipe.COMPONENTS}", *_LEAN, *hooks,
         f"--include={','.join(packages)}", recipe.SUITE, str(root), *mirror,
     ]  # fmt: skip
@@ -222,7 +214,7 @@ def start_bootstrap(
 
 
 def mirror_lines() -> list[str]:
-    """Sources for mmdebstrap: the mirror that this Debian uses, or nothing for mmdebstrap's default."""
+    """Return sources for mmdebstrap: the mirror of this machine's Debian; empty for mmdebstrap's default."""
     apt = proc.find_tool("apt-get")
     if apt is None:
         return []
@@ -236,7 +228,7 @@ def mirror_lines() -> list[str]:
 
 
 def single_file_hooks() -> list[str]:
-    """mmdebstrap hooks that fetch one file out of a package."""
+    """Return the mmdebstrap hooks that extract one file of a package."""
     return [
         f'--customize-hook=chroot "$1" sh -c "cd /var/tmp && apt-get -q download {package}" && '
         f'dpkg-deb --fsys-tarfile "$1"/var/tmp/{package}_*.deb | tar -x -C "$1" ./{path} && rm "$1"/var/tmp/*.deb'
@@ -261,7 +253,7 @@ def wait_bootstrap(child: proc.Child, log: Path, timeout_s: float) -> None:
 
 
 def kernel_version(root: Path) -> str:
-    """The version of the one kernel in `root`."""
+    """Return the version of the only kernel in `root`."""
     versions = sorted(p.name.removeprefix("vmlinuz-") for p in (root / "boot").glob("vmlinuz-*"))
     if len(versions) != 1:
         raise fail(LAB_KERNEL, f"the lab's root has {len(versions)} kernels instead of one", exit=Exit.BUILD_FAILED)
@@ -269,7 +261,7 @@ def kernel_version(root: Path) -> str:
 
 
 def package_version(root: Path, package: str) -> str:
-    """The installed version of a package, without Debian's revision."""
+    """Return the installed version of a package, without Debian's revision."""
     for record in (root / "var/lib/dpkg/status").read_text().split("\n\n"):
         fields = dict(line.split(": ", 1) for line in record.splitlines() if ": " in line and line[0] != " ")
         if fields.get("Package") == package:
@@ -278,7 +270,7 @@ def package_version(root: Path, package: str) -> str:
 
 
 def keep_modules(module_root: Path, kernel: str, kept: Path) -> None:
-    """Copy the ZFS modules that were compiled for `kernel` out of the throw-away root, as one step."""
+    """Copy the ZFS modules that were compiled for `kernel` out of the temporary root, as one step."""
     built = sorted((module_root / "usr/lib/modules" / kernel / "updates/dkms").glob("*.ko*"))
     if not built:
         raise fail(LAB_MODULES, f"no ZFS modules were compiled for the lab's kernel {kernel}", exit=Exit.BUILD_FAILED)
@@ -292,45 +284,38 @@ def keep_modules(module_root: Path, kernel: str, kept: Path) -> None:
 
 
 def finish(root: Path, kernel: str, modules: Path, public_key: str) -> None:
-    """Turn the fresh Debian in `root` into the lab: modules, wheels, our files, and `guest/setup.sh` inside it."""
+    """Turn the new Debian in `root` into the lab: add modules, wheels and guest files, and run `guest/setup.sh` in it."""
     shutil.copytree(modules, root / "usr/lib/modules" / kernel / "updates/dkms", dirs_exist_ok=True)
     _install_wheels(root / "usr/local/lib" / recipe.GUEST_PYTHON / "dist-packages")
     shutil.copytree(recipe.GUEST_FOLDER / "root", root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    # However this raidtui was installed: not every way keeps the mode of a file.
+    # Not every way to install raidtui keeps the mode of a file.
     (root / "usr/local/bin/raidtui").chmod(0o755)
     ssh = root / "root/.ssh"
     ssh.mkdir(mode=0o700, parents=True, exist_ok=True)
     (ssh / "authorized_keys").write_text(public_key)
     # Read by the shell inside, because /proc is not mounted there and the script lies outside.
     script = (recipe.GUEST_FOLDER / "setup.sh").read_bytes()
-    proc.run([_tool("chroot"), str(root), "/bin/sh", "-s", kernel], timeout_s=300, input_bytes=script)
+    proc.run([tool("chroot"), str(root), "/bin/sh", "-s", kernel], timeout_s=300, input_bytes=script)
 
 
 def _install_wheels(target: Path) -> None:
-    """Put the pure-Python packages that Debian lacks into the guest; fetched here, where certificates are trusted."""
+    """Download the Python packages that Debian lacks into the guest; on this machine, where certificates are trusted."""
     target.mkdir(parents=True, exist_ok=True)
-    argv = [_python_with_pip(), "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--no-input",
+    python = python_with_pip()
+    if python is None:
+        raise fail(LAB_NO_PIP, "no pip to fetch blivet for the lab with", remedy="apt-get install python3-pip")
+    argv = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--no-input",
             "--disable-pip-version-check", "--root-user-action=ignore", "--target", str(target),
             *recipe.WHEELS]  # fmt: skip
     proc.run(argv, timeout_s=300, env=_with_callers_network())
 
 
-def _python_with_pip() -> str:
-    for python in (sys.executable, "/usr/bin/python3"):
-        if proc.run([python, "-c", "import pip"], timeout_s=30, check=False).code == 0:
-            return python
-    raise fail(LAB_NO_PIP, "no pip to fetch blivet for the lab with", remedy="apt-get install python3-pip")
-
-
 def _with_callers_network() -> dict[str, str]:
-    """The clean environment plus what says how this machine reaches the network."""
+    """Return the clean environment with the caller's variables for proxies, certificates and pip."""
     wanted = ("_proxy", "_cert", "_ca_bundle", "ssl_cert_file", "ssl_cert_dir")
     extra = {k: v for k, v in os.environ.items() if k.lower().endswith(wanted) or k.startswith("PIP_") or k == "HOME"}
     return proc.CLEAN_ENV | extra
 
 
-def _tool(name: str) -> str:
-    path = proc.find_tool(name)
-    if path is None:
-        raise fail(LAB_TOOL_MISSING, f"{name} is not installed", remedy="raidtui lab up installs what it needs as root")
-    return path
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))

@@ -22,7 +22,7 @@ from raidtui.model.problem import fail
 
 
 class Lab:
-    """One lab. Disks are named by serial."""
+    """Control of one lab. Disks are named by serial."""
 
     def __init__(self, name: str = DEFAULT_NAME) -> None:
         self.name = name
@@ -38,7 +38,7 @@ class Lab:
         life.down(self.name)
 
     def crash(self) -> None:
-        """Cut the power. What the guest had not flushed is lost; the disks keep what reached them."""
+        """Cut the power. Data that the guest had not written to the disks is lost."""
         ssh.close_master(self.files.ssh_config, self.files.ssh_master)
         self.files.kill()
 
@@ -80,7 +80,7 @@ class Lab:
         return self.files.folder / self.disk(serial).file_name
 
     def unplug(self, serial: str) -> None:
-        """Pull the disk. Returns when the guest has let go of it."""
+        """Unplug the disk. Returns when the guest has released it."""
         disk, state = self.disk(serial), self.state
         with Qmp(self.files.qmp) as qmp:
             qemu.unplug(qmp, disk)
@@ -88,7 +88,7 @@ class Lab:
         self.files.save(state)
 
     def plug(self, serial: str, *, like_new: bool = False, fails: qemu.Fails = "") -> None:
-        """Put the disk back in its place; `like_new` makes it blank, `fails` makes all its reads or writes errors."""
+        """Plug the disk in again. `like_new` makes it blank; with `fails` all its reads or writes fail."""
         state = self.state
         disk = self.disk(serial)
         if like_new:
@@ -101,7 +101,7 @@ class Lab:
         self.files.save(state)
 
     def add_disk(self, spec: DiskSpec) -> str:
-        """Plug in a disk that was never there. Returns its serial."""
+        """Plug in an additional disk; return its serial."""
         state = self.state
         number = 1 + max((int(disk.serial.rsplit("-", 1)[-1]) for disk in state.disks), default=0)
         disk = make_disk(self.name, number, free_port(state.disks, spec.kind), spec)
@@ -112,7 +112,7 @@ class Lab:
         return disk.serial
 
     def throttle(self, serial: str, *, iops: int = 0, bytes_per_s: int = 0) -> None:
-        """Slow a plugged disk down; zeroes lift it."""
+        """Limit the rate of a disk; zeroes remove the limit."""
         rates = {"iops": iops, "bps": bytes_per_s} | dict.fromkeys(("iops_rd", "iops_wr", "bps_rd", "bps_wr"), 0)
         self.qmp("block_set_io_throttle", id=self._qdev(serial), **rates)
 
@@ -139,19 +139,19 @@ class Lab:
     # --- the guest
 
     def qmp(self, command: str, **arguments: Any) -> Any:
-        """One command to QEMU; what it returns."""
+        """Send one command to QEMU and return its result."""
         with Qmp(self.files.qmp) as qmp:
             return qmp.command(command, **arguments)
 
     def run(self, command: str | Sequence[str], timeout_s: float = 60.0, *, check: bool = True,
             input_bytes: bytes | None = None) -> proc.Finished:  # fmt: skip
-        """Run something in the guest: a line for its shell, or an argv."""
+        """Run a line of shell or an argv in the guest."""
         line = command if isinstance(command, str) else " ".join(shlex.quote(word) for word in command)
         argv = [*ssh.argv(self.files.ssh_config), line]
         return proc.run(argv, timeout_s=timeout_s, check=check, input_bytes=input_bytes)
 
     def raidtui(self, *words: str, timeout_s: float = 120.0, check: bool = False) -> proc.Finished:
-        """Run the guest's raidtui, after making sure that it is the one that runs here."""
+        """Run raidtui in the guest, after updating it to the version of this machine."""
         ssh.sync_code(self.name)
         return self.run(["raidtui", *words], timeout_s, check=check)
 

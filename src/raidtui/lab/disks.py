@@ -72,7 +72,7 @@ class LabDisk(msgspec.Struct, frozen=True):
 
 
 def parse_spec(text: str) -> list[DiskSpec]:
-    """`6x8G,2x16G:hdd,1x4G:ssd@4096` as one entry per disk. G is GiB. Raises ProblemError naming the bad part."""
+    """Parse `6x8G,2x16G:hdd,1x4G:ssd@4096` into one entry per disk. G is GiB. Raises ProblemError naming the bad part."""
     specs: list[DiskSpec] = []
     for part in filter(None, text.split(",")):
         match = _GROUP.fullmatch(part.strip())
@@ -87,9 +87,9 @@ def parse_spec(text: str) -> list[DiskSpec]:
 
 
 def specs_like(data: bytes, place: str = "--like") -> list[DiskSpec]:
-    """Disks like those that `raidtui disks --json` listed: count, size, kind and sector size.
+    """Return disks like those in the JSON of `raidtui disks`: count, size, kind and sector size. Raises ProblemError.
 
-    Raises ProblemError for anything else. Sizes are kept: the files are sparse.
+    Sizes are kept: the files are sparse.
     """
     try:
         listed = msgspec.json.decode(data)
@@ -124,16 +124,16 @@ def checked(specs: Sequence[DiskSpec]) -> list[DiskSpec]:
 
 
 def make_disk(lab_name: str, number: int, port: int, spec: DiskSpec) -> LabDisk:
-    """The `number`th disk ever given to a lab, with an identity that no disk of another lab has."""
+    """Return the `number`th disk of a lab, with an identity that no disk of another lab has."""
     digest = hashlib.sha256(lab_name.encode()).hexdigest()[:8].upper()
     wwn = 0 if spec.kind == "nvme" else (0x5 << 60) | (int(digest, 16) << 12) | number
     return LabDisk(f"RTLAB-{digest}-{number:02d}", spec, port, wwn)
 
 
 def name_disks(lab_name: str, specs: Sequence[DiskSpec]) -> list[LabDisk]:
-    """Identities and places for the first disks of a lab.
+    """Return the first disks of a lab, with identities and ports.
 
-    Places are dealt at random: the kernel numbers disks by place, and no test may rely on names following serials.
+    Ports are random: the kernel numbers disks by port, and no test may rely on names in the order of serials.
     """
     disks: list[LabDisk] = []
     for kinds in (("nvme",), ("ssd", "hdd")):
@@ -144,14 +144,14 @@ def name_disks(lab_name: str, specs: Sequence[DiskSpec]) -> list[LabDisk]:
 
 
 def free_port(disks: Sequence[LabDisk], kind: str) -> int:
-    """The lowest place that no disk of that bus has."""
+    """Return the lowest free port of that bus."""
     checked([*(disk.spec for disk in disks), DiskSpec(1 << 30, kind)])
     taken = {disk.port for disk in disks if (disk.spec.kind == "nvme") == (kind == "nvme")}
     return next(port for port in range(MAX_SCSI) if port not in taken)
 
 
 def mixed(items: Iterable[Item]) -> list[Item]:
-    """The items in an order that is neither the one given nor its reverse, where there is such an order."""
+    """Return the items in an order that is neither the given one nor its reverse, if there is such an order."""
     given = list(items)
     order = given[:]
     while len(given) > 1 and (order == given or (len(given) > 2 and order == given[::-1])):
@@ -178,9 +178,9 @@ def make_sparse(path: Path, size_bytes: int) -> None:
 
 
 def content_hash(path: Path) -> str:
-    """SHA-256 over size and every 4 KiB block that is not all zeroes, with its offset.
+    """Return the SHA-256 of the size and of every 4 KiB block that is not zero, with its offset.
 
-    A hole and written zeroes are the same to a guest, so they are the same here.
+    A hole and written zeroes have the same hash, as they are the same to a guest.
     """
     digest = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
@@ -203,7 +203,7 @@ def is_zero(path: Path) -> bool:
 
 
 def _written(fd: int) -> Iterator[tuple[int, bytes]]:
-    """The file's data extents, cut at multiples of the block size so that equal content gives equal blocks."""
+    """Yield the file's data extents, cut at multiples of the block size, so that equal content gives equal blocks."""
     size = os.fstat(fd).st_size
     offset = 0
     while offset < size:

@@ -20,6 +20,13 @@ LAB_PACKAGES: Final = Refusal(
     "Run the command that the message shows.",
 )
 
+LAB_TOOL_MISSING: Final = Refusal(
+    "lab.tool-missing",
+    "A program that the lab needs is missing",
+    "QEMU, ssh or a program that builds the image is not installed on this machine.",
+    "Install the package that the message names; as root, `raidtui lab up` installs what it needs.",
+)
+
 _DEBIAN_KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _TOOLS: Final = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -27,10 +34,26 @@ _TOOLS: Final = {
     "mmdebstrap": "mmdebstrap",
     "mke2fs": "e2fsprogs",
     "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
+    "unshare": "util-linux",
     "chroot": "coreutils",
     "dpkg-deb": "dpkg",
 }
 _APT_TIMEOUT_S: Final = 1800.0
+
+
+def tool(name: str) -> str:
+    """Return the path of a program. Raises ProblemError (`lab.tool-missing`)."""
+    path = proc.find_tool(name)
+    if path is None:
+        raise fail(LAB_TOOL_MISSING, f"{name} is not installed", remedy=f"apt-get install {_TOOLS[name]}")
+    return path
+
+
+def python_with_pip() -> str | None:
+    """Return a Python that can download packages: this one or the system's; None if neither has pip."""
+    found = (python for python in (sys.executable, "/usr/bin/python3") if Path(python).exists())
+    return next((p for p in found if proc.run([p, "-c", "import pip"], timeout_s=60, check=False).code == 0), None)
 
 
 def missing_packages() -> list[str]:
@@ -38,7 +61,7 @@ def missing_packages() -> list[str]:
     missing = {package for tool, package in _TOOLS.items() if proc.find_tool(tool) is None}
     if not Path(_DEBIAN_KEYRING).exists():
         missing.add("debian-archive-keyring")
-    if not any(proc.run([p, "-c", "import pip"], timeout_s=60, check=False).code == 0 for p in _pythons()):
+    if python_with_pip() is None:
         missing.add("python3-pip")
     return sorted(missing)
 
@@ -74,10 +97,6 @@ def require_packages(say: Say) -> None:
     except proc.ToolError as error:
         raise fail(LAB_PACKAGES, f"packages cannot be installed: {error.reason[-500:]}", exit=Exit.REFUSED,
                    remedy=f"sudo {' '.join(install)}") from error  # fmt: skip
-
-
-def _pythons() -> list[str]:
-    return [sys.executable, *(["/usr/bin/python3"] if Path("/usr/bin/python3").exists() else [])]
 
 
 Say = Callable[[str], None]

@@ -120,7 +120,7 @@ _NO_KVM = "no-kvm"
 
 
 def accelerator(image: Path) -> str:
-    """`kvm` where it is there and no boot under it has failed yet, else `tcg`."""
+    """Return `kvm` if this machine has it and no boot under it has failed, else `tcg`."""
     return "kvm" if qemu.kvm_possible() and not (image / _NO_KVM).exists() else "tcg"
 
 
@@ -129,7 +129,7 @@ def snapshot_folder(image: Path, accel: str, cpus: int) -> Path:
 
 
 def ensure_snapshot(image: Path, cpus: int, say: Say) -> tuple[Path, str]:
-    """The folder with `disk.qcow2` and `memory`, and the accelerator that it is for. Boots a guest if need be."""
+    """Return the folder with `disk.qcow2` and `memory`, and its accelerator. Boots a guest if there is none yet."""
     accel = accelerator(image)
     folder = snapshot_folder(image, accel, cpus)
     if folder.exists():
@@ -151,7 +151,7 @@ def ensure_snapshot(image: Path, cpus: int, say: Say) -> tuple[Path, str]:
 
 
 def _boot_and_save(image: Path, accel: str, cpus: int, folder: Path, say: Say, timeout_s: float) -> bool:
-    """Boot a guest without disks, wait until it is idle, save it as `folder`. False when it did not come up."""
+    """Boot a guest without disks, wait until it is idle, save it as `folder`. Return False if it did not boot."""
     files = LabFiles(f"booting-{os.getpid()}")
     work = image / files.name
     files.create()

@@ -16,7 +16,7 @@ from raidtui.lab import recipe
 
 
 def build(root: Path, kernel: str) -> bytes:
-    """The compressed initrd for the guest in `root`."""
+    """Return the compressed initrd for the guest in `root`."""
     modules_folder = root / "usr/lib/modules" / kernel
     entries = [folder(name) for name in ("bin", "dev", "proc", "sys", "root", "modules")]
     entries.append(file("bin/busybox", (root / "usr/bin/busybox").read_bytes(), 0o755))
@@ -30,7 +30,7 @@ def build(root: Path, kernel: str) -> bytes:
 
 
 def load_order(modules_dep: str, wanted: tuple[str, ...]) -> list[str]:
-    """Paths of the wanted modules and all they need, needed ones first. A module that is built in has no entry."""
+    """Return the paths of the wanted modules and their dependencies, dependencies first; built-in modules have no entry."""
     needs: dict[str, list[str]] = {}
     by_name: dict[str, str] = {}
     for line in modules_dep.splitlines():
@@ -50,7 +50,7 @@ def load_order(modules_dep: str, wanted: tuple[str, ...]) -> list[str]:
 
 
 class Entry(NamedTuple):
-    """One name in the archive. A folder has no data; a symlink's data is where it points."""
+    """One name in the archive. A folder has no data; a symlink's data is its target."""
 
     name: str
     mode: int
@@ -66,7 +66,7 @@ def file(name: str, data: bytes, mode: int = 0o644) -> Entry:
 
 
 def pack(entries: Iterable[Entry]) -> bytes:
-    """The archive, owned by root, with the epoch as every time."""
+    """Return the archive; all files belong to root and have the epoch as time."""
     out = bytearray()
     for number, entry in enumerate([*entries, Entry("TRAILER!!!", 0)], start=1):
         name = entry.name.encode() + b"\0"

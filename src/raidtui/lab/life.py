@@ -50,19 +50,9 @@ class LabStatus(msgspec.Struct):
     folder: str
 
 
-def up(
-    name: str, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False, cpus: int = DEFAULT_CPUS
-) -> LabState:
-    """Bring a lab up, preparing the image first if need be. A lab that runs is left as it is.
-
-    With `cold` the guest boots instead of being loaded from the snapshot. Raises ProblemError.
-    """
-    with _as_problems():
-        return _up(name, specs, say, cold=cold, cpus=cpus)
-
-
 @contextmanager
 def _as_problems() -> Iterator[None]:
+    """Turn errors of programs and of QEMU into ProblemErrors."""
     try:
         yield
     except proc.ToolError as error:
@@ -73,14 +63,14 @@ def _as_problems() -> Iterator[None]:
                    remedy="raidtui lab up tries again") from error  # fmt: skip
 
 
-def prepare(say: Say = silent, *, cpus: int = DEFAULT_CPUS) -> None:
-    """Install packages, build the image and save a booted machine, as the first `up` does. Raises ProblemError."""
-    with _as_problems():
-        require_packages(say)
-        ensure_snapshot(ensure_image(say), cpus, timed(say))
+@_as_problems()
+def up(
+    name: str, specs: Sequence[DiskSpec], say: Say = silent, *, cold: bool = False, cpus: int = DEFAULT_CPUS
+) -> LabState:
+    """Bring a lab up, and build its image first if necessary. A running lab is not changed.
 
-
-def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool, cpus: int) -> LabState:
+    With `cold` the guest boots instead of being loaded from the snapshot. Raises ProblemError.
+    """
     files = LabFiles(name)
     if not _is_up(files):
         # Before the lab's lock is taken: this may take minutes, and `down` shall not wait for it.
@@ -104,13 +94,20 @@ def _up(name: str, specs: Sequence[DiskSpec], say: Say, *, cold: bool, cpus: int
             raise
 
 
+@_as_problems()
+def prepare(say: Say = silent, *, cpus: int = DEFAULT_CPUS) -> None:
+    """Install packages, build the image and save a booted machine, as the first `up` does. Raises ProblemError."""
+    require_packages(say)
+    ensure_snapshot(ensure_image(say), cpus, timed(say))
+
+
 def _is_up(files: LabFiles) -> bool:
     state = files.load()
     return state is not None and state.ready and bool(files.pids())
 
 
 def _start_new(files: LabFiles, specs: Sequence[DiskSpec], say: Say, *, cold: bool, cpus: int) -> LabState:
-    """Make the disks, start the machine, plug them in, wait for its ssh."""
+    """Create the disks, start the machine, plug the disks in, and wait for its ssh server."""
     image = ensure_image(say)
     saved: Path | None = None
     accel = accelerator(image)
@@ -137,7 +134,7 @@ def _start_new(files: LabFiles, specs: Sequence[DiskSpec], say: Say, *, cold: bo
 
 
 def restart(files: LabFiles, state: LabState) -> LabState:
-    """Boot a lab whose machine is off, with the disks that were plugged in. The caller holds the lock."""
+    """Boot a lab whose machine is off, with the disks that were plugged in. The caller holds the lab's lock."""
     files.create()
     ssh.close_master(files.ssh_config, files.ssh_master)
     state.plugged = mixed(sorted(state.plugged))
@@ -155,7 +152,7 @@ def restart(files: LabFiles, state: LabState) -> LabState:
 def down(name: str) -> bool:
     """Remove a lab: machine, connections, sockets, disks. Return False if there was none. Works on incomplete labs too."""
     files = LabFiles(name)
-    # A lab that is being brought up is ended first: its `up` then fails, cleans and lets go of the lock.
+    # A lab that is being brought up is killed first: its `up` then fails, cleans up and releases the lock.
     there = files.exists()
     files.kill()
     with files.lock():
@@ -164,7 +161,7 @@ def down(name: str) -> bool:
 
 
 def take_down(files: LabFiles) -> None:
-    """Leave nothing of a lab. The caller holds its lock."""
+    """Remove everything of a lab. The caller holds its lock."""
     ssh.close_master(files.ssh_config, files.ssh_master)
     if not files.kill():
         raise fail(LAB_STUCK, f"the machine of lab {files.name} (pids {files.pids()}) cannot be killed",
@@ -192,7 +189,7 @@ def status(name: str) -> LabStatus | None:
 
 
 def _plug_all(qmp: Qmp, files: LabFiles, state: LabState, *, running: bool) -> None:
-    """Plug the lab's disks in and let the machine run. A guest that was loaded runs first, so that it takes notice."""
+    """Plug the lab's disks in and let the machine run. A guest from a snapshot runs first, so that it notices the disks."""
     by_serial = {disk.serial: disk for disk in state.disks}
     if running:
         qmp.command("cont")
@@ -202,7 +199,7 @@ def _plug_all(qmp: Qmp, files: LabFiles, state: LabState, *, running: bool) -> N
 
 
 def _enter(files: LabFiles, state: LabState, timeout_s: float) -> None:
-    """Wait for the guest, send the code, set what a saved machine cannot know, wait for its disks."""
+    """Wait for the guest's ssh server, send the code, set time and machine id, and wait for its disks."""
     ssh.write_config(files.ssh_config, state.port, Path(state.image), files.ssh_master)
     if not ssh.wait_for_server(state.port, timeout_s):
         raise fail(LAB_BOOT, f"lab {state.name} did not answer within {timeout_s:.0f} s", exit=Exit.BUILD_FAILED,

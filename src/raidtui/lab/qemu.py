@@ -18,7 +18,8 @@ import msgspec
 from raidtui.base import proc
 from raidtui.base.files import read_text
 from raidtui.lab.disks import MAX_NVME, LabDisk
-from raidtui.lab.state import DEFAULT_CPUS, LAB_TOOL_MISSING, LabFiles
+from raidtui.lab.host import tool
+from raidtui.lab.state import DEFAULT_CPUS, LabFiles
 from raidtui.model.problem import Exit, Refusal, fail
 
 LAB_QEMU: Final = Refusal(
@@ -36,13 +37,6 @@ KERNEL_LINE: Final = (
 _PORTS_PER_SLOT: Final = 8
 _QUEUES: Final = 2
 """I/O queues of a disk."""
-
-
-def binary() -> str:
-    path = proc.find_tool("qemu-system-x86_64")
-    if path is None:
-        raise fail(LAB_TOOL_MISSING, "QEMU is not installed", remedy="apt-get install qemu-system-x86 qemu-utils")
-    return path
 
 
 def kvm_possible() -> bool:
@@ -65,11 +59,11 @@ def machine_argv(accel: str, cpus: int) -> list[str]:
     """Return the arguments that a saved machine and the machine that loads it must share. `accel` is `kvm` or `tcg`."""
     fast = ["-accel", "kvm", "-cpu", "host"] if accel == "kvm" else [
         "-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,-la57"]  # fmt: skip
-    # Where no more than one CPU is possible, QEMU (7.2) emulates without memory barriers: devices then miss what the guest
-    # rings for, and their commands hang until the kernel's time-out.
+    # If only one CPU is possible, QEMU (7.2) emulates without memory barriers: devices then miss the guest's doorbells, and
+    # their commands hang until the kernel's timeout.
     possible = max(cpus, 2)
     argv = [
-        binary(), "-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none",
+        tool("qemu-system-x86_64"), "-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none",
         "-machine", "q35,vmport=off,smm=off,usb=off,graphics=off", *fast,
         "-smp", f"{cpus},maxcpus={possible}", "-m", str(MEMORY_MIB), "-rtc", "base=utc",
         "-device", "vmgenid,guid=auto",
@@ -104,7 +98,7 @@ def boot_argv(kernel: Path, initrd: Path) -> list[str]:
 
 def snapshot_key(accel: str, cpus: int, prepared: str) -> str:
     """Return a key of all that a saved machine depends on: QEMU's version, its arguments, the commands run in it."""
-    version = proc.run([binary(), "--version"], timeout_s=20).out
+    version = proc.run([tool("qemu-system-x86_64"), "--version"], timeout_s=20).out
     cpu = read_text("/proc/cpuinfo") if accel == "kvm" else ""
     model = next((line for line in (cpu or "").splitlines() if line.startswith("model name")), "")
     shape = "\0".join([*machine_argv(accel, cpus), KERNEL_LINE, model, prepared])
@@ -112,9 +106,9 @@ def snapshot_key(accel: str, cpus: int, prepared: str) -> str:
 
 
 def block_node(disk: LabDisk, folder: Path, fails: str = "") -> dict[str, Any]:
-    """Arguments of `blockdev-add`: zeroes and discards become holes in the host's file, flushes are not waited for.
+    """Return the arguments of `blockdev-add`: zeroes and discards become holes in the host's file, flushes do nothing.
 
-    `fails` is the kind of request (`read`, `write`) that always ends in an error.
+    `fails`: kind of request (`read`, `write`) that always ends in an error.
     """
     quick = {"discard": "unmap", "cache": {"direct": False, "no-flush": True}}
     file: dict[str, Any] = {"driver": "file", "filename": str(folder / disk.file_name), **quick}
@@ -126,7 +120,7 @@ def block_node(disk: LabDisk, folder: Path, fails: str = "") -> dict[str, Any]:
 
 
 def device(disk: LabDisk) -> dict[str, Any]:
-    """Arguments of `device_add`."""
+    """Return the arguments of `device_add`."""
     common = {
         "id": disk.node, "drive": disk.node, "serial": disk.serial,
         "logical_block_size": disk.spec.sector_bytes, "physical_block_size": 4096,
@@ -143,7 +137,7 @@ def device(disk: LabDisk) -> dict[str, Any]:
 
 
 def _quoted(path: Path) -> str:
-    """QEMU's option lists take a comma doubled."""
+    """Return a path for QEMU's option lists, where a comma is doubled."""
     return str(path).replace(",", ",,")
 
 
@@ -152,7 +146,7 @@ class QmpError(Exception):
 
 
 class Qmp:
-    """One connection. QEMU serves one at a time, so keep it short. Use as a context manager."""
+    """One connection to QEMU, used as a context manager. QEMU serves one at a time, so it should be short."""
 
     def __init__(self, path: Path, timeout_s: float = 30.0) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -171,9 +165,6 @@ class Qmp:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
         self._socket.close()
 
     def command(self, name: str, /, timeout_s: float = 30.0, **arguments: Any) -> Any:
@@ -195,7 +186,7 @@ class Qmp:
             self.events.append(answer)
 
     def wait_event(self, name: str, timeout_s: float, **data: Any) -> dict[str, Any]:
-        """The next event (or one that came meanwhile) of that name whose data holds these values."""
+        """Return the next event (or an earlier unread one) of that name whose data contains these values."""
         deadline = time.monotonic() + timeout_s
         while True:
             for event in self.events:
@@ -244,17 +235,14 @@ _UNPLUG_TIMEOUT_S = 30.0
 
 
 def make_overlay(path: Path, backing: Path) -> None:
-    """A new root disk whose unwritten parts are those of `backing`."""
-    tool = proc.find_tool("qemu-img")
-    if tool is None:
-        raise fail(LAB_TOOL_MISSING, "qemu-img is not installed", remedy="apt-get install qemu-utils")
+    """Create a root disk whose unwritten parts are those of `backing`."""
     path.unlink(missing_ok=True)
-    argv = [tool, "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", str(backing), str(path)]
+    argv = [tool("qemu-img"), "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", str(backing), str(path)]
     proc.run(argv, timeout_s=60)
 
 
 def start(files: LabFiles, image: Path, accel: str, cpus: int, *, incoming: bool = False) -> int:
-    """Start QEMU, paused. Returns the loopback port of the guest's sshd. With `incoming` it waits for `load`."""
+    """Start QEMU, paused; return the loopback port of the guest's ssh server. With `incoming` it waits for `load`."""
     files.qmp.unlink(missing_ok=True)
     files.pid_file.unlink(missing_ok=True)
     for attempt in range(1, _PORT_TRIES + 1):
@@ -305,7 +293,7 @@ def _await_migration(qmp: Qmp, trouble: str) -> None:
 
 
 def plug(qmp: Qmp, folder: Path, disks: Sequence[LabDisk], fails: Fails = "") -> None:
-    """Put disks into the machine, in this order."""
+    """Plug disks into the machine, in this order."""
     for disk in disks:
         qmp.command("blockdev-add", **block_node(disk, folder, fails))
         try:
@@ -316,7 +304,7 @@ def plug(qmp: Qmp, folder: Path, disks: Sequence[LabDisk], fails: Fails = "") ->
 
 
 def unplug(qmp: Qmp, disk: LabDisk) -> None:
-    """Pull a disk out and wait until the guest has let go of it."""
+    """Unplug a disk and wait until the guest has released it."""
     qmp.command("device_del", id=disk.node)
     qmp.wait_event("DEVICE_DELETED", _UNPLUG_TIMEOUT_S, device=disk.node)
     _drop_node(qmp, disk)

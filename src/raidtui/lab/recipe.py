@@ -55,7 +55,7 @@ def packages() -> tuple[str, ...]:
 
 
 def recipe_hash() -> str:
-    """The key of the image in the cache: 16 hexadecimal digits."""
+    """Return the key of the image in the cache: 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in (RECIPE_VERSION, platform.machine(), SUITE, COMPONENTS, ROOT_SIZE_BYTES, packages(), MODULE_PACKAGES,
                  WHEELS, SINGLE_FILES, INITRD_MODULES):  # fmt: skip

@@ -14,7 +14,8 @@ from typing import Final
 import raidtui
 from raidtui.base import proc
 from raidtui.base.files import write_atomic
-from raidtui.lab.state import DEFAULT_NAME, LAB_TOOL_MISSING, LabFiles, LabState
+from raidtui.lab.host import tool
+from raidtui.lab.state import DEFAULT_NAME, LabFiles, LabState
 from raidtui.model.problem import Exit, Refusal, fail
 
 LAB_DOWN: Final = Refusal(
@@ -73,11 +74,8 @@ def write_config(path: Path, port: int, image: Path, master: Path) -> None:
 
 def argv(config: Path, *, multiplexed: bool = True, tty: bool = False) -> list[str]:
     """Return the argv prefix that runs a command in the guest. Without `multiplexed` a new connection is made."""
-    ssh = proc.find_tool("ssh")
-    if ssh is None:
-        raise fail(LAB_TOOL_MISSING, "ssh is not installed", remedy="apt-get install openssh-client")
     own = [] if multiplexed else ["-o", "ControlMaster=no", "-o", "ControlPath=none"]
-    return [ssh, "-F", str(config), *own, *(["-t"] if tty else []), HOST]
+    return [tool("ssh"), "-F", str(config), *own, *(["-t"] if tty else []), HOST]
 
 
 def wait_for_server(port: int, timeout_s: float) -> bool:

@@ -1,4 +1,4 @@
-"""Traces of a lab on this machine: its folder, its QEMU process and its sockets."""
+"""A lab on this machine: its folder, its QEMU process and its sockets."""
 
 from __future__ import annotations
 
@@ -31,12 +31,6 @@ LAB_NAME: Final = Refusal(
     "Not a valid name for a lab",
     "A name has up to 32 of the characters a-z, 0-9 and -, and starts with a letter or digit.",
     "Choose another name.",
-)
-LAB_TOOL_MISSING: Final = Refusal(
-    "lab.tool-missing",
-    "A program that the lab needs is missing",
-    "QEMU, ssh or a program that builds the image is not installed on this machine.",
-    "Install the package that the message names; as root, `raidtui lab up` installs what it needs.",
 )
 
 DEFAULT_NAME: Final = "default"
@@ -103,7 +97,7 @@ class LabFiles:
 
     @contextmanager
     def lock(self, timeout_s: float = 900.0) -> Iterator[None]:
-        """Hold the lab's lock, so that one command at a time changes it. The file is removed with the rest of the lab."""
+        """Hold the lab's lock, so that one command at a time changes it. Its file is removed with the lab."""
         deadline = time.monotonic() + timeout_s
         path = labs_folder() / f".{self.name}.lock"
         why = f"another command still works on lab {self.name!r}"
@@ -124,11 +118,11 @@ class LabFiles:
                 os.close(fd)
 
     def pids(self) -> list[int]:
-        """Processes that are this lab's QEMU, known by its pid file on their command line."""
+        """Return the processes of this lab's QEMU, recognized by the pid file on their command line."""
         return _pids_of("qemu-system", str(self.pid_file))
 
     def kill(self) -> bool:
-        """End this lab's QEMU at once, as a power cut does. True when nothing of it is left."""
+        """Kill this lab's QEMU, as a power cut does. Return True if no process of it is left."""
         return kill_all(self.pids)
 
 
@@ -149,7 +143,7 @@ def lab_names() -> list[str]:
 
 
 def take_lock(fd: int, timeout_s: float, why: str) -> None:
-    """Lock `fd` exclusively, or a ProblemError after `timeout_s`."""
+    """Lock `fd` exclusively. Raises ProblemError (`lab.busy`) after `timeout_s`."""
     if not lock_file(fd, timeout_s):
         raise fail(LAB_BUSY, why, remedy="wait for it, or end it", exit=Exit.REFUSED)
 
@@ -159,7 +153,7 @@ def all_pids() -> list[int]:
 
 
 def _pids_of(program: str, argument: str) -> list[int]:
-    """Processes of that program which were started with exactly this argument."""
+    """Return the processes of a program that were started with exactly this argument."""
     found = []
     for pid in all_pids():
         with suppress(OSError):
@@ -170,7 +164,7 @@ def _pids_of(program: str, argument: str) -> list[int]:
 
 
 def kill_all(pids: Callable[[], list[int]], timeout_s: float = 15.0) -> bool:
-    """SIGKILL what `pids` finds until nothing of it is left. False when something survives (uninterruptible sleep)."""
+    """Kill the processes that `pids` finds until none is left. Return False if one survives (uninterruptible sleep)."""
     deadline = time.monotonic() + timeout_s
     killed: set[int] = set()
     while found := {*pids(), *filter(_lives, killed)}:
@@ -185,6 +179,6 @@ def kill_all(pids: Callable[[], list[int]], timeout_s: float = 15.0) -> bool:
 
 
 def _lives(pid: int) -> bool:
-    """False for a process that is gone, or that only waits for its parent to notice."""
+    """Return True if a process exists and is not a zombie."""
     stat = read_text(f"/proc/{pid}/stat")
     return stat is not None and stat.rpartition(")")[2].split()[0] not in ("Z", "X")
