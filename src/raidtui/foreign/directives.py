@@ -12,6 +12,7 @@ from raidtui.base.text import named
 from raidtui.foreign.cells import Directive, Row
 from raidtui.foreign.columns import mapped, of_unit, plain
 from raidtui.foreign.headings import MAPPED_ROLES
+from raidtui.foreign.lint.figures import layout_of_percentages
 from raidtui.foreign.published import tolerance
 from raidtui.foreign.sources import Building, stem, unreadable
 from raidtui.model.problem import ProblemError
@@ -85,11 +86,8 @@ def _baselines(making: Building, said: Directive | None, name: str) -> None:
     if said is not None and rates and known(said.text) not in making.layouts:
         raise _no_such(f"{name}:{said.line}", f"{said.text!r} is no layout of this table", making.layouts)
     shares = [figure for figure in making.figures if figure.metric == "share"]
-    nameless = [figure for figure in shares if not figure.of]
-    below = {figure.layout for figure in nameless if figure.value != 100}
-    whole = [layout for layout in dict.fromkeys(figure.layout for figure in nameless) if layout not in below]
-    of_all = said.text if said is not None else whole[0] if len(whole) == 1 else ""
-    if nameless and not of_all:
+    of_all = said.text if said is not None else layout_of_percentages(shares)
+    if not of_all and not all(figure.of for figure in shares):
         making.note("The layout of the percentages is unknown; they were not compared.")
     for other in dict.fromkeys(figure.of for figure in shares if figure.of):
         if rates and known(other) not in making.layouts:

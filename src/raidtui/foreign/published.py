@@ -35,6 +35,13 @@ class Interval(NamedTuple):
     def times(self, factor: float) -> Interval:
         return Interval(self.low * factor, self.high * factor)
 
+    def widened(self, share: float) -> Interval:
+        return Interval(self.low * (1 - share), self.high * (1 + share))
+
+    @property
+    def middle(self) -> float:
+        return (self.low + self.high) / 2
+
     def over(self, other: Interval) -> Interval | None:
         """The quotient; None where the divisor may be zero."""
         return Interval(self.low / other.high, self.high / other.low) if other.low > 0 else None

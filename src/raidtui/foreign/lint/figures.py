@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from raidtui.foreign.labels import read_command, read_label
 from raidtui.foreign.published import Interval, decimals, interval
-from raidtui.model.table import RATE_UNITS, SIZE_UNITS, TIME_UNITS, Figure, Metric, Table, Unit
+from raidtui.model.problem import Refusal
+from raidtui.model.table import RATE_UNITS, SIZE_UNITS, TIME_UNITS, Figure, Finding, Metric, Table, Unit
 
 SLACK = 0.01
 """Difference that measuring may cause between two counts of one cell: averages of samples against whole sums."""
@@ -24,14 +25,18 @@ class CellKey(NamedTuple):
     direction: str
 
 
+def cell_of(figure: Figure) -> CellKey:
+    return CellKey(figure.layout, figure.workload, figure.round, figure.direction)
+
+
 def by_cell(table: Table) -> dict[CellKey, list[Figure]]:
     """The figures of each cell, in the table's order; of a cell without end, the first ones."""
-    found: dict[CellKey, list[Figure]] = {}
+    cells: dict[CellKey, list[Figure]] = {}
     for figure in table.figures:
-        cell = found.setdefault(CellKey(figure.layout, figure.workload, figure.round, figure.direction), [])
+        cell = cells.setdefault(cell_of(figure), [])
         if len(cell) < MOST_OF_A_CELL:
             cell.append(figure)
-    return found
+    return cells
 
 
 def of_metric(figures: Sequence[Figure], metric: Metric) -> Iterator[Figure]:
@@ -72,6 +77,24 @@ def where(table: Table, figure: Figure) -> str:
     return f"{layout_label(table, figure.layout)}, {workload_label(table, figure.workload)}{again}{place}"
 
 
+def found(refusal: Refusal, table: Table, figure: Figure, sentence: str, computed: float | str) -> Finding:
+    """A finding about one figure."""
+    return Finding(refusal.code, where(table, figure), sentence, figure.value, computed)
+
+
+def rounded(value: float) -> float:
+    """Six digits that count."""
+    return float(f"{value:.6g}")
+
+
+def layout_of_percentages(figures: Iterable[Figure]) -> str:
+    """The layout that is 100 % where no share says which: the only one whose shares all are 100."""
+    nameless = [figure for figure in figures if figure.metric == "share" and not figure.of]
+    below = {figure.layout for figure in nameless if figure.value != 100}
+    whole = {figure.layout for figure in nameless} - below
+    return whole.pop() if len(whole) == 1 else ""
+
+
 def layout_label(table: Table, key: str) -> str:
     subject = table.layouts.get(key)
     return subject.label if subject is not None and subject.label else key
@@ -106,14 +129,18 @@ def decimals_step(figures: Sequence[Figure]) -> float:
         for step in (10.0**exponent, 5 * 10.0 ** (exponent - 1)):
             if step < finest:
                 return finest
-            if all(_multiple(figure.value, step) for figure in figures):
+            if all(is_multiple(figure.value, step) for figure in figures):
                 return step
     return finest
 
 
-def _multiple(value: float, step: float) -> bool:
+STEP: Final = 51.2
+"""Tools print GB/s with one or two digits behind the point: half of a tenth, times 1024."""
+
+
+def is_multiple(value: float, step: float = STEP) -> bool:
     ratio = value / step
-    return abs(ratio - round(ratio)) < 1e-6
+    return abs(ratio - round(ratio)) < 1e-6 * (max(1.0, ratio) if step == STEP else 1.0)
 
 
 FEWEST: Final = 3
@@ -133,13 +160,13 @@ def implied_sizes(table: Table, said: Mapping[str, object]) -> dict[CellKey, int
         moved = None if said.get(key.workload) or asked.pattern is None or asked.random is None else _moved(figures)
         if moved is not None:
             kinds.setdefault((asked.pattern, asked.random, key.direction), {})[key] = _size_in(moved)
-    found: dict[CellKey, int] = {}
+    implied: dict[CellKey, int] = {}
     for cells in kinds.values():
         sizes = {size for size in cells.values() if size is not None}
         odd = [key for key, size in cells.items() if size is None]
         if len(sizes) == 1 and len(cells) - len(odd) >= FEWEST * len(odd):
-            found |= dict.fromkeys(odd, *sizes)
-    return found
+            implied |= dict.fromkeys(odd, *sizes)
+    return implied
 
 
 def _moved(figures: list[Figure]) -> Interval | None:
@@ -154,7 +181,7 @@ def _size_in(moved: Interval) -> int | None:
     """The power of two that an operation may have moved."""
     size = _SMALLEST
     while size <= _LARGEST:
-        if moved.gap(Interval(size * (1 - SLACK), size * (1 + SLACK))) == 0:
+        if moved.gap(Interval(size, size).widened(SLACK)) == 0:
             return size
         size *= 2
     return None

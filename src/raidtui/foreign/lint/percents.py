@@ -8,7 +8,17 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from raidtui.foreign.lint.figures import base, factor, layout_label, number, shown, where, workload_label
+from raidtui.foreign.lint.figures import (
+    base,
+    factor,
+    found,
+    layout_label,
+    layout_of_percentages,
+    number,
+    shown,
+    where,
+    workload_label,
+)
 from raidtui.foreign.published import Interval, interval, tolerance
 from raidtui.model import findings
 from raidtui.model.table import Claim, Figure, Finding, Metric, Table
@@ -56,17 +66,12 @@ def check_percents(table: Table) -> Iterator[Finding]:
             explained += 1
             relatives = family[figure.of, workload_label(table, figure.workload)]
             hint = _hint(table, index, figure, raws[0], relatives) if explained <= MOST_EXPLAINED else ""
-            code, place = findings.PERCENT_MISMATCH.code, where(table, figure)
-            yield Finding(code, place, f"{sentence}{hint}.", figure.value, round(computed, 2))
+            yield found(findings.PERCENT_MISMATCH, table, figure, f"{sentence}{hint}.", round(computed, 2))
 
 
 def _shares(table: Table) -> list[Figure]:
     """Percentages with the layout that they are of: where none is said, the one that has 100 % everywhere."""
-    shares = [figure for figure in table.figures if figure.metric == "share"]
-    nameless = [figure for figure in shares if not figure.of]
-    less = {figure.layout for figure in nameless if figure.value != 100}
-    whole = list(dict.fromkeys(figure.layout for figure in nameless if figure.layout not in less))
-    of = whole[0] if len(whole) == 1 else ""
+    shares, of = [figure for figure in table.figures if figure.metric == "share"], layout_of_percentages(table.figures)
     return [figure if figure.of else replace(figure, of=of) for figure in shares if figure.of or of]
 
 
@@ -81,13 +86,10 @@ def _hint(table: Table, index: _Index, figure: Figure, raw: Raw, relatives: Sequ
         if other.layout != figure.layout and _same(base(other), implied):
             return f"; it follows from {layout_label(table, other.layout)} ({shown(other)}) as 100 %"
     scale = factor(raw.own.unit)
-    found = [f for f, raws in relatives if f is not figure and _follows_too(f, raws, raw, implied)]
-    if not found:
-        return ""
-    middle = (implied.low + implied.high) / 2 / scale
-    count = len({f.layout for f in found})
+    count = len({f.layout for f, raws in relatives if f is not figure and _follows_too(f, raws, raw, implied)})
     words = "one more" if count == 1 else f"{count} more"
-    return f"; it follows from another baseline of about {number(middle)} {raw.own.unit}, as do {words} under this workload"
+    baseline = f"{number(implied.middle / scale)} {raw.own.unit}"
+    return f"; it follows from another baseline of about {baseline}, as do {words} under this workload" if count else ""
 
 
 def _follows_too(share: Figure, raws: Sequence[Raw], raw: Raw, implied: Interval) -> bool:
@@ -125,26 +127,23 @@ class _Index:
         return [raw for raw in self._raws[key] if share.place and raw.own.place == share.place] or self._raws[key]
 
     def _found(self, share: Figure, label: str) -> list[Raw]:
-        found: list[Raw] = []
-        for metric in _METRICS:
-            for own in self._matching(share, share.layout, label, metric):
-                for reference in self._matching(share, share.of, label, metric):
-                    quotient = base(own).over(base(reference))
-                    if (
-                        quotient is not None
-                        and own.direction == reference.direction
-                        and own.statistic == reference.statistic
-                    ):
-                        found.append(Raw(own, reference, quotient.times(100)))
-        return found
+        pairs = (
+            (own, reference)
+            for metric in _METRICS
+            for own in self._matching(share, share.layout, label, metric)
+            for reference in self._matching(share, share.of, label, metric)
+            if (own.direction, own.statistic) == (reference.direction, reference.statistic)
+        )
+        quotients = ((own, reference, base(own).over(base(reference))) for own, reference in pairs)
+        return [Raw(own, reference, one.times(100)) for own, reference, one in quotients if one is not None]
 
     def beside(self, own: Figure) -> Sequence[Figure]:
         """The same number of every layout."""
         return self._workload.get((workload_label(self._table, own.workload), own.metric), ())
 
     def _matching(self, share: Figure, layout: str, label: str, metric: str) -> list[Figure]:
-        found = self._by.get((layout, label, metric), [])[:MOST]
-        return [f for f in found if not share.direction or f.direction == share.direction]
+        figures = self._by.get((layout, label, metric), [])[:MOST]
+        return [f for f in figures if not share.direction or f.direction == share.direction]
 
 
 _RATES: Final = ("bandwidth", "iops")
@@ -194,7 +193,7 @@ def _broken(table: Table, claim: Claim, one: Figure, other: Figure) -> Finding |
     only = said.only if said is not None else ""
     if max(0.0 if only == "more" else below, 0.0 if only == "less" else above) <= allowed:
         return None
-    middle = (change.low + change.high) / 2
+    middle = change.middle
     return Finding(
         findings.CLAIM_BROKEN.code, where(table, other),
         f"{shown(other)} differ by {middle:+.1f} % from {layout_label(table, one.layout)} ({shown(one)}); the claim is "

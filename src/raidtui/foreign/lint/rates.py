@@ -8,17 +8,21 @@ from typing import Final, NamedTuple
 
 from raidtui.foreign.lint.figures import (
     SLACK,
+    STEP,
     CellKey,
     base,
     block_sizes,
     by_cell,
+    cell_of,
     decimals_step,
     factor,
+    found,
     implied_sizes,
+    is_multiple,
     number,
     of_metric,
+    rounded,
     shown,
-    where,
 )
 from raidtui.foreign.published import Interval, interval, printed_interval
 from raidtui.model import findings
@@ -82,9 +86,9 @@ def _contradicted(
     """
     expected = [(rate, from_what + why) for rate, from_what in _by_operations(table, figures, bandwidth, blocks)]
     expected = expected or list(_by_others(table, figures, bandwidth))
-    findings = [_judged(table, bandwidth, rate, from_what) for rate, from_what in expected]
-    if findings and None not in findings and not _told_already(figures, bandwidth):
-        yield from (finding for finding in findings[:1] if finding is not None)
+    judged = [_judged(table, bandwidth, rate, from_what) for rate, from_what in expected]
+    if judged and None not in judged and not _told_already(figures, bandwidth):
+        yield from (finding for finding in judged[:1] if finding is not None)
 
 
 def _told_already(figures: Sequence[Figure], bandwidth: Figure) -> bool:
@@ -142,23 +146,19 @@ def _by_others(table: Table, figures: Sequence[Figure], bandwidth: Figure) -> It
 
 def _stands_for(table: Table, figure: Figure) -> Interval:
     """Return the rate in bytes per second or operations per second."""
-    found = printed_interval(figure) if table.kind == "printed" else interval(figure)
-    return found.times(factor(figure.unit))
+    return (printed_interval(figure) if table.kind == "printed" else interval(figure)).times(factor(figure.unit))
 
 
 def _judged(table: Table, bandwidth: Figure, expected: Interval, from_what: str) -> Finding | None:
     published = _stands_for(table, bandwidth)
-    room = Interval(expected.low * (1 - SLACK), expected.high * (1 + SLACK))
-    if published.gap(room) == 0:
+    if published.gap(expected.widened(SLACK)) == 0:
         return None
     scale = factor(bandwidth.unit)
-    middle = (expected.low + expected.high) / 2 / scale
+    middle = expected.middle / scale
     sentence = f"{from_what} are {number(middle)} {bandwidth.unit}, not {shown(bandwidth)}"
-    in_unit = expected.times(1 / scale)
-    slip = slip_of(published.times(1 / scale), in_unit, bandwidth.value, bandwidth.unit)
-    code = findings.UNIT_SLIP.code if slip else findings.IOPS_BANDWIDTH.code
-    return Finding(code, where(table, bandwidth), f"{sentence}{': ' + slip.words if slip else ''}.", bandwidth.value,
-                   _rounded(middle))  # fmt: skip
+    slip = slip_of(published.times(1 / scale), expected.times(1 / scale), bandwidth.value, bandwidth.unit)
+    kind = findings.UNIT_SLIP if slip else findings.IOPS_BANDWIDTH
+    return found(kind, table, bandwidth, f"{sentence}{': ' + slip.words if slip else ''}.", rounded(middle))
 
 
 def _request_sizes(table: Table) -> Iterator[Finding]:
@@ -173,11 +173,10 @@ def _request_sizes(table: Table) -> Iterator[Finding]:
             if moved is None or done is None or moved.low <= 0 or done.low + done.high <= 0:
                 continue
             expected = Interval(base(size).low * done.low, base(size).high * done.high)
-            if moved.gap(Interval(expected.low * (1 - SLACK), expected.high * (1 + SLACK))) > 0:
-                mean = (moved.low + moved.high) / (done.low + done.high) / factor(size.unit)
-                yield Finding(findings.IOPS_BANDWIDTH.code, where(table, size),
-                              f"{number(mean)} {size.unit} were moved by each operation, not {shown(size)}.",
-                              size.value, _rounded(mean))  # fmt: skip
+            if moved.gap(expected.widened(SLACK)) > 0:
+                mean = moved.middle / done.middle / factor(size.unit)
+                sentence = f"{number(mean)} {size.unit} were moved by each operation, not {shown(size)}."
+                yield found(findings.IOPS_BANDWIDTH, table, size, sentence, rounded(mean))
 
 
 def _one_at_a_time(table: Table) -> Iterator[Finding]:
@@ -188,18 +187,16 @@ def _one_at_a_time(table: Table) -> Iterator[Finding]:
         for iops in of_metric(figures, "iops") if key.workload in own else ():
             for latency in (f for f in of_metric(figures, "latency") if f.place == iops.place):
                 expected = Interval(1.0, 1.0).over(base(iops))
-                if expected is None:
-                    continue
-                if base(latency).gap(Interval(expected.low * (1 - SLACK), expected.high * (1 + SLACK))):
-                    mean = (expected.low + expected.high) / 2 / factor(latency.unit)
-                    yield Finding(findings.IOPS_BANDWIDTH.code, where(table, latency),
-                                  f"{shown(iops)} one after another take {number(mean)} {latency.unit} each, not "
-                                  f"{shown(latency)}.", latency.value, _rounded(mean))  # fmt: skip
+                if expected is not None and base(latency).gap(expected.widened(SLACK)):
+                    mean = expected.middle / factor(latency.unit)
+                    each = f"{number(mean)} {latency.unit} each, not {shown(latency)}"
+                    sentence = f"{shown(iops)} one after another take {each}."
+                    yield found(findings.IOPS_BANDWIDTH, table, latency, sentence, rounded(mean))
 
 
 def _sum(figures: Iterable[Figure]) -> Interval | None:
-    found = [base(figure) for figure in figures]
-    return Interval(sum(f.low for f in found), sum(f.high for f in found)) if found else None
+    parts = [base(figure) for figure in figures]
+    return Interval(sum(part.low for part in parts), sum(part.high for part in parts)) if parts else None
 
 
 def _hidden_half_step(before: float) -> float:
@@ -212,13 +209,7 @@ def _hidden_half_step(before: float) -> float:
     return float(min(0.5 * 10.0 ** min(zeros, len(whole) - 2), before * 0.006))
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.6g}")
-
-
 SMALLEST: Final = 1000.0
-STEP: Final = 51.2
-"""Tools print GB/s with one or two digits behind the point: half of a tenth, times 1024."""
 CHANCE: Final = 0.002
 FEWEST: Final = 2
 """One such number alone is right as often: 300,000 operations of 4 KiB are 1228.8 MB/s."""
@@ -234,22 +225,23 @@ def check_columns(table: Table) -> Iterator[Finding]:
         right = {
             id(figure)
             for figure in column
-            if any(_confirmed(figure, expected.get(_cell(figure))) for expected in (operations, sums))
+            for expected in (operations.get(cell_of(figure)), sums.get(cell_of(figure)))
+            if expected is not None and not base(figure).gap(expected.widened(SLACK))
         }
         for figure in _suspicious(column, right):
-            if _cell(figure) not in operations:
+            if cell_of(figure) not in operations:
                 before = round(figure.value / 1.024, 6)
-                yield Finding(
-                    findings.UNIT_SLIP.code, where(table, figure),
+                sentence = (
                     f"{shown(figure)} are {before / 1000:g} × 1024, as are all of the largest numbers here: {larger} were "
-                    f"made {unit} by multiplying with 1024; it should be {before:,.0f} {unit}.", figure.value, before,
-                )  # fmt: skip
+                    f"made {unit} by multiplying with 1024; it should be {before:,.0f} {unit}."
+                )
+                yield found(findings.UNIT_SLIP, table, figure, sentence, before)
 
 
 def _suspicious(column: Sequence[Figure], right: set[int]) -> list[Figure]:
     """The largest figures, as long as they are multiples of the step; none where chance may have done it."""
     falling = sorted((f for f in column if f.value >= SMALLEST), key=lambda f: -f.value)
-    top = list(takewhile(lambda f: id(f) not in right and _is_multiple(f.value), falling))
+    top = list(takewhile(lambda f: id(f) not in right and is_multiple(f.value), falling))
     if not top:
         return []
     rest = falling[len(top) :]
@@ -258,38 +250,21 @@ def _suspicious(column: Sequence[Figure], right: set[int]) -> list[Figure]:
     return top if different >= FEWEST and (step / STEP) ** different <= CHANCE else []
 
 
-def _is_multiple(value: float) -> bool:
-    ratio = value / STEP
-    return abs(ratio - round(ratio)) < 1e-6 * max(1.0, ratio)
-
-
-def _cell(figure: Figure) -> CellKey:
-    return CellKey(figure.layout, figure.workload, figure.round, figure.direction)
-
-
 def _operations(table: Table) -> dict[CellKey, Interval]:
     """Bytes per second of each cell whose operations and block size are known."""
-    found: dict[CellKey, Interval] = {}
     sizes = {key: block_sizes(table, key) for key in table.workloads}
-    for figure in of_metric(table.figures, "iops"):
-        for size in sizes.get(figure.workload, ())[:1]:
-            found[_cell(figure)] = base(figure).times(size)
-    return found
+    return {
+        cell_of(figure): base(figure).times(size)
+        for figure in of_metric(table.figures, "iops")
+        for size in sizes.get(figure.workload, ())[:1]
+    }
 
 
 def _sums(column: Sequence[Figure]) -> dict[CellKey, Interval]:
     """Bytes per second of reads and writes together, of cells that tell both."""
-    parts: dict[CellKey, dict[str, Interval]] = {}
+    parts: dict[CellKey, dict[str, Figure]] = {}
     for figure in column:
         if figure.direction:
-            parts.setdefault(_cell(figure)._replace(direction=""), {}).setdefault(figure.direction, base(figure))
-    return {
-        key: Interval(sum(one.low for one in found.values()), sum(one.high for one in found.values()))
-        for key, found in parts.items()
-        if len(found) > 1
-    }
-
-
-def _confirmed(figure: Figure, expected: Interval | None) -> bool:
-    """Return True if the operations beside it confirm the number."""
-    return expected is not None and not base(figure).gap(Interval(expected.low * (1 - SLACK), expected.high * (1 + SLACK)))
+            parts.setdefault(cell_of(figure)._replace(direction=""), {}).setdefault(figure.direction, figure)
+    sums = {key: _sum(one.values()) for key, one in parts.items() if len(one) > 1}
+    return {key: total for key, total in sums.items() if total is not None}

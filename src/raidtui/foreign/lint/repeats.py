@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import median
 from typing import Final
 
 from raidtui.foreign.lint.figures import (
+    STEP,
     CellKey,
     base,
     block_sizes,
     by_cell,
+    cell_of,
     decimals_step,
+    found,
+    is_multiple,
     layout_label,
     likes,
     number,
+    rounded,
     shown,
     where,
     workload_label,
@@ -53,13 +58,12 @@ def check_repeats(table: Table) -> Iterator[Finding]:
         peers = _Peers(table, figures)
         said: set[int] = set()
         for one, other in _equal_pairs(figures):
-            if id(other) in said or _cell(one) == _cell(other):
+            if id(other) in said or cell_of(one) == cell_of(other):
                 continue
             if _contradicted(table, cells, one, other) or peers.improbable(one, other):
                 said.add(id(other))
-                yield Finding(findings.REPEATED_VALUE.code, where(table, other),
-                              f"{shown(other)} stands also at {where(table, one)}: one of the two was copied.", other.value,
-                              f"equal to {where(table, one)}")  # fmt: skip
+                sentence = f"{shown(other)} stands also at {where(table, one)}: one of the two was copied."
+                yield found(findings.REPEATED_VALUE, table, other, sentence, f"equal to {where(table, one)}")
 
 
 def _binned(figure: Figure) -> bool:
@@ -99,10 +103,11 @@ def _equal(one: Figure, other: Figure) -> bool:
 
 def _contradicted(table: Table, cells: dict[CellKey, list[Figure]], one: Figure, other: Figure) -> bool:
     """Return True if other figures beside the two numbers differ."""
-    if _digits(one) < DIGITS or one.metric == "latency" or not _alike(table, one, other):
-        return False
+    blocks = [block_sizes(table, figure.workload) for figure in (one, other)]
+    if _digits(one) < DIGITS or one.metric == "latency" or len(blocks[0]) != 1 or blocks[0] != blocks[1]:
+        return False  # equal operations mean equal bandwidth for one block size alone
     wanted = "bandwidth" if one.metric == "iops" else "iops"
-    beside = [next((f for f in cells[_cell(figure)] if f.metric == wanted), None) for figure in (one, other)]
+    beside = [next((f for f in cells[cell_of(figure)] if f.metric == wanted), None) for figure in (one, other)]
     first, second = beside
     if first is None or second is None or first.unit != second.unit:
         return False
@@ -110,16 +115,6 @@ def _contradicted(table: Table, cells: dict[CellKey, list[Figure]], one: Figure,
     apart = abs(first.value - second.value)
     # A companion of more digits than the number itself tells nothing: it may differ where the number was rounded.
     return apart > step and _digits(one) > _digits(first) and apart / first.value > 0.0005
-
-
-def _cell(figure: Figure) -> CellKey:
-    return CellKey(figure.layout, figure.workload, figure.round, figure.direction)
-
-
-def _alike(table: Table, one: Figure, other: Figure) -> bool:
-    """Return True if equal operations mean equal bandwidth."""
-    blocks = [block_sizes(table, figure.workload) for figure in (one, other)]
-    return len(blocks[0]) == 1 and blocks[0] == blocks[1]
 
 
 class _Peers:
@@ -153,7 +148,9 @@ class _Peers:
         beside = [f for row in set(rows) for f in self._rows[one.unit, row] if f is not one and f is not other]
         if beside and not fine and all(abs(f.value - one.value) <= NARROWEST * one.value for f in beside):
             return False
-        step = max(self._steps[one.unit, _decade(one.value)], _slipped_step(one.value), _coarser(one, other))
+        # GB/s with two digits that were multiplied with 1024 are no finer than that.
+        slipped = STEP if one.value >= 1000 and is_multiple(one.value) else 0.0
+        step = max(self._steps[one.unit, _decade(one.value)], slipped, _coarser(one, other))
         if SAME_LIMIT * step / (one.value * LIMIT_WIDTH) > LIMIT_CHANCE:
             return False
         pairs = len(peers) * (len(peers) - 1) / 2
@@ -189,12 +186,6 @@ def _own_step(value: float) -> float:
     return float(10.0 ** (-len(fraction) if fraction else len(whole) - len(whole.rstrip("0"))))
 
 
-def _slipped_step(value: float) -> float:
-    """The step of GB/s with two digits, where the number is a multiple of it that was multiplied with 1024."""
-    ratio = value / 51.2
-    return 51.2 if value >= 1000 and abs(ratio - round(ratio)) < 1e-6 * max(1.0, ratio) else 0.0
-
-
 def _decade(value: float) -> int:
     return bisect_left([10.0**n for n in range(-6, 16)], value * (1 + 1e-12)) - 7
 
@@ -219,10 +210,10 @@ _THOUSANDS: Final = (1000.0, 1024.0, 1 / 1000, 1 / 1024)
 
 def check_outliers(table: Table) -> Iterator[Finding]:
     """`outlier`, once for each cell; `unit-slip` where the number is off by a factor of 1000."""
-    said: set[tuple[str, str, int, str]] = set()
+    said: set[CellKey] = set()
     for group in _groups(table):
         values = [base(figure) for figure in group]
-        middles = [(value.low + value.high) / 2 for value in values]
+        middles = [value.middle for value in values]
         centre = median(middles)
         # Numbers of few digits are equal where what was measured is not.
         rounding = max((value.high - value.low) / 2 for value in values)
@@ -230,33 +221,27 @@ def check_outliers(table: Table) -> Iterator[Finding]:
         least = LEAST_SHARE if len(group) > FEWEST and group[0].metric != "latency" else LEAST_OF_FEW
         for figure, value, interval in zip(group, middles, values, strict=True):
             apart = max(interval.low - centre, centre - interval.high, 0.0)
-            cell = (figure.layout, figure.workload, figure.round, figure.direction)
+            cell = cell_of(figure)
             if centre <= 0 or cell in said or apart < least * centre or apart < LEAST_DEVIATIONS * spread:
                 continue
             said.add(cell)
             computed = centre * figure.value / value if value else 0.0
             slipped = any(abs(value / centre / wrong - 1) < LEAST_SHARE / 2 for wrong in _THOUSANDS)
             words = "a factor of 1000 was lost" if slipped else f"that is {(value / centre - 1) * 100:+.0f} %"
-            yield Finding(findings.UNIT_SLIP.code if slipped else findings.OUTLIER.code, where(table, figure),
-                          f"{shown(figure)}, where the median of {len(group)} like ones is {number(computed)} "
-                          f"{figure.unit}: {words}.", figure.value, float(f"{computed:.6g}"))  # fmt: skip
+            middle = f"the median of {len(group)} like ones is {number(computed)} {figure.unit}"
+            kind = findings.UNIT_SLIP if slipped else findings.OUTLIER
+            yield found(kind, table, figure, f"{shown(figure)}, where {middle}: {words}.", rounded(computed))
 
 
 def _groups(table: Table) -> Iterator[Sequence[Figure]]:
     """Return the figures of like disks under one workload, bandwidths first."""
-    found: dict[tuple[str, str, str, int, str, str], list[Figure]] = {}
-    like = _likes(table)
+    groups: dict[tuple[str, str, str, int, str, str], list[Figure]] = {}
+    # A printed list names all disks of a server, of any kind.
+    said = {key: subject.like for key, subject in table.layouts.items() if subject.like}
+    like = said or ({} if table.kind == "printed" else likes(table.layouts))
     for metric in _METRICS:
         for figure in table.figures:
             if figure.metric == metric and figure.statistic in _STEADY and figure.layout in like:
                 key = (like[figure.layout], figure.workload, metric, figure.round, figure.direction, figure.statistic)
-                found.setdefault(key, []).append(figure)
-    return (group for group in found.values() if len({figure.layout for figure in group}) >= FEWEST)
-
-
-def _likes(table: Table) -> Mapping[str, str]:
-    """Return the kinds of disks that layouts state; if none does, those that their names suggest, except for printed lists
-    of all disks of a server.
-    """
-    said = {key: subject.like for key, subject in table.layouts.items() if subject.like}
-    return said or ({} if table.kind == "printed" else likes(table.layouts))
+                groups.setdefault(key, []).append(figure)
+    return (group for group in groups.values() if len({figure.layout for figure in group}) >= FEWEST)
