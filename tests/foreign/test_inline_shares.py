@@ -2,10 +2,10 @@
 
 import pytest
 
+from raidtui.foreign.columns import column_mapping
 from raidtui.foreign.documents import read_table
 from raidtui.foreign.lint import lint
 from raidtui.foreign.sources import Source
-from raidtui.front.importing import column_mapping
 from raidtui.model.problem import ProblemError
 
 

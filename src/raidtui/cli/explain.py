@@ -17,7 +17,7 @@ from raidtui.front.problems import sentence
 from raidtui.model.convert import plain
 from raidtui.model.problem import REFUSALS, ProblemError
 
-_PACKAGES: Final = ("model", "results", "lab", "client", "front", "cli")
+_PACKAGES: Final = ("model", "results", "foreign", "lab", "client", "front", "cli")
 """Packages whose refusals are explained without an engine."""
 
 

@@ -10,9 +10,12 @@ from typing import Final
 from raidtui.base.files import write_atomic
 from raidtui.base.text import clean
 from raidtui.cli.screen import json_text
-from raidtui.foreign.documents import READERS
-from raidtui.front.files import check_output
-from raidtui.front.importing import import_files
+from raidtui.foreign.columns import column_mapping
+from raidtui.foreign.documents import READERS, reader_of
+from raidtui.foreign.sources import Source
+from raidtui.front.files import check_output, read_bytes
+from raidtui.model.problem import fail
+from raidtui.model.refusals import IMPORT_UNKNOWN
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -36,7 +39,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Print or write the converted files, and report changes and omissions on stderr."""
     check_output(args.output)
-    imported = import_files(args.files, leave_out=args.leave_out, mapping=args.map)
+    kind = args.files[0] if args.files[0] in READERS else ""
+    names = args.files[1:] if kind else args.files
+    if not names:
+        raise fail(IMPORT_UNKNOWN, "no file was named", place=kind, remedy=f"raidtui import {kind} FILE")
+    columns = column_mapping(args.map)
+    sources = [Source(name, read_bytes(name), columns) for name in names]
+    imported = (READERS[kind] if kind else reader_of(sources)).read(sources, leave_out=args.leave_out)
     for note in imported.notes:
         print(clean(note, limit=2000), file=sys.stderr)
     text = json_text(imported.document, indent=2) + "\n"

@@ -11,11 +11,11 @@ import msgspec
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import console, indented, print_json, text
+from raidtui.foreign.columns import column_mapping
 from raidtui.foreign.documents import read_as_table, schema_named
 from raidtui.foreign.lint import lint
 from raidtui.foreign.sources import Source
 from raidtui.front.files import read_bytes, table_file
-from raidtui.front.importing import column_mapping
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit
 from raidtui.model.table import Finding, Table

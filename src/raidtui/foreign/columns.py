@@ -6,12 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from raidtui.base.text import clean
 from raidtui.foreign.cells import Row, numbers, read_cell, said_in
-from raidtui.foreign.headings import Heading, rate_unit, read_heading
+from raidtui.foreign.headings import MAPPED_ROLES, Heading, rate_unit, read_heading
 from raidtui.foreign.labels import read_command, read_label
+from raidtui.model.problem import Refusal, fail
 from raidtui.model.table import TIME_UNITS
 from raidtui.results.lines import COLUMNS, VALID
 
+MAP: Final = Refusal(
+    "map",
+    "--map is not valid",
+    "--map states the meaning of a column of a plain table, in the form ROLE=HEADING.",
+    "For example: --map layout=Setup --map bandwidth:MiB/s=Speed.",
+)
 BUILDS: Final = re.compile(
     r"`?(?:sudo\s+)?(?:/\S*/)?(?:mdadm|lvcreate|lvconvert|vgcreate|pvcreate|zpool|zfs|mkfs|mke2fs|cryptsetup)[\s.]"
 )
@@ -123,11 +131,21 @@ def by_mapping(role: str, text: str) -> Heading:
     return Heading(word, text)  # type: ignore[arg-type]
 
 
-def has_known_unit(role: str) -> bool:
-    """Return True if the unit of a mapped column (`bandwidth:MiB/s`) is known, or if it has none."""
-    word, _, rest = role.partition(":")
-    known = {"iops": rest.lower() in _OPERATIONS, "bandwidth": bool(rate_unit(rest)), "latency": rest in TIME_UNITS}
-    return not rest or known.get(word, word == "share")
+def column_mapping(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return role and heading of each --map: `layout=Setup`, `bandwidth:MiB/s=Speed`. Raises ProblemError (`map`)."""
+    found = []
+    for word in words:
+        role, equals, heading = word.partition("=")
+        kind, _, unit = role.partition(":")
+        if not equals or not heading.strip() or kind not in MAPPED_ROLES:
+            known = f"ROLE is one of {', '.join(MAPPED_ROLES)}; a unit stands behind a colon: bandwidth:MiB/s=Speed."
+            raise fail(MAP, f"--map {clean(word)} is not of the form ROLE=HEADING", remedy=known)
+        units = {"iops": unit.lower() in _OPERATIONS, "bandwidth": bool(rate_unit(unit)), "latency": unit in TIME_UNITS}
+        if unit and not units.get(kind, kind == "share"):
+            remedy = "bandwidth:MiB/s, latency:us, iops:kIOPS; share:LAYOUT names the layout that is 100 %."
+            raise fail(MAP, f"--map {clean(word)}: {clean(unit)!r} is not a unit of it", remedy=remedy)
+        found.append((role, heading.strip()))
+    return tuple(found)
 
 
 def unknown_numbers(headings: Mapping[int, Heading], rows: Sequence[Row]) -> list[int]:

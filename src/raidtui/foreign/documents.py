@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, Final
@@ -44,19 +44,15 @@ def read_table(source: Source) -> Table:
     if schema_named(source.data) == TABLE_SCHEMA:
         with named(source.name):
             return table_of(read_json(source.data, max_bytes=MAX_TABLE_BYTES))
-    claiming = _of_tables(readers_of(source))
+    claiming = [reader for reader in readers_of(source) if isinstance(reader, TableReader)]
     if not claiming:
         with named(source.name):
             why = _unknown(source)
-        names = ", ".join(one.name for one in _of_tables(READERS.values()))
+        names = ", ".join(name for name, reader in READERS.items() if isinstance(reader, TableReader))
         raise fail(IMPORT_UNKNOWN, why, place=short_name(source.name),
                    remedy=f"Known: results and tables of raidtui, and {names}. The cells of a plain table stand between "
                    "commas, semicolons, tabs or bars, not between spaces.")  # fmt: skip
     return claiming[0].table([source])
-
-
-def _of_tables(readers: Iterable[object]) -> list[TableReader]:
-    return [one for one in readers if isinstance(one, TableReader)]
 
 
 def _unknown(source: Source) -> str:
@@ -118,7 +114,6 @@ class Own:
         return schema_named(source.data) in (RESULT_SCHEMA, TABLE_SCHEMA)
 
     def read(self, sources: Sequence[Source], *, leave_out: bool) -> Imported:
-
         if len(sources) > 1:
             raise fail(IMPORT_UNKNOWN, "results and tables of raidtui are not put together",
                        place=clean(sources[1].name), remedy="Import each alone.")  # fmt: skip
@@ -143,6 +138,21 @@ def readers_of(source: Source) -> list[Reader]:
     suffix = PurePath(source.name).suffix.lower()
     meant = source.mapping or suffix in (".csv", ".tsv") or (suffix in (".md", ".markdown") and b"|" in source.data)
     return claiming or ([PLAIN_TABLE] if meant and source.data.strip() else [])
+
+
+def reader_of(sources: Sequence[Source]) -> Reader:
+    """Return the reader that recognises all the files. Raises ProblemError (`import-unknown`)."""
+    found: dict[str, Reader] = {}
+    for source in sources:
+        claimed = {reader.name: reader for reader in readers_of(source)}
+        if not claimed:
+            raise fail(IMPORT_UNKNOWN, "the kind of this file was not recognised", place=clean(source.name),
+                       remedy=f"Name it: {', '.join(READERS)}.")  # fmt: skip
+        found |= claimed
+    if len(found) > 1:
+        several = f"these are of several kinds: {', '.join(sorted(found))}"
+        raise fail(IMPORT_UNKNOWN, several, remedy="Import each kind alone.")
+    return next(iter(found.values()))
 
 
 def read_numbers(source: Source) -> Result | Table:

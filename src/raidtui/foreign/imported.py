@@ -181,9 +181,6 @@ def _why_not(table: Table, bases: list[str]) -> str:
     return f"percentages of different layouts ({names}); they were not compared"
 
 
-_DIRECTIONS: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "trim")
-
-
 def table_of_result(result: Result) -> Table:
     """Rates of every cell that was measured; disks that were measured one by one are alike where their model is."""
     models = {disk.id: disk.model for disk in result.disks}
@@ -194,22 +191,18 @@ def table_of_result(result: Result) -> Table:
         key = label_of(cell)
         layouts.setdefault(key, Subject(like=f"{cell.layout}: {models.get(cell.part, '')}" if cell.part else ""))
         workloads.setdefault(cell.workload, _asked(result, cell))
-        for name in _DIRECTIONS:
-            direction = getattr(cell.summary, name)
-            if direction is not None and direction.ios:
-                figures += _figures(key, cell, name, direction, f"$.cells[{index}].summary.{name}")
+        flows: tuple[tuple[Literal["read", "write", "trim"], Direction | None], ...] = (
+            ("read", cell.summary.read), ("write", cell.summary.write), ("trim", cell.summary.trim),
+        )  # fmt: skip
+        for name, flow in flows:
+            if flow is not None and flow.ios:
+                one = Figure(key, cell.workload, "iops", flow.iops, "IOPS", place=f"$.cells[{index}].summary.{name}",
+                             direction=name, round=max(1, cell.round))  # fmt: skip
+                figures += [one, msgspec.structs.replace(one, metric="bandwidth", value=flow.bytes_per_s, unit="B/s")]
     return Table(
         schema=TABLE_SCHEMA, name=result.run, title=str(result.scenario.get("title", ""))[:400], source="a run of raidtui",
         date=result.started, host=result.machine.host, layouts=layouts, workloads=workloads, figures=tuple(figures),
     )  # fmt: skip
-
-
-def _figures(key: str, cell: Cell, name: Literal["read", "write", "trim"], flow: Direction, place: str) -> list[Figure]:
-    rates = (("iops", flow.iops, "IOPS"), ("bandwidth", flow.bytes_per_s, "B/s"))
-    return [
-        Figure(key, cell.workload, metric, value, unit, place=place, direction=name, round=max(1, cell.round))  # type: ignore[arg-type]
-        for metric, value, unit in rates
-    ]
 
 
 def _asked(result: Result, cell: Cell) -> Asked:
@@ -217,12 +210,7 @@ def _asked(result: Result, cell: Cell) -> Asked:
     given: Any = section.get(cell.workload) if isinstance(section, Mapping) else None
     options = given.get("fio") if isinstance(given, dict) else None
     plain = {str(name): str(value) for name, value in options.items()} if isinstance(options, dict) else {}
-    # Options are the command; the name is the label that is held against it.
+    # Options are the command; the name is the label that is held against it. The target's own name says nothing of it.
     block = asked_of(plain).block_bytes if plain else None
-    return Asked(block_bytes=block, command=_command(cell), place="$.cells[].command")
-
-
-def _command(cell: Cell) -> str:
-    """Without the target's own name, which says nothing of what was asked."""
     words = [word for word in cell.command if not word.startswith(("--name=", "--filename=", "--directory="))]
-    return shlex.join(words)[:4000]
+    return Asked(block_bytes=block, command=shlex.join(words)[:4000], place="$.cells[].command")
