@@ -46,6 +46,7 @@ from raidtui.model.protocol import (
     Started,
     StartRequest,
 )
+from raidtui.stack.catalog import require_libraries
 
 Stopped = Callable[[], bool]
 _WHOLE_BYTES: Final = 8 << 20
@@ -106,6 +107,8 @@ def start(request: StartRequest, _: Stopped) -> Started:
         )  # fmt: skip
     if problems := refused(made, request.erase, found):
         raise ProblemError(*problems)
+    if not server().simulated:
+        require_libraries({step.action for step in made.steps})  # here, where no disk has been touched
     run, folder = runs.create(made)
     launch.launch(folder, server().runner, service=not server().simulated)
     return Started(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -30,6 +30,13 @@ def all_actions() -> dict[str, Action[Any]]:
     of_layers = {name: action for layer in all_layers().values() for name, action in layer.actions.items()}
     modules = [layer.parameters for layer in all_layers().values() if layer.parameters is not None]
     return {**blank.ACTIONS, **tuning.actions(modules), **of_layers}
+
+
+def require_libraries(actions: Collection[str]) -> None:
+    """Load the libraries of the layers with these actions. Raises ProblemError if this server lacks one."""
+    for layer in all_layers().values():
+        if not layer.actions.keys().isdisjoint(actions):
+            layer.require()
 
 
 def bind(action: str, args: Mapping[str, Any]) -> BoundAction:

@@ -212,6 +212,8 @@ class Layer(Generic[Spec]):
     """Other names of the layer, with the text to write in a scenario instead."""
     replaces: Callable[[], Mapping[str, tuple[Refusal, str]]] = dict
     """Return the kinds of layers of older kernels that this layer replaces, with the refusal and the reason."""
+    require: Callable[[], object] = _nothing
+    """Load the libraries that build the layer. Raises ProblemError if this server lacks them."""
     parameters: ModuleParameters | None = None
     """Kernel module whose parameters a scenario may set."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from raidtui.stack import blockdev
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
 from raidtui.stack.lvm import build, describe, health, plan, rules, teardown, verify
@@ -26,6 +27,7 @@ LAYER: Final = Layer(
     cautions=describe.cautions,
     amplifies=describe.amplifies,
     write_path=describe.write_path,
+    require=lambda: blockdev.load("lvm"),
     also_called={
         "lv": "lvm",
         "dm-cache": 'lvm with "cache"',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from raidtui.stack import blockdev
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
 from raidtui.stack.md import build, describe, plan, rules, teardown, verify
@@ -23,6 +24,7 @@ LAYER: Final = Layer(
     shape=plan.shape,
     amplifies=describe.amplifies,
     write_path=describe.write_path,
+    require=lambda: blockdev.load("mdraid"),
     also_called={"mdadm": "md", "mdraid": "md", "raid": "md"}
     | {level: f'md with "level": "{level}"' for level in ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10")},
     actions={

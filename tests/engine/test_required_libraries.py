@@ -1,0 +1,25 @@
+"""A server that cannot build a layer refuses the run before any disk is touched."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from raidtui.model.problem import Exit, ProblemError
+from raidtui.stack.catalog import all_layers, require_libraries
+
+
+def test_a_server_without_libblockdev_refuses_md_and_lvm_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gi", None)  # so that importing it fails, as on Debian 12 without libblockdev 3
+    for action in ("md.create", "lvm.group"):
+        assert any(action in layer.actions for layer in all_layers().values())
+        with pytest.raises(ProblemError, match="Debian 13") as refused:
+            require_libraries({"disk.blank", action})
+        assert refused.value.exit is Exit.REFUSED
+        assert refused.value.problems[0].remedy.startswith("apt install ")
+
+
+def test_layers_without_libraries_need_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gi", None)
+    require_libraries({*all_layers()["zpool"].actions, *all_layers()["bcache"].actions})
