@@ -19,8 +19,8 @@ from raidtui.engine.compose.reading import read_document
 from raidtui.engine.run import conditioning
 from raidtui.engine.step_args import Precondition
 from raidtui.load.engine import Target, TargetDevice
-from raidtui.load.fio.regions import CONDITIONING_BLOCK_BYTES as BLOCK_BYTES
-from raidtui.load.fio.regions import conditioning_lengths
+from raidtui.load.fio.spec import CONDITIONING_BLOCK_BYTES as BLOCK_BYTES
+from raidtui.load.fio.spec import conditioning_lengths
 from raidtui.model.measure import Direction, Measured, Sample, Summary
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import ProblemError

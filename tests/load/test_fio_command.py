@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from raidtui.base import proc
 from raidtui.load.fio import ENGINE
 from raidtui.load.fio.command import command, prefill_spec
-from raidtui.load.fio.regions import region_of
-from raidtui.load.fio.spec import RANDOM, WRITES, FioSpec
+from raidtui.load.fio.spec import RANDOM, WRITES, FioSpec, region_of
 from raidtui.model.convert import decode
 from raidtui.model.units import Duration, Extent
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from raidtui.base import proc
 from raidtui.load.engine import Target, TargetDevice
 from raidtui.load.fio import ENGINE
-from raidtui.load.fio.regions import files_of
-from raidtui.load.fio.spec import FioSpec
+from raidtui.load.fio.spec import FioSpec, files_of
 from raidtui.model.convert import decode
 
 MIB = 1 << 20

@@ -26,6 +26,11 @@ def test_a_line_is_read_with_its_id_and_both_kinds_of_options() -> None:
     assert root.source == "/dev/vda"
 
 
+def test_a_name_with_another_kind_of_line_break_is_one_mount() -> None:
+    (mount,) = parse_mountinfo("27 1 254:0 / /srv/a\x0cb\u2028c rw - ext4 /dev/vda rw\n")
+    assert mount.point == "/srv/a\x0cb\u2028c"
+
+
 @pytest.mark.parametrize("line", ["27 1 254:0 / /", "27 1 254:0 / / rw ext4 /dev/vda rw", "a - b"])
 def test_what_is_no_line_is_not_passed_over(line: str) -> None:
     with pytest.raises(ValueError, match="not a mountinfo line"):

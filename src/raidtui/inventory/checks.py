@@ -50,9 +50,8 @@ def check_mounts(disk: str, census: Census) -> Iterator[Reason]:
     if not seen:
         for group in census.btrfs:
             if disk in census.disks_of_names(group.devices):
-                yield reason(
-                    "mounted", f"member of the mounted btrfs filesystem {group.name}", f"umount {quote(group.name)}"
-                )
+                text = f"member of the mounted btrfs filesystem {group.name}"
+                yield reason("mounted", text, f"umount {quote(group.name)}")
 
 
 def check_swap(disk: str, census: Census) -> Iterator[Reason]:
@@ -118,13 +117,11 @@ def check_mappings(disk: str, census: Census) -> Iterator[Reason]:
             vg = lvm_group(mapping.name)
             yield reason("lvm-active", f"LVM volume {mapping.name} is active {where}", f"vgchange -an {quote(vg)}")
         elif mapping.uuid.startswith("CRYPT-"):
-            yield reason(
-                "dm-crypt", f"encrypted volume {mapping.name} is open {where}", f"cryptsetup close {quote(mapping.name)}"
-            )
+            text = f"encrypted volume {mapping.name} is open {where}"
+            yield reason("dm-crypt", text, f"cryptsetup close {quote(mapping.name)}")
         elif mapping.uuid.startswith("mpath-"):
-            yield reason(
-                "multipath", f"path of multipath device {mapping.name} {where}", f"multipath -f {quote(mapping.name)}"
-            )
+            text = f"path of multipath device {mapping.name} {where}"
+            yield reason("multipath", text, f"multipath -f {quote(mapping.name)}")
         else:
             text = f"device-mapper device {mapping.name} stands on it {where}"
             yield reason("device-mapper", text, f"dmsetup remove {quote(mapping.name)}")

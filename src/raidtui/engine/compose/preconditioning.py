@@ -15,7 +15,7 @@ from raidtui.engine.step_args import Precondition
 from raidtui.load.engine import FIRST_TARGET_FD
 from raidtui.load.fio import ENGINE as FIO
 from raidtui.load.fio.engine import QUICK_REGION_BYTES
-from raidtui.load.fio.regions import conditioning_lengths, conditioning_spec
+from raidtui.load.fio.spec import conditioning_lengths, conditioning_spec
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv
 from raidtui.model.units import size_text

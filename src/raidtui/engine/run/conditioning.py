@@ -13,7 +13,7 @@ from raidtui.engine.step_args import Precondition
 from raidtui.engine.validity.incidents import LOST
 from raidtui.load.engine import Target
 from raidtui.load.fio import ENGINE as FIO
-from raidtui.load.fio.regions import conditioning_lengths, conditioning_spec
+from raidtui.load.fio.spec import conditioning_lengths, conditioning_spec
 from raidtui.model.measure import Sample
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Refusal, fail

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from raidtui.load.fio.regions import GRAIN_BYTES, files_of, region_of
-from raidtui.load.fio.spec import FioSpec
+from raidtui.load.fio.spec import GRAIN_BYTES, FioSpec, files_of, region_of
 from raidtui.model.plan import TargetKind
 from raidtui.model.units import Duration, Extent, Size
 

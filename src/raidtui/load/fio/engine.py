@@ -17,9 +17,8 @@ from raidtui.load.engine import Engine, Estimate, Pattern, Target, TargetDevice
 from raidtui.load.fio import describe, rules
 from raidtui.load.fio.command import command, prefill_spec
 from raidtui.load.fio.process import PATIENCE_S, Process, allow_open_files
-from raidtui.load.fio.regions import ALIGN_BYTES, files_of, region_of
 from raidtui.load.fio.report import Report, Sampler, bins_of, compact, summary_of
-from raidtui.load.fio.spec import FioSpec
+from raidtui.load.fio.spec import ALIGN_BYTES, FioSpec, files_of, region_of
 from raidtui.load.fio.verdict import Asked, problems_of, remarks_of
 from raidtui.model.measure import Measured, Sample, Summary
 from raidtui.model.plan import TargetKind

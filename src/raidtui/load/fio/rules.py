@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from raidtui.load.engine import Found, problems_at
-from raidtui.load.fio.regions import ALIGN_BYTES, files_of, region_of
-from raidtui.load.fio.spec import SYNCHRONOUS_ENGINES, FioSpec
+from raidtui.load.fio.spec import ALIGN_BYTES, SYNCHRONOUS_ENGINES, FioSpec, files_of, region_of
 from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.units import Duration, Extent, size_text, size_texts
