@@ -1,4 +1,4 @@
-"""Comparison of a built object with the requested one, and the problems of an initial sync."""
+"""Comparison of a built object with the requested one."""
 
 from __future__ import annotations
 
@@ -19,24 +19,6 @@ WRONG_MEMBERS: Final = Refusal(
     "Built on other devices",
     "The devices below the new object are not exactly the intended ones. The object was removed at once.",
     "Disks may have been re-plugged at that moment: plan again.",
-)
-NOT_PROVEN_ZERO: Final = Refusal(
-    "not-proven-zero",
-    "Not proven to be zero",
-    "The initial sync may be skipped only if every member was proven to hold nothing but zeroes.",
-    'Set "initial_sync" of the policy to "wait".',
-)
-MEMBER_LOST: Final = Refusal(
-    "member-lost",
-    "A member was lost",
-    "The array lost a member while it was built.",
-    "Look at dmesg and the disk's SMART log; replace the disk or choose another one.",
-)
-SYNC_STALLED: Final = Refusal(
-    "sync-stalled",
-    "The initial sync makes no progress",
-    "The kernel has made no progress with the initial sync for minutes.",
-    "Look at the kernel's messages (dmesg) for the devices that are named, then run it again.",
 )
 
 

@@ -7,14 +7,26 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from raidtui.base.attention import Watch, work_of
 from raidtui.base.silence import Silent
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.stack.context import Context
 
+
+class Located(Protocol):
+    """A device below a layer."""
+
+    @property
+    def ref(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+
 _Device = TypeVar("_Device")
+_Marked = TypeVar("_Marked", bound=Located)
 
 GONE_PATIENCE_S: Final = 60.0
 NODE_PATIENCE_S: Final = 5.0
@@ -96,6 +108,34 @@ def may_erase(context: Context, ref: str) -> bool:
     disk = ref.removeprefix("disk:")
     context.permit(disk).hold()
     return disk not in context.taken([disk])
+
+
+def erase_marks(
+    context: Context,
+    devices: Iterable[_Marked],
+    is_marked: Callable[[_Marked], bool],
+    erase: Callable[[_Marked], object],
+    mark: str,
+    erased: list[str],
+) -> str:
+    """Erase the run's marks, such as superblocks, and verify it. Return the devices that still have them, with the reason.
+
+    `erased` gets the references of the erased devices. `mark`: `its superblock`.
+    """
+    trouble = []
+    for device in devices:
+        try:
+            if not is_marked(device) or not may_erase(context, device.ref):
+                continue
+            erase(device)
+            if is_marked(device):
+                trouble.append(f"{device.path} still has {mark}")
+            else:
+                erased.append(device.ref)
+        except (ProblemError, OSError) as error:
+            if is_there(context, device.ref, device.path):
+                trouble.append(f"{device.path}: {error}")
+    return "; ".join(trouble)
 
 
 def lend(context: Context, ref: str) -> AbstractContextManager[None]:

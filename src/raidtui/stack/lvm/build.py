@@ -15,7 +15,7 @@ from raidtui.base.silence import Silent
 from raidtui.inventory.stacked import read_volumes as read_all_pvs
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack import blockdev
+from raidtui.stack import blockdev, sync
 from raidtui.stack.action import Outcome
 from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
@@ -35,7 +35,7 @@ from raidtui.stack.lvm.group import LvmGroup, Vdo
 from raidtui.stack.lvm.read_back import group_differences, mismatch, read_group, read_volumes
 from raidtui.stack.lvm.teardown import teardown
 from raidtui.stack.lvm.verify import differences
-from raidtui.stack.read_back import NOT_PROVEN_ZERO, Difference
+from raidtui.stack.read_back import Difference
 
 NODE_TIMEOUT_S: Final = 20.0
 PART_LEFT_ACTIVE: Final = "is prohibited while logical volume"
@@ -70,7 +70,8 @@ def create_group(context: Context, vg: LvmGroup) -> Outcome:
             return Outcome("already there", {"group": group, "pvs": pvs})
         raise mismatch(vg.name, wrong)
     _refuse_taken_name(vg.name)
-    initial_sync = _initial_sync(context, vg)
+    members = [pv.ref for pv in vg.pvs if pv.role == "member"]
+    mode = sync.sync_mode(context, members, redundant=vg.volume.redundant, skip=vg.volume.nosync)
     context.about_to_write(vg.disks)
     commands: list[Argv] = []
 
@@ -81,7 +82,7 @@ def create_group(context: Context, vg: LvmGroup) -> Outcome:
         group, pvs = read_group(vg, paths)
         if wrong := group_differences(vg, devices, group, pvs):
             raise mismatch(vg.name, wrong)
-        return {"group": group, "pvs": pvs, "initial_sync": initial_sync}
+        return {"group": group, "pvs": pvs, "initial_sync": mode}
 
     return Outcome("created", or_dismantle(context, vg, make), tuple(commands))
 
@@ -113,27 +114,6 @@ def _refuse_taken_name(name: str) -> None:
     if taken or any(volume.group == name for volume in read_all_pvs()):
         raise fail(NAME_TAKEN, f"there is a volume group {name} already, and it is not this run's", place=name,
                    remedy="Replay again: every plan has names of its own.", exit=Exit.REFUSED)  # fmt: skip
-
-
-def _initial_sync(context: Context, vg: LvmGroup) -> str:
-    """Return how the images become consistent. Raises ProblemError if the sync is to be skipped without a proof for each
-    disk.
-    """
-    if vg.volume.redundant is False:
-        return "none needed"
-    if not vg.volume.nosync:
-        return "not finished"
-    methods = set()
-    for pv in vg.pvs:
-        if pv.role != "member":
-            continue
-        proof = context.zero_proof.get(pv.ref.removeprefix("disk:"))
-        if proof is None:
-            raise fail(NOT_PROVEN_ZERO, "the initial sync cannot be skipped: the disk was not proven to be zero",
-                       place=pv.ref, remedy='Set "initial_sync" of the policy to "wait".',
-                       exit=Exit.BUILD_FAILED)  # fmt: skip
-        methods.add(str(proof.get("method", "read back")))
-    return f"skipped: all disks were proven zero ({', '.join(sorted(methods))})"
 
 
 def create_volume(context: Context, vg: LvmGroup) -> Outcome:

@@ -7,7 +7,6 @@ caches: the exit code of a tool is no evidence.
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 from collections.abc import Collection, Iterable
@@ -22,6 +21,7 @@ from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.lvm.commands import VOLUME, lvm_uuid
 from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
+from raidtui.stack.nodes import read_blocks, running
 from raidtui.stack.teardown import split_present
 
 
@@ -60,7 +60,6 @@ def _device(pv: PhysicalVolume, path: str) -> Device:
 OWN_BYTES: Final = 1 << 20
 """Bytes at the start of a physical volume that LVM reserves for label and metadata, at least."""
 _SECTOR: Final = 512
-_BLOCK: Final = 4096
 
 
 def parse_label(block: bytes) -> str | None:
@@ -76,17 +75,9 @@ def parse_label(block: bytes) -> str | None:
 
 
 def read_label(path: str) -> str | None:
-    """The UUID in the label of a device. Raises OSError, or ProblemError (`stuck`) when the device does not answer."""
-    return bounded(lambda: _read_label(path), f"reading {path}")
-
-
-def _read_label(path: str) -> str | None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        with mmap.mmap(-1, _BLOCK) as buffer:
-            return parse_label(buffer[:]) if os.preadv(fd, [buffer], 0) >= 4 * _SECTOR else None
-    finally:
-        os.close(fd)
+    """Return the UUID in the label of a device. Raises OSError, or ProblemError (`stuck`) if it does not answer."""
+    ((_, _, block),) = bounded(lambda: read_blocks(path, lambda _: [("label", 0)]), f"reading {path}")
+    return parse_label(block) if len(block) >= 4 * _SECTOR else None
 
 
 def erase_label(fd: int) -> None:
@@ -203,14 +194,5 @@ def _entries(folder: Path) -> tuple[str, ...]:
 
 
 def makers(words: Collection[str]) -> list[int]:
-    """Processes of LVM that have one of these words (a group's name, UUIDs) among their arguments."""
-    wanted = [word.encode() for word in words]
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            argv = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if argv[0].rpartition(b"/")[2] == b"lvm" and any(word == one.partition(b"/")[0] for one in argv for word in wanted):
-            found.append(int(path.parent.name))
-    return found
+    """Return the pids of LVM commands that have one of these words (the group's name, UUIDs) among their arguments."""
+    return [pid for pid, argv in running("lvm") if any(one.partition("/")[0] in words for one in argv)]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from raidtui.base import proc
-from raidtui.base.attention import Watch
-from raidtui.base.silence import Silent
 from raidtui.model.mark import Coded
 from raidtui.model.problem import Exit, fail
-from raidtui.model.units import duration_text
+from raidtui.stack import sync
 from raidtui.stack.action import Outcome
 from raidtui.stack.blockdev import TOOL_FAILED
 from raidtui.stack.context import Context
@@ -21,13 +18,10 @@ from raidtui.stack.lvm.devices import Status, is_suspended, leaves, mappings, pr
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.pool import NO_INDEX
 from raidtui.stack.nodes import devno
-from raidtui.stack.read_back import MEMBER_LOST, SYNC_STALLED
-
-POLL_S: Final = 0.5
 
 
 class Progress(NamedTuple):
-    """One read_progress at the images of a volume."""
+    """State of the images of a volume."""
 
     done: int
     of: int
@@ -44,8 +38,12 @@ class Progress(NamedTuple):
         return self.done / self.of if self.of else 1.0
 
 
-def read_progress(group: str) -> Progress | None:
-    """Return the progress of the image that is furthest behind; None if the volume has no images.
+NO_IMAGES: Final = Progress(0, 1, "D", "")
+"""Progress if the kernel reports no images, because the volume is gone."""
+
+
+def read_progress(group: str) -> Progress:
+    """Return the progress of the image that is furthest behind; a dead image if the volume has none.
 
     Raises ProblemError (`tool-failed`).
     """
@@ -54,7 +52,7 @@ def read_progress(group: str) -> Progress | None:
         found.sort(key=lambda progress: (progress.finished, progress.fraction))
     except proc.ToolError as error:
         raise fail(TOOL_FAILED, f"dmsetup did not answer: {error.reason}", place=group, exit=Exit.BUILD_FAILED) from error
-    return found[0] if found else None
+    return found[0] if found else NO_IMAGES
 
 
 def progress_of(status: Status) -> Progress | None:
@@ -77,38 +75,15 @@ def progress_of(status: Status) -> Progress | None:
 
 
 def wait_for_sync(context: Context, vg: LvmGroup) -> Outcome:
-    """Wait until all images are in sync.
+    """Wait until all images are in sync. Raises ProblemError: `cancelled`, `member-lost`, `sync-stalled`."""
 
-    Raises ProblemError: `cancelled`, `member-lost`, `sync-stalled` when neither the sync nor a disk of the run moves.
-    """
-    began = time.monotonic()
-    last: Progress | None = None
-    watch = Watch("the initial sync", lambda: last, tells=False)
-    while (now := read_progress(vg.name)) is None or not now.finished:
-        context.stop_if_cancelled()
+    def lost(now: Progress) -> str:
         _, missing = present_devices(context, vg)
-        if now is None or "D" in now.health or missing:
-            what = ", ".join(missing) or "an image is dead"
-            raise fail(MEMBER_LOST, f"the volume lost a device during its initial sync: {what}", place=vg.name,
-                       remedy="Look at dmesg and the disk's SMART log.", exit=Exit.BUILD_FAILED)  # fmt: skip
-        if now != last:
-            last = now
-            context.report(_progress_text(now, began), now.fraction)
-        try:
-            watch.tick()
-        except Silent as silent:
-            raise fail(SYNC_STALLED, f"the initial sync {silent.text}", place=vg.name, remedy="Look at dmesg.",
-                       exit=Exit.BUILD_FAILED) from silent  # fmt: skip
-        time.sleep(POLL_S)
-    seconds = time.monotonic() - began
-    return Outcome("done", {"initial_sync": f"waited for {seconds:.0f} s", "sync_seconds": round(seconds, 3)})
+        if "D" not in now.health and not missing:
+            return ""
+        return f"the volume lost a device during its initial sync: {', '.join(missing) or 'an image is dead'}"
 
-
-def _progress_text(now: Progress, began: float) -> str:
-    seconds = time.monotonic() - began
-    known = now.fraction > 0.01 and seconds > 2
-    left = f", {duration_text(seconds / now.fraction - seconds)} left" if known else ""
-    return f"initial sync {100 * now.fraction:.0f} %{left}"
+    return sync.wait_for_sync(context, vg.name, lambda: read_progress(vg.name), lost)
 
 
 def health(context: Context, vg: LvmGroup) -> tuple[str, ...]:

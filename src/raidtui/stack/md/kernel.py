@@ -5,7 +5,6 @@ Arrays are found by UUID: kernel names change, and names are not unique.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import uuid
@@ -15,8 +14,10 @@ from typing import Any, Final, NamedTuple
 
 from raidtui.base import proc
 from raidtui.base.files import read_int, read_text
+from raidtui.inventory.blocks import parse_devno
 from raidtui.stack.md.plan import mdadm_uuid
 from raidtui.stack.md.spec import PARITY_LAYOUTS
+from raidtui.stack.nodes import running
 
 SYS_BLOCK: Final = Path("/sys/block")
 MAP: Final = Path("/run/mdadm/map")
@@ -97,17 +98,15 @@ def detail(name: str) -> dict[str, str]:
 
 def member_numbers(name: str) -> set[int]:
     """Return the device numbers of all devices of the array."""
-    links = (SYS_BLOCK / name / "slaves").glob("*/dev")
-    numbers = (read_text(link) or "" for link in links)
-    return {os.makedev(*map(int, text.split(":"))) for text in numbers if re.fullmatch(r"\d+:\d+", text)}
+    numbers = (parse_devno(read_text(link) or "") for link in (SYS_BLOCK / name / "slaves").glob("*/dev"))
+    return {number for number in numbers if number is not None}
 
 
 def members(name: str) -> tuple[Member, ...]:
     """Return the devices of an array, sorted by name."""
     found = []
     for path in sorted(folder(name).glob("dev-*")):
-        text = read_text(path / "block/dev") or ""
-        number = os.makedev(*map(int, text.split(":"))) if re.fullmatch(r"\d+:\d+", text) else -1
+        number = parse_devno(read_text(path / "block/dev") or "") or -1
         states = frozenset((read_text(path / "state") or "").split(",")) - {""}
         found.append(Member(path.name.removeprefix("dev-"), number, read_text(path / "slot") or "", states))
     return tuple(found)
@@ -124,15 +123,15 @@ def read_back(name: str) -> dict[str, Any]:
         "kernel_name": name,
         "uuid": array_uuid(name),
         "level": level,
-        "raid_disks": _first_int(read_text(md / "raid_disks")),
-        "chunk_bytes": _first_int(read_text(md / "chunk_size")) or None,
-        "layout": layout_name(level or "", _first_int(read_text(md / "layout"))),
+        "raid_disks": _first_int(md / "raid_disks"),
+        "chunk_bytes": _first_int(md / "chunk_size") or None,
+        "layout": layout_name(level or "", _first_int(md / "layout")),
         "metadata": read_text(md / "metadata_version"),
         "consistency": read_text(md / "consistency_policy"),
         "bitmap": None if location is None else "none" if location == "none" else "internal",
         "bitmap_location": location,
         "bitmap_chunk_bytes": read_int(md / "bitmap/chunksize") if location not in (None, "none") else None,
-        "journal_mode": _chosen(read_text(md / "journal_mode")),
+        "journal_mode": _chosen(md / "journal_mode"),
         "state": read_text(md / "array_state"),
         "degraded": read_int(md / "degraded"),
         "sync_action": read_text(md / "sync_action"),
@@ -159,34 +158,20 @@ def layout_name(level: str, number: int | None) -> str | None:
 
 def makers(array: str) -> list[int]:
     """Return the pids of mdadm processes that are still creating the array with this UUID."""
-    wanted = mdadm_uuid(array).encode()
-    return [pid for pid, argv in _mdadms() if wanted in argv]
+    return [pid for pid, argv in running("mdadm") if mdadm_uuid(array) in argv]
 
 
 def workers() -> list[int]:
     """Return the pids of mdadm processes that may be creating or assembling an array: all but the monitor."""
-    return [pid for pid, argv in _mdadms() if not {b"--monitor", b"--follow", b"-F"} & set(argv)]
+    return [pid for pid, argv in running("mdadm") if not {"--monitor", "--follow", "-F"} & set(argv)]
 
 
-def _mdadms() -> list[tuple[int, list[bytes]]]:
-    """Return pid and arguments of every mdadm process."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            argv = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if argv[0].rpartition(b"/")[2] == b"mdadm":
-            found.append((int(path.parent.name), argv))
-    return found
-
-
-def _first_int(text: str | None) -> int | None:
-    match = re.match(r"\d+", text or "")
+def _first_int(path: Path) -> int | None:
+    match = re.match(r"\d+", read_text(path) or "")
     return int(match.group()) if match else None
 
 
-def _chosen(text: str | None) -> str | None:
+def _chosen(path: Path) -> str | None:
     """Return the word in brackets of a list of choices."""
-    match = re.search(r"\[(.+?)\]", text or "")
+    match = re.search(r"\[(.+?)\]", read_text(path) or "")
     return match.group(1) if match else None

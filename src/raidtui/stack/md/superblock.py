@@ -6,17 +6,15 @@ super0.c and super1.c.
 
 from __future__ import annotations
 
-import mmap
 import os
 import uuid
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from raidtui.inventory import ioctl
 from raidtui.stack.blockdev import bounded
+from raidtui.stack.nodes import BLOCK, read_blocks
 
 MAGIC: Final = 0xA92B4EFC
-BLOCK: Final = 4096
 
 
 class Superblock(NamedTuple):
@@ -54,23 +52,9 @@ def parse(metadata: str, offset: int, block: bytes) -> Superblock | None:
 
 def read(path: str) -> tuple[Superblock, ...]:
     """Return every md superblock on a device. Raises OSError, or ProblemError (`stuck`) if the device does not answer."""
-    return bounded(lambda: _read(path), f"reading {path}")
-
-
-def _read(path: str) -> tuple[Superblock, ...]:
-    found = []
-    # The kernel writes superblocks past the page cache, so a cached read may return old data.
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        with mmap.mmap(-1, BLOCK) as buffer:
-            for metadata, offset in places(ioctl.size_bytes(fd)):
-                if os.preadv(fd, [buffer], offset) < 512:
-                    continue
-                if superblock := parse(metadata, offset, buffer[:]):
-                    found.append(superblock)
-    finally:
-        os.close(fd)
-    return tuple(found)
+    blocks = bounded(lambda: read_blocks(path, places), f"reading {path}")
+    found = [parse(*block) for block in blocks if len(block[2]) >= 512]
+    return tuple(superblock for superblock in found if superblock is not None)
 
 
 def erase(fd: int, superblock: Superblock) -> None:

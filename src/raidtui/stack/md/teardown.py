@@ -22,7 +22,7 @@ from raidtui.stack.md.plan import node_path
 from raidtui.stack.md.spec import MdArray
 from raidtui.stack.md.verify import Device, present_devices
 from raidtui.stack.nodes import users_of
-from raidtui.stack.teardown import await_makers, is_there, lend, may_erase, open_for_writing, until_gone
+from raidtui.stack.teardown import await_makers, erase_marks, lend, open_for_writing, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
 NODE_PATIENCE_S: Final = 5.0
@@ -50,12 +50,18 @@ def teardown(context: Context, array: MdArray) -> Outcome:
     erased: list[str] = []
     missing: list[str] = []
 
+    def is_ours(device: Device) -> bool:
+        return any(one.uuid == uuid for one in superblock.read(device.path))
+
+    def erase(device: Device) -> None:
+        commands.extend(_erase(context, device, uuid))
+
     def attempt() -> str:
         for name in kernel.find(uuid):
             commands.extend(_stop(name, array))
             stopped.append(name)
         devices, missing[:] = present_devices(context, array)
-        trouble = _erase_all(context, uuid, devices, erased, commands)
+        trouble = erase_marks(context, devices, is_ours, erase, "its superblock", erased)
         return trouble or ("it is assembled again and again" if kernel.find(uuid) else "")
 
     until_gone(attempt, "the array", array.name)
@@ -145,30 +151,10 @@ def _remove_mark(name: str) -> None:
             (_MARKS / f"creating-{name}").unlink()
 
 
-def _erase_all(context: Context, uuid: str, devices: list[Device], erased: list[str], commands: list[Argv]) -> str:
-    """Erase the superblocks with this UUID; return the devices that still have one, with the reason."""
-    trouble = []
-    for device in devices:
-        try:
-            found = superblock.read(device.path)
-            ours = [one for one in found if one.uuid == uuid]
-            if not ours or not may_erase(context, device.ref):
-                continue
-            commands += _erase(context, device, uuid, found)
-            if any(one.uuid == uuid for one in superblock.read(device.path)):
-                trouble.append(f"{device.path} still has its superblock")
-            else:
-                erased.append(device.ref)
-        except (ProblemError, OSError) as error:
-            if is_there(context, device.ref, device.path):
-                trouble.append(f"{device.path}: {error}")
-    return "; ".join(trouble)
-
-
-def _erase(context: Context, device: Device, uuid: str, found: tuple[superblock.Superblock, ...]) -> tuple[Argv, ...]:
+def _erase(context: Context, device: Device, uuid: str) -> tuple[Argv, ...]:
     """Erase by mdadm only if all superblocks of the device have this UUID, because mdadm erases them all."""
     commands: tuple[Argv, ...] = ()
-    if all(one.uuid == uuid for one in found):
+    if all(one.uuid == uuid for one in superblock.read(device.path)):
         try:
             with lend(context, device.ref):
                 commands = blockdev.call("mdraid", "md_destroy", device.path).commands
