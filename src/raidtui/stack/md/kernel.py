@@ -21,6 +21,7 @@ from raidtui.stack.nodes import running
 
 SYS_BLOCK: Final = Path("/sys/block")
 MAP: Final = Path("/run/mdadm/map")
+_MONITORS: Final = re.compile(r"--monitor|--follow|-F")
 _NO_UUID: Final = "00000000-0000-0000-0000-000000000000"
 
 
@@ -163,7 +164,7 @@ def makers(array: str) -> list[int]:
 
 def workers() -> list[int]:
     """Return the pids of mdadm processes that may be creating or assembling an array: all but the monitor."""
-    return [pid for pid, argv in running("mdadm") if not {"--monitor", "--follow", "-F"} & set(argv)]
+    return [pid for pid, argv in running("mdadm") if not any(map(_MONITORS.fullmatch, argv))]
 
 
 def _first_int(path: Path) -> int | None:
