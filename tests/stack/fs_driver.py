@@ -31,11 +31,10 @@ from raidtui.inventory.mounts import read_own_mounts
 from raidtui.model.disk import fingerprint
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
-from raidtui.stack import mounts
+from raidtui.stack import directory, mounts
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
 from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
-from raidtui.stack.fs import build as fs_build
 from raidtui.stack.layer import Draft, Planned
 
 ACTIONS = all_actions()
@@ -210,7 +209,7 @@ def covered(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     sh(f"umount {point}")
     elsewhere = f"{point}-elsewhere"
     sh(f"mkdir {elsewhere} && mount --bind {point} {elsewhere}")
-    with patience(fs_build, "PATIENCE_S", 1.0):
+    with patience(directory, "PATIENCE_S", 1.0):
         second = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
     sh(f"umount {elsewhere} && rmdir {elsewhere}")
     return {"health": sick, "refused": refused, "theirs": theirs, "elsewhere": second, **bench.clean()}

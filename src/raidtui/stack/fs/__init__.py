@@ -26,18 +26,9 @@ LAYER: Final = Layer(
     also_called={"fs": "filesystem"}
     | {kind: f'filesystem with "type": "{kind}"' for kind in ("btrfs", "ext4", "f2fs", "xfs")},
     actions={
-        "fs.make": Action(
-            args=Filesystem,
-            do=build.make,
-            undo=build.teardown,
-            leaves=lambda fs: ((fs.type, fs.uuid),),
-        ),
+        "fs.make": Action(args=Filesystem, do=build.make, undo=build.teardown, leaves=lambda fs: ((fs.type, fs.uuid),)),
         "fs.mount": Action(
-            args=Filesystem,
-            do=build.mount,
-            undo=build.teardown,
-            health=verify.health,
-            members=verify.members,
+            args=Filesystem, do=build.mount, undo=build.teardown, health=verify.health, members=verify.members
         ),
         "fs.verify": Action(args=Filesystem, do=verify.verify),
         "fs.unmount": Action(args=Filesystem, do=build.teardown),

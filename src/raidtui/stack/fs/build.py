@@ -7,15 +7,13 @@ or not. Signatures on the devices are erased by blanking.
 from __future__ import annotations
 
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
-from raidtui.inventory.mounts import Mount, read_other_mounts
+from raidtui.inventory.mounts import Mount
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
-from raidtui.stack import mounts
+from raidtui.stack import directory, mounts
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.fs.plan import mkfs_argv, mount_options
@@ -36,10 +34,7 @@ def make(context: Context, fs: Filesystem) -> Outcome:
             text = f"{device.path} carries {there[0].type} already"
             raise fail(NOT_BLANK, text, place=device.ref, exit=Exit.BUILD_FAILED,
                        remedy=f"wipefs {device.path} shows it; if nobody needs it: wipefs -a {device.path}")  # fmt: skip
-    context.about_to_write(fs.disks)
-    argv = mkfs_argv(fs, [device.path for device in found])
-    with context.lend(fs.disks):
-        mounts.tool(argv, cwd=context.folder / "work")
+    argv = _run(context, fs, mkfs_argv(fs, [device.path for device in found]))
     for device in found:
         if not is_ours(fs, device.path):
             raise fail(READ_BACK, f"{argv[0]} ended well, but {device.path} does not carry {fs.uuid}",
@@ -49,26 +44,26 @@ def make(context: Context, fs: Filesystem) -> Outcome:
 
 def mount(context: Context, fs: Filesystem) -> Outcome:
     """Mount it in raidtui's own folder. Raises ProblemError."""
-    found = all_devices(context, fs)
-    point = mounts.point_of(fs.name)
-    if (there := mounts.at(point)) and there[-1].kind == fs.type and is_ours(fs, found[0].path):
-        context.built[fs.ref] = point
-        return Outcome("already there", {"path": point})
-    mounts.make_point(fs.name)
-    argv = mounts.mount_argv(fs.type, found[0].path, fs.name, mount_options(fs))
+    path = all_devices(context, fs)[0].path
+    argv = mounts.mount_argv(fs.type, path, fs.name, mount_options(fs))
+
+    def ours(mount: Mount) -> bool:
+        return mount.kind == fs.type and is_ours(fs, path)
+
+    return directory.mount(context, fs.ref, fs.name, ours, lambda: _run(context, fs, argv))
+
+
+def _run(context: Context, fs: Filesystem, argv: Argv) -> Argv:
     context.about_to_write(fs.disks)
     with context.lend(fs.disks):
-        mounts.tool(argv, cwd=context.folder / "work")
-    context.built[fs.ref] = point
-    return Outcome("created", {"path": point}, (argv,))
-
-
-PATIENCE_S: Final = 20.0
-"""A dead runner's mounts go with the last process of its namespace, after what they hold was written."""
+        return mounts.tool(argv, cwd=context.folder / "work")
 
 
 def teardown(context: Context, fs: Filesystem) -> Outcome:
-    """Unmount it in all namespaces. Raises ProblemError (`mount-busy`, exit 6)."""
+    """Unmount it in all namespaces, and wait until the kernel has released its devices.
+
+    Raises ProblemError (`mount-busy`, exit 6) with the remaining users.
+    """
 
     def ours(mount: Mount) -> bool:
         if mount.kind != fs.type:
@@ -78,31 +73,16 @@ def teardown(context: Context, fs: Filesystem) -> Outcome:
         except OSError:
             return True  # the device is gone; the place is this run's alone
 
-    ran = list(mounts.unmount(fs.name, ours, cwd=context.folder))
-    ran += _wait_for_others(context, fs)
-    mounts.remove_point(fs.name)
+    def is_copy(mount: Mount) -> bool:
+        return mount.point == mounts.point_of(fs.name) and mount.kind == fs.type
+
+    def users() -> list[str]:
+        paths = [path for ref, path in planned_paths(context, fs) if not context.holds(ref)]
+        return [user for path in paths for user in _users(fs, path)]
+
+    ran = directory.unmount(context, fs.name, ours, is_copy, users)
     context.built.pop(fs.ref, None)
     return Outcome("undone" if ran else "nothing to do", {"unmounted": bool(ran)}, tuple(ran))
-
-
-def _wait_for_others(context: Context, fs: Filesystem) -> list[Argv]:
-    """Wait until it is unmounted in all namespaces and the kernel has released its devices; then name the remaining users.
-    """
-    point, until = mounts.point_of(fs.name), time.monotonic() + PATIENCE_S
-    ran: list[Argv] = []
-    while True:
-        others = [mount for mount in read_other_mounts() if mount.point == point and mount.kind == fs.type]
-        for mount in others:
-            ran += mounts.unmount_for(mount.namespace.split()[1], fs.name, cwd=context.folder)
-        users = [f"it is mounted on {point} for {mount.namespace}" for mount in others]
-        for ref, path in planned_paths(context, fs):
-            users += [] if context.holds(ref) else _users(fs, path)
-        if not users:
-            return ran
-        if time.monotonic() > until:
-            raise fail(mounts.MOUNT_BUSY, f"the filesystem is in use: {'; '.join(dict.fromkeys(users))}", place=point,
-                       remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
-        time.sleep(0.2)
 
 
 def _users(fs: Filesystem, path: str) -> list[str]:

@@ -36,10 +36,7 @@ _DEFAULTS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "compress_force": ("false", "what does not look compressible is left as it is"),
         "copy_on_write": ("true", "btrfs' default"),
     },
-    "f2fs": {
-        "overprovision": ("by the device's size", "mkfs.f2fs chooses it"),
-        "fsync_mode": ("posix", "f2fs' default"),
-    },
+    "f2fs": {"overprovision": ("by the device's size", "mkfs.f2fs chooses it"), "fsync_mode": ("posix", "f2fs' default")},
 }
 
 

@@ -75,10 +75,7 @@ TOO_LARGE: Final = Refusal(
     "Give it a smaller volume, or choose another filesystem.",
 )
 DEVICE: Final = Refusal(
-    "fs-device",
-    "The device is gone",
-    "The device of the filesystem cannot be examined.",
-    "Look at dmesg.",
+    "fs-device", "The device is gone", "The device of the filesystem cannot be examined.", "Look at dmesg."
 )
 NOT_BLANK: Final = Refusal(
     "fs-not-blank",

@@ -15,7 +15,7 @@ from raidtui.base.text import clean
 from raidtui.inventory.mounts import Mount
 from raidtui.inventory.signatures import Signature, signatures
 from raidtui.model.problem import Exit, ProblemError, fail
-from raidtui.stack import mounts
+from raidtui.stack import directory, mounts
 from raidtui.stack.action import Outcome
 from raidtui.stack.blockdev import TOOL_FAILED
 from raidtui.stack.context import Context
@@ -83,21 +83,15 @@ _SHOWN_OTHERWISE: Final = {
 def verify(context: Context, fs: Filesystem) -> Outcome:
     """Facts: UUID, type, options, room and geometry as they are. Raises ProblemError (`read-back`)."""
     found = all_devices(context, fs)
-    point = context.path(fs.ref)
-    root = mounts.open_root(point)
-    try:
-        mounted = mounts.insist(root, point)
-        room = os.fstatvfs(root)
-    finally:
-        os.close(root)
+    mounted, room_bytes = directory.look(context, fs.ref)
     facts: dict[str, Any] = {
         "uuid": fs.uuid if is_ours(fs, found[0].path) else "",
         "type": mounted.kind,
         "source": mounted.source,
         "options": list(mounted.options),
-        "size_bytes": room.f_bavail * room.f_frsize,
+        "size_bytes": room_bytes,
     }
-    facts |= {"xfs": _xfs, "ext4": _ext4, "btrfs": _btrfs, "f2fs": _f2fs}[fs.type](point, found, fs)
+    facts |= {"xfs": _xfs, "ext4": _ext4, "btrfs": _btrfs, "f2fs": _f2fs}[fs.type](mounted.point, found, fs)
     if wrong := _differences(fs, facts):
         raise fail(READ_BACK, "the filesystem is not as asked: " + "; ".join(wrong), place=fs.name,
                    remedy="This kernel or mkfs made something else of it.", exit=Exit.BUILD_FAILED)  # fmt: skip
@@ -220,45 +214,26 @@ def health(context: Context, fs: Filesystem) -> tuple[str, ...]:
     """Return the reasons why numbers measured now would be wrong."""
     try:
         found = all_devices(context, fs)
-        point = context.path(fs.ref)
-        root = mounts.open_root(point)
     except ProblemError as error:
         return (error.problems[0].message,)
-    try:
-        mounted = mounts.insist(root, point)
-        with os.scandir(root) as entries:
-            next(entries, None)
-    except ProblemError as error:
-        return (error.problems[0].message,)
-    except OSError as error:
-        return (f"{point} cannot be read: {error.strerror}",)
-    finally:
-        os.close(root)
-    return tuple(_wrong(fs, mounted, found))
+    return tuple(directory.health(context, fs.ref, lambda mounted: _wrong(fs, mounted, found)))
 
 
 def _wrong(fs: Filesystem, mounted: Mount, found: list[Device]) -> list[str]:
     wrong = []
     if mounted.kind != fs.type:
         wrong.append(f"{mounted.point} is {mounted.kind}, not {fs.type}")
-    numbers = {device.devno for device in found}
-    # btrfs has a number of its own.
-    stands_on = _number_of(mounted.source) if fs.type == "btrfs" else mounted.devno
-    if stands_on not in numbers:
+    number = mounted.devno
+    if fs.type == "btrfs":  # its mounts have a number of their own
+        number = None
+        with suppress(OSError):
+            number = Path(mounted.source).stat().st_rdev
+    if number not in {device.devno for device in found}:
         wrong.append(f"{mounted.point} is on another device than it was made on")
-    if "ro" in mounted.options:
-        wrong.append(f"{mounted.point} became read-only")
     for state in Path("/sys/fs/btrfs").glob(f"{fs.uuid}/devinfo/*/missing"):
         if read_text(state) != "0":
             wrong.append(f"device {state.parent.name} of the filesystem is missing")
     return wrong
-
-
-def _number_of(path: str) -> int | None:
-    try:
-        return Path(path).stat().st_rdev
-    except OSError:
-        return None
 
 
 def members(context: Context, fs: Filesystem) -> dict[str, str]:

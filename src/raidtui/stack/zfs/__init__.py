@@ -6,7 +6,7 @@ from typing import Final
 
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer, ModuleParameters
-from raidtui.stack.zfs import arc, build, describe, mounting, plan, rules, spec, teardown, verify
+from raidtui.stack.zfs import arc, build, describe, plan, rules, spec, teardown, verify
 from raidtui.stack.zfs.commands import ArcLimit, ZfsPool
 from raidtui.stack.zfs.tuning import CLAIM, PARAMETERS, make_ready, refuse_no_way_back
 
@@ -49,7 +49,7 @@ LAYER: Final = Layer(
         ),
         "zpool.volume": Action(args=ZfsPool, do=build.create_volume),
         "zpool.dataset": Action(args=ZfsPool, do=build.create_filesystem),
-        "zpool.mount": Action(args=ZfsPool, do=mounting.mount),
+        "zpool.mount": Action(args=ZfsPool, do=build.mount),
         "zpool.verify": Action(args=ZfsPool, do=verify.verify),
         "zpool.cold": Action(args=ZfsPool, do=build.make_cold),
         "zpool.destroy": Action(args=ZfsPool, do=teardown.teardown),

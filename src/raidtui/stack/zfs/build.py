@@ -14,15 +14,24 @@ from typing import Any, Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+from raidtui.stack import directory, mounts
 from raidtui.stack.action import Outcome
 from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
-from raidtui.stack.zfs import arc, mounting, pool
-from raidtui.stack.zfs.commands import ZfsPool, create_argv, export_argv, filesystem_argv, import_argv, volume_argv
+from raidtui.stack.zfs import arc, pool
+from raidtui.stack.zfs.commands import (
+    ZfsPool,
+    create_argv,
+    export_argv,
+    filesystem_argv,
+    import_argv,
+    mount_argv,
+    volume_argv,
+)
 from raidtui.stack.zfs.devices import all_devices, give_partition, pool_path, udev_kept_away
 from raidtui.stack.zfs.plan import refuse_unknown
 from raidtui.stack.zfs.pool import require_new_enough, tools_version
-from raidtui.stack.zfs.teardown import BUSY, teardown, users
+from raidtui.stack.zfs.teardown import BUSY, teardown, unmount, users
 from raidtui.stack.zfs.verify import NOT_THERE, check_members, pool_facts
 
 NODE_TIMEOUT_S: Final = 20.0
@@ -118,6 +127,22 @@ def create_filesystem(context: Context, zpool: ZfsPool) -> Outcome:
     return Outcome("created", {"dataset": zpool.dataset}, (argv,))
 
 
+def mount(context: Context, zpool: ZfsPool) -> Outcome:
+    """Mount the filesystem where the run alone sees it. Raises ProblemError.
+
+    Its mountpoint is `legacy`, so that ZFS mounts it neither when the pool is imported nor when the machine starts.
+    """
+    context.stop_if_cancelled()
+    return _mount(context, zpool)
+
+
+def _mount(context: Context, zpool: ZfsPool) -> Outcome:
+    def run() -> Argv:
+        return mounts.tool(mount_argv(zpool), cwd=context.folder, refusal=mounts.MOUNT)
+
+    return directory.mount(context, zpool.ref, zpool.name, zpool.is_mount, run)
+
+
 def _volume_path(name: str, node: str) -> str:
     """Return udev's name for the volume, or its node without udev."""
     link = pool.link_path(name)
@@ -146,7 +171,7 @@ def make_cold(context: Context, zpool: ZfsPool) -> Outcome:
     """
     context.stop_if_cancelled()
     before = arc.size_bytes()
-    commands = mounting.unmount(context, zpool)
+    commands = unmount(context, zpool)
     commands += _export(zpool)
     after = arc.size_bytes()
     devices = all_devices(context, zpool)
@@ -162,7 +187,7 @@ def make_cold(context: Context, zpool: ZfsPool) -> Outcome:
     if zpool.has_volume:
         await_volume(context, zpool)
     else:
-        commands.append(mounting.mount_now(context, zpool))
+        commands += _mount(context, zpool).commands
     return Outcome("done", {"arc_bytes_before": before, "arc_bytes_after": after}, tuple(commands))
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from raidtui.inventory.mounts import Mount
 from raidtui.model.plan import Argv
 from raidtui.stack import mounts
 from raidtui.stack.zfs.spec import Group
@@ -69,6 +70,10 @@ class ZfsPool(msgspec.Struct, frozen=True):
     def has_volume(self) -> bool:
         """True if a volume is measured; otherwise a filesystem is."""
         return self.child == VOLUME
+
+    def is_mount(self, mount: Mount) -> bool:
+        """Return True if the pool's filesystem is mounted there."""
+        return mount.kind == "zfs" and mount.source == self.dataset
 
     @property
     def dataset(self) -> str:

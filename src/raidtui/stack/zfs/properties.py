@@ -56,21 +56,14 @@ REFUSED: Final[Mapping[str, str]] = {
 }
 _UNSEEN: Final = ("none", "dev")
 _SAME: Final[Mapping[str, tuple[frozenset[str], ...]]] = {
-    "compression": (
-        frozenset({"gzip", "gzip-6"}),
-        frozenset({"zstd", "zstd-3"}),
-        frozenset({"zstd-fast", "zstd-fast-1"}),
-    ),
+    "compression": (frozenset({"gzip", "gzip-6"}), frozenset({"zstd", "zstd-3"}), frozenset({"zstd-fast", "zstd-fast-1"})),
     "xattr": (frozenset({"on", "sa"}),),
     "dedup": (frozenset({"on", "sha256"}), frozenset({"verify", "sha256,verify"})),
     "acltype": (frozenset({"off", "noacl", "disabled"}), frozenset({"posix", "posixacl"})),
     "aclinherit": (frozenset({"restricted", "secure"}),),
 }
 """Values of a property that mean the same; ZFS gives back one of them for either."""
-_UNLISTED: Final[Mapping[str, tuple[str, ...]]] = {
-    "acltype": ("noacl", "disabled", "posixacl"),
-    "aclinherit": ("secure",),
-}
+_UNLISTED: Final[Mapping[str, tuple[str, ...]]] = {"acltype": ("noacl", "disabled", "posixacl"), "aclinherit": ("secure",)}
 """Older words that ZFS takes and lists nowhere (zfs_prop.c, "bkwrd compatibility")."""
 _POWER: Final = r"(?:(zero) or )?(\d+[KkMm]?) to (\d+[KkMm]?), power of 2"
 LARGEST_BLOCK: Final = "zfs_max_recordsize"

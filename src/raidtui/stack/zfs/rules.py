@@ -53,10 +53,7 @@ TOO_FEW: Final = Refusal(
     "Raise the count of the role, or choose another kind.",
 )
 TOO_MANY: Final = Refusal(
-    "zpool-too-many",
-    "Too many disks in one vdev",
-    "A vdev has at most 255 disks.",
-    "Split them with per.",
+    "zpool-too-many", "Too many disks in one vdev", "A vdev has at most 255 disks.", "Split them with per."
 )
 MIXED: Final = Refusal(
     "zpool-mixed",

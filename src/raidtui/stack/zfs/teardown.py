@@ -16,12 +16,12 @@ from raidtui.base.attention import attending, checking
 from raidtui.inventory import ioctl
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
-from raidtui.stack import blockdev
+from raidtui.stack import blockdev, directory
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
 from raidtui.stack.teardown import await_links, await_makers, exclusive, is_there, may_erase, open_for_writing, until_gone
-from raidtui.stack.zfs import mounting, pool
+from raidtui.stack.zfs import pool
 from raidtui.stack.zfs.commands import ZfsPool, destroy_argv, destroy_dataset_argv
 from raidtui.stack.zfs.devices import (
     Device,
@@ -98,7 +98,7 @@ def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
                 if found is None:
                     return []
                 _insist_ours(context, zpool, found)
-                commands += mounting.unmount(context, zpool)
+                commands += unmount(context, zpool)
                 # Destroying a pool while a program has its volume open hangs until the program ends; destroying the
                 # volume fails at once.
                 if pool.dataset_properties(zpool.dataset) is not None:
@@ -117,6 +117,11 @@ def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
             if error.problems[0].code == "stuck" or time.monotonic() > until:
                 raise _busy(context, zpool, error.problems[0]) from error
             time.sleep(0.3)
+
+
+def unmount(context: Context, zpool: ZfsPool) -> list[Argv]:
+    """Unmount the pool's filesystem in all namespaces; return the commands. Raises ProblemError (`mount-busy`, exit 6)."""
+    return [] if zpool.has_volume else directory.unmount(context, zpool.name, zpool.is_mount, zpool.is_mount)
 
 
 def _insist_ours(context: Context, zpool: ZfsPool, found: pool.Pool) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from raidtui.inventory.mounts import Mount
 from raidtui.model.mark import Coded
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack import mounts
+from raidtui.stack import directory, mounts
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.read_back import WRONG_MEMBERS, Difference, mismatch
-from raidtui.stack.zfs import mounting, pool
+from raidtui.stack.zfs import pool
 from raidtui.stack.zfs.arc import limit_bytes
 from raidtui.stack.zfs.commands import ZfsPool
 from raidtui.stack.zfs.devices import Device, all_devices, kernel_name, partition, present_devices
@@ -95,7 +96,8 @@ def verify(context: Context, zpool: ZfsPool) -> Outcome:
         facts["kernel_name"] = pool.volume_node(zpool.dataset)
         wrong += _volume(zpool, own, facts["kernel_name"])
     else:
-        facts |= mounting.facts(context, zpool)
+        mounted, room_bytes = directory.look(context, zpool.ref)
+        facts |= {"path": mounted.point, "options": list(mounted.options), "size_bytes": room_bytes}
         wrong += _mounted(zpool, facts)
     if wrong:
         raise _mismatch(zpool.name, wrong)
@@ -173,7 +175,7 @@ def health(context: Context, zpool: ZfsPool) -> tuple[str, ...]:
             wrong.append(f"{leaf.role} {leaf.path} is busy with {leaf.busy}")
     path = context.built.get(zpool.ref)
     if path is not None and not zpool.has_volume:
-        wrong += mounting.health(context, zpool)
+        wrong += directory.health(context, zpool.ref, lambda mount: _other_mount(zpool, mount))
     elif path is not None and not Path(path).exists():
         wrong.append("the volume is gone")
     there = {leaf.devno for leaf in found.leaves}
@@ -184,6 +186,10 @@ def health(context: Context, zpool: ZfsPool) -> tuple[str, ...]:
         if part is None or part[1] not in there:
             wrong.append(f"{device.ref.partition(':')[2]} is no {device.role} of the pool any more")
     return tuple(wrong)
+
+
+def _other_mount(zpool: ZfsPool, mount: Mount) -> list[str]:
+    return [] if zpool.is_mount(mount) else [f"{mount.point} is {mount.source}, not {zpool.dataset}"]
 
 
 def members(context: Context, zpool: ZfsPool) -> Mapping[str, str]:
