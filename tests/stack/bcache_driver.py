@@ -32,7 +32,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
-from raidtui.stack.bcache import build, kernel, superblock, teardown, tool, writeback
+from raidtui.stack.bcache import build, kernel, superblock, teardown
 from raidtui.stack.bcache.command import node_path
 from raidtui.stack.bcache.spec import CacheSettings
 from raidtui.stack.catalog import all_actions
@@ -198,11 +198,11 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 MOMENTS: dict[str, tuple[Any, str, int, bool]] = {
     "before the cache has its UUID": (superblock, "stamp", 1, False),
     "before the backing device has its UUID": (superblock, "stamp", 2, False),
-    "before they are registered": (tool, "write", 1, False),
-    "when one is registered": (tool, "write", 1, True),
+    "before they are registered": (build, "write", 1, False),
+    "when one is registered": (build, "write", 1, True),
     "before the options are set": (build, "settings", 1, False),
     "while the options are set": (build, "set_path", 2, False),
-    "while it detaches": (writeback, "_text", 1, True),
+    "while it detaches": (teardown, "_text", 1, True),
     "when it is stopped": (teardown, "stop", 1, True),
     "when one superblock is gone": (superblock, "erase", 1, True),
 }
@@ -379,7 +379,7 @@ def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     ask_host("unplug", pulled_ref)
     subprocess.run(f"timeout 60 dd if=/dev/zero of={path} bs=64k count=64 oflag=direct", shell=True, capture_output=True)
     health = all_actions()["bcache.create"].health(bench.context, create.args)
-    writeback.STALLED_S = 5.0
+    teardown.STALLED_S = 5.0
     torn: dict[str, Any] = {}
     for draft in planned.teardown:
         try:

@@ -17,7 +17,7 @@ from raidtui.base.silence import Counters
 from raidtui.gate.permit import Permit
 from raidtui.model.problem import Exit, ProblemError
 from raidtui.stack import blank, context, mounts, teardown
-from raidtui.stack.bcache import tool as bcache_tool
+from raidtui.stack.bcache import command as bcache_command
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context, told_text
 from raidtui.stack.lvm import commands
@@ -58,7 +58,7 @@ def test_a_cancel_ends_what_a_step_waits_for_and_not_what_undoes_it(run: Context
 
 
 @pytest.mark.parametrize(
-    "tool", [commands.run_command, bcache_tool.run, pool.call, lambda argv: mounts.tool(argv, cwd=Path("/"))]
+    "tool", [commands.run_command, bcache_command.run, pool.call, lambda argv: mounts.tool(argv, cwd=Path("/"))]
 )
 def test_a_tool_that_does_nothing_is_stuck(run: Context, tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attention, "counters", lambda disks: {"sda": Counters(5, 2, 0, 0)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from raidtui.stack.action import Action
-from raidtui.stack.bcache import build, describe, kernel, plan, rules, teardown, verify, writeback
+from raidtui.stack.bcache import build, describe, kernel, plan, rules, teardown, verify
 from raidtui.stack.bcache.spec import BcacheDevice, BcacheSpec
 from raidtui.stack.layer import Layer
 
@@ -41,7 +41,7 @@ LAYER: Final = Layer(
         ),
         "bcache.tune": Action(args=BcacheDevice, do=build.tune),
         "bcache.verify": Action(args=BcacheDevice, do=verify.verify),
-        "bcache.detach": Action(args=BcacheDevice, do=writeback.detach),
+        "bcache.detach": Action(args=BcacheDevice, do=teardown.detach),
         "bcache.remove": Action(args=BcacheDevice, do=teardown.teardown),
     },
 )

@@ -14,16 +14,18 @@ from raidtui.inventory.waiting import require_disk_lock
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
-from raidtui.stack.bcache import kernel, superblock, tool
+from raidtui.stack.bcache import kernel, superblock
 from raidtui.stack.bcache.command import (
     LOAD,
     REGISTER,
     make_argv,
     name_argv,
     node_path,
+    run,
     set_path,
     settings,
     tune_argvs,
+    write,
     write_argv,
 )
 from raidtui.stack.bcache.rules import MISSING, NOT_THERE
@@ -59,7 +61,7 @@ def create(context: Context, cached: BcacheDevice) -> Outcome:
                 commands.append(_register(devices[role]))
         _wait_until_attached(cached)
         if cached.data_offset_bytes is not None:
-            commands.append(tool.run(name_argv(cached, devices["backing"].uuid)))
+            commands.append(run(name_argv(cached, devices["backing"].uuid)))
         facts = _take(context, cached, devices)
     except (ProblemError, OSError) as error:
         # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
@@ -77,7 +79,7 @@ def tune(context: Context, cached: BcacheDevice) -> Outcome:
     context.stop_if_cancelled()
     for file, value in settings(cached).items():
         try:
-            tool.write(set_path(cached, file), value)
+            write(set_path(cached, file), value)
         except OSError as error:
             raise fail(TOOL_FAILED, f"the kernel refuses {value} for {file}: {error.strerror}", place=cached.name,
                        remedy="Look at dmesg.", exit=Exit.BUILD_FAILED) from error  # fmt: skip
@@ -86,7 +88,7 @@ def tune(context: Context, cached: BcacheDevice) -> Outcome:
 
 def _load() -> Argv:
     try:
-        command = tool.run(LOAD)
+        command = run(LOAD)
     except ProblemError as error:
         raise fail(MISSING, f"the kernel has no bcache: {error.problems[0].message}",
                    remedy="Install the distribution's full kernel (linux-image-amd64).",
@@ -99,7 +101,7 @@ def _make(context: Context, device: Device, cached: BcacheDevice) -> Argv:
     """Make one superblock, and give it its UUID before the kernel takes it."""
     with _without_udev(device):
         with lend(context, device.ref):
-            command = tool.run(make_argv(cached, device.role, device.path))
+            command = run(make_argv(cached, device.role, device.path))
         until = time.monotonic() + OPEN_PATIENCE_S
         while True:
             try:
@@ -139,7 +141,7 @@ def _register(device: Device) -> Argv:
     until = time.monotonic() + NODE_TIMEOUT_S
     while not _is_registered(device):
         try:
-            tool.write(REGISTER, device.path)
+            write(REGISTER, device.path)
         except OSError as error:
             if error.errno not in (errno.EBUSY, errno.EINVAL) or time.monotonic() > until:
                 text = f"the kernel does not take {device.path}: {error.strerror}"

@@ -1,4 +1,4 @@
-"""The commands of the bcache layer: make-bcache, and what is written into files of sysfs, as a shell would write it.
+"""The commands of the bcache layer: make-bcache, and writing into files of sysfs, as a shell would write it.
 
 Below the set's folder, `bdev0` is the backing device and `cache0` the cache device: these paths are known before either is
 there. Only what is done to the backing device alone goes through its own folder.
@@ -6,10 +6,16 @@ there. Only what is done to the backing device alone goes through its own folder
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
+from raidtui.base import proc
+from raidtui.base.text import clean
 from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, fail
+from raidtui.stack.bcache.rules import MISSING
 from raidtui.stack.bcache.spec import BcacheDevice
+from raidtui.stack.blockdev import TOOL_FAILED, CallFailed, bounded, stuck
 
 FOLDER: Final = "/sys/fs/bcache"
 REGISTER: Final = f"{FOLDER}/register"
@@ -104,3 +110,36 @@ def remove_argvs(cached: BcacheDevice, backing: str, cache: str) -> tuple[Argv, 
         wipe_argv(backing),
         wipe_argv(cache),
     )
+
+
+_PACKAGES: Final = {"make-bcache": "bcache-tools", "modprobe": "kmod", "wipefs": "util-linux", "sh": "dash"}
+
+
+def run(argv: Argv) -> Argv:
+    """Run one command, and return it as it is written down.
+
+    Raises CallFailed (`tool-failed`, `stuck`) or ProblemError (`bcache-missing`).
+    """
+    path = proc.find_tool(argv[0])
+    if path is None:
+        raise fail(MISSING, f"{argv[0]} is not installed", remedy=f"apt install {_PACKAGES[argv[0]]}",
+                   exit=Exit.REFUSED)  # fmt: skip
+    try:
+        proc.run([path, *argv[1:]])
+    except proc.ToolStuck as error:
+        raise CallFailed(stuck(proc.name_of(argv), error), (argv,)) from error
+    except proc.ToolError as error:
+        said = error.finished.error_text or error.finished.text if error.finished is not None else error.reason
+        text = f"{argv[0]} failed: {clean(' '.join(said.split())[-400:])}"
+        raise CallFailed(TOOL_FAILED.problem(text, exit=Exit.BUILD_FAILED), (argv,)) from error
+    return argv
+
+
+def write(path: Path | str, value: str) -> None:
+    """Write into a file of sysfs. Raises OSError where the kernel refuses it, ProblemError (`stuck`)."""
+
+    def work() -> None:
+        with Path(path).open("w") as file:
+            file.write(value)
+
+    bounded(work, f"writing {path}", to_the_end=True)

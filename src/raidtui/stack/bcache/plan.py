@@ -10,10 +10,10 @@ from raidtui.model.convert import Operand
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.bcache import describe, rules
+from raidtui.stack.bcache import describe
 from raidtui.stack.bcache import spec as options
 from raidtui.stack.bcache.command import create_argvs, detach_argv, node_path, remove_argvs, tune_argvs
-from raidtui.stack.bcache.rules import BLOCK, TOO_SMALL
+from raidtui.stack.bcache.rules import BLOCK, LARGEST_BLOCK, LEAST_BUCKETS, TOO_SMALL
 from raidtui.stack.bcache.spec import KIB, BcacheDevice, BcacheSpec, CacheSettings, Role
 from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shape
 
@@ -41,8 +41,7 @@ def plan(spec: BcacheSpec, parts: Parts, names: Names, policy: Policy) -> Planne
     undo = remove_argvs(cached, backing.path, cache.path)
     build_drafts = (
         Draft("bcache.create", f"Make superblocks of the planned UUIDs, register them: {describe.describe(spec, {})}",
-              cached,
-              create_argvs(cached, backing.path, cache.path), undo, created, _METADATA_BYTES, 3.0),
+              cached, create_argvs(cached, backing.path, cache.path), undo, created, _METADATA_BYTES, 3.0),
         Draft("bcache.tune", "Set how the cache works", cached, tune_argvs(cached), seconds=0.5),
         Draft("bcache.verify", "Read the cached device back", cached, seconds=0.5),
     )  # fmt: skip
@@ -112,15 +111,16 @@ def _refuse(spec: BcacheSpec, parts: Parts) -> None:
     problems = []
     bucket, block = options.bucket_bytes(spec), _block(spec, parts)
     buckets = cache.size_bytes // bucket
-    if buckets < rules.LEAST_BUCKETS:
-        text = f"the cache has room for {buckets} buckets of {bucket // KIB} KiB, and needs at least {rules.LEAST_BUCKETS}"
-        problems.append(rules.refusal(TOO_SMALL, text, "bcache.cache", "Choose a smaller bucket or larger disk."))
+    if buckets < LEAST_BUCKETS:
+        text = f"the cache has room for {buckets} buckets of {bucket // KIB} KiB, and needs at least {LEAST_BUCKETS}"
+        remedy = "Choose a smaller bucket or larger disk."
+        problems.append(TOO_SMALL.problem(text, place="bcache.cache", remedy=remedy))
     if backing.size_bytes < 2 * options.data_offset_bytes(spec) + block:
         text = "the backing device has no room behind its superblock"
-        problems.append(rules.refusal(TOO_SMALL, text, "bcache.on", "Bind a larger disk."))
+        problems.append(TOO_SMALL.problem(text, place="bcache.on", remedy="Bind a larger disk."))
     sector = max(backing.logical_sector_bytes, cache.logical_sector_bytes)
-    if block < sector or block > min(rules.LARGEST_BLOCK, bucket):
+    if block < sector or block > min(LARGEST_BLOCK, bucket):
         text = f"a block of {block} bytes is not between the devices' logical sectors of {sector} bytes and 4KiB"
-        problems.append(rules.refusal(BLOCK, text, "bcache.block", "Leave block out, or bind other disks."))
+        problems.append(BLOCK.problem(text, place="bcache.block", remedy="Leave block out, or bind other disks."))
     if problems:
         raise ProblemError(*problems)

@@ -122,62 +122,53 @@ def has_module(name: str, sys: Path = Path("/sys"), lib: Path = Path("/lib/modul
     return (sys / "module" / name).is_dir() or f"/{name}.ko" in listed
 
 
+Found = Iterator[tuple[Refusal, str, str, str]]
+"""Refusal, option, message and remedy."""
+
+
 def check(spec: BcacheSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
     """Return the reasons why this cache cannot be built; `counts`: number of devices by input."""
-    return [*_devices(counts, place), *_below(spec, place), *_sizes(spec, place), *_writeback(spec, place)]
+    found = (*_devices(spec, counts), *_sizes(spec), *_writeback(spec))
+    return [refusal.problem(text, place=f"{place}.{option}", remedy=remedy) for refusal, option, text, remedy in found]
 
 
-def refusal(refusal: Refusal, message: str, place: str, remedy: str) -> Problem:
-    return refusal.problem(message, place=place, remedy=remedy)
-
-
-def _devices(counts: Mapping[str, int], place: str) -> Iterator[Problem]:
+def _devices(spec: BcacheSpec, counts: Mapping[str, int]) -> Found:
     for name, what in (("on", "backing device"), ("cache", "cache device")):
         if (count := counts.get(name, 0)) != 1:
-            yield refusal(
-                DEVICES,
-                f"bcache takes one {what}; there {'is none' if count == 0 else f'are {count}'}",
-                f"{place}.{name}",
-                "Give its role one disk, or join several in an md or lvm layer below.",
-            )
-
-
-def _below(spec: BcacheSpec, place: str) -> Iterator[Problem]:
-    """Another layer between two of bcache takes away neither the lock nor the workers that they share."""
+            text = f"bcache takes one {what}; there {'is none' if count == 0 else f'are {count}'}"
+            yield DEVICES, name, text, "Give its role one disk, or join several in an md or lvm layer below."
     for name, operand in (("on", spec.on), ("cache", spec.cache)):
+        # Another layer between two of bcache takes away neither the lock nor the workers that they share.
         if stands_on(operand.raw, "bcache"):
             text = "bcache cannot stand on another bcache device, however deep that is"
-            yield refusal(ON_BCACHE, text, f"{place}.{name}", "Use one bcache layer.")
+            yield ON_BCACHE, name, text, "Use one bcache layer."
 
 
 def _power_of_two(value: int, least: int, most: int) -> bool:
     return least <= value <= most and value & (value - 1) == 0
 
 
-def _sizes(spec: BcacheSpec, place: str) -> Iterator[Problem]:
-    bucket = bucket_bytes(spec)
+def _sizes(spec: BcacheSpec) -> Found:
+    bucket, offset, cutoff = bucket_bytes(spec), spec.data_offset, spec.sequential_cutoff
     if not _power_of_two(bucket, SMALLEST_BUCKET, LARGEST_BUCKET):
         text = f"a bucket of {bucket} bytes is not a power of two from 4KiB to 16MiB"
-        yield refusal(BUCKET, text, f"{place}.bucket", "Such as 512KiB or 2MiB.")
+        yield BUCKET, "bucket", text, "Such as 512KiB or 2MiB."
     if spec.block is not None and not _power_of_two(spec.block.bytes, SECTOR, LARGEST_BLOCK):
-        text = f"a block of {spec.block.text} is not a power of two from 512B to 4KiB"
-        yield refusal(BLOCK, text, f"{place}.block", "Such as 4KiB.")
-    offset = spec.data_offset
+        yield BLOCK, "block", f"a block of {spec.block.text} is not a power of two from 512B to 4KiB", "Such as 4KiB."
     if offset is not None and (offset.bytes < DEFAULT_DATA_OFFSET_BYTES or offset.bytes % LARGEST_BLOCK):
         text = f"data cannot begin at {offset.text}: the superblock takes 8KiB, and data begins at a multiple of 4KiB"
-        yield refusal(DATA_OFFSET, text, f"{place}.data_offset", "Such as 8KiB or 1MiB.")
-    cutoff = spec.sequential_cutoff
+        yield DATA_OFFSET, "data_offset", text, "Such as 8KiB or 1MiB."
     if cutoff is not None and cutoff.bytes > LARGEST_CUTOFF:
         text = f"a sequential cutoff of {cutoff.text} is more than the kernel can count (4GiB)"
-        yield refusal(SEQUENTIAL_CUTOFF, text, f"{place}.sequential_cutoff", "0B turns it off.")
+        yield SEQUENTIAL_CUTOFF, "sequential_cutoff", text, "0B turns it off."
 
 
-def _writeback(spec: BcacheSpec, place: str) -> Iterator[Problem]:
+def _writeback(spec: BcacheSpec) -> Found:
     for name in ("writeback_percent", "writeback_delay"):
         if getattr(spec, name) is not None and spec.mode != "writeback":
             text = f"in mode {spec.mode} nothing has to be written back, and there is no {name}"
-            yield refusal(WRITEBACK, text, f"{place}.{name}", f"Remove {name}, or choose mode writeback.")
+            yield WRITEBACK, name, text, f"Remove {name}, or choose mode writeback."
     delay = spec.writeback_delay
     if delay is not None and (delay.seconds % 1 or delay.seconds > 86400):
         text = f"a writeback delay of {delay.text} is not in whole seconds up to a day"
-        yield refusal(WRITEBACK, text, f"{place}.writeback_delay", "Such as 30s.")
+        yield WRITEBACK, "writeback_delay", text, "Such as 30s."

@@ -2,7 +2,7 @@
 
 It may be run at any time and any number of times: after a creation that died half-way, with a device unplugged, attached,
 detached, registered or not (udev registers by itself whatever has a superblock). Nothing with other UUIDs is touched.
-Dirty data is dropped: writing it back is a step of its own (`writeback.py`).
+The teardown drops dirty data: writing it back is a step of its own (`detach`).
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from raidtui.base.files import read_text
+from raidtui.base.silence import LIMIT_S
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, fail
-from raidtui.stack import blockdev
+from raidtui.model.units import duration_text, size_text
 from raidtui.stack.action import Outcome
-from raidtui.stack.bcache import kernel, superblock, tool
-from raidtui.stack.bcache.command import node_path, own_path, set_path, wipe_argv, write_argv
+from raidtui.stack.bcache import kernel, superblock
+from raidtui.stack.bcache.command import detach_argv, node_path, own_path, run, set_path, wipe_argv, write, write_argv
 from raidtui.stack.bcache.rules import BUSY, FOREIGN
 from raidtui.stack.bcache.spec import BcacheDevice
 from raidtui.stack.bcache.verify import Device, present_devices
+from raidtui.stack.blockdev import CallFailed, bounded
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
 from raidtui.stack.teardown import NODE_PATIENCE_S, await_makers, is_there, lend, may_erase, open_for_writing, until_gone
@@ -70,12 +73,12 @@ def _await_link(link: Path, patience_s: float) -> None:
 
 def stop(one: kernel.Registered) -> None:
     """Have the kernel let go of one device: of a cache device with its whole set. Raises OSError, ProblemError."""
-    tool.write(one.folder / ("set/stop" if one.is_cache else "stop"), "1")
+    write(one.folder / ("set/stop" if one.is_cache else "stop"), "1")
 
 
 def _refuse_shared_cache(cached: BcacheDevice) -> None:
     """Refuse a cache to which others have attached a device: dirty data in it may be theirs."""
-    others = blockdev.bounded(lambda: kernel.strangers(cached), "asking bcache")
+    others = bounded(lambda: kernel.strangers(cached), "asking bcache")
     if others:
         raise fail(FOREIGN, f"the cache is also that of {', '.join(others)}, which is not this run's",
                    place=cached.name, remedy="Detach that (echo 1 > /sys/block/…/bcache/detach), then: raidtui recover",
@@ -98,7 +101,7 @@ def _stop_all(cached: BcacheDevice, stopped: list[str], commands: list[Argv]) ->
     if folder.exists() and not kernel.ours(cached):
         # The set of a cache device that was pulled has no device of its own any more.
         with suppress(OSError):
-            tool.write(folder / "stop", "1")
+            write(folder / "stop", "1")
         commands.append(write_argv(set_path(cached, "stop"), "1"))
         stopped.append(cached.uuid)
 
@@ -118,7 +121,7 @@ def _drop_dirty(cached: BcacheDevice, commands: list[Argv]) -> None:
     switch = kernel.set_folder(cached) / "internal/io_disable"
     if switch.exists():
         with suppress(OSError):  # it is just going
-            tool.write(switch, "1")
+            write(switch, "1")
         commands.append(write_argv(set_path(cached, "internal/io_disable"), "1"))
 
 
@@ -169,8 +172,8 @@ def _erase(context: Context, device: Device) -> tuple[Argv, ...]:
     """Erase by wipefs, which removes only the magic number; then erase the rest."""
     try:
         with lend(context, device.ref):
-            commands: tuple[Argv, ...] = (tool.run(wipe_argv(device.path)),)
-    except blockdev.CallFailed as error:
+            commands: tuple[Argv, ...] = (run(wipe_argv(device.path)),)
+    except CallFailed as error:
         commands = error.commands
     if not may_erase(context, device.ref):
         return commands
@@ -180,3 +183,71 @@ def _erase(context: Context, device: Device) -> tuple[Argv, ...]:
     finally:
         os.close(fd)
     return commands
+
+
+STALLED_S: Final = LIMIT_S
+"""Dirty data left after this silence is dropped: the disks are made blank anyway."""
+POLL_S: Final = 0.25
+
+
+class Moment(NamedTuple):
+    """One look at a backing device."""
+
+    attached: bool
+    dirty_bytes: int | None
+    """Dirty data in steps of a tenth of the unit in which the kernel prints it, so that it may be constant for minutes."""
+    writes: str
+    """Write counter of the backing device."""
+
+
+def detach(context: Context, cached: BcacheDevice) -> Outcome:
+    """Write dirty data back and take the cache off.
+
+    Facts: `dirty_bytes` and `stats` as they were before, `left_bytes`: what could not be written back, `seconds`. A cache
+    that is lost, or stands still, is no reason to keep the disks: it is said, and the next step takes it all away.
+    """
+    backing = next((one for one in kernel.ours(cached) if one.uuid in kernel.uuids(cached)), None)
+    if backing is None or not backing.set_uuid:
+        return Outcome("nothing to do")
+    before = bounded(lambda: kernel.stats(backing.folder), "asking bcache")
+    began = moved = time.monotonic()
+    first = last = _look(backing.folder)
+    with suppress(OSError, ProblemError):  # what it could not do is seen below
+        write(backing.folder / "detach", "1")
+    now = first
+    while (now := _look(backing.folder)).attached:
+        if now != last:
+            moved, last = time.monotonic(), now
+        elif time.monotonic() - moved > STALLED_S:
+            break
+        context.report(_text(first, now, began), _fraction(first, now))
+        time.sleep(POLL_S)
+    facts = {
+        "dirty_bytes": first.dirty_bytes,
+        "left_bytes": (now.dirty_bytes or 0) if now.attached else 0,
+        "seconds": round(time.monotonic() - began, 3),
+        "stats": before,
+    }
+    return Outcome("undone" if not now.attached else "done", facts, (detach_argv(cached),))
+
+
+def _look(folder: Path) -> Moment:
+    def read() -> Moment:
+        dirty = kernel.from_hprint(read_text(folder / "dirty_data"))
+        writes = (read_text(folder.parent / "stat") or "").split()[4:5]
+        return Moment((folder / "cache").is_symlink(), dirty, "".join(writes))
+
+    return bounded(read, "asking bcache")
+
+
+def _fraction(first: Moment, now: Moment) -> float | None:
+    if not first.dirty_bytes or now.dirty_bytes is None:
+        return None
+    return min(1.0, max(0.0, 1 - now.dirty_bytes / first.dirty_bytes))
+
+
+def _text(first: Moment, now: Moment, began: float) -> str:
+    done = _fraction(first, now)
+    seconds = time.monotonic() - began
+    left = f", {duration_text(seconds / done - seconds)} left" if done and done > 0.01 and seconds > 2 else ""
+    return f"writing back {size_text(now.dirty_bytes or 0)}{left}"
