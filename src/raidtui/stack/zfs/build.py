@@ -31,11 +31,13 @@ from raidtui.stack.zfs.commands import (
 from raidtui.stack.zfs.devices import all_devices, give_partition, pool_path, udev_kept_away
 from raidtui.stack.zfs.plan import refuse_unknown
 from raidtui.stack.zfs.pool import require_new_enough, tools_version
+from raidtui.stack.zfs.spec import number
 from raidtui.stack.zfs.teardown import BUSY, teardown, unmount, users
 from raidtui.stack.zfs.verify import NOT_THERE, check_members, pool_facts
 
 NODE_TIMEOUT_S: Final = 20.0
 LINK_PATIENCE_S: Final = 5.0
+EXPORT_PATIENCE_S: Final = 15.0
 BY_LABEL: Final = Path("/dev/disk/by-label")
 
 NAME_TAKEN: Final = Refusal(
@@ -66,13 +68,15 @@ def create(context: Context, zpool: ZfsPool) -> Outcome:
     """
     context.stop_if_cancelled()
     devices = all_devices(context, zpool)
-    name: str = zpool.name
+    name = zpool.name
     if found := pool.find(name):
         check_members(found, devices, zpool)
         return Outcome("already there", pool_facts(found))
     require_new_enough(tools_version())
     refuse_unknown(zpool.properties, zpool.inherited, zpool.own, volume=zpool.has_volume)
-    _refuse_taken_name(name)
+    if os.path.lexists(BY_LABEL / name):  # zpool itself knows only the imported pools
+        raise fail(NAME_TAKEN, f"a disk carries a pool or file system named {name}, and it is not this run's",
+                   place=name, remedy="Replay again: every plan has names of its own.", exit=Exit.REFUSED)  # fmt: skip
     context.about_to_write(zpool.disks)
     try:
         with udev_kept_away(context, devices):
@@ -97,12 +101,26 @@ def create(context: Context, zpool: ZfsPool) -> Outcome:
 def create_volume(context: Context, zpool: ZfsPool) -> Outcome:
     """Create the volume and wait for its node. Raises ProblemError; the teardown of the pool removes it."""
     context.stop_if_cancelled()
-    commands: tuple[Argv, ...] = ()
-    result = "already there"
-    if pool.volume_node(zpool.dataset) is None:
-        commands, result = (volume_argv(zpool),), "created"
-        pool.call(commands[0])
-    return Outcome(result, await_volume(context, zpool), commands)
+    if pool.volume_node(zpool.dataset) is not None:
+        return Outcome("already there", await_volume(context, zpool))
+    argv = _create_volume(zpool)
+    return Outcome("created", await_volume(context, zpool), (argv,))
+
+
+def _create_volume(zpool: ZfsPool) -> Argv:
+    """Create the volume, down to its least size in steps of 1/64 if the pool has less room than was estimated."""
+    block = number(zpool.own.get("volblocksize", "")) or 1
+    size_bytes = zpool.size_bytes
+    while True:
+        argv = volume_argv(zpool, size_bytes)
+        try:
+            pool.call(argv)
+            return argv
+        except CallFailed as error:
+            size_bytes -= max(block, zpool.size_bytes // 64 // block * block)
+            too_large = "out of space" in error.problems[0].message
+            if not too_large or zpool.least_bytes is None or size_bytes < zpool.least_bytes:
+                raise
 
 
 def await_volume(context: Context, zpool: ZfsPool) -> dict[str, Any]:
@@ -112,7 +130,12 @@ def await_volume(context: Context, zpool: ZfsPool) -> dict[str, Any]:
     if node is None:
         raise fail(NO_NODE, f"the volume {name} has no device", place=name,
                    remedy="Look at dmesg; volmode decides whether it has one.", exit=Exit.BUILD_FAILED)  # fmt: skip
-    path = _volume_path(name, node)
+    link, path = pool.VOLUMES / name, f"/dev/{node}"
+    until = time.monotonic() + LINK_PATIENCE_S
+    while os.path.realpath(link) != path and time.monotonic() < until:
+        time.sleep(0.05)
+    if os.path.realpath(link) == path:  # without udev there are no links
+        path = str(link)
     context.built[zpool.ref] = path
     return {"path": path, "kernel_name": node}
 
@@ -141,27 +164,6 @@ def _mount(context: Context, zpool: ZfsPool) -> Outcome:
         return mounts.tool(mount_argv(zpool), cwd=context.folder, refusal=mounts.MOUNT)
 
     return directory.mount(context, zpool.ref, zpool.name, zpool.is_mount, run)
-
-
-def _volume_path(name: str, node: str) -> str:
-    """Return udev's name for the volume, or its node without udev."""
-    link = pool.link_path(name)
-    until = time.monotonic() + LINK_PATIENCE_S
-    while os.path.realpath(link) != f"/dev/{node}":
-        if time.monotonic() > until:
-            return f"/dev/{node}"
-        time.sleep(0.05)
-    return str(link)
-
-
-def _refuse_taken_name(name: str) -> None:
-    """Refuse a name that a disk's label carries: zpool itself knows only the imported pools."""
-    if os.path.lexists(BY_LABEL / name):
-        raise fail(NAME_TAKEN, f"a disk carries a pool or file system named {name}, and it is not this run's",
-                   place=name, remedy="Replay again: every plan has names of its own.", exit=Exit.REFUSED)  # fmt: skip
-
-
-EXPORT_PATIENCE_S: Final = 15.0
 
 
 def make_cold(context: Context, zpool: ZfsPool) -> Outcome:

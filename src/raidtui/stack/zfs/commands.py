@@ -65,6 +65,10 @@ class ZfsPool(msgspec.Struct, frozen=True):
     """Properties of the volume or filesystem."""
     size_bytes: int
     sparse: bool
+    least_bytes: int | None = None
+    """Least size if the size is a share of the room: another version of ZFS may have less room than was estimated. None
+    for exactly `size_bytes`.
+    """
 
     @property
     def has_volume(self) -> bool:
@@ -110,22 +114,15 @@ def vdev_words(groups: Sequence[Group]) -> tuple[str | int, ...]:
 
 def create_argv(zpool: ZfsPool, paths: Sequence[str]) -> Argv:
     """`zpool create`, with these paths in the places of the devices."""
-    argv = ["zpool", "create"]
-    for name, value in zpool.properties.items():
-        argv += ["-o", f"{name}={value}"]
-    for name, value in zpool.inherited.items():
-        argv += ["-O", f"{name}={value}"]
-    argv.append(zpool.name)
-    argv += [paths[word] if isinstance(word, int) else word for word in zpool.words]
-    return tuple(argv)
+    of_pool = [word for name, value in zpool.properties.items() for word in ("-o", f"{name}={value}")]
+    of_root = [word for name, value in zpool.inherited.items() for word in ("-O", f"{name}={value}")]
+    words = [paths[word] if isinstance(word, int) else word for word in zpool.words]
+    return ("zpool", "create", *of_pool, *of_root, zpool.name, *words)
 
 
-def volume_argv(zpool: ZfsPool) -> Argv:
-    argv = ["zfs", "create"]
-    if zpool.sparse:
-        argv.append("-s")
-    argv += ["-V", str(zpool.size_bytes)]
-    return (*argv, *_own(zpool), zpool.dataset)
+def volume_argv(zpool: ZfsPool, size_bytes: int) -> Argv:
+    sparse = ("-s",) if zpool.sparse else ()
+    return ("zfs", "create", *sparse, "-V", str(size_bytes), *_own(zpool), zpool.dataset)
 
 
 def filesystem_argv(zpool: ZfsPool) -> Argv:
@@ -140,18 +137,10 @@ def mount_argv(zpool: ZfsPool) -> Argv:
     return mounts.mount_argv("zfs", zpool.dataset, zpool.name, ())
 
 
-def destroy_argv(name: str) -> Argv:
-    return ("zpool", "destroy", name)
-
-
-def destroy_dataset_argv(dataset: str) -> Argv:
-    return ("zfs", "destroy", dataset)
-
-
 def undo_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
     """Everything that takes a whole pool away, in order."""
     unmount = () if zpool.has_volume else (mounts.unmount_argv(zpool.name),)
-    return (*unmount, destroy_dataset_argv(zpool.dataset), destroy_argv(zpool.name))
+    return (*unmount, ("zfs", "destroy", zpool.dataset), ("zpool", "destroy", zpool.name))
 
 
 def export_argv(name: str) -> Argv:
@@ -165,6 +154,5 @@ def import_argv(name: str, paths: Sequence[str]) -> Argv:
 
 def cold_argvs(zpool: ZfsPool, paths: Sequence[str]) -> tuple[Argv, ...]:
     """Everything that exports a pool and imports it again as it was, in order."""
-    name, volume = zpool.name, zpool.has_volume
-    again = (export_argv(name), import_argv(name, paths))
-    return again if volume else (mounts.unmount_argv(name), *again, mount_argv(zpool))
+    again = (export_argv(zpool.name), import_argv(zpool.name, paths))
+    return again if zpool.has_volume else (mounts.unmount_argv(zpool.name), *again, mount_argv(zpool))

@@ -25,16 +25,16 @@ from raidtui.stack.zfs.spec import (
     copies,
     groups,
     in_force,
-    measured_properties,
     number,
-    operands,
+    places,
+    reducing,
     vdev_input,
 )
 
 
 def describe(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
     """`raidz1 of 6, log, blocks of 16KiB`, or `…, files in records of 128KiB`."""
-    found = groups(spec, dict(counts))
+    found = groups(spec, counts)
     data = [group for group in found if group.role == "member"]
     texts = []
     for (kind, width), alike in groupby(data, key=lambda group: (group.word or group.kind, len(group.devices))):
@@ -47,15 +47,11 @@ def describe(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
         mirrors = sum(group.kind == "mirror" for group in found if group.role == role)
         texts.append(f"{role} of {mirrors} mirrors" if mirrors > 1 else f"{'mirrored ' if mirrors else ''}{role}")
     for name in ("compression", "dedup"):
-        value = {**spec.inherited, **measured_properties(spec)}.get(name)
-        if value is not None and (name, value) != ("dedup", "off"):
+        value = in_force(spec, name, "")
+        if value and (name, value) != ("dedup", "off"):
             texts.append(f"{name} {value}")
-    blocks = "blocks" if spec.dataset is None else "files in records"
-    return ", ".join([*texts, f"{blocks} of {_size(block_bytes(spec))}"])
-
-
-def _size(count: int) -> str:
-    return f"{count >> 10}KiB" if count >= 1024 else f"{count}B"
+    blocks, size_ = "blocks" if spec.dataset is None else "files in records", block_bytes(spec)
+    return ", ".join([*texts, f"{blocks} of " + (f"{size_ >> 10}KiB" if size_ >= 1024 else f"{size_}B")])
 
 
 def defaults(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
@@ -88,23 +84,14 @@ def write_path(spec: ZpoolSpec) -> tuple[WritePath, ...]:
 
 def tolerates_failures(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """Return for each input the number of devices that may fail without data loss, and a sentence about it."""
-    found = groups(spec, dict(counts))
-    answer = {}
-    at = 0
-    for index, vdev in enumerate(spec.vdevs):
-        name = vdev_input(index, vdev)
-        places = range(at, at + counts.get(name, 0))
-        at += len(places)
-        answer[name] = _of_vdevs([group for group in found if group.devices and group.devices[0] in places])
-    inputs = operands(spec)
-    if "log" in inputs:
-        answer["log"] = (counts.get("log", 0), "the log: nothing is lost unless power fails at that moment")
-    if "cache" in inputs:
-        answer["cache"] = (counts.get("cache", 0), "the cache: reads are slower, nothing is lost")
-    for role in ("special", "dedup"):
-        if role in inputs:
-            answer[role] = _of_vdevs([group for group in found if group.role == role])
-    if spares := counts.get("spares"):
+    found, at = groups(spec, counts), places(spec, counts)
+    holding = [name for name in at if name not in ("log", "cache", "spares")]
+    answer = {name: _of_vdevs([group for group in found if group.devices[0] in at[name]]) for name in holding}
+    if "log" in at:
+        answer["log"] = (len(at["log"]), "the log: nothing is lost unless power fails at that moment")
+    if "cache" in at:
+        answer["cache"] = (len(at["cache"]), "the cache: reads are slower, nothing is lost")
+    if spares := len(at.get("spares", ())):
         what = "the spare" if spares == 1 else f"all {plural(spares, 'spare')}"
         answer["spares"] = (spares, f"{what}: nothing takes the place of the next disk that fails")
     return answer
@@ -153,12 +140,14 @@ Range = tuple[float, float]
 
 def amplifies(spec: ZpoolSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
     """Data of the vdevs that hold it; beside it the log of what has to be durable at once."""
-    given = {**spec.inherited, **measured_properties(spec)}
-    found, names = groups(spec, dict(counts)), _inputs(spec, counts)
-    holding = _holding(spec, given, found)
-    reduced = [name for name, off in (("compression", "off"), ("dedup", "off")) if _is_on(given, name, off)]
+    found, at = groups(spec, counts), places(spec, counts)
+    names = {group.devices: next(name for name in at if group.devices[0] in at[name]) for group in found}
+    holding = [group for group in found if group.role == "member"]
+    special = [group for group in found if group.role == "special"]
+    if special and (number(in_force(spec, "special_small_blocks", "0")) or 0) >= block_bytes(spec):
+        holding = special
     below = Writes(min(writes.block_bytes, 1 << ashift(spec)), _AGGREGATED_BYTES, False, writes.syncs, False)
-    if reduced and writes.reducible:
+    if (reduced := reducing(spec)) and writes.reducible:
         unknown = {names[group.devices]: Share(None, None, below) for group in holding}
         return Spread(unknown, f"ZFS has {' and '.join(reduced)} on: how much becomes less, only the data tells")
     blocks, read, words = _blocks(spec, writes)
@@ -166,43 +155,18 @@ def amplifies(spec: ZpoolSpec, counts: Mapping[str, int], writes: Writes) -> Spr
     of_data = [_on_vdev(group, block_bytes(spec), ashift(spec)) for group in holding]
     shares = _shared(holding, names, of_data, (blocks[0] * kept, blocks[1] * kept), below, reads_high=read)
     why = f"{words}, on {holding[0].kind} {_range_text(of_data)}" + (f", {kept} copies" if kept > 1 else "")
-    if logged := _logged(spec, given, found, writes):
-        log = [group for group in found if group.role == "log"] or [group for group in found if group.role == "member"]
+    log = [group for group in found if group.role == "log"]
+    if logged := _logged(spec, bool(log), writes):
+        where = "its own device" if log else "the same"
+        log = log or [group for group in found if group.role == "member"]
         of_log = [_on_vdev(group, logged[2], ashift(spec)) for group in log]
         for name, share in _shared(log, names, of_log, logged[:2], below, keeps=False).items():
             shares[name] = _sum_of(shares[name], share) if name in shares else share
-        where = "its own device" if log[0].role == "log" else "the same"
         why += f", and the log of synchronous writes ({_range_text([logged[:2]])}) on {where}"
     if writes.syncs and spec.dataset is not None:
         # Each sync of a file writes metadata: of small writes more than data.
         shares = {name: share._replace(high=None) for name, share in shares.items()}
     return Spread(shares, f"{why}; metadata not counted, and what is still in memory at the end is missing")
-
-
-def _inputs(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[tuple[int, ...], str]:
-    """Return the input of each vdev, by its devices."""
-    found, at = {}, 0
-    ends = {}
-    for name in operands(spec):
-        ends[name] = range(at, at + counts.get(name, 0))
-        at += counts.get(name, 0)
-    for group in groups(spec, dict(counts)):
-        found[group.devices] = next(name for name, places in ends.items() if group.devices[0] in places)
-    return found
-
-
-def _holding(spec: ZpoolSpec, given: Mapping[str, str | int], found: list[Group]) -> list[Group]:
-    """The vdevs that data goes to: special ones where its blocks are small enough for them."""
-    special = [group for group in found if group.role == "special"]
-    small = number(given.get("special_small_blocks", 0)) or 0
-    if special and small >= block_bytes(spec):
-        return special
-    return [group for group in found if group.role == "member"]
-
-
-def _is_on(given: Mapping[str, str | int], name: str, off: str) -> bool:
-    default = {"compression": "on", "dedup": "off"}[name]
-    return str(given.get(name, default)) != off
 
 
 def _blocks(spec: ZpoolSpec, writes: Writes) -> tuple[Range, float, str]:
@@ -259,26 +223,21 @@ def _shared(
 
 
 def _sum_of(one: Share, other: Share) -> Share:
-    low = None if one.low is None or other.low is None else one.low + other.low
-    high = None if one.high is None or other.high is None else one.high + other.high
-    reads_high = None if one.reads_high is None or other.reads_high is None else one.reads_high + other.reads_high
+    pairs = ((one.low, other.low), (one.high, other.high), (one.reads_high, other.reads_high))
+    low, high, reads_high = (None if mine is None or theirs is None else mine + theirs for mine, theirs in pairs)
     return one._replace(low=low, high=high, reads_high=reads_high, keeps=one.keeps or other.keeps)
 
 
-def _logged(
-    spec: ZpoolSpec, given: Mapping[str, str | int], found: list[Group], writes: Writes
-) -> tuple[float, float, int] | None:
+def _logged(spec: ZpoolSpec, has_device: bool, writes: Writes) -> tuple[float, float, int] | None:
     """Bytes that go to the log for each byte, and how large a log block is; None where nothing is logged.
 
     Only what is used of a log block is written, in pages: a write that comes alone takes its record's head along.
     """
-    if str(given.get("sync", "standard")) == "disabled":
+    sync = in_force(spec, "sync", "standard")
+    if sync == "disabled" or not (writes.syncs or sync == "always"):
         return None
-    if not writes.syncs and str(given.get("sync", "standard")) != "always":
+    if in_force(spec, "logbias", "latency") == "throughput":
         return None
-    if str(given.get("logbias", "latency")) == "throughput":
-        return None
-    has_device = any(group.role == "log" for group in found)
     volume = spec.dataset is None
     alone = -(-(writes.block_bytes + _RECORD_BYTES) // PAGE_BYTES) * PAGE_BYTES
     points = not has_device and writes.block_bytes >= _INDIRECT_FROM[volume] and (
@@ -286,7 +245,7 @@ def _logged(
     )  # fmt: skip
     # Whole records that come by O_DIRECT go past memory to their place at once, and the log points at them (since 2.3,
     # unless direct=disabled; zil.c, zil_write_state).
-    past = not volume and writes.block_bytes % block_bytes(spec) == 0 and str(given.get("direct", "")) != "disabled"
+    past = not volume and writes.block_bytes % block_bytes(spec) == 0 and in_force(spec, "direct", "") != "disabled"
     return (0.0 if points or past else 1.0), alone / writes.block_bytes, min(alone, 128 << 10)
 
 

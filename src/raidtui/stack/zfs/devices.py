@@ -23,13 +23,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from raidtui.base.files import read_text
+from raidtui.base.files import read_int, read_text
 from raidtui.gate.permit import DISK_CHANGED
 from raidtui.inventory import ioctl
 from raidtui.inventory.signatures import signatures
 from raidtui.inventory.waiting import require_disk_lock
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.context import Context
+from raidtui.stack.nodes import devno
 from raidtui.stack.teardown import exclusive, open_for_writing, split_present
 from raidtui.stack.zfs.commands import PoolDevice, ZfsPool, part_path
 
@@ -67,7 +68,9 @@ def write_table(fd: int, size_bytes: int, sector: int, table: Table) -> None:
     os.pwrite(fd, _header(table, entries, sector, last, 1, backup_entries, last, entry_sectors), last * sector)
     os.pwrite(fd, entries, 2 * sector)
     os.pwrite(fd, _header(table, entries, sector, 1, last, 2, last, entry_sectors), sector)
-    os.pwrite(fd, _protective(sector, last), 0)
+    # A master boot record that says: all of it is in use by something newer.
+    entry = struct.pack("<B3sB3sII", 0, b"\x00\x02\x00", 0xEE, b"\xff\xff\xff", 1, min(last, 0xFFFFFFFF))
+    os.pwrite(fd, (bytes(446) + entry + bytes(48) + b"\x55\xaa").ljust(sector, b"\0"), 0)
     os.fsync(fd)
 
 
@@ -92,10 +95,8 @@ def erase_table(fd: int, size_bytes: int, table: Table) -> None:
 
 def _entries(table: Table, sector: int) -> bytes:
     first, last = table.start // sector, (table.start + table.length) // sector - 1
-    entry = struct.pack(
-        "<16s16sQQQ72s", ZFS_TYPE.bytes_le, uuid.UUID(table.part_guid).bytes_le, first, last, 0, _NAME
-    )  # fmt: skip
-    return entry + bytes((_ENTRIES - 1) * _ENTRY_BYTES)
+    guids = ZFS_TYPE.bytes_le, uuid.UUID(table.part_guid).bytes_le
+    return struct.pack("<16s16sQQQ72s", *guids, first, last, 0, _NAME) + bytes((_ENTRIES - 1) * _ENTRY_BYTES)
 
 
 def _header(
@@ -108,12 +109,6 @@ def _header(
         )  # fmt: skip
 
     return packed(zlib.crc32(packed(0))).ljust(sector, b"\0")
-
-
-def _protective(sector: int, last: int) -> bytes:
-    """A master boot record that says: all of it is in use by something newer."""
-    entry = struct.pack("<B3sB3sII", 0, b"\x00\x02\x00", 0xEE, b"\xff\xff\xff", 1, min(last, 0xFFFFFFFF))
-    return (bytes(446) + entry + bytes(48) + b"\x55\xaa").ljust(sector, b"\0")
 
 
 def _guid(block: bytes) -> str | None:
@@ -159,18 +154,15 @@ def _device(entry: PoolDevice, path: str) -> Device:
 
 def table_of(entry: PoolDevice) -> Table | None:
     """The partition table that this device of the arguments gets."""
-    if not entry.disk_guid:
-        return None
-    return Table(entry.disk_guid, entry.part_guid, entry.start, entry.length)
+    return Table(entry.disk_guid, entry.part_guid, entry.start, entry.length) if entry.disk_guid else None
 
 
 def partition(device: Device) -> tuple[str, int] | None:
     """Node and number of what the pool takes of a device: its first partition, or itself; None where it is not there."""
     if device.table is None:
         return device.path, device.devno
-    folder = _sys_folder(device.devno)
-    for path in folder.glob("*/partition"):
-        if read_text(path) == "1" and (number := _number(path.parent)) is not None:
+    for path in _sys_folder(device.devno).glob("*/partition"):
+        if read_text(path) == "1" and (number := devno(path.parent.name)) is not None:
             return f"/dev/{path.parent.name}", number
     return None
 
@@ -180,22 +172,26 @@ def partition_bounds(device: Device) -> tuple[int, int] | None:
     if (found := partition(device)) is None or device.table is None:
         return None
     folder = _sys_folder(found[1])
-    start, size = read_text(folder / "start"), read_text(folder / "size")
-    return (int(start) * 512, int(size) * 512) if start and size else None
+    start, size = read_int(folder / "start"), read_int(folder / "size")
+    return (start * 512, size * 512) if start and size else None
 
 
-def whole_device(devno: int) -> int:
+def whole_device(number: int) -> int:
     """The number of the disk that a partition is on; of anything else its own."""
-    folder = _sys_folder(devno)
-    return (_number(folder.parent) or devno) if (folder / "partition").exists() else devno
+    folder = _sys_folder(number)
+    return (devno(folder.parent.name) or number) if (folder / "partition").exists() else number
 
 
 def kernel_name(devno: int) -> str:
     return _sys_folder(devno).name
 
 
+def _sys_folder(devno: int) -> Path:
+    return Path(f"/sys/dev/block/{os.major(devno)}:{os.minor(devno)}").resolve()
+
+
 def disk_guid(devno: int) -> str | None:
-    """The GUID of the partition table on a whole_device device, read from the device itself."""
+    """The GUID of the partition table on a whole device, read from the device itself."""
     try:
         fd = os.open(f"/dev/{kernel_name(devno)}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -217,15 +213,6 @@ def has_label(device: Device, name: str) -> bool:
     with Path(device.path).open("rb", buffering=0) as file:
         found = signatures(file.fileno(), 0, ioctl.size_bytes(file.fileno()), device.path)
     return any(one.type == "zfs_member" and one.label in ("", name) for one in found)
-
-
-def _sys_folder(devno: int) -> Path:
-    return Path(f"/sys/dev/block/{os.major(devno)}:{os.minor(devno)}").resolve()
-
-
-def _number(folder: Path) -> int | None:
-    major, _, minor = (read_text(folder / "dev") or "").partition(":")
-    return os.makedev(int(major), int(minor)) if major.isdigit() and minor.isdigit() else None
 
 
 PARTITION_TIMEOUT_S: Final = 20.0
@@ -257,7 +244,8 @@ def give_partition(context: Context, device: Device) -> None:
     try:
         fd = open_for_writing(context, device.ref, device.path)
         try:
-            write_table(fd, ioctl.size_bytes(fd), _sector_bytes(fd), device.table)
+            sector_bytes = int.from_bytes(fcntl.ioctl(fd, _BLKSSZGET, bytes(4)), sys.byteorder)
+            write_table(fd, ioctl.size_bytes(fd), sector_bytes, device.table)
             reread_partitions(exclusive(context, device.ref, fd))
         finally:
             os.close(fd)
@@ -291,8 +279,7 @@ def pool_path(device: Device) -> str:
     if found is None:
         raise _another(device)
     path, number = found
-    named = part_path(device.path) if device.table else device.path
-    for candidate in (named, path):
+    for candidate in (part_path(device.path) if device.table else device.path, path):
         with suppress(OSError):
             if Path(candidate).stat().st_rdev == number:
                 return candidate
@@ -302,8 +289,3 @@ def pool_path(device: Device) -> str:
 def _another(device: Device) -> ProblemError:
     return fail(DISK_CHANGED, f"{device.path} is another device now", place=device.ref.removeprefix("disk:"),
                 remedy="plan again: raidtui plan", exit=Exit.BUILD_FAILED)  # fmt: skip
-
-
-def _sector_bytes(fd: int) -> int:
-    """The size of the sectors that it is addressed in."""
-    return int.from_bytes(fcntl.ioctl(fd, _BLKSSZGET, bytes(4)), sys.byteorder)

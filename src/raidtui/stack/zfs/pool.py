@@ -154,14 +154,14 @@ def _leaves(vdev: dict[str, Any], role: str) -> Iterator[Leaf]:
     yield Leaf(path, role, str(vdev.get("state", "")), errors, {"init": "initialize"}.get(busy, busy))
 
 
-def properties(name: str) -> dict[str, tuple[str, str]]:
-    """Return all properties of a pool: (value, source)."""
-    return _table(call(("zpool", "get", "-Hp", "-o", "property,value,source", "all", name)).text)
+def properties(name: str) -> dict[str, str]:
+    """Return all properties of a pool."""
+    return _table(call(("zpool", "get", "-Hp", "-o", "property,value", "all", name)).text)
 
 
-def dataset_properties(name: str) -> dict[str, tuple[str, str]] | None:
-    """Return all properties of a dataset: (value, source); None if it does not exist."""
-    ran = call(("zfs", "get", "-Hp", "-o", "property,value,source", "all", name), check=False)
+def dataset_properties(name: str) -> dict[str, str] | None:
+    """Return all properties of a dataset; None if it does not exist."""
+    ran = call(("zfs", "get", "-Hp", "-o", "property,value", "all", name), check=False)
     if ran.code and "does not exist" in ran.error_text:
         return None
     if ran.code:
@@ -169,14 +169,9 @@ def dataset_properties(name: str) -> dict[str, tuple[str, str]] | None:
     return _table(ran.text)
 
 
-def _table(text: str) -> dict[str, tuple[str, str]]:
+def _table(text: str) -> dict[str, str]:
     rows = (line.split("\t") for line in text.splitlines())
-    return {row[0]: (clean(row[1]), clean(row[2])) for row in rows if len(row) == 3}
-
-
-def link_path(dataset: str) -> Path:
-    """Return the path under which udev shows a volume."""
-    return VOLUMES / dataset
+    return {row[0]: clean(row[1]) for row in rows if len(row) == 2}
 
 
 def volume_node(dataset: str, wait_s: float = 0.0) -> str | None:
@@ -186,7 +181,8 @@ def volume_node(dataset: str, wait_s: float = 0.0) -> str | None:
     """
     until = time.monotonic() + wait_s
     while True:
-        others = _linked_nodes() - {linked_node(dataset)}
+        links = {str(path.relative_to(VOLUMES)) for path in VOLUMES.rglob("*") if path.is_symlink()}
+        others = {linked_node(link) for link in links - {dataset}} - {linked_node(dataset)}
         for path in sorted(Path("/sys/block").glob("zd*")):
             if path.name not in others and _volume_name(path.name) == dataset:
                 return path.name
@@ -198,15 +194,9 @@ def volume_node(dataset: str, wait_s: float = 0.0) -> str | None:
 def linked_node(dataset: str) -> str | None:
     """Return the same as `volume_node` by udev's link. It opens nothing, and answers even if the pool does not."""
     try:
-        return link_path(dataset).readlink().name
+        return (VOLUMES / dataset).readlink().name
     except OSError:
         return None
-
-
-def _linked_nodes() -> set[str]:
-    """Kernel names of all volumes that udev has a link to."""
-    found = (linked_node(str(path.relative_to(VOLUMES))) for path in VOLUMES.rglob("*") if path.is_symlink())
-    return {node for node in found if node}
 
 
 def _volume_name(kernel_name: str) -> str | None:

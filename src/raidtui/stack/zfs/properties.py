@@ -1,7 +1,6 @@
 """Properties of pools and volumes: which ones a scenario may not set, and what this server's ZFS says of the others.
 
-What exists and what it may be is never copied here: the kernel module lists it (/sys/module/zfs/properties.*), and where
-it is too old for that, the tools do in the usage text of `zpool get` and `zfs get`.
+What exists and what it may be is never copied here: the kernel module lists it (/sys/module/zfs/properties.*).
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from raidtui.base import proc
 from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
 from raidtui.model import hints
@@ -54,7 +52,6 @@ REFUSED: Final[Mapping[str, str]] = {
     "quota": _FIELD,
     "refquota": _FIELD,
 }
-_UNSEEN: Final = ("none", "dev")
 _SAME: Final[Mapping[str, tuple[frozenset[str], ...]]] = {
     "compression": (frozenset({"gzip", "gzip-6"}), frozenset({"zstd", "zstd-3"}), frozenset({"zstd-fast", "zstd-fast-1"})),
     "xattr": (frozenset({"on", "sa"}),),
@@ -94,20 +91,19 @@ class Known(NamedTuple):
     of_filesystems: bool = True
 
 
-def check_form(properties: Mapping[str, str | int], place: str) -> Iterator[Problem]:
-    """Refusals by name alone: what no scenario may set. Names and values have been matched with their patterns before."""
+def check_form(properties: Mapping[str, str | int], at: str) -> Iterator[tuple[Refusal, str, str, str]]:
+    """Yield refusals by name alone, of what no scenario may set: refusal, place, message and remedy.
+
+    Names and values have been matched with their patterns before.
+    """
     for name, value in properties.items():
+        remedy = f"Remove {name}."
         if name in REFUSED:
-            yield PROPERTY_REFUSED.problem(
-                f"{name} cannot be set: {REFUSED[name]}", place=f"{place}.{name}", remedy=f"Remove {name}."
-            )
-        elif name == "volmode" and value in _UNSEEN[:1]:
-            yield PROPERTY_REFUSED.problem(
-                "a volume with volmode=none has no device", place=f"{place}.{name}", remedy="Remove volmode."
-            )
+            yield PROPERTY_REFUSED, f"{at}.{name}", f"{name} cannot be set: {REFUSED[name]}", remedy
+        elif name == "volmode" and value == "none":
+            yield PROPERTY_REFUSED, f"{at}.{name}", "a volume with volmode=none has no device", remedy
         elif "@" in name and not name.startswith("feature@"):
-            text = f"{name} is not a property that can be set"
-            yield PROPERTY.problem(text, place=f"{place}.{name}", remedy=f"Remove {name}.")
+            yield PROPERTY, f"{at}.{name}", f"{name} is not a property that can be set", remedy
 
 
 def check_known(
@@ -119,21 +115,17 @@ def check_known(
     """
     known = known_properties("pool" if where == "pool" else "dataset")
     for name, value in properties.items() if known else ():
-        at = f"{place}.{name}"
+        at, found, remedy = f"{place}.{name}", known.get(name), f"Remove {name}."
         if name.startswith("feature@") and where == "pool":
             yield from _feature(name, str(value), at)
-            continue
-        found = known.get(name)
-        if found is None:
-            yield PROPERTY.problem(
-                f"this server's ZFS has no property {name} of a {where}",
-                place=at,
-                remedy=_instead(name, sorted(n for n, k in known.items() if k.settable)),
-            )
+        elif found is None:
+            called, settable = CALLED.get(name), sorted(name for name, one in known.items() if one.settable)
+            remedy = f"Did you mean {called}?" if called in settable else hints.remedy_for(name, settable)
+            yield PROPERTY.problem(f"this server's ZFS has no property {name} of a {where}", place=at, remedy=remedy)
         elif not found.settable:
-            yield PROPERTY.problem(f"{name} can only be read", place=at, remedy=f"Remove {name}.")
+            yield PROPERTY.problem(f"{name} can only be read", place=at, remedy=remedy)
         elif (where == "volume" and not found.of_volumes) or (where == "filesystem" and not found.of_filesystems):
-            yield PROPERTY.problem(f"{name} is not a property of a {where}", place=at, remedy=f"Remove {name}.")
+            yield PROPERTY.problem(f"{name} is not a property of a {where}", place=at, remedy=remedy)
         elif str(value) not in _UNLISTED.get(name, ()) and not fits(str(value), takes := _takes(found, largest)):
             yield PROPERTY.problem(f"{name} cannot be {value}", place=at, remedy=f"This server's ZFS takes: {takes}.")
 
@@ -151,31 +143,24 @@ def _takes(known: Known, largest: int | None) -> str:
     return f"{known.values[: match.start(3)]}{text}, power of 2"
 
 
-def _instead(name: str, settable: list[str]) -> str:
-    if (called := CALLED.get(name)) in settable:
-        return f"Did you mean {called}?"
-    return hints.remedy_for(name, settable)
-
-
 def _feature(name: str, value: str, at: str) -> Iterator[Problem]:
     """Features are not listed with values: zpool-create(8) takes these two."""
-    if name.removeprefix("feature@") not in known_features():
+    features = MODULE / "features.pool"
+    names = [path.name for path in (features.iterdir() if features.is_dir() else ())]
+    if name.removeprefix("feature@") not in [one.partition(":")[2] or one for one in names]:
         yield PROPERTY.problem(f"this server's ZFS has no {name}", place=at, remedy="zpool get all POOL lists them.")
     elif value not in ("enabled", "disabled"):
         yield PROPERTY.problem(f"{name} cannot be {value}", place=at, remedy="It is enabled or disabled.")
 
 
 def known_properties(of: Literal["pool", "dataset"]) -> Mapping[str, Known]:
-    """Return the properties by name, from the kernel module or the tools; empty while the module is not loaded."""
-    return _properties(MODULE, of) if MODULE.is_dir() else {}
+    """Return the properties by name; empty while the module is not loaded."""
+    return _properties(MODULE / f"properties.{of}") if MODULE.is_dir() else {}
 
 
 @cache
-def _properties(module: Path, of: Literal["pool", "dataset"]) -> Mapping[str, Known]:
-    folder = module / f"properties.{of}"
-    if folder.is_dir():
-        return {path.name: _read(path) for path in sorted(folder.iterdir())}
-    return parse_usage(_usage("zpool" if of == "pool" else "zfs"))
+def _properties(folder: Path) -> Mapping[str, Known]:
+    return {path.name: _read(path) for path in (sorted(folder.iterdir()) if folder.is_dir() else ())}
 
 
 def _read(folder: Path) -> Known:
@@ -186,34 +171,6 @@ def _read(folder: Path) -> Known:
         of_volumes=not datasets or "volume" in datasets,
         of_filesystems=not datasets or "filesystem" in datasets,
     )
-
-
-def known_features() -> frozenset[str]:
-    """Names of pool features without `feature@`."""
-    folder = MODULE / "features.pool"
-    if not folder.is_dir():
-        return frozenset()
-    return frozenset(path.name.partition(":")[2] or path.name for path in folder.iterdir())
-
-
-def _usage(tool: str) -> str:
-    path = proc.find_tool(tool)
-    if path is None:
-        return ""
-    try:
-        return proc.run((path, "get", "-H", "no-such-property"), check=False).error_text
-    except proc.ToolError:
-        return ""
-
-
-def parse_usage(text: str) -> dict[str, Known]:
-    """The table in a usage text: `PROPERTY  EDIT  [INHERIT]  VALUES`. What can be set only at creation says NO there."""
-    found = {}
-    for line in text.splitlines():
-        if match := re.match(r"\t([a-z_]+) +(YES|NO) +(?:(?:YES|NO) +)?(\S.*)$", line):
-            name, edit, values = match.groups()
-            found[name] = Known(edit == "YES" or "<" not in values, clean(values))
-    return found
 
 
 def fits(value: str, grammar: str) -> bool:
@@ -260,13 +217,3 @@ def same(name: str, asked: str, found: str | None) -> bool:
     if asked == found or (number(asked) is not None and number(asked) == number(found)):
         return True
     return any({asked, found} <= group for group in _SAME.get(name, ()))
-
-
-def compresses(properties: Mapping[str, str]) -> bool:
-    """Return True if written data may be compressed."""
-    return properties.get("compression", "on") not in ("off", "")
-
-
-def deduplicates(properties: Mapping[str, str]) -> bool:
-    """Return True if equal data may be stored once."""
-    return properties.get("dedup", "off") != "off"

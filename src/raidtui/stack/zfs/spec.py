@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
@@ -218,29 +218,31 @@ def operands(spec: ZpoolSpec) -> dict[str, Operand]:
     return {name: operand for name, operand in found.items() if operand is not None}
 
 
-def groups(spec: ZpoolSpec, counts: dict[str, int]) -> list[Group]:
+def places(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, range]:
+    """Return the positions of each input's devices in the list of all devices."""
+    found, at = {}, 0
+    for name in operands(spec):
+        found[name] = range(at, at + counts.get(name, 0))
+        at += len(found[name])
+    return found
+
+
+def groups(spec: ZpoolSpec, counts: Mapping[str, int]) -> list[Group]:
     """Return all top-level vdevs and devices that stand alone, given the number of devices of each input (`operands`)."""
     found: list[Group] = []
-    at = 0
+    at = places(spec, counts)
     for index, vdev in enumerate(spec.vdevs):
         name = vdev_input(index, vdev)
-        count = counts.get(name, 0)
-        found += _split(vdev, name.partition(".")[2], range(at, at + count))
-        at += count
+        found += _split(vdev, name.partition(".")[2], at.get(name, range(0)))
+    widths = {str(name): width for name, width in (spec.mirrored_per or {}).items()}
     for name, role in EXTRA:
-        devices = tuple(range(at, at + counts.get(name, 0)))
-        at += len(devices)
+        devices = tuple(at.get(name, ()))
         if name in (spec.mirrored or ()) and devices:
-            each = mirror_width(spec, name, len(devices))
+            each = widths.get(name, len(devices))
             found += [Group(role, "mirror", devices[first : first + each]) for first in range(0, len(devices), each)]
         else:
             found += [Group(role, "stripe", (device,)) for device in devices]
     return found
-
-
-def mirror_width(spec: ZpoolSpec, name: str, count: int) -> int:
-    """Devices of each mirror of `special`, `log` or `dedup`, where it has so many."""
-    return {str(given): per for given, per in (spec.mirrored_per or {}).items()}.get(name, count)
 
 
 def _split(vdev: Vdev, kind: str, devices: range) -> Iterator[Group]:
@@ -284,6 +286,11 @@ def in_force(spec: ZpoolSpec, name: str, default: str) -> str:
     return str({**spec.inherited, **measured_properties(spec)}.get(name, default))
 
 
+def reducing(spec: ZpoolSpec) -> list[str]:
+    """Return the properties in force that make less of written data: `compression`, `dedup`."""
+    return [name for name, usual in (("compression", "on"), ("dedup", "off")) if in_force(spec, name, usual) != "off"]
+
+
 def block_bytes(spec: ZpoolSpec) -> int:
     """The volume's `volblocksize`, or the dataset's `recordsize`."""
     given = block_property(spec)
@@ -301,22 +308,3 @@ def block_property(spec: ZpoolSpec) -> str | int | None:
 def copies(spec: ZpoolSpec) -> int:
     """Return the number of copies of every block (property `copies`), in addition to the redundancy of the vdevs."""
     return number(in_force(spec, "copies", "1")) or 1
-
-
-def pool_properties(spec: ZpoolSpec) -> dict[str, str]:
-    """Return the `-o` options of `zpool create`, raidtui's defaults first."""
-    # With `wait`, every program that uses the volume would hang forever once too many disks are gone.
-    own = {"cachefile": "none", "ashift": str(DEFAULT_ASHIFT), "failmode": DEFAULT_FAILMODE}
-    return own | {name: str(value) for name, value in spec.properties.items()}
-
-
-def root_properties(spec: ZpoolSpec) -> dict[str, str]:
-    """Return the `-O` options of `zpool create`: the pool's root is never mounted."""
-    return {"mountpoint": "none", "canmount": "off"} | {name: str(value) for name, value in spec.inherited.items()}
-
-
-def own_properties(spec: ZpoolSpec) -> dict[str, str]:
-    """Return the `-o` options of `zfs create`. ZFS never mounts a filesystem that is `legacy`; only `mount` does."""
-    given = {name: str(value) for name, value in measured_properties(spec).items()}
-    first = {"volblocksize": str(block_bytes(spec))} if spec.dataset is None else {"mountpoint": "legacy"}
-    return first | given

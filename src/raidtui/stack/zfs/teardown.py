@@ -22,7 +22,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
 from raidtui.stack.teardown import await_links, await_makers, exclusive, is_there, may_erase, open_for_writing, until_gone
 from raidtui.stack.zfs import pool
-from raidtui.stack.zfs.commands import ZfsPool, destroy_argv, destroy_dataset_argv
+from raidtui.stack.zfs.commands import ZfsPool, undo_argvs
 from raidtui.stack.zfs.devices import (
     Device,
     disk_guid,
@@ -64,7 +64,7 @@ def teardown(context: Context, zpool: ZfsPool) -> Outcome:
     Facts: `destroyed`, `erased` and `missing` (references). Raises ProblemError (exit 6): `zpool-busy`,
     `zpool-suspended`, `zpool-foreign`, `left-behind`, `stuck`.
     """
-    name: str = zpool.name
+    name = zpool.name
     await_makers(lambda: pool.makers(name), BUSY, "still works on the pool", name)
     commands: list[Argv] = []
     erased: list[str] = []
@@ -78,7 +78,7 @@ def teardown(context: Context, zpool: ZfsPool) -> Outcome:
 
     until_gone(attempt, "the pool", name)
     if commands:
-        await_links(pool.link_path(name))
+        await_links(pool.VOLUMES / name)
     context.built.pop(zpool.ref, None)
     result = "undone" if commands or erased else "nothing to do"
     facts = {"destroyed": bool(commands), "erased": erased, "missing": missing}
@@ -87,7 +87,7 @@ def teardown(context: Context, zpool: ZfsPool) -> Outcome:
 
 def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
     """Destroy the run's pool of this name, if there is one; wait some time if it is in use."""
-    name: str = zpool.name
+    name = zpool.name
     until = 0.0
     while True:
         _refuse_suspended(name)
@@ -101,11 +101,11 @@ def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
                 commands += unmount(context, zpool)
                 # Destroying a pool while a program has its volume open hangs until the program ends; destroying the
                 # volume fails at once.
-                if pool.dataset_properties(zpool.dataset) is not None:
-                    commands.append(destroy_dataset_argv(zpool.dataset))
-                    pool.call(commands[-1])
-                commands.append(destroy_argv(name))
-                pool.call(commands[-1])
+                destroy_dataset, destroy = undo_argvs(zpool)[-2:]
+                has_dataset = pool.dataset_properties(zpool.dataset) is not None
+                for argv in (destroy_dataset, destroy) if has_dataset else (destroy,):
+                    commands.append(argv)
+                    pool.call(argv)
                 return commands
         except ProblemError as error:
             if pool.state(name) is None:

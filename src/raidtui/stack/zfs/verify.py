@@ -18,7 +18,8 @@ from raidtui.stack.zfs import pool
 from raidtui.stack.zfs.arc import limit_bytes
 from raidtui.stack.zfs.commands import ZfsPool
 from raidtui.stack.zfs.devices import Device, all_devices, kernel_name, partition, present_devices
-from raidtui.stack.zfs.properties import compresses, deduplicates, same
+from raidtui.stack.zfs.properties import same
+from raidtui.stack.zfs.spec import number
 
 NOT_THERE: Final = Refusal(
     "zpool-not-there",
@@ -28,31 +29,32 @@ NOT_THERE: Final = Refusal(
 )
 
 
+Shape = tuple[str, str, tuple[int, ...]]
+"""Role, word of `zpool create` and device numbers of a vdev; -1 for a device that is not there."""
+
+
 def check_members(found: pool.Pool, devices: list[Device], zpool: ZfsPool) -> None:
     """Insist that the pool consists of the very partitions that were meant, each in its vdev.
 
     Raises ProblemError (`wrong-members`); the permits vouch that the device numbers still mean the same disks.
     """
     numbers = [part[1] if (part := partition(device)) else -1 for device in devices]
-    asked = zpool.groups
-    wanted = sorted(_shape(one.role, one.word, [numbers[place] for place in one.devices]) for one in asked)
-    there = sorted(_found(top) for top in found.tops)
+    wanted: list[Shape] = sorted(
+        (one.role, one.word, tuple(sorted(numbers[place] for place in one.devices))) for one in zpool.groups
+    )
+    there = sorted(_shape(top) for top in found.tops)
     if wanted != there:
         text = f"the pool is {_words(there)}, not {_words(wanted)}"
         raise fail(WRONG_MEMBERS, text, place=zpool.name, remedy="Look at dmesg; plan again.", exit=Exit.BUILD_FAILED)
 
 
-def _shape(role: str, word: str, numbers: list[int]) -> tuple[str, str, tuple[int, ...]]:
-    return role, word, tuple(sorted(numbers))
-
-
-def _found(top: pool.Top) -> tuple[str, str, tuple[int, ...]]:
+def _shape(top: pool.Top) -> Shape:
     alone = len(top.leaves) == 1 and top.leaves[0].path.endswith(top.name.rpartition("/")[2])
-    number = [leaf.devno if leaf.devno is not None else -1 for leaf in top.leaves]
-    return _shape(top.role, "" if alone else top.name.rpartition("-")[0], number)
+    numbers = [leaf.devno if leaf.devno is not None else -1 for leaf in top.leaves]
+    return top.role, "" if alone else top.name.rpartition("-")[0], tuple(sorted(numbers))
 
 
-def _words(shapes: list[tuple[str, str, tuple[int, ...]]]) -> str:
+def _words(shapes: list[Shape]) -> str:
     return "; ".join(
         f"{role} {word} of {', '.join(f'{os.major(n)}:{os.minor(n)}' if n >= 0 else 'nothing' for n in numbers)}"
         for role, word, numbers in shapes
@@ -86,67 +88,53 @@ def verify(context: Context, zpool: ZfsPool) -> Outcome:
     check_members(found, all_devices(context, zpool), zpool)
     of_pool, of_root = pool.properties(zpool.name), pool.dataset_properties(zpool.name) or {}
     own = pool.dataset_properties(zpool.dataset) or {}
-    wrong = [Difference("state", "ONLINE", found.state)] if found.state != "ONLINE" else []
-    wrong += _properties("pool", zpool.properties, of_pool)
-    wrong += _properties("root", zpool.inherited, of_root)
     what = "volume" if zpool.has_volume else "dataset"
-    wrong += _properties(what, zpool.own, own)
-    facts: dict[str, Any] = {}
-    if zpool.has_volume:
-        facts["kernel_name"] = pool.volume_node(zpool.dataset)
-        wrong += _volume(zpool, own, facts["kernel_name"])
-    else:
-        mounted, room_bytes = directory.look(context, zpool.ref)
-        facts |= {"path": mounted.point, "options": list(mounted.options), "size_bytes": room_bytes}
-        wrong += _mounted(zpool, facts)
+    wrong = [Difference("state", "ONLINE", found.state)] if found.state != "ONLINE" else []
+    compared = ("pool", zpool.properties, of_pool), ("root", zpool.inherited, of_root), (what, zpool.own, own)
+    for of, asked, there in compared:
+        wrong += [Difference(f"{of} {name}", value, there.get(name)) for name, value in asked.items()
+                  if not same(name, value, there.get(name))]  # fmt: skip
+    facts, differences = (_volume if zpool.has_volume else _mounted)(context, zpool, own)
+    wrong += differences
     if wrong:
-        raise _mismatch(zpool.name, wrong)
-    values = {name: value for name, (value, _) in own.items()}
+        raise mismatch("the pool", zpool.name, wrong, "This version of ZFS behaves differently.")
+    reduced = {"compresses": own.get("compression", "on"), "deduplicates": own.get("dedup", "off")}
     return Outcome(
         "done",
         {
             **pool_facts(found),
             **facts,
             "arc_max_bytes": limit_bytes(),
-            "pool": {name: value for name, (value, _) in of_pool.items()},
-            what: values,
-            "compresses": values.get("compression", "off") if compresses(values) else None,
-            "deduplicates": values.get("dedup", "off") if deduplicates(values) else None,
+            "pool": of_pool,
+            what: own,
+            **{word: value if value not in ("off", "") else None for word, value in reduced.items()},
         },
     )
 
 
-def _volume(zpool: ZfsPool, own: dict[str, tuple[str, str]], node: str | None) -> list[Difference]:
-    wrong = _properties("volume", {"volsize": str(zpool.size_bytes)}, own)
-    reserved = own.get("refreservation", ("0", ""))[0] not in ("0", "none")
+def _volume(context: Context, zpool: ZfsPool, own: dict[str, str]) -> tuple[dict[str, Any], list[Difference]]:
+    """Facts and differences of the volume."""
+    node = pool.volume_node(zpool.dataset)
+    size, volsize = pool.device_bytes(node) if node else None, number(own.get("volsize", "")) or 0
+    least = zpool.size_bytes if zpool.least_bytes is None else zpool.least_bytes
+    wrong = [] if least <= volsize <= zpool.size_bytes else [Difference("volume volsize", zpool.size_bytes, volsize)]
+    reserved = own.get("refreservation", "0") not in ("0", "none")
     if reserved == zpool.sparse:
         wrong.append(Difference("sparse", zpool.sparse, not reserved))
-    size = pool.device_bytes(node) if node else None
-    if size != zpool.size_bytes:
-        wrong.append(Difference("size of the device", zpool.size_bytes, size))
-    return wrong
+    if size != volsize:
+        wrong.append(Difference("size of the device", volsize, size))
+    return {"kernel_name": node, "size_bytes": size}, wrong
 
 
-def _mounted(zpool: ZfsPool, facts: dict[str, Any]) -> list[Difference]:
-    wrong = [Difference("mount option", option, "none") for option in mounts.SAFE if option not in facts["options"]]
-    if facts["size_bytes"] < zpool.size_bytes:
-        wrong.append(Difference("room for files", f"at least {zpool.size_bytes} bytes", facts["size_bytes"]))
-    return wrong
-
-
-def _properties(of: str, asked: dict[str, str], found: dict[str, tuple[str, str]]) -> list[Difference]:
-    def there(name: str) -> str | None:
-        return found[name][0] if name in found else None
-
-    return [
-        Difference(f"{of} {name}", value, there(name))
-        for name, value in asked.items()
-        if not same(name, value, there(name))
-    ]
-
-
-def _mismatch(name: str, wrong: list[Difference]) -> ProblemError:
-    return mismatch("the pool", name, wrong, "This version of ZFS behaves differently.")
+def _mounted(context: Context, zpool: ZfsPool, own: dict[str, str]) -> tuple[dict[str, Any], list[Difference]]:
+    """Facts and differences of the mounted filesystem."""
+    mounted, room_bytes = directory.look(context, zpool.ref)
+    options = list(mounted.options)
+    wrong = [Difference("mount option", option, "none") for option in mounts.SAFE if option not in options]
+    least = zpool.size_bytes if zpool.least_bytes is None else zpool.least_bytes
+    if room_bytes < least:
+        wrong.append(Difference("room for files", f"at least {least} bytes", room_bytes))
+    return {"path": mounted.point, "options": options, "size_bytes": room_bytes}, wrong
 
 
 def health(context: Context, zpool: ZfsPool) -> tuple[str, ...]:
@@ -173,9 +161,13 @@ def health(context: Context, zpool: ZfsPool) -> tuple[str, ...]:
             wrong.append(f"{leaf.role} {leaf.path} has {leaf.errors} read, write or checksum errors")
         if leaf.busy:
             wrong.append(f"{leaf.role} {leaf.path} is busy with {leaf.busy}")
+
+    def other(mount: Mount) -> list[str]:
+        return [] if zpool.is_mount(mount) else [f"{mount.point} is {mount.source}, not {zpool.dataset}"]
+
     path = context.built.get(zpool.ref)
     if path is not None and not zpool.has_volume:
-        wrong += directory.health(context, zpool.ref, lambda mount: _other_mount(zpool, mount))
+        wrong += directory.health(context, zpool.ref, other)
     elif path is not None and not Path(path).exists():
         wrong.append("the volume is gone")
     there = {leaf.devno for leaf in found.leaves}
@@ -186,10 +178,6 @@ def health(context: Context, zpool: ZfsPool) -> tuple[str, ...]:
         if part is None or part[1] not in there:
             wrong.append(f"{device.ref.partition(':')[2]} is no {device.role} of the pool any more")
     return tuple(wrong)
-
-
-def _other_mount(zpool: ZfsPool, mount: Mount) -> list[str]:
-    return [] if zpool.is_mount(mount) else [f"{mount.point} is {mount.source}, not {zpool.dataset}"]
 
 
 def members(context: Context, zpool: ZfsPool) -> Mapping[str, str]:
