@@ -11,8 +11,9 @@ from zpool_cases import GIB, disks, parts_of, plan, spec_of
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
+from raidtui.stack.blockdev import TOOL_FAILED, CallFailed
 from raidtui.stack.layer import Part
-from raidtui.stack.zfs import LAYER, arc, pool, properties, rules, size
+from raidtui.stack.zfs import LAYER, arc, build, pool, properties, rules, size
 from raidtui.stack.zfs.commands import ArcLimit
 from raidtui.stack.zfs.spec import Group
 
@@ -261,6 +262,31 @@ def test_a_volume_that_does_not_fit_is_refused_unless_it_is_sparse() -> None:
     assert caught.value.problems[0].code == "zpool-too-small"
     sparse = spec_of({"mirror": "@d"}, volume={"size": "100GiB", "sparse": True})
     assert plan(sparse, counts).targets[0].size_bytes == 100 * GIB
+
+
+@pytest.mark.parametrize(("size", "real", "made"), [("80%", 0.99, 63 / 64), ("80%", 0.9, None), ("5GiB", 0.99, None)])
+def test_a_share_of_the_room_is_what_this_zfs_has_room_for(
+    monkeypatch: pytest.MonkeyPatch, size: str, real: float, made: float | None
+) -> None:
+    zpool = plan(spec_of({"mirror": "@d"}, volume={"size": size}), {"vdevs[0].mirror": 2}).build[0].args
+    tried: list[int] = []
+
+    def call(argv: tuple[str, ...]) -> None:
+        tried.append(int(argv[argv.index("-V") + 1]))
+        if tried[-1] > real * zpool.size_bytes:
+            raise CallFailed(TOOL_FAILED.problem("zfs create failed: cannot create 'x/vol': out of space"), (argv,))
+
+    monkeypatch.setattr(pool, "call", call)
+    if made is None:
+        with pytest.raises(CallFailed):
+            build.create_fitting_volume(zpool)
+        assert min(tried) >= (zpool.least_bytes or zpool.size_bytes)
+    else:
+        argv = build.create_fitting_volume(zpool)
+        assert argv[argv.index("-V") + 1] == str(tried[-1])
+        assert tried[-1] == pytest.approx(made * zpool.size_bytes, rel=1e-3)
+        assert tried[-1] % (16 << 10) == 0
+    assert tried[0] == zpool.size_bytes
 
 
 def test_what_cannot_be_is_refused_with_a_reason() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raidtui.stack.zfs import devices, pool, properties
-from raidtui.stack.zfs.properties import check_known, fits, parse_usage, same
+from raidtui.stack.zfs.properties import check_known, fits, same
 
 MIB = 1 << 20
 COMPRESSION = "on | off | lzjb | gzip | gzip-[1-9] | zle | lz4 | zstd | zstd-[1-19] | zstd-fast | zstd-fast-[1-10,20,1000]"
@@ -78,19 +78,6 @@ def test_a_value_is_one_that_zfs_lists(value: str, grammar: str, taken: bool) ->
 def test_no_list_of_values_is_stumbled_over(value: str, grammar: str) -> None:
     fits(value, grammar)
     same("compression", value, grammar)
-
-
-def test_the_usage_of_older_tools_is_read_too() -> None:
-    text = (
-        "the following properties are supported:\n\n\tPROPERTY             EDIT   VALUES\n\n"
-        "\tallocated              NO   <size>\n\tashift                YES   <ashift, 9-16, or 0=default>\n"
-        "\tfailmode              YES   wait | continue | panic\n"
-        "\tvolblocksize            NO      YES   512 to 128k, power of 2\n\tfeature@...           YES   disabled\n"
-    )
-    found = parse_usage(text)
-    assert sorted(found) == ["allocated", "ashift", "failmode", "volblocksize"]
-    assert (found["allocated"].settable, found["failmode"].settable, found["volblocksize"].settable) == (False, True, True)
-    assert found["failmode"].values == "wait | continue | panic"
 
 
 @pytest.fixture

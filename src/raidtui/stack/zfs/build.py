@@ -103,11 +103,11 @@ def create_volume(context: Context, zpool: ZfsPool) -> Outcome:
     context.stop_if_cancelled()
     if pool.volume_node(zpool.dataset) is not None:
         return Outcome("already there", await_volume(context, zpool))
-    argv = _create_volume(zpool)
+    argv = create_fitting_volume(zpool)
     return Outcome("created", await_volume(context, zpool), (argv,))
 
 
-def _create_volume(zpool: ZfsPool) -> Argv:
+def create_fitting_volume(zpool: ZfsPool) -> Argv:
     """Create the volume, down to its least size in steps of 1/64 if the pool has less room than was estimated."""
     block = number(zpool.own.get("volblocksize", "")) or 1
     size_bytes = zpool.size_bytes

@@ -47,7 +47,7 @@ class PoolGroup(msgspec.Struct, frozen=True):
     """Positions in the list of all devices."""
 
 
-class ZfsPool(msgspec.Struct, frozen=True):
+class ZfsPool(msgspec.Struct, frozen=True, omit_defaults=True):
     """The planned pool with its volume or filesystem: the arguments of every step, so that each can be undone alone."""
 
     name: str
