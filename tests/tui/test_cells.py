@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.tui.widgets.glyphs import ASCII, UNICODE, Glyphs, absent, bar, spark
+from raidtui.tui.widgets.glyphs import ASCII, UNICODE, Glyphs, bar, spark
 
 signs = st.sampled_from([ASCII, UNICODE])
 numbers = st.none() | st.floats(allow_nan=True, allow_infinity=True)
@@ -48,5 +48,5 @@ def test_a_history_is_always_as_wide_as_asked(
 
 
 def test_what_is_not_there_has_a_sign() -> None:
-    assert absent(UNICODE) == "–"
-    assert absent(ASCII) == "-"
+    assert UNICODE.absent == "–"
+    assert ASCII.absent == "-"

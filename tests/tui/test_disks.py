@@ -33,11 +33,12 @@ from raidtui.tui.disks.entries import (
     same_model,
     used_by,
 )
-from raidtui.tui.disks.table import UNICODE, DiskTable, fit_columns
+from raidtui.tui.disks.table import DiskTable, fit_columns
 from raidtui.tui.draft import EMPTY, with_role
 from raidtui.tui.key_help import Everything
 from raidtui.tui.link import LinkState
 from raidtui.tui.shared import DisksSeen
+from raidtui.tui.widgets.glyphs import UNICODE
 
 MOUNTED = Reason("mounted", "mounted on /srv (ext4, nvme2n1p1)", "Unmount it, if nothing needs it any more.")
 SYSTEM = Reason("system-disk", "the running system stands on it", system=True)

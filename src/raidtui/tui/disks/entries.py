@@ -13,30 +13,13 @@ from raidtui.base.text import clean
 from raidtui.model.disk import Disk, Link, Reason, names_of
 from raidtui.model.units import size_text
 from raidtui.tui.draft import Draft, roles_of
+from raidtui.tui.widgets.glyphs import Glyphs
 
 _GENERATIONS = {2.5: "1.0", 5.0: "2.0", 8.0: "3.0", 16.0: "4.0", 32.0: "5.0", 64.0: "6.0"}
 """PCIe generation by its speed in GT/s."""
 
 WORN_PERCENT = 90.0
 """Wear from which a disk is flagged, in percent."""
-
-
-class Signs(NamedTuple):
-    """Signs that stand beside a word, so that nothing is said by colour alone."""
-
-    free: str
-    used: str
-    gone: str
-    below: str
-    """A link that runs below its maximum."""
-    remedy: str
-    dot: str
-    celsius: str
-    none: str
-
-
-UNICODE = Signs("✓", "✗", "!", "↓", "→", "·", "°C", "–")
-ASCII = Signs("+", "x", "!", "!", "->", "-", "C", "-")
 
 
 class Facts(NamedTuple):
@@ -108,10 +91,10 @@ def used_by(disk: Disk, room: int | None = None) -> str:
     return first + tail
 
 
-def link_words(link: Link | None, signs: Signs) -> str:
+def link_words(link: Link | None, signs: Glyphs) -> str:
     """Return `4.0 x4`, with a sign if it is below its maximum."""
     if link is None or link.speed_gts is None or link.width is None:
-        return signs.none
+        return signs.absent
     return f"{_speed(link.speed_gts)} x{link.width}{' ' + signs.below if link.below_maximum else ''}"
 
 
@@ -125,26 +108,26 @@ def _speed(gts: float) -> str:
     return _GENERATIONS.get(gts, f"{gts:g} GT/s")
 
 
-def temperature_words(disk: Disk | None, signs: Signs) -> str:
+def temperature_words(disk: Disk | None, signs: Glyphs) -> str:
     if disk is None or disk.temperature_c is None:
-        return signs.none
-    return f"{disk.temperature_c:.0f} {signs.celsius}"
+        return signs.absent
+    return f"{disk.temperature_c:.0f} {signs.degree}"
 
 
-def wear_words(disk: Disk | None, signs: Signs) -> str:
+def wear_words(disk: Disk | None, signs: Glyphs) -> str:
     """Return `3 %`, with a sign if the rated endurance is nearly used up."""
     if disk is None or disk.wear_percent is None:
-        return signs.none
-    return f"{disk.wear_percent:.0f} %{' ' + signs.gone if disk.wear_percent >= WORN_PERCENT else ''}"
+        return signs.absent
+    return f"{disk.wear_percent:.0f} %{' !' if disk.wear_percent >= WORN_PERCENT else ''}"
 
 
-def state_words(facts: Facts, signs: Signs) -> str:
+def state_words(facts: Facts, signs: Glyphs) -> str:
     """`✓ free`, `✗ used`, `✗ system`, `! gone`."""
     if facts.gone:
-        return f"{signs.gone} gone"
+        return "! gone"
     if facts.free:
-        return f"{signs.free} free"
-    return f"{signs.used} {'system' if facts.system else 'used'}"
+        return f"{signs.good} free"
+    return f"{signs.bad} {'system' if facts.system else 'used'}"
 
 
 class Entry(NamedTuple):

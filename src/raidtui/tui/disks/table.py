@@ -13,11 +13,8 @@ from textual.binding import Binding, BindingType
 from raidtui.base.text import clean, clean_lines
 from raidtui.model.disk import Disk
 from raidtui.tui.disks.entries import (
-    ASCII,
-    UNICODE,
     WORN_PERCENT,
     Entry,
-    Signs,
     best_link_words,
     fact_grid,
     hanging,
@@ -28,7 +25,7 @@ from raidtui.tui.disks.entries import (
     used_by,
     wear_words,
 )
-from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.widgets.glyphs import Glyphs, glyphs
 from raidtui.tui.widgets.live_table import Column, LiveTable
 from raidtui.tui.widgets.table_line import GAP
 from raidtui.tui.widgets.table_view import MARK_WIDTH
@@ -43,23 +40,23 @@ class Field(NamedTuple):
     """Narrowest useful width in cells."""
     most: int
     help: str
-    words: Callable[[Entry, Signs], str | Text]
+    words: Callable[[Entry, Glyphs], str | Text]
     right: bool = False
 
 
-def _state(entry: Entry, signs: Signs) -> Text:
+def _state(entry: Entry, signs: Glyphs) -> Text:
     facts = entry.facts
     style = "alert" if facts.gone else "good" if facts.free else "dim"
     return Text(state_words(facts, signs), style=style)
 
 
-def _link(entry: Entry, signs: Signs) -> str | Text:
+def _link(entry: Entry, signs: Glyphs) -> str | Text:
     link = entry.facts.disk.link if entry.facts.disk else None
     words = link_words(link, signs)
     return Text(words, style="warn") if link is not None and link.below_maximum else words
 
 
-def _wear(entry: Entry, signs: Signs) -> str | Text:
+def _wear(entry: Entry, signs: Glyphs) -> str | Text:
     disk = entry.facts.disk
     words = wear_words(disk, signs)
     return Text(words, style="warn") if disk and (disk.wear_percent or 0) >= WORN_PERCENT else words
@@ -67,11 +64,11 @@ def _wear(entry: Entry, signs: Signs) -> str | Text:
 
 FIELDS = (
     Field("state", "state", 8, 8, "State: free, used, system or gone", _state),
-    Field("model", "model", 12, 30, "Model name that the disk reports", lambda e, s: e.facts.model or s.none),
+    Field("model", "model", 12, 30, "Model name that the disk reports", lambda e, s: e.facts.model or s.absent),
     Field("serial", "serial", 8, 24, "Identity of the disk: its serial, or its WWN", lambda e, s: e.facts.serial),
-    Field("size", "size", 8, 8, "In binary units", lambda e, s: e.facts.size or s.none, right=True),
-    Field("kind", "kind", 6, 10, "Transport and medium", lambda e, s: e.facts.kind or s.none),
-    Field("name", "now", 7, 10, "The kernel's name at this moment", lambda e, s: e.facts.name or s.none),
+    Field("size", "size", 8, 8, "In binary units", lambda e, s: e.facts.size or s.absent, right=True),
+    Field("kind", "kind", 6, 10, "Transport and medium", lambda e, s: e.facts.kind or s.absent),
+    Field("name", "now", 7, 10, "The kernel's name at this moment", lambda e, s: e.facts.name or s.absent),
     Field("link", "PCIe", 8, 10, "PCIe generation and lanes; a sign where it could do more", _link),
     Field("temperature", "temp", 5, 5, "Temperature", lambda e, s: temperature_words(e.facts.disk, s), right=True),
     Field("wear", "wear", 5, 7, "Share of the rated endurance that is used up", _wear, right=True),
@@ -82,7 +79,7 @@ _IMPORTANCE = ("state", "serial", "size", "model", "role", "used", "kind", "link
 """Columns by importance: the first are shown first."""
 
 
-def fit_columns(entries: Sequence[Entry], width: int, signs: Signs) -> tuple[Column, ...]:
+def fit_columns(entries: Sequence[Entry], width: int, signs: Glyphs) -> tuple[Column, ...]:
     """Return the columns that fit; spare width goes to the serial first, to the model last."""
     wanted = {field.key: _needed_width(field, entries, signs) for field in FIELDS}
     left = width - MARK_WIDTH - GAP
@@ -118,7 +115,7 @@ def _field(key: str) -> Field:
     return next(field for field in FIELDS if field.key == key)
 
 
-def _needed_width(field: Field, entries: Sequence[Entry], signs: Signs) -> int:
+def _needed_width(field: Field, entries: Sequence[Entry], signs: Glyphs) -> int:
     """Return the width at which no value is cut, within the field's limits."""
     if field.least == field.most:
         return field.most
@@ -129,7 +126,7 @@ def _needed_width(field: Field, entries: Sequence[Entry], signs: Signs) -> int:
 class DiskRows:
     """Table rows of the entries, for the columns that fit."""
 
-    def __init__(self, entries: Sequence[Entry], columns: Sequence[Column], signs: Signs, used_room: int) -> None:
+    def __init__(self, entries: Sequence[Entry], columns: Sequence[Column], signs: Glyphs, used_room: int) -> None:
         self.keys = [entry.id for entry in entries]
         self._entries = {entry.id: entry for entry in entries}
         self._fields = [_field(column.key) for column in columns]
@@ -185,23 +182,22 @@ The list is updated continuously, and the head shows its age; **ctrl+r** looks a
 
     def __init__(self, selectable: Callable[[str], bool], *, id: str, empty: str) -> None:
         super().__init__((), id=id, empty=empty, multi=True, selectable=selectable)
-        self.signs = UNICODE if glyphs().unicode else ASCII
         self._entries: Sequence[Entry] = ()
 
     def present(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
-        columns = fit_columns(entries, self.size.width, self.signs)
+        columns = fit_columns(entries, self.size.width, glyphs())
         if columns != self.columns:
             self.columns = columns
         taken = sum(column.width + GAP for column in columns if column.key != "used")
         used_room = self.size.width - MARK_WIDTH - GAP - taken - GAP
-        self.show(DiskRows(entries, columns, self.signs, used_room))
+        self.show(DiskRows(entries, columns, glyphs(), used_room))
 
     def on_resize(self, event: events.Resize) -> None:
         self.present(self._entries)
 
 
-def detail(entry: Entry | None, signs: Signs) -> RenderableType:
+def detail(entry: Entry | None, signs: Glyphs) -> RenderableType:
     """Return the content of the details pane."""
     if entry is None:
         return Text("No disk is under the cursor.", style="dim")
@@ -225,12 +221,12 @@ def _role(entry: Entry) -> str:
     return f", in role {entry.role}" if entry.role else ""
 
 
-def _identity(disk: Disk, signs: Signs) -> Iterator[tuple[str, str]]:
+def _identity(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:
     yield "id", clean(disk.id)
     if disk.serial != disk.id:
-        yield "serial", clean(disk.serial) or signs.none
-    yield "WWN", clean(disk.wwid) or signs.none
-    yield "firmware", clean(disk.firmware) or signs.none
+        yield "serial", clean(disk.serial) or signs.absent
+    yield "WWN", clean(disk.wwid) or signs.absent
+    yield "firmware", clean(disk.firmware) or signs.absent
     yield "size", f"{_size(disk)}"
     logical, physical = disk.logical_sector_bytes, disk.physical_sector_bytes
     yield "sectors", f"{logical} B" if logical == physical else f"{logical} B logical, {physical} B physical"
@@ -246,25 +242,25 @@ def _size(disk: Disk) -> str:
     return f"{value:.3g} {unit} ({disk.size_bytes:,} bytes)"
 
 
-def _attachment(disk: Disk, signs: Signs) -> Iterator[tuple[str, str]]:
+def _attachment(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:
     medium = "unknown medium" if disk.rotational is None else "rotating" if disk.rotational else "not rotating"
     yield "attached", f"{clean(disk.transport) or 'unknown'}, {medium}"
     yield "name now", clean(disk.path)
     if disk.link is not None:
         words = link_words(disk.link, signs)
         yield "PCIe link", f"{words} below its maximum, {best_link_words(disk.link)}" if disk.link.below_maximum else words
-    yield "NUMA node", signs.none if disk.numa_node is None else str(disk.numa_node)
+    yield "NUMA node", signs.absent if disk.numa_node is None else str(disk.numa_node)
 
 
-def _condition(disk: Disk, signs: Signs) -> Iterator[tuple[str, str]]:
-    yield "scheduler", clean(disk.scheduler) if disk.scheduler else signs.none
-    yield "write cache", clean(disk.write_cache) if disk.write_cache else signs.none
+def _condition(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:
+    yield "scheduler", clean(disk.scheduler) if disk.scheduler else signs.absent
+    yield "write cache", clean(disk.write_cache) if disk.write_cache else signs.absent
     yield "discard", "yes" if disk.discard else "no"
     yield "temperature", temperature_words(disk, signs)
-    yield "wear", f"{wear_words(disk, signs)} of the rated endurance" if disk.wear_percent is not None else signs.none
+    yield "wear", f"{wear_words(disk, signs)} of the rated endurance" if disk.wear_percent is not None else signs.absent
 
 
-def _availability(entry: Entry, signs: Signs) -> Iterator[RenderableType]:
+def _availability(entry: Entry, signs: Glyphs) -> Iterator[RenderableType]:
     """Yield why the disk is not free and how to free it, or the keys for a free disk."""
     facts = entry.facts
     if facts.gone:
@@ -282,7 +278,7 @@ def _availability(entry: Entry, signs: Signs) -> Iterator[RenderableType]:
     elif facts.disk is not None:
         yield Text("Not free:", style="bold")
         for reason in reasons_of(facts.disk):
-            yield hanging(signs.used, Text(f"{clean(reason.message)} [{clean(reason.code)}]"))
+            yield hanging(signs.bad, Text(f"{clean(reason.message)} [{clean(reason.code)}]"))
             unfreeable = "it cannot be freed: the running system uses it" if reason.system else ""
             if remedy := reason.remedy or unfreeable:
                 yield hanging(f"  {signs.remedy}", Text(clean_lines(remedy), style="dim"))

@@ -19,9 +19,9 @@ from raidtui.model.disk import Fingerprint
 from raidtui.model.plan import Options, Plan
 from raidtui.model.protocol import DiskList
 from raidtui.model.units import size_text
-from raidtui.tui.disks.entries import Signs
 from raidtui.tui.plan.overview import changed_disk
 from raidtui.tui.widgets.dialog import Dialog
+from raidtui.tui.widgets.glyphs import Glyphs
 
 if TYPE_CHECKING:
     from raidtui.tui.shared import SharedApp
@@ -123,7 +123,7 @@ class ConsentLine(Horizontal):
     ConsentLine > .tick { width: 3; padding: 0 0 0 1; color: $text-success; text-style: bold; }
     """
 
-    def __init__(self, line: Line, what: Text, signs: Signs) -> None:
+    def __init__(self, line: Line, what: Text, signs: Glyphs) -> None:
         super().__init__()
         self.line = line
         self._line_text = what
@@ -143,7 +143,7 @@ class ConsentLine(Horizontal):
         return matches(self.line, self.typed)
 
     def update_tick(self) -> None:
-        self.query_one(".tick", Static).update(Text(self._signs.free if self.correct else ""))
+        self.query_one(".tick", Static).update(Text(self._signs.good if self.correct else ""))
 
 
 class ConsentDialog(Dialog[tuple[str, ...]]):
@@ -165,7 +165,7 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
         Binding("down", "to_line(1)", "Down", id="consent.down", tooltip="To the line below", show=False),
     ]
 
-    def __init__(self, plan: Plan, signs: Signs) -> None:
+    def __init__(self, plan: Plan, signs: Glyphs) -> None:
         count = len(plan.erases)
         yes = f"Erase {plural(count, 'disk')} and start" if count else "Start"
         super().__init__("Consent", yes=yes, no="No, leave", hint="esc: leave, nothing is touched")

@@ -20,8 +20,9 @@ from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem
 from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text, size_text
-from raidtui.tui.disks.entries import Signs, fact_grid, hanging
+from raidtui.tui.disks.entries import fact_grid, hanging
 from raidtui.tui.draft import Draft, role_names
+from raidtui.tui.widgets.glyphs import Glyphs
 
 
 class Remedy(NamedTuple):
@@ -118,26 +119,26 @@ def lacks_list(lacks: Sequence[tuple[str, Remedy]]) -> RenderableType:
     return Group(*lines)
 
 
-def outdated_disks(signs: Signs) -> RenderableType:
+def outdated_disks(signs: Glyphs) -> RenderableType:
     """Show that the list of disks is out of date."""
     words = "The list of disks is out of date: nothing can be started before the next look at them. p plans again."
-    return Group(hanging(Text(signs.gone, style="bold"), Text(words, style="bold")), Text())
+    return Group(hanging(Text("!", style="bold"), Text(words, style="bold")), Text())
 
 
-def refused(problems: Sequence[Problem], signs: Signs, heading: str = "The engine made no plan") -> RenderableType:
+def refused(problems: Sequence[Problem], signs: Glyphs, heading: str = "The engine made no plan") -> RenderableType:
     """Show all problems, each with the key to its remedy. A run that holds disks is first: it explains the rest."""
     parts: list[RenderableType] = [Text(heading, style="bold"), Text()]
     for problem in sorted(problems, key=lambda problem: problem.code != "not-free.held"):
         way = remedy_of(problem)
         first, *more = sentence(problem).splitlines()
-        parts.append(hanging(Text(signs.used, style="bold"), Text(first)))
+        parts.append(hanging(Text(signs.bad, style="bold"), Text(first)))
         parts += [hanging(Text(" " * (len(line) - len(line.lstrip()))), Text(line.lstrip())) for line in more]
         parts.append(hanging(Text(" "), Text.assemble((f" {way.key} ", "bold reverse"), f" {way.words}")))
         parts.append(Text())
     return Group(*parts)
 
 
-def overview(plan: Plan, disks: Sequence[Disk], command: str, signs: Signs) -> RenderableType:
+def overview(plan: Plan, disks: Sequence[Disk], command: str, signs: Glyphs) -> RenderableType:
     """Show all of a plan but its steps."""
     name, title = clean(plan.scenario.get("name", ""), 70), clean(plan.scenario.get("title", ""), 200)
     return Group(
@@ -153,7 +154,7 @@ def overview(plan: Plan, disks: Sequence[Disk], command: str, signs: Signs) -> R
     )
 
 
-def _costs(plan: Plan, signs: Signs) -> Iterator[tuple[str, str]]:
+def _costs(plan: Plan, signs: Glyphs) -> Iterator[tuple[str, str]]:
     rounds = len({cell.round for cell in plan.cells})
     layouts = len({cell.layout for cell in plan.cells})
     workloads = len({cell.workload for cell in plan.cells})
@@ -191,11 +192,11 @@ def _chosen(options: Options) -> str:
     return "; ".join(parts)
 
 
-def _warnings(warnings: Iterable[str], signs: Signs) -> Iterator[RenderableType]:
+def _warnings(warnings: Iterable[str], signs: Glyphs) -> Iterator[RenderableType]:
     for index, warning in enumerate(warnings):
         if index == 0:
             yield Text()
-        yield hanging(Text(signs.gone, style="bold"), Text(clean(warning, 1000)))
+        yield hanging(Text("!", style="bold"), Text(clean(warning, 1000)))
 
 
 def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:

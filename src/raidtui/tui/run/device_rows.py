@@ -13,7 +13,7 @@ from raidtui.model.event import CellStarted
 from raidtui.model.frame import DeviceRates, Flow
 from raidtui.tui.run.frame_track import FrameTrack, Use
 from raidtui.tui.run.shown_run import Moment
-from raidtui.tui.widgets.glyphs import absent, bar, bar_text, glyphs, signs, spark_text
+from raidtui.tui.widgets.glyphs import bar, bar_text, glyphs, spark_text
 from raidtui.tui.widgets.live_table import Column
 from raidtui.tui.widgets.table_line import Cell
 
@@ -292,14 +292,14 @@ class DeviceRows:
 
     def _cell(self, name: str, column: str, rates: DeviceRates | None) -> str | Text | Cell:
         if column in _FIGURES:
-            return absent()
+            return glyphs().absent
         if column == DEVICE:
             return self._name(name)
         if column == ROLE:
             return "gone" if self._lost(name) else clean(self._places[name].role, 20)
         if column == TEMPERATURE:
             celsius = self._figure(name, TEMPERATURE)
-            return absent() if celsius is None else f"{celsius:.0f}"
+            return glyphs().absent if celsius is None else f"{celsius:.0f}"
         if column == HISTORY:
             return self._spark(name)
         if rates is None or rates.util_percent is None:
@@ -308,7 +308,7 @@ class DeviceRows:
         return Cell(f"{bar_text(percent, _BAR_WIDTH)}{min(percent, 100):4.0f}", "", ((0, _BAR_WIDTH, "accent"),))
 
     def _name(self, name: str) -> str:
-        place, known = self._places[name], signs()
+        place, known = self._places[name], glyphs()
         indent = "  " * (place.depth - 1) + (known.last_branch if place.last else known.branch) if place.depth else ""
         mark = f" {known.bad}" if self._lost(name) else f" {known.odd}" if self._apart(name) else ""
         return f"{indent}{clean(name, 60)}{mark}"

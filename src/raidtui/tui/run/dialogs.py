@@ -17,7 +17,7 @@ from raidtui.base.text import clean, plural
 from raidtui.model.protocol import RunInfo
 from raidtui.tui.run.device_rows import CHOICES, DEVICE
 from raidtui.tui.widgets.dialog import Dialog
-from raidtui.tui.widgets.glyphs import signs
+from raidtui.tui.widgets.glyphs import glyphs
 
 
 class Confirm(Dialog[bool]):
@@ -125,7 +125,7 @@ Enter or a click shows the run: one that goes on as it goes on, an earlier one w
 
 def run_words(info: RunInfo) -> Text:
     """One run in one line."""
-    known = signs()
+    known = glyphs()
     sign = {"running": known.now, "interrupted": known.bad}.get(info.state, known.good if info.exit == 0 else "!")
     words = Text(f"{sign} {clean(info.run, 40):<26} {clean(info.scenario, 28):<24} ", no_wrap=True, overflow="ellipsis")
     cells = f"{info.cells_done} of {plural(info.cells, 'cell')}"

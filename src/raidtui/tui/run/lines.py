@@ -19,7 +19,7 @@ from raidtui.base.text import clean
 from raidtui.model.frame import Frames, MdState
 from raidtui.model.units import size_text
 from raidtui.tui.run.shown_run import Kind, LogLine, Moment, clock
-from raidtui.tui.widgets.glyphs import bar, glyphs, signs, spark
+from raidtui.tui.widgets.glyphs import bar, glyphs, spark
 from raidtui.tui.widgets.kept_lines import KeptLines
 from raidtui.tui.widgets.table_line import Cell, LineBuilder, freeze
 
@@ -219,9 +219,9 @@ def log_line(line: LogLine, at_s: float, words: str | None = None) -> Text:
 
 
 def _sign(kind: Kind) -> tuple[str, str]:
-    known = signs()
+    known = glyphs()
     return {
-        "note": (known.note, "dim"),
+        "note": (known.dot, "dim"),
         "warning": ("!", "warn"),
         "error": (known.bad, "alert"),
         "valid": (known.good, "good"),
@@ -231,8 +231,8 @@ def _sign(kind: Kind) -> tuple[str, str]:
 
 def _step_sign(line: LogLine, at_s: float) -> tuple[str, str]:
     if line.ended_s is None or line.ended_s > at_s:
-        return signs().now, "accent"
-    return (signs().bad, "alert") if line.failed else (signs().good, "dim")
+        return glyphs().now, "accent"
+    return (glyphs().bad, "alert") if line.failed else (glyphs().good, "dim")
 
 
 _CORE_WIDTH = 24
@@ -276,7 +276,7 @@ def _array(name: str, state: MdState, width: int) -> Text:
     if not at_work:
         line.append(clean(state.array_state or "gone", 20)).append("  ")
     if state.degraded:
-        line.append(f"{signs().bad} {state.degraded} missing  ", "alert")
+        line.append(f"{glyphs().bad} {state.degraded} missing  ", "alert")
     if at_work:
         line.append(f"{clean(state.action, 20)}", "warn")
         if state.done_sectors is not None and state.total_sectors:
@@ -349,7 +349,7 @@ def _temperatures(moment: Moment, width: int) -> Iterator[Text]:
     known = {name: celsius for name, celsius in moment.frames.temperatures_c.items() if name in of}
     if not known:
         return
-    yield Text.assemble(("Temperatures", "strong"), (f"  {signs().degree}", "dim"))
+    yield Text.assemble(("Temperatures", "strong"), (f"  {glyphs().degree}", "dim"))
     each = max(len(clean(name, 20)) for name in known) + 6
     columns = max(1, width // each)
     hottest = sorted(known, key=lambda name: (-known[name], name))

@@ -21,7 +21,7 @@ from raidtui.results.rates import latency_text, rate, rate_text, unit_of
 from raidtui.tui.run.desk import RunDesk
 from raidtui.tui.run.shown_run import Moment, Story, clock
 from raidtui.tui.widgets.chart import Chart, Series, SharedTime
-from raidtui.tui.widgets.glyphs import bar, glyphs, signs
+from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.plot import short_number
 
 _BAR_MOST = 40
@@ -55,7 +55,7 @@ def _doing(desk: RunDesk, moment: Moment) -> Text:
         return Text("recovered" if not view.recovered.exit else "something is still left: r recovers")
     if view.finished is not None:
         good = view.finished.exit == 0
-        sign = signs().good if good else signs().bad
+        sign = glyphs().good if good else glyphs().bad
         return Text.assemble((f"{sign} {ending_line(view, view.finished)}", "good" if good else "alert"))
     if desk.feed_state.word == "ended" and desk.feed_state.problem is not None and not moment.past:
         words = clean(desk.feed_state.problem.message)
@@ -193,7 +193,7 @@ def _signs(square: Square) -> Text:
 
 def _known_signs() -> dict[str, tuple[str, str]]:
     """Sign and style by state."""
-    known = signs()
+    known = glyphs()
     waiting = ((known.skipped, "dim"), (known.later, "dim"))
     looks = ((known.good, "good"), (known.bad, "alert"), (known.now, "accent"), *waiting)
     return dict(zip(STATES, looks, strict=True))

@@ -19,6 +19,7 @@ from raidtui.tui.draft import USUAL_ROLES, Draft, next_role, role_names, with_ro
 from raidtui.tui.freshness import Seen
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.widgets.dialog import AskText, Offer
+from raidtui.tui.widgets.glyphs import glyphs
 
 _OFFERED = 6
 
@@ -186,14 +187,14 @@ class DisksScreen(ModeScreen):
             parts.append(f"{len(self._picked)} selected")
         if self._filter.value:
             parts.append(f"{len(self._shown)} shown")
-        dot = f" {self._table.signs.dot} "
+        dot = f" {glyphs().dot} "
         pane = self.query_one("#disk-list")
         pane.border_title = dot.join(parts)
         roles = [f"{clean(role, 31)} {len(disks)}" for role, disks in self.raidtui.draft.bind.items()][:6]
         pane.border_subtitle = dot.join(Text(words).markup for words in roles)
 
     def _show_detail(self) -> None:
-        self.query_one("#disk-words", Static).update(detail(self._here, self._table.signs))
+        self.query_one("#disk-words", Static).update(detail(self._here, glyphs()))
 
     def _selectable(self, key: str) -> bool:
         entry = self._entries.get(key)

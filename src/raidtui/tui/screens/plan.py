@@ -22,7 +22,6 @@ from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text
 from raidtui.tui.compose.files import save
-from raidtui.tui.disks.entries import ASCII, UNICODE
 from raidtui.tui.draft import Draft
 from raidtui.tui.freshness import Seen
 from raidtui.tui.plan.dialogs import ChoiceDialog, ConsentDialog
@@ -164,7 +163,7 @@ class PlanScreen(ModeScreen):
         self.refresh_bindings()
 
     def _words(self) -> RenderableType:
-        signs = UNICODE if glyphs().unicode else ASCII
+        signs = glyphs()
         above = [refused(self._not_started, signs, "Nothing was started")] if self._not_started else []
         if self.stale and self._plan is not None:
             above.append(outdated_disks(signs))
@@ -243,7 +242,7 @@ class PlanScreen(ModeScreen):
     def action_consent(self) -> None:
         plan, request = self._plan, self._request
         if plan is not None and request is not None:
-            signs = UNICODE if glyphs().unicode else ASCII
+            signs = glyphs()
             self.app.push_screen(ConsentDialog(plan, signs), lambda erase: self._start(request, plan, erase))
 
     def _start(self, request: PlanRequest, plan: Plan, erase: tuple[str, ...] | None) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, isfinite
 from typing import NamedTuple
 
-from rich.style import Style
 from rich.text import Text
 
 _ASCII_TERMINALS = ("linux", "vt", "ansi", "dumb", "cons", "sun", "wyse")
@@ -16,7 +15,7 @@ _MULTIPLEXERS = ("screen", "tmux")
 
 
 class Glyphs(NamedTuple):
-    """One sign for one meaning, on every screen."""
+    """One sign for one meaning, on every screen; nothing is said by colour alone."""
 
     unicode: bool
     ellipsis: str
@@ -31,10 +30,26 @@ class Glyphs(NamedTuple):
     """Signs from the lowest level to the highest."""
     vertical: str
     horizontal: str
+    good: str
+    bad: str
+    now: str
+    later: str
+    skipped: str
+    dot: str
+    end: str
+    odd: str
+    branch: str
+    last_branch: str
+    degree: str
+    below: str
+    """A link that runs below its maximum."""
+    remedy: str
 
 
-UNICODE = Glyphs(True, "…", "▲", "▼", "●", "–", "▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "│", "─")
-ASCII = Glyphs(False, "~", "^", "v", "*", "-", "#", "_.:-=+*#", "|", "-")
+UNICODE = Glyphs(True, "…", "▲", "▼", "●", "–", "▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "│", "─",
+                 "✓", "✗", "▶", "·", "–", "·", "■", "≠", "├ ", "└ ", "°C", "↓", "→")  # fmt: skip
+ASCII = Glyphs(False, "~", "^", "v", "*", "-", "#", "_.:-=+*#", "|", "-",
+               "+", "x", ">", ".", "/", "-", "=", "!=", "|-", "`-", "C", "!", "->")  # fmt: skip
 
 
 def choose(environ: Mapping[str, str]) -> Glyphs:
@@ -59,20 +74,15 @@ def glyphs() -> Glyphs:
     return choose(os.environ)
 
 
-def absent(signs: Glyphs | None = None) -> str:
-    """Text for a missing value."""
-    return (signs or glyphs()).absent
-
-
-def bar(percent: float | None, width: int, style: str | Style = "", signs: Glyphs | None = None) -> Text:
+def bar(percent: float | None, width: int, style: str = "", signs: Glyphs | None = None) -> Text:
     """`percent` of 100 as a bar over `width` cells, in eighths of a cell where the terminal can."""
     if percent is None or not isfinite(percent):
-        return Text(absent(signs).ljust(width)[:width], style="dim")
+        return Text((signs or glyphs()).absent.ljust(width)[:width], style="dim")
     return Text(bar_text(percent, width, signs), style=style)
 
 
 def bar_text(percent: float, width: int, signs: Glyphs | None = None) -> str:
-    """A bar of a number."""
+    """Return a bar as plain text."""
     signs = signs or glyphs()
     steps = len(signs.bar)
     filled = round(min(max(percent, 0.0), 100.0) / 100 * width * steps)
@@ -81,12 +91,7 @@ def bar_text(percent: float, width: int, signs: Glyphs | None = None) -> str:
 
 
 def spark(
-    values: Sequence[float | None],
-    width: int,
-    *,
-    top: float | None = None,
-    style: str | Style = "",
-    signs: Glyphs | None = None,
+    values: Sequence[float | None], width: int, *, top: float | None = None, style: str = "", signs: Glyphs | None = None
 ) -> Text:
     """The last `width` values, one per cell, newest on the right; where there was none, a gap.
 
@@ -104,28 +109,3 @@ def spark_text(values: Iterable[float | None], top: float, signs: Glyphs | None 
     last = len(levels) - 1
     steps = last / max(top, 1e-300) if top > 0 else 0.0
     return "".join([" " if value is None else levels[ceil(max(0, min(last, value * steps)))] for value in values])
-
-
-class Signs(NamedTuple):
-    """One sign for one meaning."""
-
-    good: str
-    bad: str
-    now: str
-    later: str
-    skipped: str
-    note: str
-    end: str
-    odd: str
-    branch: str
-    last_branch: str
-    degree: str
-
-
-_UNICODE = Signs("✓", "✗", "▶", "·", "–", "·", "■", "≠", "├ ", "└ ", "°C")
-_ASCII = Signs("+", "x", ">", ".", "/", "-", "=", "!=", "|-", "`-", "C")
-
-
-def signs() -> Signs:
-    """Return the signs that the terminal can draw."""
-    return _UNICODE if glyphs().unicode else _ASCII
