@@ -58,7 +58,8 @@ def child(kind: str) -> None:
     from raidtui.model.frame import Frame
     from raidtui.tui.run.frame_track import FrameTrack
     from raidtui.tui.widgets.glyphs import bar, spark
-    from raidtui.tui.widgets.live_table import Column, LiveTable
+    from raidtui.tui.widgets.live_table import LiveTable
+    from raidtui.tui.widgets.table_line import Column
     from raidtui.watch.sampler import Sampler
 
     class Devices:

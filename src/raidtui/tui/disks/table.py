@@ -26,8 +26,8 @@ from raidtui.tui.disks.entries import (
     wear_words,
 )
 from raidtui.tui.widgets.glyphs import Glyphs, glyphs
-from raidtui.tui.widgets.live_table import Column, LiveTable
-from raidtui.tui.widgets.table_line import GAP
+from raidtui.tui.widgets.live_table import LiveTable
+from raidtui.tui.widgets.table_line import GAP, Column
 from raidtui.tui.widgets.table_view import MARK_WIDTH
 
 

@@ -214,8 +214,7 @@ class CompareView(Vertical):
         width = table.size.width or self.size.width - 4
         grid = Grid(self.comparison, self._view, width)
         table.columns = grid.columns
-        table.sort_key = self._view.sort or None
-        table.sort_descending = self._view.descending
+        table.sort_by(self._view.sort or None, self._view.descending)
         table.show(grid)
         table.redraw()
         self.border_subtitle = "h and l: sideways" if grid.width > width else ""

@@ -255,7 +255,7 @@ class LibraryPane(Vertical):
         if table.empty != (empty := self._empty_words(bool(entries))):
             table.empty = empty
             table.redraw()
-        table.sort_key, table.sort_descending = key, descending
+        table.sort_by(key, descending)
         # While the list is still filling, a cursor that was not moved stays at the newest.
         at_top = table.cursor_row in (None, 0) and (self._loading or not self._runs_known)
         table.present(shown)

@@ -13,7 +13,7 @@ from textual.signal import Signal
 
 from raidtui.base.text import clean, plural
 from raidtui.front.files import save
-from raidtui.model.problem import Exit, Problem, ProblemError, fail
+from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.protocol import Recovered, RunInfo, RunList
 from raidtui.model.refusals import OUTPUT, UNREADABLE
 from raidtui.results.load import read_result
@@ -34,7 +34,7 @@ class RunDesk:
         self.story = Story()
         self.source: Source = "nothing"
         self.feed_state = FeedState()
-        self.saved: str = ""
+        self.saved = ""
         """Path of the saved result."""
         self.changed: Signal[RunDesk] = Signal(app, "run")
         self.shown: Signal[RunDesk] = Signal(app, "another-run")
@@ -76,8 +76,6 @@ class RunDesk:
         waited_s = time.monotonic() - self._heard_at if self.running and self._heard_at else 0.0
         return self.story.end_s + waited_s
 
-    # Which run is shown.
-
     def close(self) -> None:
         """Stop following. The run goes on."""
         if self._feed is not None:
@@ -89,7 +87,7 @@ class RunDesk:
         self._attach(run, "followed")
 
     def open(self, run: str) -> None:
-        """Show an earlier run, all of it."""
+        """Show an earlier run with all its records."""
         self._attach(run, "opened")
 
     def open_result(self, source: Path | bytes) -> None:
@@ -168,8 +166,6 @@ class RunDesk:
             said = f"{plural(len(running), 'run')} are going on: 4, then l lists them"
         self._app.notify(said, timeout=8, markup=False)
 
-    # What can be asked of it.
-
     async def runs(self) -> tuple[RunInfo, ...]:
         """The server's runs, oldest first. Raises ProblemError."""
         found: RunList = await self._link.call("runs", None, RunList)
@@ -188,7 +184,7 @@ class RunDesk:
                 complain(self._app, error)
 
     async def recover(self) -> None:
-        """Undo what the run left behind, and read what its journal then says."""
+        """Undo what the run left behind, then read its journal again."""
         run = self.run
 
         async def ask() -> None:
@@ -204,7 +200,7 @@ class RunDesk:
             self._start_feed(run)
 
     async def save(self) -> None:
-        """Keep the run's result where the command line keeps it, and say where that is."""
+        """Save the run's result where the command line saves it, and show the path."""
 
         async def ask() -> None:
             view = self.story.view
@@ -224,8 +220,3 @@ class RunDesk:
             complain(self._app, error)
         except OSError as error:
             complain(self._app, fail(OUTPUT, f"the file could not be written: {error.strerror}"))
-
-
-def why_ended(problem: Problem | None) -> str:
-    """Return the reason why a feed ended before its run did, in one line."""
-    return "" if problem is None else clean(problem.message)

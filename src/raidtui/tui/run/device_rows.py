@@ -14,8 +14,7 @@ from raidtui.model.frame import DeviceRates, Flow
 from raidtui.tui.run.frame_track import FrameTrack, Use
 from raidtui.tui.run.shown_run import Moment
 from raidtui.tui.widgets.glyphs import bar, bar_text, glyphs, spark_text
-from raidtui.tui.widgets.live_table import Column
-from raidtui.tui.widgets.table_line import Cell
+from raidtui.tui.widgets.table_line import Cell, Column
 
 DEVICE, ROLE, UTIL, HISTORY, TEMPERATURE = "device", "role", "util", "history", "celsius"
 Figure = Callable[[DeviceRates], float | None]

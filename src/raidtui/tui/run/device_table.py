@@ -177,7 +177,7 @@ class DevicePane(Vertical, KeptLines):
             self.rows.history_width = found[self.columns.index(HISTORY)].width
 
     def _show_sort(self) -> None:
-        self.table.sort_key, self.table.sort_descending = self.rows.sort, self.rows.descending
+        self.table.sort_by(self.rows.sort, self.rows.descending)
         self.again()
 
     def _subtitle(self) -> str:

@@ -1,4 +1,4 @@
-"""Dialogs of the screen Run: is it meant, which columns, which run."""
+"""Dialogs of the screen Run: confirm an action, choose columns, choose a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from raidtui.tui.widgets.glyphs import glyphs
 
 
 class Confirm(Dialog[bool]):
-    """Asks once whether something is meant. The default is no."""
+    """Asks to confirm an action. The default is no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "agree", "Yes", id="confirm.yes", tooltip="Do it"),
@@ -40,9 +40,6 @@ class Confirm(Dialog[bool]):
 
     def agree(self) -> None:
         self.dismiss(True)
-
-    def action_agree(self) -> None:
-        self.agree()
 
 
 class ChooseColumns(Dialog[tuple[str, ...]]):
@@ -66,12 +63,9 @@ Space or a click shows a column or hides it; `o` takes what is chosen, escape le
         self._shown = shown
 
     def questions(self) -> ComposeResult:
+        columns = [choice.column for key, choice in CHOICES.items() if key != DEVICE]
         yield SelectionList[str](
-            *(
-                Selection(Text(f"{choice.column.title:<12} {choice.column.help}"), key, key in self._shown)
-                for key, choice in CHOICES.items()
-                if key != DEVICE
-            )
+            *(Selection(Text(f"{one.title:<12} {one.help}"), one.key, one.key in self._shown) for one in columns)
         )
 
     def on_mount(self) -> None:
@@ -80,9 +74,6 @@ Space or a click shows a column or hides it; `o` takes what is chosen, escape le
     def agree(self) -> None:
         chosen = self.query_one(SelectionList).selected
         self.dismiss((DEVICE, *(key for key in CHOICES if key in chosen)))
-
-    def action_agree(self) -> None:
-        self.agree()
 
 
 class ChooseRun(Dialog[RunInfo]):

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, overload
 
-from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events
@@ -18,9 +17,10 @@ from textual.strip import Strip
 from raidtui.base.text import clean
 from raidtui.model.frame import Frames, MdState
 from raidtui.model.units import size_text
-from raidtui.tui.run.shown_run import Kind, LogLine, Moment, clock
+from raidtui.tui.run.shown_run import Kind, LogLine, Moment
 from raidtui.tui.widgets.glyphs import bar, glyphs, spark
 from raidtui.tui.widgets.kept_lines import KeptLines
+from raidtui.tui.widgets.plot import clock_text
 from raidtui.tui.widgets.table_line import Cell, LineBuilder, freeze
 
 STATES = ("dim", "alert", "warn", "good", "accent", "strong")
@@ -88,9 +88,7 @@ Up, down, page up and page down scroll.
         if width <= 0:
             return
         self._lines, self._made_for = self._make(width), width
-        size = Size(width, len(self._lines))
-        if size != self.virtual_size:
-            self.virtual_size = size
+        self.virtual_size = Size(width, len(self._lines))
         dirty = [Region(0, y, width, 1) for y in range(self.size.height) if self._drawn.get(y, "") != self._line(y)]
         if dirty:
             self.refresh(*dirty)
@@ -103,12 +101,10 @@ Up, down, page up and page down scroll.
         return freeze(self._lines[index]) if index < len(self._lines) else None
 
     def on_resize(self, event: events.Resize) -> None:
-        """Lines are made for the width."""
         self._remake()
         self.refresh()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Scrolled to the end, or away from it."""
         super().watch_scroll_y(old_value, new_value)
         self._at_end = self.scroll_offset.y >= self.max_scroll_y
 
@@ -118,13 +114,11 @@ Up, down, page up and page down scroll.
             self.vertical_scrollbar.position = self.scroll_y
 
     def notify_style_update(self) -> None:
-        """Another theme."""
         self._styles.clear()
         super().notify_style_update()
 
     def render_line(self, y: int) -> Strip:
-        """One line of what is in view."""
-        width, base = self._room, self._base
+        width, base = self._room, self._resolve("")
         if width != self._made_for and width > 0:  # drawn before the event that tells of it
             self._lines, self._made_for = self._make(width), width
         line = self._drawn[y] = self._line(y)
@@ -132,34 +126,25 @@ Up, down, page up and page down scroll.
             return Strip.blank(width, base)
         builder = LineBuilder(base, self._resolve, glyphs())
         builder.cell(line, width, "left")
-        segments: list[Segment] = builder.segments()
-        return Strip(segments).adjust_cell_length(width, base)
+        return Strip(builder.segments()).adjust_cell_length(width, base)
 
     def _resolve(self, style: str | Style) -> Style:
+        """Return the style of one of `STATES`, or of text without a style (empty)."""
         if isinstance(style, Style):
             return style
         if (known := self._styles.get(style)) is None:
-            known = self._styles[style] = self._look(f"lines--{style}") if style in STATES else Style.null()
-        return known
-
-    @property
-    def _base(self) -> Style:
-        """The style of what has none of its own."""
-        if (known := self._styles.get("")) is None:
-            known = self._styles[""] = self.rich_style
+            known = self._styles[style] = self._look(f"lines--{style}") if style in STATES else self.rich_style
         return known
 
     def _look(self, name: str) -> Style:
-        """A component's own style; its colour as it comes out over the background, where it is a translucent one."""
+        """Return a component's own style, with a translucent colour blended into the background."""
         blended = self.get_component_rich_style(name)
         return self.get_component_rich_style(name, partial=True) + Style(color=blended.color)
 
     def action_lines(self, count: int) -> None:
-        """Scroll by lines."""
         self.scroll_to(y=self.scroll_offset.y + count, animate=False)
 
     def action_pages(self, count: int) -> None:
-        """Scroll by what is in view."""
         self.scroll_to(y=self.scroll_offset.y + count * max(1, self.size.height - 1), animate=False)
 
 
@@ -206,7 +191,7 @@ def log_line(line: LogLine, at_s: float, words: str | None = None) -> Text:
     """One line as it was at a second of the run; `words` in place of its own, where they are only their beginning."""
     sign, style = _step_sign(line, at_s) if line.kind == "step" else _sign(line.kind)
     text = Text(no_wrap=True)
-    text.append(clock(line.at_s).rjust(_TIME_WIDTH), "dim").append(f" {sign} ", style)
+    text.append(clock_text(line.at_s).rjust(_TIME_WIDTH), "dim").append(f" {sign} ", style)
     text.append(words or line.text, style if line.kind in ("warning", "error", "invalid") else "")
     ended = line.ended_s is not None and line.ended_s <= at_s
     if line.kind == "step" and ended:
@@ -244,15 +229,10 @@ _HOT_C = 70.0
 
 
 def machine_lines(moment: Moment, width: int) -> list[Text]:
-    """Arrays first: what they say decides whether a number is one."""
+    """Return the server's other activity. Arrays come first: a resync makes numbers invalid."""
     frames = moment.frames
-    parts = [
-        _arrays(frames, width),
-        _caches(frames, width),
-        _cores(frames, width),
-        _temperatures(moment, width),
-        _threads(frames, width),
-    ]
+    parts = (_arrays(frames, width), _caches(frames, width), _cores(frames, width), _temperatures(moment, width),
+             _threads(frames, width))  # fmt: skip
     lines: list[Text] = []
     for part in map(list, parts):
         if part and lines:
@@ -356,9 +336,6 @@ def _temperatures(moment: Moment, width: int) -> Iterator[Text]:
     for first in range(0, len(hottest), columns):
         line = Text(no_wrap=True)
         for name in hottest[first : first + columns]:
-            line.append(f"{clean(name, 20):<{each - 6}}", "dim").append(f"{known[name]:4.0f}  ", _heat(known[name]))
+            heat = "warn" if known[name] >= _HOT_C else ""
+            line.append(f"{clean(name, 20):<{each - 6}}", "dim").append(f"{known[name]:4.0f}  ", heat)
         yield line
-
-
-def _heat(celsius: float) -> str:
-    return "warn" if celsius >= _HOT_C else ""

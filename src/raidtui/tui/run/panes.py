@@ -19,10 +19,10 @@ from raidtui.front.progress import RunView, fraction, left_s
 from raidtui.model.result import Cell
 from raidtui.results.rates import latency_text, rate, rate_text, unit_of
 from raidtui.tui.run.desk import RunDesk
-from raidtui.tui.run.shown_run import Moment, Story, clock
+from raidtui.tui.run.shown_run import Moment, Story
 from raidtui.tui.widgets.chart import Chart, Series, SharedTime
 from raidtui.tui.widgets.glyphs import bar, glyphs
-from raidtui.tui.widgets.plot import short_number
+from raidtui.tui.widgets.plot import clock_text, short_number
 
 _BAR_MOST = 40
 
@@ -36,9 +36,9 @@ def _progress(desk: RunDesk, moment: Moment, width: int) -> Text:
     view = moment.view
     at_s = moment.at_s if moment.past else desk.elapsed_s
     share = fraction(view, at_s)
-    tail = f" {share * 100:3.0f} %  {clock(at_s)}"
+    tail = f" {share * 100:3.0f} %  {clock_text(at_s)}"
     if view.finished is None and not moment.past and desk.running and (left := left_s(view, at_s)) is not None:
-        tail += f"  {clock(left)} left"
+        tail += f"  {clock_text(left)} left"
     title = clean(view.title, 200)
     bar_width = max(8, min(_BAR_MOST, width // 4))
     room = max(8, width - bar_width - len(tail) - 2)
@@ -73,7 +73,7 @@ def _doing(desk: RunDesk, moment: Moment) -> Text:
 def _numbers(desk: RunDesk, moment: Moment) -> Text:
     line = Text()
     if moment.past:
-        line.append(f"at {clock(moment.at_s)} of {clock(desk.story.end_s)} (esc: newest)  ", "warn")
+        line.append(f"at {clock_text(moment.at_s)} of {clock_text(desk.story.end_s)} (esc: newest)  ", "warn")
     elif desk.feed_state.word == "lost":
         line.append("connection lost, it is being tried again  ", "warn")
     if moment.view.sample is not None:

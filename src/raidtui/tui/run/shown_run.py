@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -35,21 +36,13 @@ from raidtui.model.result import Cell
 from raidtui.tui.run.frame_track import FrameTrack
 from raidtui.tui.run.samples import SampleTrack
 
-
-def clock(seconds: float) -> str:
-    """`4:07`, `1:02:03`."""
-    whole = max(0, round(seconds))
-    hours, rest = divmod(whole, 3600)
-    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
-
-
 Kind = Literal["step", "note", "warning", "error", "valid", "invalid", "end"]
 MOST_LINES = 20_000
 """Above that, the oldest quarter goes."""
 
 
 class LogLine:
-    """One line. A step is one line from its start to its end, and looks different after it."""
+    """One line of the step log. A step is one line from its start to its end, and looks different after it."""
 
     __slots__ = ("at_s", "ended_s", "failed", "kind", "outcome", "step", "text")
 
@@ -57,7 +50,7 @@ class LogLine:
         self.at_s = at_s
         self.kind: Kind = kind
         self.text = text
-        """Clean."""
+        """Cleaned for display."""
         self.step = step
         self.ended_s: float | None = None
         self.failed = False
@@ -65,7 +58,7 @@ class LogLine:
 
 
 class StepLog:
-    """Takes records in order."""
+    """Lines made of a run's records, in order."""
 
     def __init__(self) -> None:
         self.lines: list[LogLine] = []
@@ -74,7 +67,7 @@ class StepLog:
         self._open: dict[str, LogLine] = {}
 
     def take(self, at_s: float, record: Record, view: RunView) -> None:
-        """The next record, and the run's view after it."""
+        """Add the next record; `view` is the run's state after it."""
         match record.event:
             case StepStarted(step=step, title=title):
                 self._open[step] = self._add(at_s, "step", clean(title), step)
@@ -103,7 +96,7 @@ class StepLog:
                 self._add(at_s, "error" if code else "end", said)
 
     def until(self, at_s: float) -> list[LogLine]:
-        """The lines that were there at a second of the run."""
+        """Return the lines that were there at a second of the run."""
         return self.lines[: bisect_right(self.lines, at_s, key=lambda line: line.at_s)]
 
     def _add(self, at_s: float, kind: Kind, text: str, step: str = "") -> LogLine:
@@ -115,9 +108,8 @@ class StepLog:
         return line
 
     def _end(self, step: str, at_s: float, outcome: str, *, failed: bool) -> None:
-        line = self._open.pop(step, None)
         self.version += 1
-        if line is not None:
+        if (line := self._open.pop(step, None)) is not None:
             line.ended_s, line.outcome, line.failed = at_s, outcome, failed
 
     def _problems(self, at_s: float, problems: tuple[Problem, ...]) -> None:
@@ -156,7 +148,7 @@ class _Report(NamedTuple):
 
 
 class Story:
-    """Takes records in order; one that was already seen changes nothing."""
+    """State of a run at any moment of it. Takes records in order; one that was already seen changes nothing."""
 
     def __init__(self, run: str = "") -> None:
         self.view = RunView(run=run)
@@ -182,11 +174,10 @@ class Story:
         return self.view.at_s
 
     def now(self) -> Moment:
-        """The newest moment."""
         return Moment(self.view.at_s, self.view, self.frames.now, self._cell, past=False)
 
     def at(self, at_s: float) -> Moment:
-        """The run as it was after the records up to this second."""
+        """Return the run as it was after the records up to this second."""
         mark = self._marks[bisect_right(self._marks, at_s, key=lambda mark: mark.at_s) - 1]
         view = mark.view
         frames, frame_s, frame_seq = self.frames.at(at_s)
@@ -205,16 +196,10 @@ class Story:
 
     def cell_edges(self) -> list[float]:
         """Start of each cell, in seconds of the run."""
-        edges: list[float] = []
-        before: CellStarted | None = None
-        for mark in self._marks:
-            if mark.cell is not before:
-                before = mark.cell
-                edges.append(mark.at_s)
-        return edges
+        return [mark.at_s for before, mark in pairwise(self._marks) if mark.cell is not before.cell]
 
     def log_at(self, moment: Moment) -> list[LogLine]:
-        """The lines of the step log that were there at that moment, oldest first."""
+        """Return the lines of the step log at that moment, oldest first."""
         return self.log.until(moment.at_s) if moment.past else self.log.lines
 
     def _take(self, record: Record) -> None:
@@ -229,18 +214,15 @@ class Story:
         elif isinstance(event, WorkloadSampled):
             self.samples.take(self.view.at_s, record.seq, event)
         elif isinstance(event, StepProgressed):
-            self._report(_Report(self.view.at_s, record.seq, event))
+            self._reports.append(_Report(self.view.at_s, record.seq, event))
+            if len(self._reports) > MOST_PROGRESS:
+                half = len(self._reports) // 2
+                self._reports = [*self._reports[1:half:2], *self._reports[half:]]
         else:
             self._marks.append(_Mark(self.view.at_s, self.view, self._cell))
         self.log.take(self.view.at_s, record, self.view)
 
-    def _report(self, report: _Report) -> None:
-        self._reports.append(report)
-        if len(self._reports) > MOST_PROGRESS:
-            half = len(self._reports) // 2
-            self._reports = [*self._reports[1:half:2], *self._reports[half:]]
-
 
 def _slim(done: CellDone) -> Cell:
-    """The cell without what only its result file needs: a run of days has many."""
+    """Return the cell without what only its result file needs: a run of days has many."""
     return replace(done.cell, samples=(), devices={}, device_at_s=(), report=None)

@@ -28,7 +28,6 @@ class ModeScreen(Screen[None], KeptLines):
 
     @property
     def raidtui(self) -> SharedApp:
-        """The application, by its own type."""
         return cast(SharedApp, self.app)
 
     def __init__(self) -> None:
@@ -42,8 +41,6 @@ class ModeScreen(Screen[None], KeptLines):
     def on_screen_resume(self) -> None:
         self.show_age()
 
-    # How old what is shown is.
-
     @property
     def seen(self) -> Seen | None:
         """Return the time of this screen's data; None if it does not age."""
@@ -55,7 +52,7 @@ class ModeScreen(Screen[None], KeptLines):
         return self.seen is not None and self.seen.stale(self.raidtui.now())
 
     def show_age(self) -> None:
-        """Say it in the head. Other screens' ages are shown when they are."""
+        """Show the age of this screen's data in its head. The other screens do so when they are resumed."""
         if not self.is_current or (seen := self.seen) is None:
             return
         looking = ", looking …" if self.raidtui.looking and seen.what == "disks" else ""
@@ -68,7 +65,7 @@ class ModeScreen(Screen[None], KeptLines):
         """Called when the list became too old, or fresh again."""
 
     def fit(self) -> None:
-        """Know what there is room for before anything is styled; from then on Textual sees to it."""
+        """Set the classes for the terminal's size before anything is styled; Textual does so only afterwards."""
         app, size = self.raidtui, self.app.size
         for limits, room in ((app.HORIZONTAL_BREAKPOINTS, size.width), (app.VERTICAL_BREAKPOINTS, size.height)):
             self.add_class(max((limit, name) for limit, name in limits if limit <= room)[1])

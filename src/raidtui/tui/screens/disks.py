@@ -304,7 +304,7 @@ class DisksScreen(ModeScreen):
     def _sorted(self, event: DiskTable.HeaderPressed) -> None:
         self._descending = not self._descending if event.key == self._sort else False
         self._sort = event.key
-        self._table.sort_key, self._table.sort_descending = self._sort, self._descending
+        self._table.sort_by(self._sort, self._descending)
         self._show()
 
     @on(DiskTable.Highlighted)

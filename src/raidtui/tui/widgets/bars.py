@@ -18,15 +18,12 @@ from textual import events
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.timer import Timer
 from textual.widgets import Static
 
 from raidtui.base.text import clean, clean_lines
 from raidtui.tui.link import LinkState
 from raidtui.tui.shared import SCREENS, SharedApp
 from raidtui.tui.widgets.kept_lines import KeptLines
-
-_BOLD = Style(bold=True)
 
 
 class LineKey(NamedTuple):
@@ -63,80 +60,61 @@ class KeyLine(KeptLines):
         super().__init__()
         self._left, self._right = tuple(left), tuple(right)
         self._over: LineKey | None = None
-        """Under the mouse."""
-
-    def present(self, left: Sequence[LineKey]) -> None:
-        """Other keys from the left."""
-        if (found := tuple(left)) != self._left:
-            self._left, self._over = found, None
-            self.refresh()
+        """The key under the mouse."""
 
     async def pressed(self, key: LineKey) -> None:
         """A key was clicked on; it may be one that does nothing now."""
         raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
-        """The line."""
         plain, at = self.rich_style, 0
-        styles: dict[str, tuple[Style, Style]] = {}
+        before, behind = (" " * wide for wide in self.PADDING)
         segments: list[Segment] = []
         for column, key in self._places():
-            if column > at:
-                segments.append(Segment(" " * (column - at), plain))
-            own = self._styles(key, styles)
-            before, behind = (" " * wide for wide in self.PADDING)
-            parts = ((before, own[1]), (key.key, own[0]), (f" {key.words}" if key.words else "", own[1]), (behind, own[1]))
-            segments += [Segment(text, style) for text, style in parts if text]
+            bold, words = self._styles(key)
+            segments += [Segment(" " * (column - at), plain), Segment(before, words), Segment(key.key, bold),
+                         Segment(f" {key.words}" if key.words else "", words), Segment(behind, words)]
             at = column + self._wide(key)
-        return Strip(segments).adjust_cell_length(self.size.width, plain)
-
-    def key_at(self, x: int) -> LineKey | None:
-        """The key in this column."""
-        return next((key for column, key in self._places() if column <= x < column + self._wide(key)), None)
+        return Strip([segment for segment in segments if segment.text]).adjust_cell_length(self.size.width, plain)
 
     def _wide(self, key: LineKey) -> int:
         return key.width + sum(self.PADDING)
 
     def _places(self) -> list[tuple[int, LineKey]]:
-        """Start of each key, in columns."""
+        """Return the keys with the column where each begins."""
         wide = [self._wide(key) + self.BETWEEN for key in (*self._left, *self._right)]
         columns = list(accumulate(wide, initial=0))
         gap = max(0, self.size.width - columns[-1])
         moved = [column + (gap if place >= len(self._left) else 0) for place, column in enumerate(columns)]
         return list(zip(moved, (*self._left, *self._right), strict=False))
 
-    def _styles(self, key: LineKey, known: dict[str, tuple[Style, Style]]) -> tuple[Style, Style]:
-        """Styles of the key, and of the words behind it."""
-        kind = "hover" if key is self._over and not key.here else "here" if key.here else "off" if key.off else "key"
-        if kind not in known:
-            if kind in ("here", "hover"):
-                words = self.get_component_rich_style(f"key-line--{kind}")
-                known[kind] = words + _BOLD, words
-            else:
-                off = Style(dim=kind == "off")
-                known[kind] = (self.get_component_rich_style("key-line--key") + off,
-                               self.get_component_rich_style("key-line--words") + off)  # fmt: skip
-        return known[kind]
+    def _styles(self, key: LineKey) -> tuple[Style, Style]:
+        """Return the styles of the key and of the words behind it."""
+        if key.here or key is self._over:
+            words = self.get_component_rich_style(f"key-line--{'here' if key.here else 'hover'}")
+            return words + Style(bold=True), words
+        off = Style(dim=key.off)
+        return self.get_component_rich_style("key-line--key") + off, self.get_component_rich_style("key-line--words") + off
 
-    # The mouse.
+    def _under(self, event: events.MouseEvent) -> LineKey | None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return None
+        return next((key for column, key in self._places() if column <= offset.x < column + self._wide(key)), None)
 
     async def on_click(self, event: events.Click) -> None:
-        """Press the key."""
         event.stop()
-        offset = event.get_content_offset(self)
-        if offset is not None and (key := self.key_at(offset.x)) is not None:
+        if (key := self._under(event)) is not None:
             await self.pressed(key)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Highlight the key under the mouse and show its help."""
-        offset = event.get_content_offset(self)
-        self._point(self.key_at(offset.x) if offset is not None else None)
+        self._point(self._under(event))
 
     def on_leave(self) -> None:
-        """The mouse is elsewhere."""
         self._point(None)
 
     def _point(self, key: LineKey | None) -> None:
+        """Highlight the key under the mouse and show its help."""
         if key != self._over:
             self._over = key
             self.tooltip = key.tooltip if key is not None and key.tooltip else None
@@ -144,7 +122,7 @@ class KeyLine(KeptLines):
 
 
 class Head(Static, KeptLines):
-    """One line."""
+    """First line of a screen: the server, the connection, and the age of what is shown."""
 
     DEFAULT_CSS = """
     Head { dock: top; height: 1; background: $panel; color: $foreground; padding: 0 1; }
@@ -160,11 +138,10 @@ class Head(Static, KeptLines):
         self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
-        """The age is at the right."""
         self._draw()
 
     def show_age(self, words: str, *, alert: bool) -> None:
-        """Say at the right how old what is shown is. This line alone is drawn for it, where the words are others."""
+        """Say at the right how old the shown data is. Draws this line alone, and only for other words."""
         age = Text(words, "bold reverse" if alert else "dim")
         if age != self._age:
             self._age = age
@@ -201,7 +178,7 @@ _SLOW_S = 5.0
 
 
 class Banner(Static):
-    """Hidden while all is well."""
+    """Two lines about a lost or slow connection; hidden while all is well."""
 
     DEFAULT_CSS = """
     Banner {
@@ -211,27 +188,19 @@ class Banner(Static):
     Banner.-lost { display: block; }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._state = LinkState()
-        self._ticking: Timer | None = None
-
     def on_mount(self) -> None:
         self._ticking = self.set_interval(1.0, self._draw, pause=True)
         app = cast(SharedApp, self.app)
-        app.link_changed.subscribe(self, self._shown)
-        self._shown(app.link_state)
-
-    def _shown(self, state: LinkState) -> None:
-        self._state = state
-        words = banner_words(state, cast(SharedApp, self.app).place, time.monotonic())
-        self.set_class(bool(words), "-lost")
-        if self._ticking is not None:
-            (self._ticking.resume if state.problem is not None else self._ticking.pause)()
+        app.link_changed.subscribe(self, lambda _: self._draw())
         self._draw()
 
     def _draw(self) -> None:
-        if words := banner_words(self._state, cast(SharedApp, self.app).place, time.monotonic()):
+        app = cast(SharedApp, self.app)
+        state = app.link_state
+        words = banner_words(state, app.place, time.monotonic())
+        self.set_class(bool(words), "-lost")
+        (self._ticking.resume if state.problem is not None else self._ticking.pause)()
+        if words:
             self.update(Text(words, overflow="ellipsis"))
 
 
@@ -289,19 +258,19 @@ class Foot(KeyLine):
             self.call_after_refresh(self._show_keys)
 
     def _show_keys(self) -> None:
-        """Return each action once, with its first key."""
         if not self.is_attached:
             return
-        keys: dict[str, LineKey] = {}
+        keys: dict[str, LineKey] = {}  # the first key of each action
         for known in self.screen.active_bindings.values():
             one = known.binding
             if one.show and one.action not in keys:
                 shown = self.app.get_key_display(one)
                 keys[one.action] = LineKey(shown, one.description, one.key, off=not known.enabled, tooltip=known.tooltip)
-        self.present(tuple(keys.values()))
+        if (found := tuple(keys.values())) != self._left:
+            self._left, self._over = found, None
+            self.refresh()
 
     async def pressed(self, key: LineKey) -> None:
-        """Run the action as if its key were pressed."""
         if key.off:
             self.app.bell()
         else:
@@ -328,5 +297,4 @@ class ModeBar(KeyLine):
         super().__init__(modes, _ALWAYS)
 
     async def pressed(self, key: LineKey) -> None:
-        """There."""
         await self.app.run_action(key.does, self.app)

@@ -47,7 +47,7 @@ class Cell(NamedTuple):
 
 
 Resolve = Callable[[str | Style], Style]
-"""Makes a style of a style's name."""
+"""Returns the style of a name."""
 
 
 def place_columns(columns: Sequence[Column], width: int, margin: int = 0) -> tuple[list[Place], int]:
@@ -84,8 +84,8 @@ def fit(text: str, width: int, align: Align, ellipsis: str) -> tuple[str, int]:
     return (set_cell_size(text, width - 1) + ellipsis if width > 1 else ellipsis[:width]), 0
 
 
-def printable(text: str) -> str:
-    """`text` without anything that a terminal would obey, character for character."""
+def _printable(text: str) -> str:
+    """Replace what a terminal would obey, character for character: spans keep their places."""
     return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
 
 
@@ -101,7 +101,7 @@ class LineBuilder:
         self._style = base
 
     def add(self, text: str, style: Style | None = None) -> None:
-        """`text` as it is, in a style or the line's own."""
+        """Add `text` as it is, in a style or the line's own."""
         wanted = self._base if style is None else style
         if wanted is not self._style and wanted != self._style:
             self._flush()
@@ -109,33 +109,28 @@ class LineBuilder:
         self._text.append(text)
 
     def blank(self, count: int) -> None:
-        """Return so many blank cells, in the style before them if the difference is invisible."""
+        """Add blank cells, in the style before them if the difference is invisible."""
         if (self._text or self._segments) and blank_alike(self._style, self._base):
             self._text.append(" " * count)
         else:
             self.add(" " * count)
 
     def cells(self, cells: Sequence[str | Cell], places: Sequence[tuple[int, Align]]) -> None:
-        """A row's cells, each in its width; those that are missing are blank."""
+        """Add a row's cells, each in its width; missing ones are blank."""
         base = self._base
         for (width, align), cell in zip(places, chain(cells, repeat("")), strict=False):
-            if not isinstance(cell, str) or self._style is not base:
-                self.cell(cell, width, align)
-            elif len(cell) <= width and cell.isascii() and cell.isprintable():
+            easy = isinstance(cell, str) and len(cell) <= width and cell.isascii() and cell.isprintable()  # nearly all are
+            if easy and isinstance(cell, str) and self._style is base:
                 self._text.append(cell.rjust(width) + " " if align == "right" else cell.ljust(width + GAP))
             else:
                 self.cell(cell, width, align)
 
     def cell(self, cell: str | Cell, width: int, align: Align) -> None:
-        """A cell in exactly `width` cells of the terminal, and the gap after it. A style may be one of the table's own."""
+        """Add a cell in exactly `width` cells of the terminal, and the gap after it."""
         if isinstance(cell, str):
-            if len(cell) <= width and cell.isascii() and cell.isprintable():  # as nearly all are
-                self.add(cell.rjust(width) + " " if align == "right" else cell.ljust(width + GAP))
-            else:
-                shown = cell if cell.isprintable() else clean(cell)
-                self.add(fit(shown, width, align, self._glyphs.ellipsis)[0] + " " * GAP)
+            self.add(fit(cell if cell.isprintable() else clean(cell), width, align, self._glyphs.ellipsis)[0] + " " * GAP)
             return
-        text, moved = fit(printable(cell.text), width, align, self._glyphs.ellipsis)
+        text, moved = fit(_printable(cell.text), width, align, self._glyphs.ellipsis)
         own = self._base + self._resolve(cell.style) if cell.style else self._base
         if not cell.spans:
             self.add(text, own)
@@ -150,7 +145,6 @@ class LineBuilder:
         self.blank(GAP)
 
     def segments(self) -> list[Segment]:
-        """The line so far."""
         self._flush()
         return self._segments
 
@@ -202,13 +196,13 @@ class Selection:
         return self.replace(self.keys ^ {key})
 
     def begin_range(self, key: str, sticky: bool = False) -> None:
-        """Anchors a range, where there is none."""
+        """Anchor a range if there is none."""
         self.sticky = self.sticky or sticky
         if self._anchor is None:
             self._anchor, self._before = key, self.keys
 
     def extend_to(self, key: str, keys: Sequence[str]) -> bool:
-        """The range now ends at `key`. Whether that made a difference."""
+        """End the range at `key`. Return True if the selection changed."""
         if self._anchor is None or self._anchor not in keys or key not in keys:
             return False
         first, last = sorted((keys.index(self._anchor), keys.index(key)))
@@ -219,5 +213,5 @@ class Selection:
         self._anchor, self.sticky = None, False
 
     def keep(self, keys: Sequence[str]) -> bool:
-        """Forgets what is no longer there. Whether that made a difference."""
+        """Forget keys that are no longer there. Return True if the selection changed."""
         return bool(self.keys) and self.replace(self.keys & frozenset(keys))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len
-from rich.errors import StyleSyntaxError
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -39,12 +38,11 @@ class Rows(Protocol):
 
 
 class NoRows:
-    """Text before any data is known."""
+    """The rows of a table before any data is known."""
 
     keys: Sequence[str] = ()
 
     def cells(self, key: str) -> Sequence[str | Text | Cell]:
-        """Never asked."""
         return ()
 
 
@@ -75,7 +73,8 @@ class TableView(ScrollView, KeptLines):
         self.glyphs = glyphs()
         self._table_columns = tuple(columns)
         self._margin = margin
-        self._sort: tuple[str | None, bool] = (None, False)
+        self.sort_key: str | None = None
+        self.sort_descending = False
         self._places: list[Place] = []
         self._used = 0
         """Cells that all columns take; `_wide` is as much, or the width of the view."""
@@ -98,27 +97,10 @@ class TableView(ScrollView, KeptLines):
         self.fit_columns()
         self.redraw()
 
-    @property
-    def sort_key(self) -> str | None:
-        """The column that the rows are sorted by, as the header shows it. Sorting is done by whoever has the rows."""
-        return self._sort[0]
-
-    @sort_key.setter
-    def sort_key(self, key: str | None) -> None:
-        self._set_sort(key, self._sort[1])
-
-    @property
-    def sort_descending(self) -> bool:
-        """True if the largest value comes first."""
-        return self._sort[1]
-
-    @sort_descending.setter
-    def sort_descending(self, descending: bool) -> None:
-        self._set_sort(self._sort[0], descending)
-
-    def _set_sort(self, key: str | None, descending: bool) -> None:
-        if self._sort != (key, descending):
-            self._sort = (key, descending)
+    def sort_by(self, key: str | None, descending: bool) -> None:
+        """Show in the header which column the rows are sorted by. Their owner sorts them."""
+        if (self.sort_key, self.sort_descending) != (key, descending):
+            self.sort_key, self.sort_descending = key, descending
             self.refresh(Region(0, 0, self.room, 1))
 
     @property
@@ -127,16 +109,14 @@ class TableView(ScrollView, KeptLines):
         return self.size.width - (self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0)
 
     def redraw(self) -> None:
-        """Everything anew, for changes that `refresh_changed` cannot see."""
+        """Draw everything anew, for changes that `refresh_changed` cannot see."""
         self._drawn.clear()
         self.refresh()
 
     def fit_columns(self) -> None:
-        """To be called when the width, the columns or the number of rows changed."""
+        """Place the columns anew, after the width, the columns or the number of rows changed."""
         self._place()
-        size = Size(self._wide, len(self.row_keys) + 1)
-        if size != self.virtual_size:
-            self.virtual_size = size
+        self.virtual_size = Size(self._wide, len(self.row_keys) + 1)
 
     def _place(self) -> None:
         room = self._fitted_to = self.room
@@ -144,23 +124,19 @@ class TableView(ScrollView, KeptLines):
         self._wide = max(self._used, room)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other rows are in view."""
         self._drawn.clear()
         super().watch_scroll_y(old_value, new_value)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Flexible columns follow the width."""
         self.fit_columns()
         self.redraw()
 
     def notify_style_update(self) -> None:
-        """Another theme, or the focus came or went."""
         self._looks.clear()
         self._inks.clear()
         super().notify_style_update()
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """The cursor looks different with the focus."""
         self._looks.clear()
         super().watch_has_focus(has_focus)
         self.redraw()
@@ -168,7 +144,7 @@ class TableView(ScrollView, KeptLines):
     # What changed.
 
     def refresh_changed(self) -> None:
-        """Draws lines in view whose cells or looks are not those drawn, each up to its last column that changed."""
+        """Draw the lines in view whose cells or looks changed, each up to its last changed column."""
         dirty: list[Region] = []
         (left, top), height, room = self.scroll_offset, self.size.height, self.room
         last = max(len(self.row_keys) - top, max(self._drawn, default=0))
@@ -222,11 +198,9 @@ class TableView(ScrollView, KeptLines):
     # Drawing.
 
     def render_line(self, y: int) -> Strip:
-        """One line of what is in view, as wide as the view."""
         return next(iter(self.draw_lines((y,))))
 
     def draw_lines(self, lines: Iterable[int]) -> Iterable[Strip]:
-        """Lines of what is in view, as wide as the view."""
         if self._fitted_to != self.room:  # drawn before the event that tells of it
             self._place()
         scrolled = self.scroll_offset
@@ -246,7 +220,7 @@ class TableView(ScrollView, KeptLines):
         return self._crop(self._body(line), self._wide, self._look(line.look), scrolled.x)
 
     def _look(self, names: tuple[str, ...]) -> Style:
-        """The style of component classes, each over those before it."""
+        """Return the style of component classes, each over those before it."""
         if (style := self._looks.get(names)) is None:
             style = self.get_component_rich_style(f"livetable--{names[0]}")
             for name in names[1:]:
@@ -266,11 +240,11 @@ class TableView(ScrollView, KeptLines):
         return own + Style(color=self.get_component_rich_style(f"livetable--{name}").color)
 
     def _resolve(self, style: str | Style) -> Style:
-        """The style that a cell's `Text` asks for: remembered, since Textual works it out anew after every refresh."""
+        """Return the style that a cell's `Text` names; kept, since Textual computes it anew after every refresh."""
         if isinstance(style, Style):
             return style
         if (found := self._inks.get(style)) is None:
-            found = self._inks[style] = self._layer(style) if style in STATES else parsed(style)
+            found = self._inks[style] = self._layer(style) if style in STATES else Style.null()
         return found
 
     def _header(self) -> list[Segment]:
@@ -278,8 +252,8 @@ class TableView(ScrollView, KeptLines):
         builder.add(" " * (self._margin + GAP))
         for column, place in zip(self._table_columns, self._places, strict=True):
             arrow = ""
-            if column.key == self._sort[0]:
-                arrow = self.glyphs.descending if self._sort[1] else self.glyphs.ascending
+            if column.key == self.sort_key:
+                arrow = self.glyphs.descending if self.sort_descending else self.glyphs.ascending
             room = place.width - len(arrow)
             long = cell_len(column.title) > room
             title = fit(column.title, room, "left", self.glyphs.ellipsis)[0] if long else column.title
@@ -301,7 +275,7 @@ class TableView(ScrollView, KeptLines):
 
     @staticmethod
     def _plain(style: str | Style) -> Style:
-        """Colours of cells are left out under the cursor, which has its own."""
+        """Leave out the colours of cells under the cursor, which has its own."""
         return Style.null()
 
     def _crop(self, segments: list[Segment], used: int, style: Style, x: int) -> Strip:
@@ -325,22 +299,9 @@ class TableView(ScrollView, KeptLines):
     # Where things are.
 
     def column_at(self, x: int) -> Column | None:
-        """The column at a cell of the view, its gap included."""
+        """Return the column at a cell of the view, its gap included."""
         for index, (column, place) in enumerate(zip(self._table_columns, self._places, strict=True)):
             at = x if index == 0 or x < self._places[0].x + self._places[0].width else x + self.scroll_offset.x
             if place.x <= at < place.x + place.width + GAP:
                 return column
         return None
-
-    def row_at(self, y: int) -> int | None:
-        """The row at a line of the view."""
-        row = y - 1 + self.scroll_offset.y
-        return row if y > 0 and row < len(self.row_keys) else None
-
-
-def parsed(style: str) -> Style:
-    """Parse a style in Rich's words; an unknown one becomes the empty style."""
-    try:
-        return Style.parse(style)
-    except StyleSyntaxError:
-        return Style.null()
