@@ -16,6 +16,7 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 from textual.pilot import Pilot
 
+from raidtui.results.rates import latency_text
 from raidtui.tui.widgets.chart import Chart, SharedTime
 from raidtui.tui.widgets.chart_picture import CURSOR, SERIES, GrowingPlot, Look, Series, picture, value_at
 from raidtui.tui.widgets.glyphs import ASCII, UNICODE
@@ -28,7 +29,6 @@ from raidtui.tui.widgets.plot import (
     round_top,
     scale_for,
     short_number,
-    short_us,
     time_ticks,
     window_for,
     window_text,
@@ -129,11 +129,6 @@ def test_a_logarithmic_scale_has_whole_decades() -> None:
 )
 def test_numbers_on_axes_are_short(value: float, text: str) -> None:
     assert short_number(value) == text
-
-
-@pytest.mark.parametrize(("us", "text"), [(85, "85µs"), (1234, "1.23ms"), (999_600, "1s"), (12e6, "12s")])
-def test_latencies_have_their_unit(us: float, text: str) -> None:
-    assert short_us(us) == text
 
 
 def test_times_are_read_as_on_a_clock() -> None:
@@ -245,7 +240,7 @@ class Host(App[None]):
     def compose(self) -> ComposeResult:
         with SharedTime():
             yield Chart("IOPS", id="left")
-            yield Chart("latency", id="right", format=short_us, log=True)
+            yield Chart("latency", id="right", format=latency_text, log=True)
 
     def on_chart_moved(self, event: Chart.Moved) -> None:
         self.heard.append(event.at_s)

@@ -14,7 +14,7 @@ from raidtui.results.extract import extract
 from raidtui.results.lines import cell_words
 from raidtui.results.rates import directions, label_of, latency_text, mb_s_text, rate, rate_text, ratio_text, unit_of
 from raidtui.tui.results.pages import signs
-from raidtui.tui.widgets.chart import Series
+from raidtui.tui.widgets.chart_picture import Series
 from raidtui.tui.widgets.glyphs import glyphs, spark
 from raidtui.tui.widgets.table_line import Column
 

@@ -20,7 +20,8 @@ from raidtui.model.result import Cell
 from raidtui.results.rates import latency_text, rate, rate_text, unit_of
 from raidtui.tui.run.desk import RunDesk
 from raidtui.tui.run.shown_run import Moment, Story
-from raidtui.tui.widgets.chart import Chart, Series, SharedTime
+from raidtui.tui.widgets.chart import Chart, SharedTime
+from raidtui.tui.widgets.chart_picture import Series
 from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.plot import clock_text, short_number
 

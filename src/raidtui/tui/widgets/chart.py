@@ -1,4 +1,4 @@
-"""Figures over time: lines, axes, a playhead. Draws only those parts of its picture that changed."""
+"""Chart of values over time with axes and a playhead. By hand: it draws only the parts of its picture that changed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.geometry import Region
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.strip import Strip
 
 from raidtui.tui.widgets.chart_picture import (
@@ -30,8 +31,6 @@ from raidtui.tui.widgets.chart_picture import (
 from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.kept_lines import KeptLines
 from raidtui.tui.widgets.plot import WINDOWS_S, clock_text, short_number, window_for, window_text
-
-__all__ = ["Chart", "Series", "SharedTime"]
 
 SERIES_STYLES = 6
 _RUN = re.compile(rb"(.)\1*", re.DOTALL)
@@ -74,10 +73,7 @@ at that moment, and so do the other panes. Escape goes back to the newest.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "chart--axis",
-        "chart--title",
-        "chart--cursor",
-        *(f"chart--series{number}" for number in range(1, SERIES_STYLES + 1)),
+        f"chart--{name}" for name in ("axis", "title", "cursor", *(f"series{n}" for n in range(1, SERIES_STYLES + 1)))
     }
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -92,31 +88,28 @@ at that moment, and so do the other panes. Escape goes back to the newest.
         Binding("L", "log", "Log scale", show=False, id="chart.log", tooltip="Logarithmic or linear scale"),
     ]
 
+    title: Reactive[str] = Reactive("", repaint=False, init=False)
+    window_s: Reactive[float | None] = Reactive(None, repaint=False, init=False)
+    """Number of shown seconds; None for all."""
+    cursor_s: Reactive[float | None] = Reactive(None, repaint=False, init=False)
+    """Position of the playhead; None while the newest sample is followed."""
+    log_scale: Reactive[bool] = Reactive(False, repaint=False, init=False)
+
     class Moved(Message):
-        """The playhead came to the second `at_s`; None: it is gone, and the newest is followed."""
+        """The playhead came to the second `at_s`; None: the newest sample is followed."""
 
         def __init__(self, chart: Chart, at_s: float | None) -> None:
             super().__init__()
             self.chart = chart
             self.at_s = at_s
 
-        @property
-        def control(self) -> Chart:
-            """The chart that was used."""
-            return self.chart
-
     class Zoomed(Message):
-        """The last `window_s` seconds are to be shown; None is everything."""
+        """The chart shows the last `window_s` seconds now; None is everything."""
 
         def __init__(self, chart: Chart, window_s: float | None) -> None:
             super().__init__()
             self.chart = chart
             self.window_s = window_s
-
-        @property
-        def control(self) -> Chart:
-            """The chart that was used."""
-            return self.chart
 
     def __init__(
         self,
@@ -133,9 +126,10 @@ at that moment, and so do the other panes. Escape goes back to the newest.
     ) -> None:
         """`format` makes a short text of a value, for the axis and the title; `fill` draws areas in place of lines."""
         super().__init__(id=id, classes=classes)
-        self._look = Look(title=title, unit=unit, format=format, log=log, fill=fill, empty=empty, glyphs=glyphs())
-        self._window_s = window_s
-        self._cursor_s: float | None = None
+        self._look = Look(unit=unit, format=format, fill=fill, empty=empty, glyphs=glyphs())
+        self.set_reactive(Chart.title, title)
+        self.set_reactive(Chart.window_s, window_s)
+        self.set_reactive(Chart.log_scale, log)
         self._series: tuple[Series, ...] = ()
         self._begin_s = 0.0
         self._until_s = 0.0
@@ -144,14 +138,12 @@ at that moment, and so do the other panes. Escape goes back to the newest.
         self._plot = GrowingPlot()
         self._role_styles: dict[int, Style] = {}
 
-    # What it shows.
-
     def show(
         self, series: Sequence[Series], *, until_s: float | None = None, begin_s: float | None = None, ended: bool = False
     ) -> None:
-        """New data. Charts side by side are given one `begin_s` and `until_s`; else they are the data's own.
+        """Take new data. Charts side by side share `begin_s` and `until_s`; without them, the data's own are used.
 
-        With `ended` nothing more will come, and no room is left for it.
+        With `ended` no room is left for more.
         """
         self._series, self._ended = tuple(series), ended
         times = [(one.points[0][0], one.points[-1][0]) for one in series if one.points]
@@ -159,53 +151,16 @@ at that moment, and so do the other panes. Escape goes back to the newest.
         self._until_s = until_s if until_s is not None else max((last for _, last in times), default=self._begin_s)
         self._redraw()
 
-    @property
-    def window_s(self) -> float | None:
-        """Number of shown seconds; None for all."""
-        return self._window_s
-
-    @window_s.setter
-    def window_s(self, seconds: float | None) -> None:
-        self._window_s = seconds
+    def watch_title(self) -> None:
         self._redraw()
 
-    @property
-    def cursor_s(self) -> float | None:
-        """Position of the playhead; None while the newest sample is followed."""
-        return self._cursor_s
-
-    @cursor_s.setter
-    def cursor_s(self, at_s: float | None) -> None:
-        self._cursor_s = at_s
-        self._redraw()
-
-    @property
-    def log_scale(self) -> bool:
-        """True for a logarithmic scale."""
-        return self._look.log
-
-    @log_scale.setter
-    def log_scale(self, log: bool) -> None:
-        self._look = self._look._replace(log=log)
-        self._redraw()
-
-    @property
-    def title(self) -> str:
-        """Unit of the values."""
-        return self._look.title
-
-    @title.setter
-    def title(self, title: str) -> None:
-        self._look = self._look._replace(title=title)
-        self._redraw()
-
-    # Drawing.
+    watch_window_s = watch_cursor_s = watch_log_scale = watch_title
 
     def _window(self) -> tuple[float, float]:
-        return window_for(self._begin_s, self._until_s, self._window_s, self._cursor_s, self._ended)
+        return window_for(self._begin_s, self._until_s, self.window_s, self.cursor_s, self._ended)
 
     def _redraw(self) -> None:
-        """Makes the picture, and draws the parts of its lines that differ from what is there."""
+        """Make the picture anew, and draw the parts of its lines that changed."""
         before, self._picture = self._picture, self._paint()
         dirty = []
         for y, row in enumerate(self._picture):
@@ -218,14 +173,13 @@ at that moment, and so do the other panes. Escape goes back to the newest.
             self.refresh(*dirty)
 
     def _paint(self) -> list[Row]:
-        note = window_text(self._window_s) + (" log" if self._look.log else "")
-        if self._cursor_s is not None:
-            note = f"at {clock_text(self._cursor_s - self._begin_s)}  {note}"
-        look = self._look._replace(note=note)
-        return picture(self._series, look, *self.size, self._window(), self._begin_s, self._cursor_s, self._plot)
+        note = window_text(self.window_s) + (" log" if self.log_scale else "")
+        if self.cursor_s is not None:
+            note = f"at {clock_text(self.cursor_s - self._begin_s)}  {note}"
+        look = self._look._replace(title=self.title, log=self.log_scale, note=note)
+        return picture(self._series, look, *self.size, self._window(), self._begin_s, self.cursor_s, self._plot)
 
     def render_line(self, y: int) -> Strip:
-        """One line of the picture."""
         width = self.size.width
         if len(self._picture) != self.size.height or (self._picture and len(self._picture[-1].text) != width):
             self._picture = self._paint()
@@ -246,64 +200,53 @@ at that moment, and so do the other panes. Escape goes back to the newest.
         return style
 
     def notify_style_update(self) -> None:
-        """Another theme, or the focus came or went."""
         self._role_styles.clear()
         super().notify_style_update()
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """The title looks different with the focus."""
         super().watch_has_focus(has_focus)
         self._role_styles.clear()
         self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
-        """The picture is as large as there is room."""
         self._picture = self._paint()
         self.refresh()
-
-    # Keys and mouse.
 
     def _move_to(self, at_s: float | None) -> None:
         self.cursor_s = at_s
         self.post_message(self.Moved(self, at_s))
 
     def action_step(self, steps: int) -> None:
-        """The playhead by so many seconds, or cells where a cell is more than a second. Past the newest it is gone."""
+        """Move the playhead by seconds, or by cells of more than a second. Past the newest sample it disappears."""
         start, end = self._window()
         step = max(1.0, (end - start) / max(1, self.size.width - LABEL_WIDTH))
-        at = (self._until_s if self._cursor_s is None else self._cursor_s) + steps * step
+        at = (self._until_s if self.cursor_s is None else self.cursor_s) + steps * step
         self._move_to(None if at > self._until_s else max(self._begin_s, at))
 
     def action_seek_begin(self) -> None:
-        """The playhead to the first second."""
         self._move_to(self._begin_s)
 
     def action_live(self) -> None:
-        """No playhead: the newest is followed."""
         self._move_to(None)
 
     def action_zoom(self, way: int) -> None:
-        """Less time for -1, more for 1."""
-        at = WINDOWS_S.index(self._window_s) if self._window_s in WINDOWS_S else 1
+        at = WINDOWS_S.index(self.window_s) if self.window_s in WINDOWS_S else 1
         self.window_s = WINDOWS_S[max(0, min(len(WINDOWS_S) - 1, at + way))]
-        self.post_message(self.Zoomed(self, self._window_s))
+        self.post_message(self.Zoomed(self, self.window_s))
 
     def action_log(self) -> None:
-        """Logarithmic or linear."""
         self.log_scale = not self.log_scale
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """The playhead follows a pressed button."""
+        """Have the playhead follow the mouse while a button is pressed."""
         self.capture_mouse()
         self._point_at(event)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """The playhead follows a pressed button."""
         if event.button:
             self._point_at(event)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """The playhead stays."""
         self.release_mouse()
 
     def _point_at(self, event: events.MouseEvent) -> None:
@@ -316,23 +259,21 @@ at that moment, and so do the other panes. Escape goes back to the newest.
 
 
 class SharedTime(Container, KeptLines):
-    """Charts inside it have one time: what one of them is zoomed or moved to, all are."""
+    """Charts with one time: all are zoomed and moved together."""
 
     def on_chart_moved(self, event: Chart.Moved) -> None:
-        """One playhead."""
         for chart in self.query(Chart):
             if chart is not event.chart:
                 chart.cursor_s = event.at_s
 
     def on_chart_zoomed(self, event: Chart.Zoomed) -> None:
-        """One window."""
         for chart in self.query(Chart):
             if chart is not event.chart:
                 chart.window_s = event.window_s
 
 
 def changed_span(before: Row, after: Row) -> tuple[int, int]:
-    """First and last character in which two different lines of one length differ."""
+    """Return the first and last character in which two different lines of one length differ."""
     first, last = 0, len(after.text) - 1
     while before.text[first] == after.text[first] and before.roles[first] == after.roles[first]:
         first += 1
@@ -342,7 +283,7 @@ def changed_span(before: Row, after: Row) -> tuple[int, int]:
 
 
 def runs(row: Row) -> list[tuple[str, int]]:
-    """The line in pieces of one role. Blanks belong to the line of the plot before them: fewer pieces are fewer bytes."""
+    """Return the line in pieces of one role. Blanks join the line of the plot before them: fewer pieces are fewer bytes."""
     found: list[tuple[str, int]] = []
     for match in _RUN.finditer(row.roles):
         text, role = row.text[match.start() : match.end()], row.roles[match.start()]

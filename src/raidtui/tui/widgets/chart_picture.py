@@ -61,7 +61,7 @@ def picture(
     cursor_s: float | None = None,
     draw: Callable[..., Plot] = plot,
 ) -> list[Row]:
-    """Exactly `height` lines of `width` cells: a title with the values at the playhead (or the newest), plot, time axis.
+    """Return exactly `height` lines of `width` cells: title with values at the playhead (or the newest), plot, time axis.
 
     What does not fit is left out: first the time axis, then the plot. `window_s` is the first and last second shown; `draw`
     does what `plot` does.
@@ -80,7 +80,7 @@ def picture(
 
 
 def title_row(series: Sequence[Series], look: Look, width: int, cursor_s: float | None) -> Row:
-    """`IOPS  1 read 340k  2 write 12k      1 min`: the numbers are those at the lines' right ends."""
+    """Return the title, as in `IOPS  1 read 340k  2 write 12k      1 min`; series carry numbers beside their colours."""
     parts: list[tuple[str, int]] = [(clean(look.title), TITLE)] if look.title else []
     for index, one in enumerate(series):
         value = value_at(one.points, cursor_s)
@@ -109,13 +109,13 @@ def title_row(series: Sequence[Series], look: Look, width: int, cursor_s: float 
 
 
 def value_at(points: Sequence[Point], at_s: float | None) -> float | None:
-    """The value at a second, or the newest: of the last point that is not after it."""
+    """Return the value at a second (None: the newest), which is that of the last point not after it."""
     index = len(points) if at_s is None else bisect_right(points, at_s, key=lambda point: point[0])
     return points[index - 1][1] if index else None
 
 
 def cursor_cell(window_s: tuple[float, float], width: int, cursor_s: float | None) -> int | None:
-    """The cell of a plot that the playhead is in."""
+    """Return the cell of a plot that the playhead is in."""
     start, end = window_s
     if cursor_s is None or not start <= cursor_s <= end:
         return None
@@ -123,7 +123,7 @@ def cursor_cell(window_s: tuple[float, float], width: int, cursor_s: float | Non
 
 
 def shown_values(series: Sequence[Series], window_s: tuple[float, float]) -> list[float]:
-    """All values in the window: what the scale is made for."""
+    """Return all values in the window, for the scale."""
     start, end = window_s
     found = []
     for one in series:
@@ -167,7 +167,7 @@ def _plot_rows(
 
 
 def _tags(series: Sequence[Series], scale: Scale, height: int, window_s: tuple[float, float]) -> dict[int, int]:
-    """On which line each series ends: its number stands there, so that colour is not all that tells them apart."""
+    """Return the series by the line on which it ends: its number stands there, beside its colour."""
     found: dict[int, int] = {}
     for index, one in enumerate(series):
         value = value_at(one.points, window_s[1])

@@ -15,7 +15,7 @@ _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400
 
 
 class Scale(NamedTuple):
-    """The values of a chart's lowest and highest line of dots."""
+    """Values of a chart's lowest and highest line of dots."""
 
     low: float
     top: float
@@ -30,18 +30,18 @@ class Scale(NamedTuple):
         return min(1.0, max(0.0, (value - self.low) / (self.top - self.low)))
 
     def at(self, fraction: float) -> float:
-        """The value at a fraction of the height."""
+        """Return the value at a fraction of the height."""
         if self.log:
             return float(10 ** (math.log10(self.low) + fraction * self.decades))
         return self.low + fraction * (self.top - self.low)
 
     @property
     def decades(self) -> float:
-        """Return the labels from low to top of a logarithmic scale."""
+        """Decades from low to top of a logarithmic scale."""
         return math.log10(self.top) - math.log10(self.low)
 
     def marks(self, lines: int) -> list[float]:
-        """Fractions of the height that have a number on the axis: halves, quarters or decades, as there are lines."""
+        """Return the fractions of the height with a number on the axis: halves, quarters or decades, by the lines."""
         parts = round(self.decades) if self.log else 4 if lines >= 13 else 2
         while parts > 1 and lines < 2 * parts + 1:
             parts = parts // 2 if parts % 2 == 0 else 1
@@ -62,7 +62,7 @@ def scale_for(values: Iterable[float], log: bool = False) -> Scale:
 
 
 def round_top(highest: float) -> float:
-    """The next of 1, 2, 5, 10, 20, … that is at least `highest`: scales that change rarely."""
+    """Return the next of 1, 2, 5, 10, 20, … that is at least `highest`, so that the scale changes rarely."""
     if not 0 < highest < 1e300:
         return 1.0
     decade = 10.0 ** math.floor(math.log10(highest))
@@ -96,7 +96,7 @@ def _round_span(seconds: float) -> float:
 
 
 def time_ticks(start_s: float, end_s: float, width: int, origin_s: float) -> list[tuple[int, str]]:
-    """Cell and text of each label below a chart of `width` cells; times are counted from `origin_s`."""
+    """Return cell and text of each label below a chart of `width` cells; times are counted from `origin_s`."""
     span = end_s - start_s
     if span <= 0 or width < 4:
         return []
@@ -141,17 +141,6 @@ def short_number(value: float) -> str:
     return ""
 
 
-def short_us(value_us: float) -> str:
-    """A latency given in µs: `85µs`, `1.2ms`, `3s`."""
-    if not math.isfinite(value_us):
-        return "–"
-    if value_us < 999.5:
-        return f"{_three_digits(value_us)}µs"
-    if value_us < 999_500:
-        return f"{_three_digits(value_us / 1000)}ms"
-    return f"{_three_digits(value_us / 1e6)}s"
-
-
 def _three_digits(size: float) -> str:
     text = f"{size:.0f}" if size >= 99.95 else f"{size:.1f}" if size >= 9.995 else f"{size:.2f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -191,12 +180,12 @@ def dots_of(braille: bool) -> tuple[int, int]:
 
 
 def column_of(at_s: float, start_s: float, end_s: float, count: int) -> int:
-    """The column of `count` that a second falls into; one before `start_s` falls into none, and has a number below 0."""
+    """Return the column of `count` that a second falls into; negative before `start_s`."""
     return min(count - 1, floor((at_s - start_s) * (count / (end_s - start_s))))
 
 
 def bins(points: Sequence[Point], start_s: float, end_s: float, count: int, first: int = 0) -> dict[int, Bin]:
-    """Points of `start_s` to `end_s`, in order of time, by the column of `count` they fall into.
+    """Return the points of `start_s` to `end_s`, in order of time, by the column of `count` they fall into.
 
     With `first`, those from that column on, and the one before, which a line to them begins at.
     """
@@ -224,7 +213,7 @@ def bins(points: Sequence[Point], start_s: float, end_s: float, count: int, firs
 
 
 def _before(points: Sequence[Point], begin: int, first: int, column: Callable[[float], int]) -> int:
-    """The first point of the last column before column `first`."""
+    """Return the first point of the last column before column `first`."""
     index = bisect_left(points, first, begin, key=lambda point: column(point[0]))
     if index == begin:
         return begin
@@ -263,7 +252,7 @@ def plot(
 
 @lru_cache(maxsize=4096)
 def touched(top: int, bottom: int, across: int, down: int) -> list[tuple[int, int]]:
-    """The lines that a stroke goes through, and which of the dots of its cell there, `down` of them one above the other."""
+    """Return the lines that a stroke goes through, each with its dots there, of `down` in a cell."""
     bits: dict[int, int] = {}
     for dot in range(top, bottom + 1):
         bits[dot // down] = bits.get(dot // down, 0) | _BITS[across][dot % down]
@@ -271,7 +260,7 @@ def touched(top: int, bottom: int, across: int, down: int) -> list[tuple[int, in
 
 
 def strokes(columns: dict[int, Bin], dots: int, scale: Scale, fill: bool) -> list[tuple[int, int, int]]:
-    """Vertical strokes (column, top dot, bottom dot) that make the line; dot 0 is the topmost."""
+    """Return the vertical strokes (column, top dot, bottom dot) that make the line; dot 0 is the topmost."""
     found: list[tuple[int, int, int]] = []
     span, fraction = dots - 1, scale.fraction
     before: tuple[int, int] | None = None
@@ -292,13 +281,13 @@ def strokes(columns: dict[int, Bin], dots: int, scale: Scale, fill: bool) -> lis
 
 @lru_cache(maxsize=4096)
 def _between(width: int, y0: int, y1: int) -> list[tuple[int, int, int]]:
-    """The columns between two points, counted from the first, each with the dot before it and its own: a straight line."""
+    """Return the columns of a straight line between two points: number, dot before, own dot."""
     ys = [y0 + round((y1 - y0) * at / width) for at in range(width)]
     return [(at, ys[at - 1], ys[at]) for at in range(1, width)]
 
 
 def _meet(last: int, top: int, bottom: int) -> tuple[int, int]:
-    """A stroke made long enough to touch, at a corner, the dot `last` in the column before."""
+    """Lengthen a stroke until it touches, at a corner, the dot `last` in the column before."""
     if last < top:
         return last + 1, bottom
     return top, max(bottom, last - 1)
