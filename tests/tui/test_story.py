@@ -11,11 +11,11 @@ from recorded import records, until
 
 from raidtui.engine.run.tally import Tally
 from raidtui.model.event import CellDone, CellStarted, FrameTaken, Noted, Record, Skipped, StepProgressed, WorkloadSampled
-from raidtui.model.frame import Frame, Frames
+from raidtui.model.frame import Frame, Frames, Use
 from raidtui.model.measure import Direction, Latency, Sample
 from raidtui.tui.run.device_rows import DeviceRows, odd_ones, places
 from raidtui.tui.run.feed import records_of
-from raidtui.tui.run.frame_track import FrameTrack, Use
+from raidtui.tui.run.frame_track import FrameTrack
 from raidtui.tui.run.lines import LogText, machine_lines
 from raidtui.tui.run.panes import matrix_lines, squares
 from raidtui.tui.run.samples import SampleTrack

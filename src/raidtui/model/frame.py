@@ -8,6 +8,7 @@ no earlier sample, or the counters began anew, it is None, never 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -191,6 +192,12 @@ class DeviceRates(msgspec.Struct, frozen=True):
     util_percent: float | None
     """%util: share of the time with a request in flight. A device that serves many at once may have more to give at 100."""
 
+    @property
+    def request_bytes(self) -> float | None:
+        """areq-sz × 1024: mean size of reads and writes."""
+        ios = self.read.ios_per_s + self.write.ios_per_s
+        return (self.read.bytes_per_s + self.write.bytes_per_s) / ios if ios else None
+
 
 _COUNTS = (
     "reads", "reads_merged", "sectors_read", "writes", "writes_merged", "sectors_written",
@@ -221,6 +228,29 @@ def rates(a: Counters, b: Counters, span_s: float) -> DeviceRates | None:
         queue_length=None if weighted_ms is None else weighted_ms / (1000 * span_s),
         util_percent=None if io_ms is None else io_ms / (10 * span_s),
     )  # fmt: skip
+
+
+class Use(NamedTuple):
+    """Activity of a device between two samples: the two numbers of its drawn history."""
+
+    util_percent: float | None
+    bytes_per_s: float
+
+
+IDLE = Use(0.0, 0.0)
+
+
+def use_between(before: str, after: str, span_s: float) -> Use | None:
+    """Return the activity between two lines of counters, for less CPU than `rates`; None if unreadable or reset."""
+    a, b = before.split(), after.split()
+    try:
+        sectors = int(b[2]) + int(b[6]) - int(a[2]) - int(a[6])
+        busy_ms = ms_between(int(a[9]), int(b[9]))
+    except (ValueError, IndexError):
+        return None
+    if sectors < 0 or span_s <= 0:
+        return None
+    return Use(None if busy_ms is None else min(100.0, busy_ms / (10 * span_s)), sectors * SECTOR_BYTES / span_s)
 
 
 def ms_between(a: int | None, b: int | None) -> int | None:

@@ -1,4 +1,4 @@
-"""The age of what is shown: when it was looked at, and from when on it is too old to be relied on."""
+"""Age of the shown data, and the age from which it is too old to be relied on."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from raidtui.model.protocol import DiskList
 
 _LATE_S: Final = 30.0
-"""A look may take so much longer than it should before what was seen last is stale."""
+"""Delay of an expected scan after which the previous list is stale."""
 _USUAL_S: Final = 60.0
-"""Within so long the disks are looked at again, where the engine does not say when."""
+"""Interval of scans if the engine does not announce the next one."""
 
 
 class Seen(NamedTuple):
@@ -21,7 +21,7 @@ class Seen(NamedTuple):
     at_s: float
     """Time by the application's clock."""
     limit_s: float | None = None
-    """At this age it is stale; None where only a change makes it old."""
+    """Age at which it is stale; None if only a change makes it old."""
 
     def stale(self, now_s: float) -> bool:
         return self.limit_s is not None and now_s - self.at_s >= self.limit_s
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
 
 
 def of_disks(found: DiskList, now_s: float, before: Seen | None) -> Seen:
-    """Age of a list of disks that has just come. A list that was asked for keeps the interval announced `before`."""
+    """Return the time of a list of disks that has just arrived. A requested list keeps the interval announced `before`."""
     if found.again_s or before is None:
         return Seen("disks", now_s - found.age_s, (found.again_s or _USUAL_S) + _LATE_S)
     return before._replace(at_s=now_s - found.age_s)

@@ -92,7 +92,7 @@ class Everything(Provider):
                 yield Hit(score, matcher.highlight(words), self._runner(action), help=tooltip)
 
     def _actions(self) -> Iterator[tuple[str, str, tuple[str, DOMNode]]]:
-        """Description, tooltip, and (action, the node that it is run on)."""
+        """Yield description, tooltip, and (action, the node that it is run on)."""
         seen = set()
         for active in self.screen.active_bindings.values():
             binding = active.binding

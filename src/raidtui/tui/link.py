@@ -46,7 +46,7 @@ class LinkState(NamedTuple):
 
 
 class Link:
-    """Keeps a connection open. Everything it says is said from a thread of its own."""
+    """Keeps a connection open. It calls `on_change` and `on_disks` from a thread of its own."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Link:
             self._say(self._state._replace(restarted=False))
 
     def waited(self, waited_s: float, said: str) -> None:
-        """The engine that is being connected to does not speak yet. Raises ProblemError when it is not to be waited for."""
+        """Report that the started engine has not answered yet. Raises ProblemError to end the waiting."""
         if threading.current_thread() is not self._thread:
             return
         if self._hurry.is_set():
@@ -94,22 +94,21 @@ class Link:
         self._say(self._state._replace(waited_s=waited_s, said=said))
 
     def connect(self) -> EngineClient:
-        """A connection of one's own, for a stream that is to outlive this one. Raises ProblemError. Blocks."""
+        """Open another connection, for a stream that has to outlive this one. Raises ProblemError. Blocks."""
         return self._connect()
 
     async def call(self, method: str, params: Any = None, type_: Any = Any) -> Any:
-        """One request and its answer. Raises ProblemError: what the engine refused, or `engine-lost`."""
-        client = self._client
-        if client is None:
-            raise fail(ENGINE_LOST, "there is no connection to the engine", remedy="It is being tried again.")
-        return await asyncio.to_thread(client.call, method, params, type_)
+        """Send one request and return its answer. Raises ProblemError: the engine's refusal, or `engine-lost`."""
+        return await asyncio.to_thread(self._opened().call, method, params, type_)
 
     async def result(self, run: str) -> bytes:
-        """The result file of a run. Raises ProblemError."""
-        client = self._client
-        if client is None:
+        """Return the result file of a run. Raises ProblemError."""
+        return await asyncio.to_thread(self._opened().result, run)
+
+    def _opened(self) -> EngineClient:
+        if (client := self._client) is None:
             raise fail(ENGINE_LOST, "there is no connection to the engine", remedy="It is being tried again.")
-        return await asyncio.to_thread(client.result, run)
+        return client
 
     def _keep(self) -> None:
         pause_s = _FIRST_PAUSE_S

@@ -29,12 +29,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_config(folder: Path) -> tuple[Config, str]:
-    """The settings, and what was wrong with the file (empty: nothing)."""
+    """Return the settings, and the error of the file (empty if it has none)."""
     path = folder / "config.toml"
     try:
-        with path.open("rb") as file:
-            given: Any = tomllib.loads(file.read(_MAX_BYTES).decode())
-        return msgspec.convert(given, Config), ""
+        return msgspec.convert(_toml(path), Config), ""
     except FileNotFoundError:
         return Config(), ""
     except (OSError, ValueError, msgspec.ValidationError) as error:
@@ -47,8 +45,7 @@ FEW_COLOURS = "ansi-16"
 _MANY_COLOURS = ("256color", "direct", "kitty", "alacritty", "ghostty", "foot", "wezterm", "contour", "rio")
 """Parts of TERM that promise 256 colours or more."""
 _BAD = (OSError, ValueError, msgspec.ValidationError, ColorParseError)
-"""Error of a theme file that cannot be used."""
-_THEMING_MAX_BYTES = 1 << 20
+"""Errors of a theme file that cannot be used."""
 
 
 class ThemeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,7 +82,7 @@ def read_themes(own_folder: Path) -> tuple[list[Theme], str]:
 
 
 def shipped_theme(wanted: str, own_folder: Path, env: Mapping[str, str] = os.environ) -> Theme | None:
-    """The theme to begin with, of one file alone; None where that takes a look at all (the operator has some, say)."""
+    """Return the first theme, reading its file alone; None if all files have to be read, as for themes of the operator."""
     path = next((path for path in _files(shipped_folder("themes")) if path.stem == (wanted or _fitting(env))), None)
     if path is None or any(_files(own_folder / "themes")):
         return None
@@ -95,7 +92,7 @@ def shipped_theme(wanted: str, own_folder: Path, env: Mapping[str, str] = os.env
 
 
 def choose(wanted: str, known: list[Theme], env: Mapping[str, str] = os.environ) -> str:
-    """The theme to begin with: the one that was asked for, else the one that fits the terminal."""
+    """Return the name of the wanted theme if it is known, else of the one that fits the terminal."""
     names = {theme.name for theme in known}
     if wanted in names:
         return wanted
@@ -119,11 +116,13 @@ def _files(*folders: Path | None) -> Iterator[Path]:
             yield from sorted(folder.glob("*.toml"))
 
 
-def _read(path: Path) -> Theme:
+def _toml(path: Path) -> Any:
     with path.open("rb") as file:
-        given: Any = tomllib.loads(file.read(_THEMING_MAX_BYTES).decode())
-    read = msgspec.convert(given, ThemeFile)
-    values = {field: getattr(read, field) for field in ThemeFile.__struct_fields__}
+        return tomllib.loads(file.read(_MAX_BYTES).decode())
+
+
+def _read(path: Path) -> Theme:
+    values = msgspec.structs.asdict(msgspec.convert(_toml(path), ThemeFile))
     for field, value in values.items():
         if isinstance(value, str) and field != "name":
             Color.parse(value)

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from raidtui.base.text import clean
 from raidtui.model.event import CellStarted
-from raidtui.model.frame import DeviceRates, Flow
-from raidtui.tui.run.frame_track import FrameTrack, Use
+from raidtui.model.frame import DeviceRates, Flow, Use
+from raidtui.tui.run.frame_track import FrameTrack
 from raidtui.tui.run.shown_run import Moment
 from raidtui.tui.widgets.glyphs import bar, bar_text, glyphs, spark_text
 from raidtui.tui.widgets.table_line import Cell, Column
@@ -25,7 +25,7 @@ class Choice(NamedTuple):
 
     column: Column
     figure: Figure | None = None
-    """Columns of a device's rates that are plain numbers."""
+    """The value in a device's rates; None for a column that is not a plain number."""
 
 
 def _number(key: str, title: str, help: str, figure: Figure) -> Choice:
@@ -36,14 +36,8 @@ def _mb(flow: Flow | None) -> float | None:
     return None if flow is None else flow.bytes_per_s / 1e6
 
 
-def _kb(flow: Flow) -> float | None:
+def _kb(flow: Flow | DeviceRates) -> float | None:
     return None if flow.request_bytes is None else flow.request_bytes / 1024
-
-
-def request_kb(rates: DeviceRates) -> float | None:
-    """areq-sz: the mean size of reads and writes, in KiB."""
-    ios = rates.read.ios_per_s + rates.write.ios_per_s
-    return (rates.read.bytes_per_s + rates.write.bytes_per_s) / ios / 1024 if ios else None
 
 
 CHOICES: dict[str, Choice] = {
@@ -57,7 +51,7 @@ CHOICES: dict[str, Choice] = {
         _number("wmb", "wMB/s", "10⁶ bytes written a second", lambda rates: _mb(rates.write)),
         _number("r_await", "r_await", "Mean time of a read, queueing included, in ms", lambda rates: rates.read.await_ms),
         _number("w_await", "w_await", "Mean time of a write, queueing included, in ms", lambda rates: rates.write.await_ms),
-        _number("areq", "areq-sz", "Mean size of a request in KiB", request_kb),
+        _number("areq", "areq-sz", "Mean size of a request in KiB", _kb),
         _number("aqu", "aqu-sz", "Mean number of requests waiting or served", lambda rates: rates.queue_length),
         Choice(Column(UTIL, "%util", 11, "left", "Share of the time with a request in flight")),
         Choice(Column(HISTORY, "%util lately", 24, "left", "%util, one second a cell, the newest on the right")),
@@ -77,7 +71,7 @@ LARGE_CHOICE = (DEVICE, ROLE, "r", "w", "rmb", "wmb", "r_await", "w_await", "are
 
 
 def number_text(value: float | None) -> str:
-    """Three or four digits that mean something, in at most seven cells."""
+    """Return three or four significant digits, in at most seven cells."""
     if value is None:
         return glyphs().absent
     if value == 0:
@@ -109,7 +103,7 @@ SortKey = Callable[[str], tuple[float, str]]
 
 
 def roots_and_children(cell: CellStarted) -> tuple[list[str], dict[str, list[str]]]:
-    """Devices on which nothing stands, and by each device those directly below it."""
+    """Return the devices on which nothing stands, and the devices directly below each device."""
     names = list(cell.devices)
     children: dict[str, list[str]] = {}
     for name, parent in cell.parents.items():
@@ -152,7 +146,7 @@ def places(cell: CellStarted, sort: SortKey | None = None, wanted: Callable[[str
 
 
 def plain_places(names: Sequence[str], sort: SortKey | None, wanted: Callable[[str, str], bool] | None) -> list[Place]:
-    """Devices of which nothing is known but their names."""
+    """Return the places of devices of which only the names are known."""
     kept = [name for name in names if wanted is None or wanted(name, "")]
     if sort is not None:
         kept.sort(key=sort)
@@ -160,7 +154,7 @@ def plain_places(names: Sequence[str], sort: SortKey | None, wanted: Callable[[s
 
 
 def odd_ones(uses: Mapping[str, Use | None]) -> frozenset[str]:
-    """Members that do clearly more or less than the middle one of their array: a slow disk, or an uneven layout."""
+    """Return members that do clearly more or less than the median one: a slow disk, or an uneven layout."""
     known = {name: use for name, use in uses.items() if use is not None}
     if len(known) < 2:
         return frozenset()
@@ -209,7 +203,7 @@ class DeviceRows:
         self._sparks_of: object = None
 
     def take(self, track: FrameTrack, moment: Moment) -> None:
-        """Show this moment. What was worked out for another one is forgotten."""
+        """Show this moment, and forget values of another one."""
         self._track, self._moment = track, moment
         self._rates, self._cells = {}, {}
         odd_of = (id(track), moment.at_s if moment.past else track.stretch)
@@ -220,7 +214,6 @@ class DeviceRows:
         self._order(moment)
 
     def cells(self, key: str) -> Sequence[str | Text | Cell]:
-        """One device, in the order of the columns."""
         if (known := self._cells.get(key)) is None:
             rates = self._rates_of(key)
             known = self._cells[key] = [
@@ -237,10 +230,8 @@ class DeviceRows:
             return "dim"
         return "warn" if self._apart(key) else ""
 
-    # Order.
-
     def _order(self, moment: Moment) -> None:
-        """The rows anew, where what they are ordered by is not what it was."""
+        """Order the rows anew if anything that their order depends on changed."""
         cell = moment.cell
         others = cell is None or self.every_device
         by = (cell, self.sort, self.descending, self.filter, self.every_device,
@@ -270,8 +261,6 @@ class DeviceRows:
         sign = -1.0 if self.descending else 1.0
         value = self._figure(name, self.sort or "")
         return (float("inf"), name) if value is None else (sign * value, name)
-
-    # Figures.
 
     def _figure(self, name: str, column: str) -> float | None:
         if column == TEMPERATURE:
@@ -313,7 +302,7 @@ class DeviceRows:
         return f"{indent}{clean(name, 60)}{mark}"
 
     def _spark(self, name: str) -> Cell:
-        """The device's past. Of one that is followed, only what is new is drawn."""
+        """Return the drawn history. While the newest moment is followed, only new frames are added to it."""
         moment, width = self._moment, self.history_width
         if moment is not None and moment.past:
             return Cell(spark_text(_utils(self._track.history(name, width, moment.at_s)), 100.0).rjust(width), "accent")
@@ -324,8 +313,6 @@ class DeviceRows:
             text = (text + spark_text(_utils(new), 100.0))[-width:].rjust(width)
             self._sparks[name] = (newest, text)
         return Cell(text, "accent")
-
-    # What is wrong.
 
     def _lost(self, name: str) -> bool:
         """Return True if a device of the running cell is missing."""

@@ -36,13 +36,12 @@ class FilterLine(Input):
         super().__init__(placeholder="words of a name or a role; esc: all", compact=True, select_on_focus=False)
 
     def action_clear(self) -> None:
-        """No filter, and no line for it."""
+        """Clear the filter and hide its line."""
         self.value = ""
         self.remove_class("-open")
         self.screen.query_one(DeviceTable).focus()
 
     def action_to_table(self) -> None:
-        """To the rows."""
         self.screen.query_one(DeviceTable).focus()
 
 
@@ -105,14 +104,13 @@ class DevicePane(Vertical, KeptLines):
         self.again()
 
     def take(self, track: FrameTrack, moment: Moment) -> None:
-        """Show a moment of a run."""
         self._shown = (track, moment)
         self._fit()
         self.rows.take(track, moment)
         self.table.show(self.rows)
 
     def again(self) -> None:
-        """Draw the same moment in another way."""
+        """Draw the same moment again, with other columns, order or filter."""
         if self._shown is not None:
             self.take(*self._shown)
         self.border_subtitle = self._subtitle()

@@ -31,14 +31,14 @@ from raidtui.model.event import (
 )
 from raidtui.model.frame import SECTOR_BYTES, Frame
 from raidtui.model.plan import CellPlan, Plan, Step, block_name
-from raidtui.model.problem import Problem, ProblemError, fail
+from raidtui.model.problem import Problem, fail
 from raidtui.model.result import Cell, DeviceUse, Result
 
 _MOST_AT_ONCE = 500
-"""Records of one batch: a long journal is read without holding up the keys."""
+"""Records of one batch, so that a long journal does not delay keys."""
 _LOOK_S = 0.5
 _TOGETHER_S = 0.05
-"""Records that come within so long of each other are told together: each time wakes the whole screen."""
+"""Records that arrive within this time are sent together, since each message wakes the whole screen."""
 
 
 class FeedState(NamedTuple):
@@ -50,7 +50,7 @@ class FeedState(NamedTuple):
 
 
 class RunSaid(Message):
-    """Records of a run, in order and each once, and how the feed stands after them."""
+    """Records of a run, in order and each once, and the state of the feed after them."""
 
     def __init__(self, feed: RunFeed, records: Sequence[Record], state: FeedState) -> None:
         self.feed = feed
@@ -76,7 +76,7 @@ class RunFeed:
         self._thread.start()
 
     def close(self) -> None:
-        """No more messages. The run goes on."""
+        """Send no more messages. The run goes on."""
         self._closed.set()
         if self._follower is not None:
             self._follower.close()
@@ -85,7 +85,7 @@ class RunFeed:
             threading.Thread(target=client.close, daemon=True).start()
 
     def _open(self) -> EngineClient:
-        """A connection that `close` can end. Raises ProblemError."""
+        """Open a connection that `close` can end. Raises ProblemError."""
         if self._closed.is_set():
             raise fail(CLOSED, "the run is no longer followed")
         client = self._client = self._connect()
@@ -116,12 +116,7 @@ class RunFeed:
 def _after(item: Lost | Back | Ended) -> FeedState:
     if isinstance(item, Back):
         return FeedState()
-    word: Literal["lost", "ended"] = "lost" if isinstance(item, Lost) else "ended"
-    return FeedState(word, _first(item.error))
-
-
-def _first(error: ProblemError | None) -> Problem | None:
-    return None if error is None else error.problems[0]
+    return FeedState("lost" if isinstance(item, Lost) else "ended", item.error.problems[0] if item.error else None)
 
 
 _GAP_S = 1.0
@@ -154,15 +149,15 @@ def _events(result: Result) -> Iterator[tuple[float, AnyEvent]]:
 
 
 def _plan(result: Result) -> Plan:
-    steps = tuple(
-        Step(cell.id, "measure", f"{cell.id}: measure", "measure", cell=cell.id, seconds=cell.seconds)
-        for cell in result.cells
-    )
-    cells = tuple(
-        CellPlan(cell.id, cell.layout, cell.workload, cell.round, cell.part, again=cell.again) for cell in result.cells
-    )
-    seconds = sum(cell.seconds for cell in result.cells)
+    found = result.cells
+    steps = tuple(Step(one.id, "measure", _title(one), "measure", cell=one.id, seconds=one.seconds) for one in found)
+    cells = tuple(CellPlan(one.id, one.layout, one.workload, one.round, one.part, again=one.again) for one in found)
+    seconds = sum(one.seconds for one in found)
     return Plan(result.plan_digest, "", result.scenario, result.options, result.binding, steps, cells, (), seconds, None)
+
+
+def _title(cell: Cell) -> str:
+    return f"{cell.id}: measure"
 
 
 def _begins(result: Result) -> list[float]:
@@ -186,7 +181,7 @@ def _seconds(start: str, moment: str) -> float | None:
 
 
 def _cell(cell: Cell, number: int, of: int, begin_s: float) -> Iterator[tuple[float, AnyEvent]]:
-    yield begin_s, StepStarted(cell.id, f"{cell.id}: measure", "measure", cell=cell.id)
+    yield begin_s, StepStarted(cell.id, _title(cell), "measure", cell=cell.id)
     yield begin_s, CellStarted(cell.id, number, of, {name: use.role or "member" for name, use in cell.devices.items()})
     for sample in cell.samples:
         yield begin_s + min(sample.at_s, cell.seconds or sample.at_s), WorkloadSampled(cell.id, sample)
@@ -198,7 +193,7 @@ def _cell(cell: Cell, number: int, of: int, begin_s: float) -> Iterator[tuple[fl
 
 
 def _frames(cell: Cell, begin_s: float) -> Iterator[Frame]:
-    """Counters that give the series' rates again when their differences are taken."""
+    """Yield frames of counters whose differences are the rates of the result's series."""
     if not cell.devices:
         return
     counters = {name: [0.0] * 17 for name in cell.devices}
@@ -224,15 +219,11 @@ def _count(counters: list[float], use: DeviceUse, index: int, span_s: float) -> 
         values = use.series.get(column, [])
         return (values[index] or 0.0) if index < len(values) else 0.0
 
-    for offset, (ios, moved, await_ms) in enumerate(
-        (
-            ("reads_per_s", "read_bytes_per_s", "read_await_ms"),
-            ("writes_per_s", "written_bytes_per_s", "write_await_ms"),
-        )
-    ):
+    for first, ios, moved, await_ms in ((0, "reads_per_s", "read_bytes_per_s", "read_await_ms"),
+                                        (4, "writes_per_s", "written_bytes_per_s", "write_await_ms")):  # fmt: skip
         count = at(ios) * span_s
-        counters[offset * 4] += count
-        counters[offset * 4 + 2] += at(moved) * span_s / SECTOR_BYTES
-        counters[offset * 4 + 3] += at(await_ms) * count
+        counters[first] += count
+        counters[first + 2] += at(moved) * span_s / SECTOR_BYTES
+        counters[first + 3] += at(await_ms) * count
     counters[9] += at("util_percent") * 10 * span_s
     counters[10] += at("queue_length") * 1000 * span_s

@@ -9,29 +9,21 @@ from typing import NamedTuple
 
 import msgspec
 
-from raidtui.model.frame import SECTOR_BYTES, Frame, Frames, ms_between
+from raidtui.model.frame import IDLE, Frame, Frames, Use, use_between
 from raidtui.tui.run.samples import thinned
 
 MOST_FRAMES = 7200
 """Above that, neighbours of the older half become one: what is long ago is kept in less detail."""
 WHOLE_EVERY = 30
-"""Frames that are put together at most, to know a moment."""
+"""Most frames that have to be joined to know a moment."""
 HISTORY = 120
-"""Frames that a device's recent past goes back."""
-
+"""Frames of a device's recent past."""
 STRETCH = 5
 """Frames over which members of an array are compared."""
 
 
-class Use(NamedTuple):
-    """Activity of a device in one frame: the two numbers of its drawn history."""
-
-    util_percent: float | None
-    bytes_per_s: float
-
-
 class Kept(NamedTuple):
-    """One frame of the track, and when it was in the run."""
+    """One frame of the track, with its second of the run and the number of its record."""
 
     at_s: float
     seq: int
@@ -52,17 +44,19 @@ class _Recent:
         self.read_to = 0
         """Number of the newest frame that was read, counted from 1."""
         self.text: str | None = None
+        """Its counters after that frame."""
         self.uses: deque[Use | None] = deque(maxlen=HISTORY)
 
 
 class FrameTrack:
-    """Takes frames in order. What a device did is worked out only for devices that are asked for."""
+    """Takes frames in order. A device's activity is computed only when it is asked for."""
 
     def __init__(self, most: int = MOST_FRAMES) -> None:
         self.now = Frames()
         self._most = most
         self._kept: list[Kept] = []
-        self._taken = 0
+        self.count = 0
+        """Number of frames taken."""
         self._since_whole = 0
         self._recent: dict[str, _Recent] = {}
         self.stretch = 0
@@ -72,17 +66,11 @@ class FrameTrack:
         self._past: _Stretch = ({}, {}, 0.0)
         self._past_index = -1
 
-    @property
-    def count(self) -> int:
-        """Number of frames taken."""
-        return self._taken
-
     def take(self, at_s: float, seq: int, frame: Frame) -> None:
-        """The next frame, at a second of the run."""
         self.now.apply(frame)
-        self._taken += 1
+        self.count += 1
         self._stretch_s = self._stretch_s + frame.span_s if frame.span_s is not None else 0.0
-        if self._taken % STRETCH == 0:
+        if self.count % STRETCH == 0:
             self._lately = (self._lately[1], dict(self.now.devices), self._stretch_s)
             self._stretch_s = 0.0
             self.stretch += 1
@@ -94,10 +82,10 @@ class FrameTrack:
         self._kept.append(Kept(at_s, seq, frame))
         if len(self._kept) > self._most:
             self._past_index = -1
-            self._kept = thinned(self._kept, _span_s, _joined)
+            self._kept = thinned(self._kept, lambda kept: kept.frame.span_s or 0.0, _joined)
 
     def at(self, at_s: float) -> tuple[Frames, float, int]:
-        """The state at a second of the run, and of the record that it is from second and number (0: there is none)."""
+        """Return the state at a second of the run, and second and number of its record (0: there is none)."""
         last = self._index(at_s)
         state = Frames()
         for kept in self._kept[self._beginning(last) : last + 1]:
@@ -121,7 +109,7 @@ class FrameTrack:
         was, now = before.get(name), after.get(name)
         if was is None or now is None:
             return None
-        return _IDLE if was is now else _use(was, now, span_s)
+        return IDLE if was is now else use_between(was, now, span_s)
 
     def _lately_at(self, until_s: float) -> _Stretch:
         last = self._index(until_s)
@@ -134,7 +122,7 @@ class FrameTrack:
         return self._past
 
     def _catch_up(self, name: str, recent: _Recent) -> None:
-        missing = self._taken - recent.read_to
+        missing = self.count - recent.read_to
         if not missing:
             return
         last = len(self._kept) - 1
@@ -146,14 +134,14 @@ class FrameTrack:
         for use, text in _uses(name, recent.text, (kept.frame for kept in self._kept[first:])):
             recent.uses.append(use)
             recent.text = text
-        recent.read_to = self._taken
+        recent.read_to = self.count
 
     def _index(self, at_s: float) -> int:
         """Return the index of the last frame at or before a second of the run; -1 if there is none."""
         return bisect_right(self._kept, at_s, key=lambda kept: kept.at_s) - 1
 
     def _beginning(self, index: int) -> int:
-        """The frame before this one from which everything can be put together again."""
+        """Return the nearest frame before this one from which the whole state can be joined."""
         first = max(0, index - 1)
         while first > 0 and not _begins(self._kept[first].frame):
             first -= 1
@@ -165,7 +153,7 @@ def _begins(frame: Frame) -> bool:
 
 
 def _completed(frame: Frame, state: Frames) -> Frame:
-    """The same frame with every device in it. `state` is that after the frame."""
+    """Return the frame with every device in it; `state` is the state after it."""
     return msgspec.structs.replace(
         frame,
         whole=True,
@@ -176,19 +164,15 @@ def _completed(frame: Frame, state: Frames) -> Frame:
     )
 
 
-def _span_s(kept: Kept) -> float:
-    return kept.frame.span_s or 0.0
-
-
 def _joined(a: Kept, b: Kept) -> Kept | None:
-    """Two frames as one, where nothing began, came or went between them."""
+    """Return two frames as one; None if counters began anew or a device disappeared between them."""
     if a.frame.span_s is None or b.frame.span_s is None or a.frame.gone or b.frame.gone:
         return None
     return b._replace(frame=_sum(a.frame, b.frame))
 
 
 def _sum(a: Frame, b: Frame) -> Frame:
-    """Two frames as one, which spans both: counters only count up, so the later ones stand."""
+    """Return one frame that spans both. Counters only count up, so the later values stand."""
     return msgspec.structs.replace(
         b,
         span_s=(a.span_s or 0.0) + (b.span_s or 0.0),
@@ -201,7 +185,7 @@ def _sum(a: Frame, b: Frame) -> Frame:
 
 
 def _uses(name: str, text: str | None, frames: Iterable[Frame]) -> Iterator[tuple[Use | None, str | None]]:
-    """History of a device frame by frame, with its counters' text after each; `text` is that before the first."""
+    """Yield a device's activity in each frame and its counters' text after it; `text` is that before the first."""
     for frame in frames:
         if frame.span_s is None or name in frame.gone:
             text = frame.devices.get(name)
@@ -211,23 +195,7 @@ def _uses(name: str, text: str | None, frames: Iterable[Frame]) -> Iterator[tupl
         if after is None or text is None:
             yield None, after
         elif after is text:
-            yield _IDLE, text
+            yield IDLE, text
         else:
-            yield _use(text, after, frame.span_s), after
+            yield use_between(text, after, frame.span_s), after
         text = after
-
-
-_IDLE = Use(0.0, 0.0)
-
-
-def _use(before: str, after: str, span_s: float) -> Use | None:
-    """Return the activity between two lines of counters; None if they are not numbers, or were reset."""
-    a, b = before.split(), after.split()
-    try:
-        sectors = int(b[2]) + int(b[6]) - int(a[2]) - int(a[6])
-        busy_ms = ms_between(int(a[9]), int(b[9]))
-    except (ValueError, IndexError):
-        return None
-    if sectors < 0 or span_s <= 0:
-        return None
-    return Use(None if busy_ms is None else min(100.0, busy_ms / (10 * span_s)), sectors * SECTOR_BYTES / span_s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -24,12 +24,13 @@ from raidtui.tui.widgets.chart import Chart, SharedTime
 from raidtui.tui.widgets.chart_picture import Series
 from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.plot import clock_text, short_number
+from raidtui.tui.widgets.table_line import fit
 
 _BAR_MOST = 40
 
 
 def top_lines(desk: RunDesk, moment: Moment, width: int) -> list[Text]:
-    """Exactly three lines."""
+    """Return exactly three lines: progress, current step, current numbers."""
     return [_progress(desk, moment, width), _doing(desk, moment), _numbers(desk, moment)]
 
 
@@ -40,12 +41,10 @@ def _progress(desk: RunDesk, moment: Moment, width: int) -> Text:
     tail = f" {share * 100:3.0f} %  {clock_text(at_s)}"
     if view.finished is None and not moment.past and desk.running and (left := left_s(view, at_s)) is not None:
         tail += f"  {clock_text(left)} left"
-    title = clean(view.title, 200)
     bar_width = max(8, min(_BAR_MOST, width // 4))
     room = max(8, width - bar_width - len(tail) - 2)
-    title = title if len(title) <= room else title[: room - 1] + glyphs().ellipsis
     line = Text(no_wrap=True)
-    line.append(title.ljust(room + 1), "strong")
+    line.append(_fitted(view.title, room) + " ", "strong")
     line.append_text(bar(share * 100, bar_width, "accent"))
     return line.append(tail)
 
@@ -92,20 +91,19 @@ _LEAST_COLUMN = 11
 _NAME_MOST = 24
 _MOST_SIGNS = 12
 """Above that, signs are counted."""
-STATES = ("valid", "invalid", "running", "skipped", "planned")
 
 
 class Square(NamedTuple):
     """All cells of one layout and workload: rounds, and parts where a layout is measured disk by disk."""
 
     signs: tuple[str, ...]
-    """Number of cells by the names of `STATES`, in the order of the plan."""
+    """State of each cell, in the order of the plan: `valid`, `invalid`, `running`, `skipped` or `planned`."""
     value: str
     """Rate of the latest valid cell."""
 
 
 def squares(view: RunView) -> dict[tuple[str, str], Square]:
-    """Cells by layout and workload, in the order of the plan."""
+    """Return the cells by layout and workload, in the order of the plan."""
     done = {(cell.id, cell.part): cell for cell in view.cells}
     found: dict[tuple[str, str], list[tuple[str, Cell | None]]] = {}
     for planned in view.plan.cells if view.plan else ():
@@ -146,10 +144,10 @@ def _grid(
 ) -> list[Text]:
     head = Text(" " * name_width, style="dim", no_wrap=True)
     for workload in workloads:
-        head.append("  " + _fit(clean(workload), column))
+        head.append("  " + _fitted(workload, column))
     lines = [head]
     for layout in layouts:
-        line = Text(_fit(clean(layout), name_width), no_wrap=True)
+        line = Text(_fitted(layout, name_width), no_wrap=True)
         for workload in workloads:
             square = found.get((layout, workload))
             line.append("  ")
@@ -168,7 +166,7 @@ def _list(found: Mapping[tuple[str, str], Square], layouts: list[str], width: in
         lines.append(Text(clean(layout), style="strong", no_wrap=True))
         for (of, workload), square in found.items():
             if of == layout:
-                line = Text("  " + _fit(clean(workload), name_width) + " ", no_wrap=True)
+                line = Text("  " + _fitted(workload, name_width) + " ", no_wrap=True)
                 lines.append(line.append_text(_square(square, column)))
     return lines
 
@@ -193,17 +191,16 @@ def _signs(square: Square) -> Text:
 
 
 def _known_signs() -> dict[str, tuple[str, str]]:
-    """Sign and style by state."""
+    """Return sign and style by state."""
     known = glyphs()
-    waiting = ((known.skipped, "dim"), (known.later, "dim"))
-    looks = ((known.good, "good"), (known.bad, "alert"), (known.now, "accent"), *waiting)
-    return dict(zip(STATES, looks, strict=True))
+    return {
+        "valid": (known.good, "good"), "invalid": (known.bad, "alert"), "running": (known.now, "accent"),
+        "skipped": (known.skipped, "dim"), "planned": (known.later, "dim"),
+    }  # fmt: skip
 
 
-def _fit(text: str, width: int) -> str:
-    if cell_len(text) <= width:
-        return set_cell_size(text, width)
-    return set_cell_size(text, width - 1) + glyphs().ellipsis
+def _fitted(name: str, width: int) -> str:
+    return fit(clean(name), width, "left", glyphs().ellipsis)[0]
 
 
 _IOPS, _RATE, _LATENCY = "iops", "rate", "latency"
@@ -238,11 +235,11 @@ class RunCharts(SharedTime):
 
     @property
     def leading(self) -> Chart:
-        """The one that keys of the screen go to; the others do as it does."""
+        """The chart that keys of the screen go to; the others follow it."""
         return self.query_one(f"#{_IOPS}", Chart)
 
     def take(self, story: Story, until_s: float, *, ended: bool) -> None:
-        """The run's samples, with this second as the newest; of a run that has ended, as the last."""
+        """Show the run's samples with this second as the newest, or as the last of a run that has ended."""
         for chart in self.query(Chart):
             lines = [Series(name, story.samples.lines[figure]) for name, figure in _FIGURES[chart.id or ""]]
             chart.show([line for line in lines if line.points], until_s=until_s, begin_s=0.0, ended=ended)

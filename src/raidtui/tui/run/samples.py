@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 from raidtui.model.event import WorkloadSampled
-from raidtui.model.measure import Direction, Sample
+from raidtui.model.measure import Sample
 
 T = TypeVar("T")
 _FREED = 8
@@ -15,7 +15,7 @@ _FREED = 8
 
 
 def thinned(items: list[T], span_s: Callable[[T], float], joined: Callable[[T, T], T | None]) -> list[T]:
-    """The same with neighbours of the older half made one, the shortest first. `joined` is None where two stay two."""
+    """Return the items with neighbours of the older half joined, the shortest first. `joined` may refuse a pair (None)."""
     half = len(items) // 2
     older, newer = items[:half], items[half:]
     goal = half - len(items) // _FREED
@@ -30,7 +30,7 @@ def thinned(items: list[T], span_s: Callable[[T], float], joined: Callable[[T, T
 def _pairs(
     items: list[T], span_s: Callable[[T], float], joined: Callable[[T, T], T | None], longest_s: float, most: int
 ) -> list[T]:
-    """Neighbours that together are no longer than `longest_s` made one, at most `most` times, from the oldest on."""
+    """Join neighbours that together are at most `longest_s` long, at most `most` times, from the oldest on."""
     found: list[T] = []
     index = 0
     while index < len(items):
@@ -51,7 +51,7 @@ MOST_SAMPLES = 14_400
 
 
 class Point(NamedTuple):
-    """One sample as the charts draw it. Nothing is known in a direction in which nothing happened."""
+    """One sample as the charts draw it; None in a direction without I/O."""
 
     at_s: float
     """Second of the run."""
@@ -76,35 +76,30 @@ FIGURES = ("read_iops", "write_iops", "read_bytes_per_s", "write_bytes_per_s", "
 
 
 class SampleTrack:
-    """Takes samples in order."""
+    """Samples of a run as points of charts, taken in order."""
 
     def __init__(self, most: int = MOST_SAMPLES) -> None:
         self._most = most
         self._points: list[Point] = []
-        self._count = 0
+        self.count = 0
+        """Number of samples taken."""
         self.lines: dict[str, Line] = {figure: [] for figure in FIGURES}
         """Series of the charts, by the name of a point's figure."""
 
     def take(self, at_s: float, seq: int, event: WorkloadSampled) -> None:
-        """The next sample, at a second of the run."""
-        self._count += 1
+        self.count += 1
         self._points.append(_point(at_s, seq, event))
         if len(self._points) > self._most:
-            self._points = thinned(self._points, _span_s, _joined)
+            self._points = thinned(self._points, lambda point: point.span_s, _joined)
             self.lines = {figure: [] for figure in FIGURES}
             for index in range(len(self._points)):
                 self._draw(index)
         else:
             self._draw(len(self._points) - 1)
 
-    @property
-    def count(self) -> int:
-        """Number of samples taken."""
-        return self._count
-
     def latest(self, at_s: float) -> Point | None:
-        """The last one at or before a second of the run."""
-        index = bisect_right(self._points, at_s, key=_at_s)
+        """Return the last sample at or before a second of the run."""
+        index = bisect_right(self._points, at_s, key=lambda point: point.at_s)
         return self._points[index - 1] if index else None
 
     def _draw(self, index: int) -> None:
@@ -117,10 +112,6 @@ class SampleTrack:
             value = getattr(point, figure)
             if value is not None or (line and line[-1][1] is not None):
                 line.append((point.at_s, value))
-
-
-def _at_s(point: Point) -> float:
-    return point.at_s
 
 
 def _point(at_s: float, seq: int, event: WorkloadSampled) -> Point:
@@ -139,30 +130,20 @@ def _point(at_s: float, seq: int, event: WorkloadSampled) -> Point:
         sum(d.bytes_per_s for d in written) if written else None,
         sum(mean * iops for mean, iops in means) / weight if weight else None,
         _worst(d.latency.p99_us for d in sample.moved),
-        _worst(_slowest(d) for d in sample.moved),
+        _worst(d.latency.max_us for d in sample.moved),
         event.prefill,
         sample,
     )
-
-
-def _slowest(direction: Direction) -> float | None:
-    return direction.latency.max_us
 
 
 def _worst(values: Iterable[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _span_s(point: Point) -> float:
-    return point.span_s
-
-
 def _joined(a: Point, b: Point) -> Point | None:
-    """Two points of one cell as one: means of what is a rate, the worst of what is a tail."""
-    return None if a.cell != b.cell or a.prefill != b.prefill else _sum(a, b)
-
-
-def _sum(a: Point, b: Point) -> Point:
+    """Return two points of one cell as one, with the mean of rates and the worst of tails; None for two cells."""
+    if a.cell != b.cell or a.prefill != b.prefill:
+        return None
     span_s = a.span_s + b.span_s
 
     def mean(x: float | None, y: float | None) -> float | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
 
 from rich.text import Text
 from textual import events, on
@@ -15,9 +16,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from raidtui.base.text import clean
-from raidtui.front.problems import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import RunInfo
+from raidtui.tui.link import complain
 from raidtui.tui.run.desk import RunDesk
 from raidtui.tui.run.device_table import DevicePane
 from raidtui.tui.run.dialogs import ChooseColumns, ChooseRun, Confirm
@@ -36,7 +37,7 @@ _SILENCE_S = 1.5
 
 
 class RunScreen(ModeScreen):
-    """One run. What it shows is the desk's story, at the newest moment or at the playhead's."""
+    """One run, at its newest moment or at the playhead."""
 
     MODE = "run"
     HELP = """\
@@ -149,7 +150,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
-        """One pane at a time where there is no room for more."""
+        """Show one pane at a time on a small terminal."""
         self._arrange()
         self.call_after_refresh(self._draw)
 
@@ -161,10 +162,8 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         """Return the content of the panes."""
         return self.desk.story.now() if self.playhead_s is None else self.desk.story.at(self.playhead_s)
 
-    # Drawing.
-
     def _heard(self, desk: RunDesk) -> None:
-        """Draws what is new. Samples are drawn with the next frame: so there is one drawing a second, not two."""
+        """Draw what is new. Samples wait for the next frame, so that there is one drawing a second, not two."""
         since_s = time.monotonic() - self._drawn_at
         wanted = self._newest_but_samples() != self._drawn_to or since_s > _SILENCE_S
         if wanted and self._waiting is None and self._in_view:
@@ -188,7 +187,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         return self.app.current_mode == self.MODE
 
     def _tick(self) -> None:
-        """Time goes on between records, too."""
+        """Let the clock go on between records, too."""
         if self._in_view and self.desk.running and time.monotonic() - self._drawn_at > _SILENCE_S:
             self._draw()
 
@@ -226,21 +225,19 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         return True
 
     def _offer(self) -> None:
-        """Keys that can be used now; the foot is drawn anew only when that changes."""
+        """Offer the keys that can be used now; the footer is drawn anew only if they change."""
         view, desk = self.desk.story.view, self.desk
         could = (desk.source, desk.running, desk.interrupted, view.cancel_asked, bool(view.cells), view.plan is None)
         if could != self._could:
             self._could = could
             self.refresh_bindings()
 
-    # Panes.
-
     @property
     def _one(self) -> bool:
         return self._alone or self.size.width < _WIDE
 
     def _arrange(self) -> None:
-        """All panes, or the one alone."""
+        """Show all panes, or the one alone."""
         one, here = self._one, self._pane
         self.set_class(one, "-one")
         for pane in _PANES:
@@ -264,7 +261,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         return self.query_one(DevicePane).table if pane == "devices" else self.query_one(f"#{pane}")
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """The pane that has the focus is the one that `z` shows alone."""
+        """Remember the pane that has the focus, for `z`."""
         pane = next((node.id for node in event.widget.ancestors_with_self if node.id in _PANES), None)
         if pane is not None and pane != self._pane:
             self._pane = pane
@@ -283,8 +280,6 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
     def action_alone(self) -> None:
         self._alone = not self._alone
         self.show_pane(self._pane)
-
-    # Time.
 
     @on(Chart.Moved)
     def _moved(self, event: Chart.Moved) -> None:
@@ -321,8 +316,6 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
     def action_zoom(self, way: int) -> None:
         self.query_one(RunCharts).leading.action_zoom(way)
 
-    # Devices.
-
     def action_columns(self) -> None:
         def chosen(columns: tuple[str, ...] | None) -> None:
             if columns is not None:
@@ -343,19 +336,15 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         self._to_devices().every_device()
 
     def _to_devices(self) -> DevicePane:
-        """The pane that a key is about, in view."""
+        """Bring the device pane into view and return it."""
         if self._one and self._pane != "devices":
             self.show_pane("devices")
             self._draw()
         return self.query_one(DevicePane)
 
-    # The run.
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Grey out actions that are impossible now; recovery is shown only if there is something to recover."""
         desk = self.desk
-        if action == "runs":
-            return True
         if action == "recover":
             return desk.interrupted
         if action == "cancel":
@@ -371,21 +360,18 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
             f"Run {clean(self.desk.run)} ends now. What it built is taken down and its disks are made blank, which takes a "
             "moment; cells that were measured stay in the result."
         )
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self.run_worker(self.desk.cancel(), group="run-cancel")
-
-        self.app.push_screen(Confirm("Cancel the run?", asked, yes="Cancel the run", no="Let it go on"), answered)
+        self._confirm(Confirm("Cancel the run?", asked, yes="Cancel the run", no="Let it go on"), self.desk.cancel)
 
     def action_recover(self) -> None:
         asked = f"What run {clean(self.desk.run)} created and did not take down is undone, and nothing else."
+        self._confirm(Confirm("Recover the run?", asked, yes="Recover", no="Not now"), self.desk.recover)
 
+    def _confirm(self, question: Confirm, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
         def answered(yes: bool | None) -> None:
             if yes:
-                self.run_worker(self.desk.recover(), group="run-recover")
+                self.run_worker(act(), group="run-act")
 
-        self.app.push_screen(Confirm("Recover the run?", asked, yes="Recover", no="Not now"), answered)
+        self.app.push_screen(question, answered)
 
     def action_save(self) -> None:
         self.run_worker(self.desk.save(), group="run-save")
@@ -397,7 +383,7 @@ run ends. `r` recovers a run that was interrupted. `l` lists the server's runs.
         try:
             runs = await self.desk.runs()
         except ProblemError as error:
-            self.notify("\n".join(map(sentence, error.problems)), severity="error", markup=False)
+            complain(self.app, error)
             return
 
         def chosen(info: RunInfo | None) -> None:
