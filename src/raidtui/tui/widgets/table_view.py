@@ -244,7 +244,7 @@ class TableView(ScrollView, KeptLines):
         if isinstance(style, Style):
             return style
         if (found := self._inks.get(style)) is None:
-            found = self._inks[style] = self._layer(style) if style in STATES else Style.null()
+            found = self._inks[style] = self._layer(style) if style in STATES else Style.parse(style)
         return found
 
     def _header(self) -> list[Segment]:
