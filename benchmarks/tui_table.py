@@ -56,7 +56,7 @@ def child(kind: str) -> None:
     from textual.binding import Binding
 
     from raidtui.model.frame import Frame
-    from raidtui.tui.run.frame_track import FrameTrack
+    from raidtui.tui.run.tracks import FrameTrack
     from raidtui.tui.widgets.glyphs import bar, spark
     from raidtui.tui.widgets.live_table import LiveTable
     from raidtui.tui.widgets.table_line import Column

@@ -15,11 +15,10 @@ from raidtui.model.frame import Frame, Frames, Use
 from raidtui.model.measure import Direction, Latency, Sample
 from raidtui.tui.run.device_rows import DeviceRows, odd_ones, places
 from raidtui.tui.run.feed import records_of
-from raidtui.tui.run.frame_track import FrameTrack
 from raidtui.tui.run.lines import LogText, machine_lines
 from raidtui.tui.run.panes import matrix_lines, squares
-from raidtui.tui.run.samples import SampleTrack
 from raidtui.tui.run.shown_run import StepLog, Story
+from raidtui.tui.run.tracks import FrameTrack, SampleTrack
 
 END_S = records()[-1].at_s
 

@@ -26,8 +26,8 @@ from raidtui.tui.compose.lists import FormList, LineList, outline_line
 from raidtui.tui.compose.outline import Line, outline
 from raidtui.tui.compose.preview import Previewer, PreviewPane, Shown
 from raidtui.tui.draft import Draft
-from raidtui.tui.freshness import Seen
 from raidtui.tui.screens.base import ModeScreen
+from raidtui.tui.shared import Seen
 from raidtui.tui.widgets.glyphs import glyphs
 
 PANES = {"outline": "#outline-pane", "form": "#form-pane", "preview": "#preview"}

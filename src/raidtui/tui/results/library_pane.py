@@ -20,7 +20,6 @@ from raidtui.front.files import results_folder
 from raidtui.front.problems import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import DiskList, RunList
-from raidtui.tui.freshness import Seen
 from raidtui.tui.results.library import (
     SORTS,
     Entry,
@@ -31,6 +30,7 @@ from raidtui.tui.results.library import (
     matching,
     merge_runs,
 )
+from raidtui.tui.shared import Seen
 from raidtui.tui.widgets.live_table import LiveTable
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from rich.text import Text
 from raidtui.base.text import clean
 from raidtui.model.event import CellStarted
 from raidtui.model.frame import DeviceRates, Flow, Use
-from raidtui.tui.run.frame_track import FrameTrack
 from raidtui.tui.run.shown_run import Moment
+from raidtui.tui.run.tracks import FrameTrack
 from raidtui.tui.widgets.glyphs import bar, bar_text, glyphs, spark_text
 from raidtui.tui.widgets.table_line import Cell, Column
 

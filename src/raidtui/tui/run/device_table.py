@@ -11,8 +11,8 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from raidtui.tui.run.device_rows import CHOICES, HISTORY, LARGE_CHOICE, SMALL_CHOICE, DeviceRows
-from raidtui.tui.run.frame_track import FrameTrack
 from raidtui.tui.run.shown_run import Moment
+from raidtui.tui.run.tracks import FrameTrack
 from raidtui.tui.widgets.kept_lines import KeptLines
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import GAP, place_columns

@@ -33,8 +33,7 @@ from raidtui.model.event import (
 from raidtui.model.frame import Frames
 from raidtui.model.problem import Problem
 from raidtui.model.result import Cell
-from raidtui.tui.run.frame_track import FrameTrack
-from raidtui.tui.run.samples import SampleTrack
+from raidtui.tui.run.tracks import FrameTrack, SampleTrack
 
 Kind = Literal["step", "note", "warning", "error", "valid", "invalid", "end"]
 MOST_LINES = 20_000

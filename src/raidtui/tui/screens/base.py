@@ -16,7 +16,7 @@ from raidtui.tui.widgets.kept_lines import KeptLines
 _AGE_EVERY_S = 1.0
 
 if TYPE_CHECKING:
-    from raidtui.tui.freshness import Seen
+    from raidtui.tui.shared import Seen
 
 
 class ModeScreen(Screen[None], KeptLines):

@@ -16,8 +16,8 @@ from raidtui.base.text import clean, plural
 from raidtui.tui.disks.entries import DiskEntries, Entry, fitting, ids_by_name, ordered, reasons_of, same_model, used_by
 from raidtui.tui.disks.table import DiskTable, detail
 from raidtui.tui.draft import USUAL_ROLES, Draft, next_role, role_names, with_role, without_disks, wrong_role_name
-from raidtui.tui.freshness import Seen
 from raidtui.tui.screens.base import ModeScreen
+from raidtui.tui.shared import Seen
 from raidtui.tui.widgets.dialog import AskText, Offer
 from raidtui.tui.widgets.glyphs import glyphs
 

@@ -23,7 +23,6 @@ from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text
 from raidtui.tui.compose.files import save
 from raidtui.tui.draft import Draft
-from raidtui.tui.freshness import Seen
 from raidtui.tui.plan.dialogs import ChoiceDialog, ConsentDialog
 from raidtui.tui.plan.overview import (
     disk_facts,
@@ -37,6 +36,7 @@ from raidtui.tui.plan.overview import (
 )
 from raidtui.tui.plan.steps import StepTree, commands_text
 from raidtui.tui.screens.base import ModeScreen
+from raidtui.tui.shared import Seen
 from raidtui.tui.widgets.glyphs import glyphs
 
 

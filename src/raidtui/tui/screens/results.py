@@ -22,7 +22,6 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
 from raidtui.results.formats import FORMATS
 from raidtui.tui.draft import Draft
-from raidtui.tui.freshness import Seen
 from raidtui.tui.results.compare_view import CompareView
 from raidtui.tui.results.dialogs import ConfirmDelete, ExportDialog, Opener, Target, file_check
 from raidtui.tui.results.library import Entry
@@ -30,6 +29,7 @@ from raidtui.tui.results.library_pane import LibraryPane
 from raidtui.tui.results.pages import commands_text
 from raidtui.tui.results.view import OF_A_CELL, CellChart, ResultView
 from raidtui.tui.screens.base import ModeScreen
+from raidtui.tui.shared import Seen
 from raidtui.tui.widgets.dialog import AskText
 from raidtui.tui.widgets.live_table import LiveTable
 
