@@ -44,9 +44,11 @@ class Facts(NamedTuple):
         return not self.gone and self.disk is not None and self.disk.free
 
     @property
-    def system(self) -> bool:
-        """True if the running system uses it, so that it cannot be freed."""
-        return self.disk is not None and any(reason.system for reason in self.disk.reasons)
+    def state(self) -> str:
+        """`free`, `used`, `system` (the running system uses it, so that it cannot be freed) or `gone`."""
+        if self.gone or self.free:
+            return "gone" if self.gone else "free"
+        return "system" if self.disk is not None and any(reason.system for reason in self.disk.reasons) else "used"
 
 
 def facts_of(disk: Disk) -> Facts:
@@ -123,11 +125,7 @@ def wear_words(disk: Disk | None, signs: Glyphs) -> str:
 
 def state_words(facts: Facts, signs: Glyphs) -> str:
     """`✓ free`, `✗ used`, `✗ system`, `! gone`."""
-    if facts.gone:
-        return "! gone"
-    if facts.free:
-        return f"{signs.good} free"
-    return f"{signs.bad} {'system' if facts.system else 'used'}"
+    return f"{'!' if facts.gone else signs.good if facts.free else signs.bad} {facts.state}"
 
 
 class Entry(NamedTuple):
@@ -178,9 +176,10 @@ def ids_by_name(disks: Sequence[Disk]) -> dict[str, str]:
 def fitting(entries: Sequence[Entry], wanted: str) -> list[Entry]:
     """Return the entries that contain every word of `wanted`, ignoring case."""
     words = wanted.casefold().split()
-    if not words:
-        return list(entries)
-    return [e for e in entries if all(word in e.facts.search_text or word in e.role or word == _state(e) for word in words)]
+    return [
+        one for one in entries
+        if all(word in one.facts.search_text or word in one.role or word == one.facts.state for word in words)
+    ]  # fmt: skip
 
 
 def ordered(entries: Sequence[Entry], by: str | None, descending: bool = False) -> list[Entry]:
@@ -200,7 +199,7 @@ def order_of(entry: Entry, by: str) -> Any:
     if by in words:
         return _natural(words[by]) if words[by] else None
     if by == "state":
-        return ("free", "used", "system", "gone").index(_state(entry))
+        return ("free", "used", "system", "gone").index(facts.state)
     if disk is None:
         return None
     if by == "link":
@@ -214,23 +213,14 @@ def same_model(entries: Sequence[Entry], to: Entry) -> frozenset[str]:
     if to.facts.disk is None:
         return frozenset()
     model, size = to.facts.disk.model, to.facts.disk.size_bytes
-    return frozenset(
-        entry.id
-        for entry in entries
-        if entry.facts.free and (disk := entry.facts.disk) and (disk.model, disk.size_bytes) == (model, size)
-    )
-
-
-def _state(entry: Entry) -> str:
-    facts = entry.facts
-    return "gone" if facts.gone else "free" if facts.free else "system" if facts.system else "used"
+    alike = (one for one in entries if (disk := one.facts.disk) and (disk.model, disk.size_bytes) == (model, size))
+    return frozenset(one.id for one in alike if one.facts.free)
 
 
 def _natural(text: str) -> list[tuple[int, str]]:
     """Return a sort key that puts `nvme10n1` after `nvme9n1`."""
-    return [
-        (int(part), "") if part.isdigit() and part.isascii() else (0, part.casefold()) for part in re.split(r"(\d+)", text)
-    ]
+    parts = re.split(r"(\d+)", text)
+    return [(int(part), "") if part.isdigit() and part.isascii() else (0, part.casefold()) for part in parts]
 
 
 def fact_grid(rows: Iterable[tuple[str, str]], label_width: int = 11) -> Table:

@@ -62,7 +62,7 @@ def _wear(entry: Entry, signs: Glyphs) -> str | Text:
     return Text(words, style="warn") if disk and (disk.wear_percent or 0) >= WORN_PERCENT else words
 
 
-FIELDS = (
+_FIELDS = (
     Field("state", "state", 8, 8, "State: free, used, system or gone", _state),
     Field("model", "model", 12, 30, "Model name that the disk reports", lambda e, s: e.facts.model or s.absent),
     Field("serial", "serial", 8, 24, "Identity of the disk: its serial, or its WWN", lambda e, s: e.facts.serial),
@@ -75,17 +75,20 @@ FIELDS = (
     Field("role", "role", 7, 16, "The role of the draft that it belongs to", lambda e, s: Text(e.role, style="accent")),
     Field("used", "used by", 16, 16, "Why it is not free", lambda e, s: e.facts.used),
 )  # fmt: skip
+FIELDS = {field.key: field for field in _FIELDS}
 _IMPORTANCE = ("state", "serial", "size", "model", "role", "used", "kind", "link", "name", "temperature", "wear")
 """Columns by importance: the first are shown first."""
 
 
 def fit_columns(entries: Sequence[Entry], width: int, signs: Glyphs) -> tuple[Column, ...]:
     """Return the columns that fit; spare width goes to the serial first, to the model last."""
-    wanted = {field.key: _needed_width(field, entries, signs) for field in FIELDS}
+    wanted = {key: _needed_width(field, entries, signs) for key, field in FIELDS.items()}
     left = width - MARK_WIDTH - GAP
     widths: dict[str, int] = {}
     for key in _IMPORTANCE:
-        least = _least_width(key, wanted[key])
+        least = FIELDS[key].least
+        if key != "used":
+            least = min(wanted[key], 16 if key == "serial" else least)
         if left < least + GAP and widths:
             continue
         widths[key] = least
@@ -98,21 +101,9 @@ def fit_columns(entries: Sequence[Entry], width: int, signs: Glyphs) -> tuple[Co
     stretch = "used" if "used" in widths else "model"
     return tuple(
         Column(f.key, f.title, widths[f.key], "right" if f.right else "left", f.help, flexible=f.key == stretch)
-        for f in FIELDS
+        for f in _FIELDS
         if f.key in widths
     )
-
-
-def _least_width(key: str, wanted: int) -> int:
-    """Return the least width of a column; the serial keeps more."""
-    least = _field(key).least
-    if key == "used":
-        return least
-    return min(wanted, 16) if key == "serial" else min(least, wanted)
-
-
-def _field(key: str) -> Field:
-    return next(field for field in FIELDS if field.key == key)
 
 
 def _needed_width(field: Field, entries: Sequence[Entry], signs: Glyphs) -> int:
@@ -129,7 +120,7 @@ class DiskRows:
     def __init__(self, entries: Sequence[Entry], columns: Sequence[Column], signs: Glyphs, used_room: int) -> None:
         self.keys = [entry.id for entry in entries]
         self._entries = {entry.id: entry for entry in entries}
-        self._fields = [_field(column.key) for column in columns]
+        self._fields = [FIELDS[column.key] for column in columns]
         self._signs = signs
         self._used_room = used_room
         self._serial_room = next((column.width for column in columns if column.key == "serial"), 0)
@@ -203,33 +194,34 @@ def detail(entry: Entry | None, signs: Glyphs) -> RenderableType:
         return Text("No disk is under the cursor.", style="dim")
     facts, disk = entry.facts, entry.facts.disk
     heading = Text(facts.model or "unknown model", style="bold", overflow="ellipsis", no_wrap=True)
-    parts: list[RenderableType] = [
-        heading,
-        Text(state_words(facts, signs) + _role(entry)),
-        Text(),
-        *_availability(entry, signs),
-    ]
-    parts.append(Text())
-    if disk is None:
-        parts.append(fact_grid([("serial", facts.serial)]))
-    else:
-        parts.append(fact_grid([*_identity(disk, signs), *_attachment(disk, signs), *_condition(disk, signs)]))
-    return Group(*parts)
+    role = f", in role {entry.role}" if entry.role else ""
+    state = Text(state_words(facts, signs) + role)
+    known = fact_grid([("serial", facts.serial)] if disk is None else _known(disk, signs))
+    return Group(heading, state, Text(), *_availability(entry, signs), Text(), known)
 
 
-def _role(entry: Entry) -> str:
-    return f", in role {entry.role}" if entry.role else ""
-
-
-def _identity(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:
+def _known(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:
+    """Yield identity, attachment and condition of a disk."""
     yield "id", clean(disk.id)
     if disk.serial != disk.id:
         yield "serial", clean(disk.serial) or signs.absent
     yield "WWN", clean(disk.wwid) or signs.absent
     yield "firmware", clean(disk.firmware) or signs.absent
-    yield "size", f"{_size(disk)}"
+    yield "size", _size(disk)
     logical, physical = disk.logical_sector_bytes, disk.physical_sector_bytes
     yield "sectors", f"{logical} B" if logical == physical else f"{logical} B logical, {physical} B physical"
+    medium = "unknown medium" if disk.rotational is None else "rotating" if disk.rotational else "not rotating"
+    yield "attached", f"{clean(disk.transport) or 'unknown'}, {medium}"
+    yield "name now", clean(disk.path)
+    if disk.link is not None:
+        words = link_words(disk.link, signs)
+        yield "PCIe link", f"{words} below its maximum, {best_link_words(disk.link)}" if disk.link.below_maximum else words
+    yield "NUMA node", signs.absent if disk.numa_node is None else str(disk.numa_node)
+    yield "scheduler", clean(disk.scheduler) if disk.scheduler else signs.absent
+    yield "write cache", clean(disk.write_cache) if disk.write_cache else signs.absent
+    yield "discard", "yes" if disk.discard else "no"
+    yield "temperature", temperature_words(disk, signs)
+    yield "wear", f"{wear_words(disk, signs)} of the rated endurance" if disk.wear_percent is not None else signs.absent
 
 
 def _size(disk: Disk) -> str:
@@ -240,24 +232,6 @@ def _size(disk: Disk) -> str:
             break
         value, unit = value / 1000, larger
     return f"{value:.3g} {unit} ({disk.size_bytes:,} bytes)"
-
-
-def _attachment(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:
-    medium = "unknown medium" if disk.rotational is None else "rotating" if disk.rotational else "not rotating"
-    yield "attached", f"{clean(disk.transport) or 'unknown'}, {medium}"
-    yield "name now", clean(disk.path)
-    if disk.link is not None:
-        words = link_words(disk.link, signs)
-        yield "PCIe link", f"{words} below its maximum, {best_link_words(disk.link)}" if disk.link.below_maximum else words
-    yield "NUMA node", signs.absent if disk.numa_node is None else str(disk.numa_node)
-
-
-def _condition(disk: Disk, signs: Glyphs) -> Iterator[tuple[str, str]]:
-    yield "scheduler", clean(disk.scheduler) if disk.scheduler else signs.absent
-    yield "write cache", clean(disk.write_cache) if disk.write_cache else signs.absent
-    yield "discard", "yes" if disk.discard else "no"
-    yield "temperature", temperature_words(disk, signs)
-    yield "wear", f"{wear_words(disk, signs)} of the rated endurance" if disk.wear_percent is not None else signs.absent
 
 
 def _availability(entry: Entry, signs: Glyphs) -> Iterator[RenderableType]:

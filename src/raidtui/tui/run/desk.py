@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -186,23 +187,18 @@ class RunDesk:
     async def recover(self) -> None:
         """Undo what the run left behind, then read its journal again."""
         run = self.run
-
-        async def ask() -> None:
+        with self._complaining():
             found: Recovered = await self._link.call("recover", {"run": run}, Recovered)
-            problems = [problem for entry in found.runs for problem in entry.problems]
-            if problems:
+            if problems := [problem for entry in found.runs for problem in entry.problems]:
                 raise ProblemError(*problems)
             self._app.notify(f"run {clean(run)}: recovered", markup=False)
-
-        await self._asking(ask)
         if run == self.run and self.source != "file":
             self.close()
             self._start_feed(run)
 
     async def save(self) -> None:
         """Save the run's result where the command line saves it, and show the path."""
-
-        async def ask() -> None:
+        with self._complaining():
             view = self.story.view
             raw = self._file or await self._link.result(self.run)
             scenario = str(view.plan.scenario.get("name", "")) if view.plan else ""
@@ -211,11 +207,10 @@ class RunDesk:
             self._app.notify(f"the result was saved: {clean(path, 4096)}", timeout=10, markup=False)
             self.changed.publish(self)
 
-        await self._asking(ask)
-
-    async def _asking(self, ask: Callable[[], Awaitable[object]]) -> None:
+    @contextmanager
+    def _complaining(self) -> Iterator[None]:
         try:
-            await ask()
+            yield
         except ProblemError as error:
             complain(self._app, error)
         except OSError as error:

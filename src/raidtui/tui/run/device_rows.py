@@ -145,14 +145,6 @@ def places(cell: CellStarted, sort: SortKey | None = None, wanted: Callable[[str
     return found
 
 
-def plain_places(names: Sequence[str], sort: SortKey | None, wanted: Callable[[str, str], bool] | None) -> list[Place]:
-    """Return the places of devices of which only the names are known."""
-    kept = [name for name in names if wanted is None or wanted(name, "")]
-    if sort is not None:
-        kept.sort(key=sort)
-    return [Place(name, "", 0, False, "") for name in kept]
-
-
 def odd_ones(uses: Mapping[str, Use | None]) -> frozenset[str]:
     """Return members that do clearly more or less than the median one: a slow disk, or an uneven layout."""
     known = {name: use for name, use in uses.items() if use is not None}
@@ -244,7 +236,8 @@ class DeviceRows:
         if others:
             listed = {place.name for place in found}
             rest = [name for name in moment.frames.devices if name not in listed and not name.startswith(_NOT_A_DISK)]
-            found += plain_places(rest, sort, wanted)
+            rest = rest if wanted is None else [name for name in rest if wanted(name, "")]
+            found += [Place(name, "", 0, False, "") for name in (rest if sort is None else sorted(rest, key=sort))]
         self._places = {place.name: place for place in found}
         self._members = {}
         for place in found:

@@ -15,9 +15,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from raidtui.base.text import clean
-from raidtui.model.frame import Frames, MdState
+from raidtui.model.frame import Frames
 from raidtui.model.units import size_text
-from raidtui.tui.run.shown_run import Kind, LogLine, Moment
+from raidtui.tui.run.shown_run import LogLine, Moment
 from raidtui.tui.widgets.glyphs import bar, glyphs, spark
 from raidtui.tui.widgets.kept_lines import KeptLines
 from raidtui.tui.widgets.plot import clock_text
@@ -74,7 +74,7 @@ Up, down, page up and page down scroll.
         self._styles: dict[str, Style] = {}
 
     def show(self, make: Callable[[int], Sequence[Line]]) -> None:
-        """Lines made by `make` for a width in cells; only lines in view are read. It is called again for another width."""
+        """Show the lines that `make` returns for a width in cells, again for another width; only those in view are read."""
         self._make = make
         self._remake()
 
@@ -109,7 +109,7 @@ Up, down, page up and page down scroll.
         self._at_end = self.scroll_offset.y >= self.max_scroll_y
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
-        """A scrollbar knows only of what was scrolled since it was there."""
+        """Tell a new scrollbar the position that was scrolled to before it appeared."""
         if shown:
             self.vertical_scrollbar.position = self.scroll_y
 
@@ -155,7 +155,7 @@ _WORTH_TELLING_S = 1.0
 
 
 class LogText(Sequence[Text]):
-    """The log's lines at a second of the run, each made when it is looked at. What went wrong is told whole."""
+    """Log lines at a second of the run, each made when it is drawn. Errors are wrapped, other lines cut."""
 
     def __init__(self, lines: Sequence[LogLine], at_s: float, width: int) -> None:
         self._at_s = at_s
@@ -188,11 +188,11 @@ class LogText(Sequence[Text]):
 
 
 def log_line(line: LogLine, at_s: float, words: str | None = None) -> Text:
-    """One line as it was at a second of the run; `words` in place of its own, where they are only their beginning."""
-    sign, style = _step_sign(line, at_s) if line.kind == "step" else _sign(line.kind)
+    """Return a line as it was at a second of the run; `words` replace its text if only the first line of it fits."""
+    sign, style = _sign(line, at_s)
     text = Text(no_wrap=True)
     text.append(clock_text(line.at_s).rjust(_TIME_WIDTH), "dim").append(f" {sign} ", style)
-    text.append(words or line.text, style if line.kind in ("warning", "error", "invalid") else "")
+    text.append(words or line.text, style if line.kind in _TOLD_WHOLE else "")
     ended = line.ended_s is not None and line.ended_s <= at_s
     if line.kind == "step" and ended:
         took_s = (line.ended_s or 0.0) - line.at_s
@@ -203,21 +203,17 @@ def log_line(line: LogLine, at_s: float, words: str | None = None) -> Text:
     return text
 
 
-def _sign(kind: Kind) -> tuple[str, str]:
+def _sign(line: LogLine, at_s: float) -> tuple[str, str]:
+    """Return the sign of a line and its style, at a second of the run."""
     known = glyphs()
+    if line.kind == "step":
+        if line.ended_s is None or line.ended_s > at_s:
+            return known.now, "accent"
+        return (known.bad, "alert") if line.failed else (known.good, "dim")
     return {
-        "note": (known.dot, "dim"),
-        "warning": ("!", "warn"),
-        "error": (known.bad, "alert"),
-        "valid": (known.good, "good"),
-        "invalid": (known.bad, "alert"),
-    }.get(kind, (known.end, "strong"))
-
-
-def _step_sign(line: LogLine, at_s: float) -> tuple[str, str]:
-    if line.ended_s is None or line.ended_s > at_s:
-        return glyphs().now, "accent"
-    return (glyphs().bad, "alert") if line.failed else (glyphs().good, "dim")
+        "note": (known.dot, "dim"), "warning": ("!", "warn"), "error": (known.bad, "alert"), "valid": (known.good, "good"),
+        "invalid": (known.bad, "alert"), "end": (known.end, "strong"),
+    }[line.kind]  # fmt: skip
 
 
 _CORE_WIDTH = 24
@@ -242,32 +238,26 @@ def machine_lines(moment: Moment, width: int) -> list[Text]:
 
 
 def _arrays(frames: Frames, width: int) -> Iterator[Text]:
-    if not frames.md:
-        return
-    yield Text("Arrays", style="strong")
+    if frames.md:
+        yield Text("Arrays", style="strong")
     for name, state in frames.md.items():
-        yield _array(name, state, width)
-
-
-def _array(name: str, state: MdState, width: int) -> Text:
-    line = Text(no_wrap=True)
-    line.append(f"{clean(name, 20):<8} ")
-    at_work = state.action not in (None, "idle")
-    if not at_work:
-        line.append(clean(state.array_state or "gone", 20)).append("  ")
-    if state.degraded:
-        line.append(f"{glyphs().bad} {state.degraded} missing  ", "alert")
-    if at_work:
-        line.append(f"{clean(state.action, 20)}", "warn")
-        if state.done_sectors is not None and state.total_sectors:
+        line = Text(f"{clean(name, 20):<8} ", no_wrap=True)
+        at_work = state.action not in (None, "idle")
+        if not at_work:
+            line.append(clean(state.array_state or "gone", 20)).append("  ")
+        if state.degraded:
+            line.append(f"{glyphs().bad} {state.degraded} missing  ", "alert")
+        if at_work:
+            line.append(clean(state.action, 20), "warn")
+        if at_work and state.done_sectors is not None and state.total_sectors:
             share = 100 * state.done_sectors / state.total_sectors
             line.append(f" {share:.1f} % ", "warn")
             line.append_text(bar(share, max(4, min(20, width - len(line))), "warn"))
-    return line
+        yield line
 
 
 def _caches(frames: Frames, width: int) -> Iterator[Text]:
-    """Return hits of a cache since the previous frame, and its fill level."""
+    """Return the hits of each cache since the previous frame, and its fill level."""
     # ZFS has its ARC as soon as its module is loaded, whether or not a pool is there.
     asked = {name: state for name, state in frames.caches.items() if name != "arc" or state.hits + state.misses}
     if not asked:
@@ -309,7 +299,7 @@ def _cores(frames: Frames, width: int) -> Iterator[Text]:
 
 
 def _threads(frames: Frames, width: int) -> Iterator[Text]:
-    """Last, since there are more of them in one second than in the next."""
+    """Return the busiest threads. They come last, since their number changes every second."""
     known = frames.thread_rates()
     if not known:
         return

@@ -211,14 +211,6 @@ _FIGURES = {
 }
 
 
-def _mb(bytes_per_s: float) -> str:
-    return short_number(bytes_per_s / 1e6)
-
-
-def _latency(us: float) -> str:
-    return latency_text(us).replace(" ", "")
-
-
 class RunCharts(SharedTime):
     """IOPS, MB/s and latency over the run."""
 
@@ -229,9 +221,10 @@ class RunCharts(SharedTime):
     """
 
     def compose(self) -> ComposeResult:
-        yield Chart("IOPS", id=_IOPS, empty="nothing was measured yet")
-        yield Chart("MB/s", id=_RATE, format=_mb, empty="nothing was measured yet")
-        yield Chart("Latency", id=_LATENCY, format=_latency, empty="nothing was measured yet")
+        texts = (("IOPS", _IOPS, short_number), ("MB/s", _RATE, lambda bytes_per_s: short_number(bytes_per_s / 1e6)),
+                 ("Latency", _LATENCY, lambda us: latency_text(us).replace(" ", "")))  # fmt: skip
+        for title, id_, text in texts:
+            yield Chart(title, id=id_, format=text, empty="nothing was measured yet")
 
     @property
     def leading(self) -> Chart:
@@ -247,8 +240,7 @@ class RunCharts(SharedTime):
     def look_at(self, window_s: float | None) -> None:
         """Show the last `window_s` seconds, or everything, and no playhead."""
         for chart in self.query(Chart):
-            chart.window_s = window_s
-            chart.cursor_s = None
+            chart.window_s, chart.cursor_s = window_s, None
 
 
 class _Tab(Static):

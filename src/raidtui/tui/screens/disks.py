@@ -36,15 +36,11 @@ def ask_role(draft: Draft, entries: Sequence[Entry]) -> AskText:
 
 
 def _offers(draft: Draft) -> tuple[Offer, ...]:
-    names = role_names(draft)
-    here = [Offer(name, _held(draft, name)) for name in names]
-    usual = [Offer(name, "new") for name in USUAL_ROLES if name not in names]
+    """Return the roles of the draft with their number of disks, then usual names that it does not have."""
+    held = {name: len(draft.bind.get(name, ())) for name in role_names(draft)}
+    here = [Offer(name, f"has {plural(count, 'disk')}" if count else "has no disks yet") for name, count in held.items()]
+    usual = [Offer(name, "new") for name in USUAL_ROLES if name not in held]
     return tuple((here + usual)[: max(_OFFERED, len(here))])
-
-
-def _held(draft: Draft, name: str) -> str:
-    count = len(draft.bind.get(name, ()))
-    return f"has {plural(count, 'disk')}" if count else "has no disks yet"
 
 
 def _names(entries: Sequence[Entry]) -> str:
@@ -219,7 +215,7 @@ class DisksScreen(ModeScreen):
         if facts.disk is not None and not facts.gone:
             remedies = [clean(reason.remedy) for reason in reasons_of(facts.disk) if reason.remedy]
             words = [f"{facts.serial} is not free: {used_by(facts.disk)}"]
-            words += ["The running system uses it; it cannot be freed."] if facts.system else remedies[:1]
+            words += ["The running system uses it; it cannot be freed."] if facts.state == "system" else remedies[:1]
         self.notify("\n".join(words), severity="warning", markup=False, timeout=8)
 
     def action_all_alike(self) -> None:

@@ -114,14 +114,6 @@ def value_at(points: Sequence[Point], at_s: float | None) -> float | None:
     return points[index - 1][1] if index else None
 
 
-def cursor_cell(window_s: tuple[float, float], width: int, cursor_s: float | None) -> int | None:
-    """Return the cell of a plot that the playhead is in."""
-    start, end = window_s
-    if cursor_s is None or not start <= cursor_s <= end:
-        return None
-    return min(width - 1, int((cursor_s - start) / (end - start) * width))
-
-
 def shown_values(series: Sequence[Series], window_s: tuple[float, float]) -> list[float]:
     """Return all values in the window, for the scale."""
     start, end = window_s
@@ -150,7 +142,10 @@ def _plot_rows(
         lines = [*lines[: height // 2], clean(look.empty)[:width].center(width), *lines[height // 2 + 1 :]]
     labels = {round((1 - fraction) * (height - 1)): look.format(scale.at(fraction)) for fraction in scale.marks(height)}
     tags = _tags(series, scale, height, window_s) if len(series) > 1 else None
-    at = cursor_cell(window_s, width, cursor_s)
+    start, end = window_s
+    at = None  # the cell that the playhead is in
+    if cursor_s is not None and start <= cursor_s <= end:
+        at = min(width - 1, int((cursor_s - start) / (end - start) * width))
     rows = []
     for y in range(height):
         text = f"{labels.get(y, '')[: LABEL_WIDTH - 1]:>{LABEL_WIDTH - 1}}{look.glyphs.vertical}"

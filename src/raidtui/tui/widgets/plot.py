@@ -80,19 +80,14 @@ def window_for(
     if window_s is None and ended and until_s > begin_s:
         return begin_s, until_s
     if window_s is None:
-        return begin_s, begin_s + _round_span(max(until_s, focus_s or until_s) - begin_s)
+        span_s = max(until_s, focus_s or until_s) - begin_s
+        longer = math.ceil(span_s / 1800) * 1800
+        return begin_s, begin_s + next((span for span in (30, 60, 120, 300, 600, 900, 1800) if span_s <= span), longer)
     step = max(1.0, window_s / 12)
     end = begin_s + max(window_s, math.ceil((until_s - begin_s) / step) * step)
     if focus_s is not None and not end - window_s <= focus_s <= end:
         end = begin_s + max(window_s, math.ceil((focus_s - begin_s + window_s / 2) / step) * step)
     return end - window_s, end
-
-
-def _round_span(seconds: float) -> float:
-    for span in (30, 60, 120, 300, 600, 900, 1800):
-        if seconds <= span:
-            return float(span)
-    return math.ceil(seconds / 1800) * 1800.0
 
 
 def time_ticks(start_s: float, end_s: float, width: int, origin_s: float) -> list[tuple[int, str]]:
