@@ -148,17 +148,15 @@ class History:
 
     def undo(self) -> str | None:
         """Undo one change and return its name; None if there is none."""
-        if not self._past:
-            return None
-        what, before = self._past.pop()
-        self._future.append((what, self.draft))
-        self.draft = before
-        return what
+        return self._step(self._past, self._future)
 
     def redo(self) -> str | None:
-        if not self._future:
+        return self._step(self._future, self._past)
+
+    def _step(self, source: list[tuple[str, Draft]], target: list[tuple[str, Draft]]) -> str | None:
+        if not source:
             return None
-        what, after = self._future.pop()
-        self._past.append((what, self.draft))
-        self.draft = after
+        what, draft = source.pop()
+        target.append((what, self.draft))
+        self.draft = draft
         return what

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, overload
+from typing import ClassVar
 
 from rich.style import Style
 from rich.text import Text
@@ -66,14 +66,14 @@ Up, down, page up and page down scroll.
         self._tail = tail
         self._at_end = True
         """True until the operator scrolls away: neither more lines nor a smaller terminal end it."""
-        self._make: Callable[[int], Sequence[Line]] = lambda width: ()
-        self._lines: Sequence[Line] = ()
+        self._make: Callable[[int], Sequence[Line] | LogText] = lambda width: ()
+        self._lines: Sequence[Line] | LogText = ()
         self._made_for = 0
         self._drawn: dict[int, str | Cell | None] = {}
         """Drawn lines, by line in view."""
         self._styles: dict[str, Style] = {}
 
-    def show(self, make: Callable[[int], Sequence[Line]]) -> None:
+    def show(self, make: Callable[[int], Sequence[Line] | LogText]) -> None:
         """Show the lines that `make` returns for a width in cells, again for another width; only those in view are read."""
         self._make = make
         self._remake()
@@ -154,7 +154,7 @@ _TOLD_WHOLE = ("warning", "error", "invalid")
 _WORTH_TELLING_S = 1.0
 
 
-class LogText(Sequence[Text]):
+class LogText:
     """Log lines at a second of the run, each made when it is drawn. Errors are wrapped, other lines cut."""
 
     def __init__(self, lines: Sequence[LogLine], at_s: float, width: int) -> None:
@@ -170,16 +170,8 @@ class LogText(Sequence[Text]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    @overload
-    def __getitem__(self, index: int) -> Text: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Text]: ...
-    def __getitem__(self, index: int | slice) -> Text | list[Text]:
-        if isinstance(index, slice):
-            return [self._text(row) for row in self._rows[index]]
-        return self._text(self._rows[index])
-
-    def _text(self, row: LogLine | str) -> Text:
+    def __getitem__(self, index: int) -> Text:
+        row = self._rows[index]
         if isinstance(row, str):
             return Text(" " * _INDENT + row, style="alert", no_wrap=True)
         if row.kind in _TOLD_WHOLE and len(row.text) > self._room:

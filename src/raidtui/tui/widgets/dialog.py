@@ -91,7 +91,11 @@ class Offer(NamedTuple):
 
     value: str
     words: str = ""
-    """Text of the question."""
+
+    @property
+    def text(self) -> Text:
+        text = Text(self.value, no_wrap=True, overflow="ellipsis")
+        return text.append(f"  {self.words}", "dim") if self.words else text
 
 
 class AskText(Dialog[str]):
@@ -139,7 +143,7 @@ Enter takes it, escape leaves without a change. Where values are offered below, 
         yield Input(self._value, placeholder=self._placeholder, id="text", select_on_focus=False, compact=True)
         yield Static(classes="wrong")
         if self._offers:
-            yield OptionList(*(Option(_offer_words(offer)) for offer in self._offers), id="offers")
+            yield OptionList(*(Option(offer.text) for offer in self._offers), id="offers")
 
     def on_mount(self) -> None:
         self.query_one("#text", Input).focus()
@@ -151,11 +155,9 @@ Enter takes it, escape leaves without a change. Where values are offered below, 
             self.dismiss(text)
 
     def action_to_offers(self) -> None:
-        """Move from the line to the offered values."""
         self.query_one(OptionList).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is a way down only where something is offered."""
         return bool(self._offers) if action == "to_offers" else True
 
     @on(Input.Submitted)
@@ -177,8 +179,3 @@ Enter takes it, escape leaves without a change. Where values are offered below, 
         wrong = self._check(text) if text else ""
         self.query_one(".wrong", Static).update(Text(f"! {wrong}" if wrong else ""))
         return bool(text) and not wrong
-
-
-def _offer_words(offer: Offer) -> Text:
-    words = Text(offer.value, no_wrap=True, overflow="ellipsis")
-    return words.append(f"  {offer.words}", "dim") if offer.words else words

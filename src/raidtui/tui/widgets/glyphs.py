@@ -53,7 +53,7 @@ ASCII = Glyphs(False, "~", "^", "v", "*", "-", "#", "_.:-=+*#", "|", "-",
 
 
 def choose(environ: Mapping[str, str]) -> Glyphs:
-    """The signs for a terminal, by `TERM` and the locale's variables.
+    """Return the signs for a terminal, by `TERM` and the locale's variables.
 
     Consoles whose fonts lack blocks and braille get ASCII; so does any terminal whose locale names another character set
     than UTF-8, and a multiplexer without a locale that names it. Other terminals without a locale are taken to be modern.
@@ -70,12 +70,12 @@ def choose(environ: Mapping[str, str]) -> Glyphs:
 
 @functools.cache
 def glyphs() -> Glyphs:
-    """The signs for the terminal that this process has."""
+    """Return the signs for the terminal of this process."""
     return choose(os.environ)
 
 
 def bar(percent: float | None, width: int, style: str = "", signs: Glyphs | None = None) -> Text:
-    """`percent` of 100 as a bar over `width` cells, in eighths of a cell where the terminal can."""
+    """Return `percent` of 100 as a bar over `width` cells, in eighths of a cell where the terminal can."""
     if percent is None or not isfinite(percent):
         return Text((signs or glyphs()).absent.ljust(width)[:width], style="dim")
     return Text(bar_text(percent, width, signs), style=style)
@@ -93,7 +93,7 @@ def bar_text(percent: float, width: int, signs: Glyphs | None = None) -> str:
 def spark(
     values: Sequence[float | None], width: int, *, top: float | None = None, style: str = "", signs: Glyphs | None = None
 ) -> Text:
-    """The last `width` values, one per cell, newest on the right; where there was none, a gap.
+    """Return the last `width` values, one per cell, the newest on the right, with a gap where there was none.
 
     `top` is the value of the highest level; without it, the largest value in view. Levels start at 0.
     """
@@ -104,7 +104,7 @@ def spark(
 
 
 def spark_text(values: Iterable[float | None], top: float, signs: Glyphs | None = None) -> str:
-    """One sign for each value, up to `top`. Level 0 is next to nothing: a busy second can be told from an idle one."""
+    """Return one sign for each value, up to `top`. Only values of 0 have the lowest sign."""
     levels = (signs or glyphs()).spark
     last = len(levels) - 1
     steps = last / max(top, 1e-300) if top > 0 else 0.0

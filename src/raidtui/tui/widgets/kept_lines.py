@@ -1,4 +1,4 @@
-"""Lines that stay as they are until they are drawn anew: whatever else on the screen changes, they cost nothing."""
+"""Cache of a widget's drawn lines: Textual asks for all lines of all widgets whenever one line changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 
 class KeptLines(Widget):
-    """Keeps its lines as the terminal has them: Textual asks for all lines of all widgets whenever one line changes."""
+    """Widget that keeps its lines as the terminal has them, until they are refreshed."""
 
     _kept: list[Strip] | None = None
     """All lines, border and padding included; None if all have to be redrawn."""
@@ -32,7 +32,6 @@ class KeptLines(Widget):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def notify_style_update(self) -> None:
-        """Another theme, or the focus came or went."""
         self._kept = None
         super().notify_style_update()
 
@@ -57,7 +56,7 @@ class KeptLines(Widget):
         return self._kept
 
     def _made(self, lines: Iterable[int]) -> list[Strip]:
-        """These lines, with what the terminal's lack of colours makes of them."""
+        """Return these lines after the filters of a terminal without colours."""
         filters, made = self.get_line_filters(), []
         for strip in self.draw_lines(lines):
             segments = plain = list(strip)
