@@ -63,10 +63,9 @@ def test_without_braille_each_series_has_a_sign_of_its_own() -> None:
     ),
     size=st.tuples(st.integers(2, 40), st.integers(1, 9)),
     braille=st.booleans(),
-    fill=st.booleans(),
 )
 def test_lines_that_grow_look_as_if_they_were_drawn_at_once(
-    steps: list[tuple[float, list[float | None]]], size: tuple[int, int], braille: bool, fill: bool
+    steps: list[tuple[float, list[float | None]]], size: tuple[int, int], braille: bool
 ) -> None:
     grown, at_s = GrowingPlot(), 0.0
     lines: list[list[Point]] = [[], []]
@@ -75,8 +74,8 @@ def test_lines_that_grow_look_as_if_they_were_drawn_at_once(
         for line, value in zip(lines, values, strict=True):
             line.append((at_s, value))
         window = max(0.0, at_s // 5 * 5 - 25), at_s // 5 * 5 + 5
-        shown = plot(lines, *size, *window, Scale(0, 100), braille=braille, fill=fill)
-        assert grown(lines, *size, *window, Scale(0, 100), braille=braille, fill=fill) == shown
+        shown = plot(lines, *size, *window, Scale(0, 100), braille=braille)
+        assert grown(lines, *size, *window, Scale(0, 100), braille=braille) == shown
 
 
 def test_a_gap_stays_a_gap() -> None:
@@ -93,12 +92,6 @@ def test_of_many_samples_in_one_dot_the_extremes_are_seen() -> None:
     points: list[Point] = [(5 + i / 1000, 10.0 if i == 50 else 0.0) for i in range(100)]
     plotted = plot([points], 10, 4, 0, 10, Scale(0, 10))
     assert all(line[5] != " " for line in plotted.lines)
-
-
-def test_an_area_reaches_the_floor() -> None:
-    lines = drawn([RISING], braille=False, fill=True)
-    assert lines[3] == "*" * 10
-    assert lines[0].startswith(" ")
 
 
 @pytest.mark.parametrize(("highest", "top"), [(0, 1), (0.7, 1), (1, 1), (3, 5), (5.1, 10), (101, 200), (math.nan, 1)])
@@ -192,7 +185,6 @@ def any_series(draw: st.DrawFn) -> Series:
     st.sampled_from([30.0, 900.0, 1e5]),
     st.none() | st.floats(-1e5, 1e5),
     st.booleans(),
-    st.booleans(),
     st.sampled_from([ASCII, UNICODE]),
 )
 def test_a_picture_always_fits(
@@ -203,10 +195,9 @@ def test_a_picture_always_fits(
     span: float,
     cursor: float | None,
     log: bool,
-    fill: bool,
     signs: Any,
 ) -> None:
-    look = Look("title", log=log, fill=fill, note="1 min", glyphs=signs)
+    look = Look("title", log=log, note="1 min", glyphs=signs)
     rows = picture(series, look, width, height, (start, start + span), 0.0, cursor)
     assert len(rows) == (height if width else 0)
     for row in rows:
@@ -216,10 +207,10 @@ def test_a_picture_always_fits(
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(any_series(), max_size=3), st.booleans(), st.booleans())
-def test_every_drawn_cell_belongs_to_a_series_and_no_other_does(series: list[Series], braille: bool, fill: bool) -> None:
+@given(st.lists(any_series(), max_size=3), st.booleans())
+def test_every_drawn_cell_belongs_to_a_series_and_no_other_does(series: list[Series], braille: bool) -> None:
     points = [one.points for one in series]
-    found = plot(points, 20, 6, 0, 1e4, scale_for([1e6]), braille=braille, fill=fill)
+    found = plot(points, 20, 6, 0, 1e4, scale_for([1e6]), braille=braille)
     for line, owners in zip(found.lines, found.owners, strict=True):
         assert all((sign == " ") == (who == NOBODY) for sign, who in zip(line, owners, strict=True))
 
@@ -240,7 +231,10 @@ class Host(App[None]):
     def compose(self) -> ComposeResult:
         with SharedTime():
             yield Chart("IOPS", id="left")
-            yield Chart("latency", id="right", format=latency_text, log=True)
+            yield Chart("latency", id="right", format=latency_text)
+
+    def on_mount(self) -> None:
+        self.query_one("#right", Chart).log_scale = True
 
     def on_chart_moved(self, event: Chart.Moved) -> None:
         self.heard.append(event.at_s)

@@ -62,16 +62,10 @@ class RaidtuiApp(SharedApp):
     ]  # fmt: skip
 
     def __init__(
-        self,
-        connect: Callable[[], EngineClient],
-        *,
-        place: str,
-        on: str = "",
-        first: EngineClient | None = None,
-        ask: Callable[[], EngineClient] | None = None,
-        folder: Path | None = None,
-        begin: Callable[[RaidtuiApp], None] | None = None,
-    ) -> None:
+        self, connect: Callable[[], EngineClient], *, place: str, on: str = "", first: EngineClient | None = None,
+        ask: Callable[[], EngineClient] | None = None, folder: Path | None = None,
+        begin: Callable[[RaidtuiApp], None] | None = None
+    ) -> None:  # fmt: skip
         """`folder` is where settings and themes are read (default: the config folder); `begin` is called when the first
         screen is there. `SharedApp` describes the rest.
         """

@@ -49,13 +49,9 @@ class Link:
     """Keeps a connection open. It calls `on_change` and `on_disks` from a thread of its own."""
 
     def __init__(
-        self,
-        connect: Callable[[], EngineClient],
-        *,
-        on_change: Callable[[LinkState], None],
-        on_disks: Callable[[DiskList], None],
-        first: EngineClient | None = None,
-    ) -> None:
+        self, connect: Callable[[], EngineClient], *, on_change: Callable[[LinkState], None],
+        on_disks: Callable[[DiskList], None], first: EngineClient | None = None
+    ) -> None:  # fmt: skip
         """`first` is a connection that was already opened, where opening it had to ask for a password."""
         self._connect = connect
         self._on_change = on_change

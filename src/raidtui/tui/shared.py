@@ -90,15 +90,9 @@ class SharedApp(App[int]):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (36, "-tall")]  # noqa: RUF012
 
     def __init__(
-        self,
-        connect: Callable[[], EngineClient],
-        *,
-        place: str,
-        on: str = "",
-        first: EngineClient | None = None,
-        ask: Callable[[], EngineClient] | None = None,
-        ansi_color: bool | None = None,
-    ) -> None:
+        self, connect: Callable[[], EngineClient], *, place: str, on: str = "", first: EngineClient | None = None,
+        ask: Callable[[], EngineClient] | None = None, ansi_color: bool | None = None
+    ) -> None:  # fmt: skip
         """`connect` opens a connection to the engine at `place`, which `--on {on}` names on the command line.
 
         `first` is a connection that is open already. `ask` opens one that may ask for a password on a plain terminal.

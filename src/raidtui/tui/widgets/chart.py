@@ -112,24 +112,14 @@ at that moment, and so do the other panes. Escape goes back to the newest.
             self.window_s = window_s
 
     def __init__(
-        self,
-        title: str = "",
-        *,
-        id: str | None = None,
-        classes: str | None = None,
-        unit: str = "",
-        format: Callable[[float], str] = short_number,
-        log: bool = False,
-        fill: bool = False,
-        window_s: float | None = 60.0,
-        empty: str = "no values yet",
-    ) -> None:
-        """`format` makes a short text of a value, for the axis and the title; `fill` draws areas in place of lines."""
-        super().__init__(id=id, classes=classes)
-        self._look = Look(unit=unit, format=format, fill=fill, empty=empty, glyphs=glyphs())
+        self, title: str = "", *, id: str | None = None, unit: str = "", format: Callable[[float], str] = short_number,
+        window_s: float | None = 60.0, empty: str = "no values yet"
+    ) -> None:  # fmt: skip
+        """`format` makes a short text of a value, for the axis and the title."""
+        super().__init__(id=id)
+        self._look = Look(unit=unit, format=format, empty=empty, glyphs=glyphs())
         self.set_reactive(Chart.title, title)
         self.set_reactive(Chart.window_s, window_s)
-        self.set_reactive(Chart.log_scale, log)
         self._series: tuple[Series, ...] = ()
         self._begin_s = 0.0
         self._until_s = 0.0

@@ -36,7 +36,6 @@ class Look(NamedTuple):
     format: Callable[[float], str] = short_number
     unit: str = ""
     log: bool = False
-    fill: bool = False
     note: str = ""
     """On the right of the title."""
     empty: str = ""
@@ -52,15 +51,9 @@ class Row(NamedTuple):
 
 
 def picture(
-    series: Sequence[Series],
-    look: Look,
-    width: int,
-    height: int,
-    window_s: tuple[float, float],
-    origin_s: float = 0.0,
-    cursor_s: float | None = None,
-    draw: Callable[..., Plot] = plot,
-) -> list[Row]:
+    series: Sequence[Series], look: Look, width: int, height: int, window_s: tuple[float, float],
+    origin_s: float = 0.0, cursor_s: float | None = None, draw: Callable[..., Plot] = plot
+) -> list[Row]:  # fmt: skip
     """Return exactly `height` lines of `width` cells: title with values at the playhead (or the newest), plot, time axis.
 
     What does not fit is left out: first the time axis, then the plot. `window_s` is the first and last second shown; `draw`
@@ -126,18 +119,13 @@ def shown_values(series: Sequence[Series], window_s: tuple[float, float]) -> lis
 
 
 def _plot_rows(
-    series: Sequence[Series],
-    look: Look,
-    width: int,
-    height: int,
-    window_s: tuple[float, float],
-    cursor_s: float | None,
-    draw: Callable[..., Plot],
-) -> list[Row]:
+    series: Sequence[Series], look: Look, width: int, height: int, window_s: tuple[float, float],
+    cursor_s: float | None, draw: Callable[..., Plot]
+) -> list[Row]:  # fmt: skip
     values = shown_values(series, window_s)
     scale = scale_for(values, look.log)
     points = [one.points for one in series]
-    lines, owners = draw(points, width, height, *window_s, scale, braille=look.glyphs.unicode, fill=look.fill)
+    lines, owners = draw(points, width, height, *window_s, scale, braille=look.glyphs.unicode)
     if not values:
         lines = [*lines[: height // 2], clean(look.empty)[:width].center(width), *lines[height // 2 + 1 :]]
     labels = {round((1 - fraction) * (height - 1)): look.format(scale.at(fraction)) for fraction in scale.marks(height)}
@@ -203,21 +191,13 @@ class GrowingPlot:
         self._known: list[_Known] = []
 
     def __call__(
-        self,
-        series: Sequence[Sequence[Point]],
-        width: int,
-        height: int,
-        start_s: float,
-        end_s: float,
-        scale: Scale,
-        *,
-        braille: bool = True,
-        fill: bool = False,
-    ) -> Plot:
-        look = (width, height, start_s, end_s, scale, braille, fill)
+        self, series: Sequence[Sequence[Point]], width: int, height: int, start_s: float, end_s: float, scale: Scale,
+        *, braille: bool = True
+    ) -> Plot:  # fmt: skip
+        look = (width, height, start_s, end_s, scale, braille)
         first = self._first_cell(series, width, start_s, end_s, braille) if look == self._look else 0
         if first < width:
-            drawn = plot(series, width, height, start_s, end_s, scale, braille=braille, fill=fill, first_cell=first)
+            drawn = plot(series, width, height, start_s, end_s, scale, braille=braille, first_cell=first)
             if first:
                 lines = [old[:first] + new[first:] for old, new in zip(self._drawn.lines, drawn.lines, strict=True)]
                 owners = [old[:first] + new[first:] for old, new in zip(self._drawn.owners, drawn.owners, strict=True)]

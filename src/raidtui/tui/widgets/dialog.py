@@ -120,16 +120,9 @@ Enter takes it, escape leaves without a change. Where values are offered below, 
     ]
 
     def __init__(
-        self,
-        title_words: str,
-        asked: str,
-        *,
-        value: str = "",
-        check: Callable[[str], str] | None = None,
-        offers: Sequence[Offer] = (),
-        yes: str = "OK",
-        placeholder: str = "",
-    ) -> None:
+        self, title_words: str, asked: str, *, value: str = "", check: Callable[[str], str] | None = None,
+        offers: Sequence[Offer] = (), yes: str = "OK", placeholder: str = ""
+    ) -> None:  # fmt: skip
         """`check` says what is wrong with a text: nothing, where it is empty."""
         super().__init__(title_words, yes=yes, hint="enter: take it · esc: leave")
         self._asked = asked

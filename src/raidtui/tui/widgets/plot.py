@@ -216,18 +216,10 @@ def _before(points: Sequence[Point], begin: int, first: int, column: Callable[[f
 
 
 def plot(
-    series: Sequence[Sequence[Point]],
-    width: int,
-    height: int,
-    start_s: float,
-    end_s: float,
-    scale: Scale,
-    *,
-    braille: bool = True,
-    fill: bool = False,
-    first_cell: int = 0,
-) -> Plot:
-    """Draw all series in `width` × `height` cells. Where lines cross, the first series is in front. `fill` draws areas.
+    series: Sequence[Sequence[Point]], width: int, height: int, start_s: float, end_s: float, scale: Scale, *,
+    braille: bool = True, first_cell: int = 0
+) -> Plot:  # fmt: skip
+    """Draw all series in `width` × `height` cells. Where lines cross, the first series is in front.
 
     What is before `first_cell` need not be right: it saves drawing it.
     """
@@ -236,7 +228,7 @@ def plot(
     owners = [bytearray(width) for _ in range(height)]
     for index in reversed(range(len(series))):
         columns = bins(series[index], start_s, end_s, width * across, first_cell * across)
-        for column, top, bottom in strokes(columns, height * down, scale, fill):
+        for column, top, bottom in strokes(columns, height * down, scale):
             x = column // across
             for y, bits in touched(top, bottom, column % across, down):
                 masks[y][x] |= bits
@@ -254,22 +246,21 @@ def touched(top: int, bottom: int, across: int, down: int) -> list[tuple[int, in
     return list(bits.items())
 
 
-def strokes(columns: dict[int, Bin], dots: int, scale: Scale, fill: bool) -> list[tuple[int, int, int]]:
+def strokes(columns: dict[int, Bin], dots: int, scale: Scale) -> list[tuple[int, int, int]]:
     """Return the vertical strokes (column, top dot, bottom dot) that make the line; dot 0 is the topmost."""
     found: list[tuple[int, int, int]] = []
     span, fraction = dots - 1, scale.fraction
     before: tuple[int, int] | None = None
     for column, held in columns.items():
-        first = last = top = bottom = highest = span - round(fraction(held.first) * span)
+        first = last = top = bottom = span - round(fraction(held.first) * span)
         if held.low != held.high:
             last, top, bottom = (span - round(fraction(value) * span) for value in (held.last, held.high, held.low))
-            highest = top
         if before is not None and held.joined:
             x, y = before
             between = _between(column - x, y, first)
-            found += [(x + at, y, span) if fill else (x + at, *_meet(y_before, y, y)) for at, y_before, y in between]
+            found += [(x + at, *_meet(y_before, y, y)) for at, y_before, y in between]
             top, bottom = _meet(between[-1][2] if between else y, top, bottom)
-        found.append((column, highest if fill else top, span if fill else bottom))
+        found.append((column, top, bottom))
         before = column, last
     return found
 
