@@ -60,9 +60,10 @@ def child(kind: str) -> None:
     from raidtui.tui.widgets.glyphs import bar, spark
     from raidtui.tui.widgets.live_table import LiveTable
     from raidtui.tui.widgets.table_line import Column
+    from raidtui.tui.widgets.table_view import Rows
     from raidtui.watch.sampler import Sampler
 
-    class Devices:
+    class Devices(Rows):
         """Rates and history of the devices in view, as the Run screen has them."""
 
         def __init__(self) -> None:

@@ -21,6 +21,7 @@ from textual.pilot import Pilot
 from raidtui.tui.widgets.glyphs import UNICODE
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import Cell, Column, LineBuilder, Selection, fit, place_columns
+from raidtui.tui.widgets.table_view import Rows
 
 COLUMNS = (
     Column("name", "Device", 10),
@@ -29,7 +30,7 @@ COLUMNS = (
 )
 
 
-class Made:
+class Made(Rows):
     """Rows from a dict; counts whose cells were asked for."""
 
     def __init__(self, rows: dict[str, Sequence[str | Text]], states: dict[str, str] | None = None) -> None:

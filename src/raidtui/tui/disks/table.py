@@ -28,7 +28,7 @@ from raidtui.tui.disks.entries import (
 from raidtui.tui.widgets.glyphs import Glyphs, glyphs
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import GAP, Column
-from raidtui.tui.widgets.table_view import MARK_WIDTH
+from raidtui.tui.widgets.table_view import MARK_WIDTH, Rows
 
 
 class Field(NamedTuple):
@@ -114,7 +114,7 @@ def _needed_width(field: Field, entries: Sequence[Entry], signs: Glyphs) -> int:
     return min(field.most, max(len(field.title) + 1, longest))
 
 
-class DiskRows:
+class DiskRows(Rows):
     """Table rows of the entries, for the columns that fit."""
 
     def __init__(self, entries: Sequence[Entry], columns: Sequence[Column], signs: Glyphs, used_room: int) -> None:

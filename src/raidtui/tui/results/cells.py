@@ -17,6 +17,7 @@ from raidtui.tui.results.pages import signs
 from raidtui.tui.widgets.chart_picture import Series
 from raidtui.tui.widgets.glyphs import glyphs, spark
 from raidtui.tui.widgets.table_line import Column
+from raidtui.tui.widgets.table_view import Rows
 
 CELL_COLUMNS = (
     Column("mark", "", 1, help="✓: valid; ⚠: valid with a note; ✗: invalid"),
@@ -43,7 +44,7 @@ DEVICE_COLUMNS = (
 )
 
 
-class CellRows:
+class CellRows(Rows):
     """Table rows of a result's cells, by cell id."""
 
     def __init__(self, result: Result | None) -> None:
@@ -70,7 +71,7 @@ class CellRows:
         ]  # fmt: skip
 
 
-class DeviceRows:
+class DeviceRows(Rows):
     """Table rows of a cell's devices: the target first, then its members."""
 
     def __init__(self, cell: Cell | None) -> None:

@@ -34,6 +34,7 @@ from raidtui.tui.results.pages import BAD, MUTED, WARN, Sheet, signs
 from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import Column
+from raidtui.tui.widgets.table_view import Rows
 
 _LOOKS = {PARTLY: "warn", INVALID: "alert", NOT_BUILT: "alert", NOT_MEASURED: "dim"}
 _MOST_TITLE = 28
@@ -50,7 +51,7 @@ class View(NamedTuple):
     descending: bool = True
 
 
-class Grid:
+class Grid(Rows):
     """Rows and columns of the comparison, for a table `width` cells wide."""
 
     def __init__(self, comparison: Comparison, view: View, width: int) -> None:

@@ -22,6 +22,7 @@ from raidtui.model.result import RESULT_SCHEMA
 from raidtui.results.library import Known
 from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
+from raidtui.tui.widgets.table_view import Rows
 
 BATCH = 100
 """Number of files in a batch."""
@@ -291,7 +292,7 @@ def columns_for(width: int) -> tuple[Column, ...]:
     return tuple(field.column for key, field in _FIELDS.items() if key not in hidden)
 
 
-class LibraryRows:
+class LibraryRows(Rows):
     """Table rows of the entries, for these columns."""
 
     def __init__(self, entries: Sequence[Entry], columns: Sequence[Column]) -> None:

@@ -15,6 +15,7 @@ from raidtui.tui.run.shown_run import Moment
 from raidtui.tui.run.tracks import FrameTrack
 from raidtui.tui.widgets.glyphs import bar, bar_text, glyphs, spark_text
 from raidtui.tui.widgets.table_line import Cell, Column
+from raidtui.tui.widgets.table_view import Rows
 
 DEVICE, ROLE, UTIL, HISTORY, TEMPERATURE = "device", "role", "util", "history", "celsius"
 Figure = Callable[[DeviceRates], float | None]
@@ -168,7 +169,7 @@ _NOT_A_DISK = ("loop", "ram", "zram", "sr", "fd")
 _FIGURES = {column: choice.figure for column, choice in CHOICES.items() if choice.figure is not None}
 
 
-class DeviceRows:
+class DeviceRows(Rows):
     """`Rows` of a live table; `take` says which moment of which run it shows."""
 
     def __init__(self) -> None:

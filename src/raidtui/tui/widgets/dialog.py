@@ -121,7 +121,7 @@ Enter takes it, escape leaves without a change. Where values are offered below, 
 
     def __init__(
         self, title_words: str, asked: str, *, value: str = "", check: Callable[[str], str] | None = None,
-        offers: Sequence[Offer] = (), yes: str = "OK", placeholder: str = ""
+        offers: Sequence[Offer] = (), yes: str = "OK"
     ) -> None:  # fmt: skip
         """`check` says what is wrong with a text: nothing, where it is empty."""
         super().__init__(title_words, yes=yes, hint="enter: take it · esc: leave")
@@ -129,11 +129,10 @@ Enter takes it, escape leaves without a change. Where values are offered below, 
         self._value = value
         self._check = check or (lambda text: "")
         self._offers = offers
-        self._placeholder = placeholder
 
     def questions(self) -> ComposeResult:
         yield Static(Text(self._asked), classes="asked")
-        yield Input(self._value, placeholder=self._placeholder, id="text", select_on_focus=False, compact=True)
+        yield Input(self._value, id="text", select_on_focus=False, compact=True)
         yield Static(classes="wrong")
         if self._offers:
             yield OptionList(*(Option(offer.text) for offer in self._offers), id="offers")

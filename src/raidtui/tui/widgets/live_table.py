@@ -109,11 +109,11 @@ moving select a range; escape ends it.
         """Other rows are selected now: `table.selected`."""
 
     def __init__(
-        self, columns: Sequence[Column], *, id: str | None = None, classes: str | None = None,
-        empty: str = "nothing to show", multi: bool = False, selectable: Callable[[str], bool] | None = None
+        self, columns: Sequence[Column], *, id: str | None = None, empty: str = "nothing to show",
+        multi: bool = False, selectable: Callable[[str], bool] | None = None
     ) -> None:  # fmt: skip
         """`selectable` tells which rows may be selected where `multi` allows it: all, if it is not given."""
-        super().__init__(columns, id=id, classes=classes, empty=empty, margin=MARK_WIDTH if multi else 0)
+        super().__init__(columns, id=id, empty=empty, margin=MARK_WIDTH if multi else 0)
         self.multi = multi
         self._picked = Selection(selectable)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -26,24 +26,19 @@ MARK_WIDTH = 2
 """Cells before the first column, where rows can be selected."""
 
 
-class Rows(Protocol):
-    """Data of a table. It may also have `state(key) -> str`: one of `STATES` for the whole row, or an empty string."""
-
-    @property
-    def keys(self) -> Sequence[str]:
-        """Ids of the rows, each once, in the order in which they are shown."""
-
-    def cells(self, key: str) -> Sequence[str | Text | Cell]:
-        """A row's cells, in the order of the table's columns. Asked for rows in view only."""
-
-
-class NoRows:
-    """The rows of a table before any data is known."""
+class Rows:
+    """Data of a table; this one is empty. A table asks for the cells and states of rows in view only."""
 
     keys: Sequence[str] = ()
+    """Ids of the rows, each once, in the order in which they are shown."""
 
     def cells(self, key: str) -> Sequence[str | Text | Cell]:
+        """Return a row's cells, in the order of the table's columns."""
         return ()
+
+    def state(self, key: str) -> str:
+        """Return one of `STATES` for the whole row, or an empty string."""
+        return ""
 
 
 class Line(NamedTuple):
@@ -62,10 +57,10 @@ class TableView(ScrollView, KeptLines):
 
     ALLOW_SELECT = False
 
-    def __init__(self, columns: Sequence[Column], *, id: str | None, classes: str | None, empty: str, margin: int) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, columns: Sequence[Column], *, id: str | None, empty: str, margin: int) -> None:
+        super().__init__(id=id)
         self.empty = empty
-        self.rows: Rows = NoRows()
+        self.rows = Rows()
         self.row_keys: Sequence[str] = ()
         self.cursor_row: int | None = None
         self.marked: frozenset[str] = frozenset()
@@ -183,12 +178,11 @@ class TableView(ScrollView, KeptLines):
         if row >= len(self.row_keys):
             return NO_LINE
         key = self.row_keys[row]
-        state: Callable[[str], str] | None = getattr(self.rows, "state", None)
         look = ["row"]
         if row % 2:
             look.append("odd")
-        if state is not None and (name := state(key)) in STATES:
-            look.append(name)
+        if state := self.rows.state(key):
+            look.append(state)
         if key in self.marked:
             look.append("selected")
         if row == self.cursor_row:
