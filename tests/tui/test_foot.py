@@ -9,7 +9,7 @@ from pilot import LARGE, SMALL, drive, until
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 
-from raidtui.tui.widgets.bars import Foot, LineKey, ModeBar
+from raidtui.tui.screens.base import Foot, LineKey, ModeBar
 
 
 def words_of(line):

@@ -17,7 +17,7 @@ from raidtui.model.problem import Problem
 from raidtui.model.protocol import PROTOCOL, Hello
 from raidtui.tui.app import RaidtuiApp
 from raidtui.tui.link import LinkState
-from raidtui.tui.widgets.bars import banner_words
+from raidtui.tui.screens.base import banner_words
 
 HOSTILE = Path(__file__).parent.parent / "client" / "hostile_engine.py"
 GREETING = {"protocol": PROTOCOL, "version": "0.1.0", "host": "stor1", "root": True, "boot_id": "b"}
@@ -71,7 +71,7 @@ def test_a_hostile_engine_is_a_message_and_another_try(stage, plan):
 
 
 def test_a_slow_engine_is_waited_for_and_the_words_of_its_command_are_shown(stage, monkeypatch):
-    monkeypatch.setattr("raidtui.tui.widgets.bars._SLOW_S", 0.5)
+    monkeypatch.setattr("raidtui.tui.screens.base._SLOW_S", 0.5)
     plan = {"stderr": [["Warning: \x1b[31mslow\n", 1]], "end": "hang"}
 
     async def talk(pilot):
