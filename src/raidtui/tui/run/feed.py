@@ -15,20 +15,8 @@ from textual.message import Message
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.follow import CLOSED, Back, Ended, Follower, Lost
 from raidtui.front.phrases import ranking_line
-from raidtui.model.event import (
-    AnyEvent,
-    CellDone,
-    CellStarted,
-    FrameTaken,
-    Noted,
-    Record,
-    RunFinished,
-    RunStarted,
-    StepDone,
-    StepFailed,
-    StepStarted,
-    WorkloadSampled,
-)
+from raidtui.model import event as events
+from raidtui.model.event import Record
 from raidtui.model.frame import SECTOR_BYTES, Frame
 from raidtui.model.plan import CellPlan, Plan, Step, block_name
 from raidtui.model.problem import Problem, fail
@@ -125,27 +113,28 @@ _GAP_S = 1.0
 
 def records_of(result: Result) -> list[Record]:
     """Yield records about the cells as a journal has them: samples, devices and verdicts, at their times."""
-    events = sorted(_events(result), key=lambda one: one[0])
-    return [Record(number, round(at_s, 3), result.started, event) for number, (at_s, event) in enumerate(events, 1)]
+    found = sorted(_events(result), key=lambda one: one[0])
+    return [Record(number, round(at_s, 3), result.started, event) for number, (at_s, event) in enumerate(found, 1)]
 
 
-def _events(result: Result) -> Iterator[tuple[float, AnyEvent]]:
+def _events(result: Result) -> Iterator[tuple[float, events.AnyEvent]]:
     begins = _begins(result)
-    yield 0.0, RunStarted(result.run, _plan(result), result.machine, 0, result.version)
+    yield 0.0, events.RunStarted(result.run, _plan(result), result.machine, 0, result.version)
     for problem in result.problems:
-        yield 0.0, Noted(problem.message, "warning")
+        yield 0.0, events.Noted(problem.message, "warning")
     for ranked in result.ranking:
-        yield 0.0, Noted(ranking_line(ranked))
+        yield 0.0, events.Noted(ranking_line(ranked))
     for number, (cell, begin_s) in enumerate(zip(result.cells, begins, strict=True), 1):
         yield from _cell(cell, number, len(result.cells), begin_s)
     end_s = max((begin_s + cell.seconds for cell, begin_s in zip(result.cells, begins, strict=True)), default=0.0)
     for built in result.layouts:
         if built.problem is not None:
             step = f"build {block_name(built.layout, built.round, again=built.again)}"
-            yield end_s, StepStarted(step, f"build {built.layout}, round {built.round}", "build")
-            yield end_s, StepFailed(step, built.problem, built.seconds, built.commands)
+            yield end_s, events.StepStarted(step, f"build {built.layout}, round {built.round}", "build")
+            yield end_s, events.StepFailed(step, built.problem, built.seconds, built.commands)
     if result.exit is not None:
-        yield max(end_s, _seconds(result.started, result.finished or "") or 0.0), RunFinished(result.exit, result.outcome)
+        finished_s = _seconds(result.started, result.finished or "") or 0.0
+        yield max(end_s, finished_s), events.RunFinished(result.exit, result.outcome)
 
 
 def _plan(result: Result) -> Plan:
@@ -180,16 +169,17 @@ def _seconds(start: str, moment: str) -> float | None:
         return None
 
 
-def _cell(cell: Cell, number: int, of: int, begin_s: float) -> Iterator[tuple[float, AnyEvent]]:
-    yield begin_s, StepStarted(cell.id, _title(cell), "measure", cell=cell.id)
-    yield begin_s, CellStarted(cell.id, number, of, {name: use.role or "member" for name, use in cell.devices.items()})
+def _cell(cell: Cell, number: int, of: int, begin_s: float) -> Iterator[tuple[float, events.AnyEvent]]:
+    yield begin_s, events.StepStarted(cell.id, _title(cell), "measure", cell=cell.id)
+    roles = {name: use.role or "member" for name, use in cell.devices.items()}
+    yield begin_s, events.CellStarted(cell.id, number, of, roles)
     for sample in cell.samples:
-        yield begin_s + min(sample.at_s, cell.seconds or sample.at_s), WorkloadSampled(cell.id, sample)
+        yield begin_s + min(sample.at_s, cell.seconds or sample.at_s), events.WorkloadSampled(cell.id, sample)
     for frame in _frames(cell, begin_s):
-        yield frame.at_s, FrameTaken(frame)
+        yield frame.at_s, events.FrameTaken(frame)
     end_s = begin_s + cell.seconds
-    yield end_s, CellDone(cell)
-    yield end_s, StepDone(cell.id, "done", cell.seconds, (cell.command,) if cell.command else ())
+    yield end_s, events.CellDone(cell)
+    yield end_s, events.StepDone(cell.id, "done", cell.seconds, (cell.command,) if cell.command else ())
 
 
 def _frames(cell: Cell, begin_s: float) -> Iterator[Frame]:

@@ -7,32 +7,17 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from raidtui.base.text import clean
 from raidtui.front.phrases import ending_line, skipped_line, verdict_line
 from raidtui.front.problems import sentence
 from raidtui.front.progress import RunView, advance
-from raidtui.model.event import (
-    CancelAsked,
-    CellDone,
-    CellStarted,
-    FrameTaken,
-    Noted,
-    Record,
-    RecoverFinished,
-    RecoverStarted,
-    RunFinished,
-    Skipped,
-    StepDone,
-    StepFailed,
-    StepProgressed,
-    StepStarted,
-    WorkloadSampled,
-)
+from raidtui.model import event as events
+from raidtui.model.event import Record
 from raidtui.model.frame import Frames
 from raidtui.model.problem import Problem
-from raidtui.model.result import Cell
 from raidtui.tui.run.tracks import FrameTrack, SampleTrack
 
 Kind = Literal["step", "note", "warning", "error", "valid", "invalid", "end"]
@@ -40,20 +25,16 @@ MOST_LINES = 20_000
 """Above that, the oldest quarter goes."""
 
 
-class LogLine:
+class LogLine(Struct):
     """One line of the step log. A step is one line from its start to its end, and looks different after it."""
 
-    __slots__ = ("at_s", "ended_s", "failed", "kind", "outcome", "step", "text")
-
-    def __init__(self, at_s: float, kind: Kind, text: str, step: str = "") -> None:
-        self.at_s = at_s
-        self.kind: Kind = kind
-        self.text = text
-        """Cleaned for display."""
-        self.step = step
-        self.ended_s: float | None = None
-        self.failed = False
-        self.outcome = ""
+    at_s: float
+    kind: Kind
+    text: str
+    """Cleaned for display."""
+    ended_s: float | None = None
+    failed: bool = False
+    outcome: str = ""
 
 
 class StepLog:
@@ -68,28 +49,28 @@ class StepLog:
     def take(self, at_s: float, record: Record, view: RunView) -> None:
         """Add the next record; `view` is the run's state after it."""
         match record.event:
-            case StepStarted(step=step, title=title):
-                self._open[step] = self._add(at_s, "step", clean(title), step)
-            case StepDone(step=step, outcome=outcome, problems=problems):
+            case events.StepStarted(step=step, title=title):
+                self._open[step] = self._add(at_s, "step", clean(title))
+            case events.StepDone(step=step, outcome=outcome, problems=problems):
                 self._end(step, at_s, clean(outcome, 60), failed=False)
                 self._problems(at_s, problems)
-            case StepFailed(step=step, problem=problem):
+            case events.StepFailed(step=step, problem=problem):
                 self._end(step, at_s, "failed", failed=True)
                 self._problems(at_s, (problem,))
-            case CellDone(cell=cell):
+            case events.CellDone(cell=cell):
                 self._add(at_s, "valid" if cell.valid else "invalid", verdict_line(cell).partition(" ")[2])
-            case Skipped() as skipped:
+            case events.Skipped() as skipped:
                 self._add(at_s, "note", skipped_line(skipped))
-            case Noted(text=text, level=level):
+            case events.Noted(text=text, level=level):
                 self._add(at_s, "note" if level == "info" else "warning", clean(text))
-            case CancelAsked():
+            case events.CancelAsked():
                 self._add(at_s, "warning", "cancelled: what was built is taken down")
-            case RunFinished(problems=problems) as finished:
+            case events.RunFinished(problems=problems) as finished:
                 self._problems(at_s, problems)
                 self._add(at_s, "end" if finished.exit == 0 else "error", ending_line(view, finished))
-            case RecoverStarted():
+            case events.RecoverStarted():
                 self._add(at_s, "note", "recovery began")
-            case RecoverFinished(exit=code, problems=problems):
+            case events.RecoverFinished(exit=code, problems=problems):
                 self._problems(at_s, problems)
                 said = "something is still left" if code else "recovered: nothing of the run is left"
                 self._add(at_s, "error" if code else "end", said)
@@ -98,8 +79,8 @@ class StepLog:
         """Return the lines that were there at a second of the run."""
         return self.lines[: bisect_right(self.lines, at_s, key=lambda line: line.at_s)]
 
-    def _add(self, at_s: float, kind: Kind, text: str, step: str = "") -> LogLine:
-        line = LogLine(at_s, kind, text, step)
+    def _add(self, at_s: float, kind: Kind, text: str) -> LogLine:
+        line = LogLine(at_s, kind, text)
         self.lines.append(line)
         self.version += 1
         if len(self.lines) > MOST_LINES:
@@ -127,7 +108,7 @@ class Moment(NamedTuple):
     at_s: float
     view: RunView
     frames: Frames
-    cell: CellStarted | None
+    cell: events.CellStarted | None
     """The cell that is measured; between two cells the one before."""
     past: bool
     """True if it was requested by the playhead and is not the newest."""
@@ -136,14 +117,14 @@ class Moment(NamedTuple):
 class _Mark(NamedTuple):
     at_s: float
     view: RunView
-    cell: CellStarted | None
+    cell: events.CellStarted | None
     """The latest that was started."""
 
 
 class _Report(NamedTuple):
     at_s: float
     seq: int
-    event: StepProgressed
+    event: events.StepProgressed
 
 
 class Story:
@@ -154,7 +135,7 @@ class Story:
         self.samples = SampleTrack()
         self.frames = FrameTrack()
         self.log = StepLog()
-        self._cell: CellStarted | None = None
+        self._cell: events.CellStarted | None = None
         self._marks: list[_Mark] = [_Mark(0.0, self.view, None)]
         """The view after each record that is not one of many."""
         self._reports: list[_Report] = []
@@ -203,16 +184,18 @@ class Story:
 
     def _take(self, record: Record) -> None:
         event = record.event
-        if isinstance(event, CellDone):
-            record = replace(record, event=CellDone(_slim(event)))
-        elif isinstance(event, CellStarted):
+        if isinstance(event, events.CellDone):
+            # Only a result file needs the rest of a cell, and a run of days has many.
+            slim = replace(event.cell, samples=(), devices={}, device_at_s=(), report=None)
+            record = replace(record, event=events.CellDone(slim))
+        elif isinstance(event, events.CellStarted):
             self._cell = event
         self.view = advance(self.view, record)
-        if isinstance(event, FrameTaken):
+        if isinstance(event, events.FrameTaken):
             self.frames.take(self.view.at_s, record.seq, event.frame)
-        elif isinstance(event, WorkloadSampled):
+        elif isinstance(event, events.WorkloadSampled):
             self.samples.take(self.view.at_s, record.seq, event)
-        elif isinstance(event, StepProgressed):
+        elif isinstance(event, events.StepProgressed):
             self._reports.append(_Report(self.view.at_s, record.seq, event))
             if len(self._reports) > MOST_PROGRESS:
                 half = len(self._reports) // 2
@@ -220,8 +203,3 @@ class Story:
         else:
             self._marks.append(_Mark(self.view.at_s, self.view, self._cell))
         self.log.take(self.view.at_s, record, self.view)
-
-
-def _slim(done: CellDone) -> Cell:
-    """Return the cell without what only its result file needs: a run of days has many."""
-    return replace(done.cell, samples=(), devices={}, device_at_s=(), report=None)
