@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -67,20 +68,18 @@ def of_disks(found: DiskList, now_s: float, before: Seen | None) -> Seen:
     return before._replace(at_s=now_s - found.age_s)
 
 
+@dataclass
 class LinkChanged(Message):
     """The connection to the engine came or went."""
 
-    def __init__(self, state: LinkState) -> None:
-        self.state = state
-        super().__init__()
+    state: LinkState
 
 
+@dataclass
 class DisksSeen(Message):
     """The engine sent the list of all disks, because one came, went or changed."""
 
-    def __init__(self, disks: DiskList) -> None:
-        self.disks = disks
-        super().__init__()
+    disks: DiskList
 
 
 class SharedApp(App[int]):

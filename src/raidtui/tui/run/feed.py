@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -37,14 +38,13 @@ class FeedState(NamedTuple):
     """Reason why it was lost, or why it ended before the run did."""
 
 
+@dataclass
 class RunSaid(Message):
     """Records of a run, in order and each once, and the state of the feed after them."""
 
-    def __init__(self, feed: RunFeed, records: Sequence[Record], state: FeedState) -> None:
-        self.feed = feed
-        self.records = records
-        self.state = state
-        super().__init__()
+    feed: RunFeed
+    records: Sequence[Record]
+    state: FeedState
 
 
 class RunFeed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -267,12 +268,11 @@ class PaneBar(Horizontal):
     PaneBar > .note { width: 1fr; color: $text-muted; text-align: right; padding: 0 1; }
     """
 
+    @dataclass
     class Chosen(Message):
         """A pane's name was clicked."""
 
-        def __init__(self, pane: str) -> None:
-            self.pane = pane
-            super().__init__()
+        pane: str
 
     def __init__(self, panes: dict[str, str]) -> None:
         """Names of the panes, by id."""

@@ -54,21 +54,21 @@ MOST_SAMPLES = 14_400
 """Above that, neighbours in the older half become one."""
 
 
+_RATES = ("read_iops", "write_iops", "read_bytes_per_s", "write_bytes_per_s", "mean_us")
+_TAILS = ("p99_us", "max_us")
+FIGURES = (*_RATES, *_TAILS)
+
+
 class Point(NamedTuple):
-    """One sample as the charts draw it; None in a direction without I/O."""
+    """One sample as the charts draw it."""
 
     at_s: float
     """Second of the run."""
     seq: int
     cell: str
     span_s: float
-    read_iops: float | None
-    write_iops: float | None
-    read_bytes_per_s: float | None
-    write_bytes_per_s: float | None
-    mean_us: float | None
-    p99_us: float | None
-    max_us: float | None
+    values: tuple[float | None, ...]
+    """Values of `FIGURES`; None in a direction without I/O."""
     prefill: bool
     sample: Sample
     """The last one, in a point that stands for several."""
@@ -76,7 +76,6 @@ class Point(NamedTuple):
 
 Line = list[tuple[float, float | None]]
 """Second of the run and value; None between two cells, where a chart's line ends."""
-FIGURES = ("read_iops", "write_iops", "read_bytes_per_s", "write_bytes_per_s", "mean_us", "p99_us", "max_us")
 
 
 class SampleTrack:
@@ -110,10 +109,9 @@ class SampleTrack:
         point = self._points[index]
         before = self._points[index - 1] if index else None
         parted = before is not None and (before.cell != point.cell or before.prefill != point.prefill)
-        for figure, line in self.lines.items():
+        for value, line in zip(point.values, self.lines.values(), strict=True):
             if before is not None and parted:
                 line.append((before.at_s, None))
-            value = getattr(point, figure)
             if value is not None or (line and line[-1][1] is not None):
                 line.append((point.at_s, value))
 
@@ -123,11 +121,7 @@ def _point(at_s: float, seq: int, event: WorkloadSampled) -> Point:
     written = [direction for direction in (sample.write, sample.trim) if direction is not None]
     means = [(d.latency.mean_us, d.iops) for d in sample.moved if d.latency.mean_us is not None]
     weight = sum(iops for _, iops in means)
-    return Point(
-        at_s,
-        seq,
-        event.cell,
-        sample.span_s,
+    values = (
         sample.read.iops if sample.read else None,
         sum(d.iops for d in written) if written else None,
         sample.read.bytes_per_s if sample.read else None,
@@ -135,9 +129,8 @@ def _point(at_s: float, seq: int, event: WorkloadSampled) -> Point:
         sum(mean * iops for mean, iops in means) / weight if weight else None,
         _worst(d.latency.p99_us for d in sample.moved),
         _worst(d.latency.max_us for d in sample.moved),
-        event.prefill,
-        sample,
     )
+    return Point(at_s, seq, event.cell, sample.span_s, values, event.prefill, sample)
 
 
 def _worst(values: Iterable[float | None]) -> float | None:
@@ -155,16 +148,9 @@ def _joined_points(a: Point, b: Point) -> Point | None:
             return y if x is None else x
         return (x * a.span_s + y * b.span_s) / span_s
 
-    return b._replace(
-        span_s=span_s,
-        read_iops=mean(a.read_iops, b.read_iops),
-        write_iops=mean(a.write_iops, b.write_iops),
-        read_bytes_per_s=mean(a.read_bytes_per_s, b.read_bytes_per_s),
-        write_bytes_per_s=mean(a.write_bytes_per_s, b.write_bytes_per_s),
-        mean_us=mean(a.mean_us, b.mean_us),
-        p99_us=_worst((a.p99_us, b.p99_us)),
-        max_us=_worst((a.max_us, b.max_us)),
-    )
+    pairs = list(zip(a.values, b.values, strict=True))
+    rates, tails = pairs[: len(_RATES)], pairs[len(_RATES) :]
+    return b._replace(span_s=span_s, values=(*(mean(x, y) for x, y in rates), *map(_worst, tails)))
 
 
 MOST_FRAMES = 7200

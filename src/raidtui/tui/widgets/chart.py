@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -95,21 +96,19 @@ at that moment, and so do the other panes. Escape goes back to the newest.
     """Position of the playhead; None while the newest sample is followed."""
     log_scale: Reactive[bool] = Reactive(False, repaint=False, init=False)
 
+    @dataclass
     class Moved(Message):
         """The playhead came to the second `at_s`; None: the newest sample is followed."""
 
-        def __init__(self, chart: Chart, at_s: float | None) -> None:
-            super().__init__()
-            self.chart = chart
-            self.at_s = at_s
+        chart: Chart
+        at_s: float | None
 
+    @dataclass
     class Zoomed(Message):
         """The chart shows the last `window_s` seconds now; None is everything."""
 
-        def __init__(self, chart: Chart, window_s: float | None) -> None:
-            super().__init__()
-            self.chart = chart
-            self.window_s = window_s
+        chart: Chart
+        window_s: float | None
 
     def __init__(
         self, title: str = "", *, id: str | None = None, unit: str = "", format: Callable[[float], str] = short_number,

@@ -6,6 +6,7 @@ By hand, since a `DataTable` of 64 × 12 cells takes 53 ms for each change of it
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -83,11 +84,10 @@ moving select a range; escape ends it.
         Binding("escape", "end_range", "End range", show=False, id="table.range_end", tooltip="End the range"),
     ]
 
+    @dataclass
     class _About(Message):
-        def __init__(self, table: LiveTable, key: str = "") -> None:
-            super().__init__()
-            self.table = table
-            self.key = key
+        table: LiveTable
+        key: str = ""
 
         @property
         def control(self) -> LiveTable:
