@@ -101,7 +101,7 @@ def admit_for_recovery(
     return Admitted(found.permits, refused + found.refused)
 
 
-def readmit(permits: Sequence[Permit], evidence: Evidence | None = None) -> None:
+def readmit(permits: Sequence[Permit]) -> None:
     """Check again, under lock and pin, right before the first write; the disks are held from then on.
 
     Raises ProblemError; the permits stay open.
@@ -114,7 +114,7 @@ def readmit(permits: Sequence[Permit], evidence: Evidence | None = None) -> None
             permit.hold()
     holds = frozenset(permit.disk.id for permit in permits if permit.held)
     wanted = [permit.fingerprint for permit in permits]
-    _, refused = _examine_all(permits[0].run_id, wanted, _judge_free, evidence, None, holds)
+    _, refused = _examine_all(permits[0].run_id, wanted, _judge_free, None, None, holds)
     if refused:
         raise ProblemError(*refused)
     for permit in permits:

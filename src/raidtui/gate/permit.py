@@ -136,7 +136,7 @@ class Permit:
         self.verify()
         return self.disk.path
 
-    def open_for_writing(self, *, exclusive: bool = True, flags: int = 0) -> int:
+    def open_for_writing(self) -> int:
         """Return an exclusive descriptor for writing, which the caller closes. Opening fails while the disk is claimed.
 
         While the disk is held it is exclusive by that, and the descriptor itself is not.
@@ -144,8 +144,7 @@ class Permit:
         Raises ProblemError `disk-gone`, `disk-changed` or `busy`.
         """
         self.verify()
-        how = os.O_RDWR | flags | (os.O_EXCL if exclusive and not self.held else 0)
-        return _open_checked(self.disk, self._devno, how)
+        return _open_checked(self.disk, self._devno, os.O_RDWR if self.held else os.O_RDWR | os.O_EXCL)
 
     def close(self) -> None:
         """Release hold, pin and lock. May be called twice."""

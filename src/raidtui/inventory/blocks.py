@@ -78,15 +78,15 @@ class Blocks:
         return frozenset(found)
 
 
-def read_blocks(sys: Path = SYS) -> Blocks:
+def read_blocks() -> Blocks:
     """Read the map. Raises OSError if sysfs cannot be read at all. Devices that disappear meanwhile are left out."""
-    nodes = (_read_node(link) for link in sorted((sys / "class/block").iterdir()))
+    nodes = (_read_node(link) for link in sorted((SYS / "class/block").iterdir()))
     return Blocks(node for node in nodes if node is not None)
 
 
-def read_family(disk: str, sys: Path = SYS) -> tuple[Node, ...]:
+def read_family(disk: str) -> tuple[Node, ...]:
     """Return one whole device by its kernel name, then its partitions; nothing if it does not exist."""
-    folder = sys / "class/block" / disk.replace("/", "!")
+    folder = SYS / "class/block" / disk.replace("/", "!")
     links = (folder, *sorted(path.parent for path in folder.glob("*/partition")))
     return tuple(node for link in links if (node := _read_node(link)) is not None)
 

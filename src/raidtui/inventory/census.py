@@ -27,6 +27,7 @@ from raidtui.model.disk import Disk
 
 T = TypeVar("T")
 TOOL_TIMEOUT_S = 10.0
+DEV = Path("/dev")
 _NONE: tuple[Any, ...] = ()
 _NOTHING: dict[Any, Any] = {}
 
@@ -199,14 +200,14 @@ def device_number(path: str) -> int | None:
     return info.st_rdev if (info.st_mode & 0o170000) == 0o060000 else info.st_dev
 
 
-def read_boot(proc: Path = PROC, sys: Path = SYS, dev: Path = Path("/dev")) -> dict[str, int]:
+def read_boot() -> dict[str, int]:
     """Return the devices of the boot options and of hibernation: label → device number."""
     found: dict[str, int] = {}
-    for option, value in boot_options(read_text(proc / "cmdline") or "").items():
-        devno = _named_device(value, dev)
+    for option, value in boot_options(read_text(PROC / "cmdline") or "").items():
+        devno = _named_device(value)
         if devno is not None:
             found[f"{option}= of the kernel command line"] = devno
-    if (resume := parse_devno(read_text(sys / "power/resume") or "")) is not None:
+    if (resume := parse_devno(read_text(SYS / "power/resume") or "")) is not None:
         found["hibernation"] = resume
     return found
 
@@ -217,12 +218,12 @@ def boot_options(cmdline: str) -> dict[str, str]:
     return {name: value for name, _, value in words if name in ("root", "resume", "journal_dev") and value}
 
 
-def _named_device(value: str, dev: Path) -> int | None:
+def _named_device(value: str) -> int | None:
     match = re.fullmatch(r"(UUID|LABEL|PARTUUID|PARTLABEL)=\"?([^\"/]+)\"?", value)
-    path = dev / f"disk/by-{match[1].lower()}" / match[2] if match else Path(value)
+    path = DEV / f"disk/by-{match[1].lower()}" / match[2] if match else Path(value)
     if match is None and (number := parse_devno(value)) is not None:
         return number
-    return device_number(str(path)) if str(path).startswith(str(dev) + "/") else None
+    return device_number(str(path)) if str(path).startswith(f"{DEV}/") else None
 
 
 _UDEVD_SOCKET = Path("/run/udev/control")

@@ -62,24 +62,24 @@ def parse_mountinfo(text: str, namespace: str = "") -> tuple[Mount, ...]:
     return tuple(mounts)
 
 
-def read_own_mounts(proc: Path = PROC) -> tuple[Mount, ...]:
+def read_own_mounts() -> tuple[Mount, ...]:
     """Return the mounts of this process's namespace. Raises OSError or ValueError."""
-    return parse_mountinfo(_read(proc / "self/mountinfo"))
+    return parse_mountinfo(_read(PROC / "self/mountinfo"))
 
 
-def read_other_mounts(proc: Path = PROC) -> tuple[Mount, ...]:
+def read_other_mounts() -> tuple[Mount, ...]:
     """Return the mounts of every other mount namespace that has a process.
 
     Raises OSError or ValueError if one cannot be read: an unknown namespace is not an empty one.
     """
     mounts: list[Mount] = []
-    seen = {str((proc / "self/ns/mnt").readlink())}
-    for pid in pids(proc):
+    seen = {str((PROC / "self/ns/mnt").readlink())}
+    for pid in pids():
         try:
-            namespace = str((proc / pid / "ns/mnt").readlink())
+            namespace = str((PROC / pid / "ns/mnt").readlink())
             if namespace in seen:
                 continue
-            text = _read(proc / pid / "mountinfo")
+            text = _read(PROC / pid / "mountinfo")
         except (FileNotFoundError, ProcessLookupError):
             continue
         except OSError as error:
@@ -87,7 +87,7 @@ def read_other_mounts(proc: Path = PROC) -> tuple[Mount, ...]:
                 continue
             raise
         seen.add(namespace)
-        mounts += parse_mountinfo(text, f"pid {pid} ({command(pid, proc)})")
+        mounts += parse_mountinfo(text, f"pid {pid} ({command(pid)})")
     return tuple(mounts)
 
 

@@ -147,11 +147,11 @@ def look(
     return reader.content(None, found)
 
 
-def _further(space: Sequence[Extent], read: Sequence[Extent], rng: random.Random | None = None) -> Iterator[Extent]:
+def _further(space: Sequence[Extent], read: Sequence[Extent]) -> Iterator[Extent]:
     """Yield places of `space` that are not in `read`: each round divides it into twice as many parts, and has one place in
     every part without one. A round goes upwards, since rotating disks are fastest so.
     """
-    chance = rng or random.SystemRandom()
+    chance = random.SystemRandom()
     starts = [0, *accumulate(length for _, length in space)]
     total = starts[-1]
     if total <= _READ_ALLOCATED_BYTES:

@@ -37,7 +37,7 @@ class Array(NamedTuple):
         return self.state not in ("inactive", "clear", "")
 
 
-def read_arrays(blocks: Blocks, sys: Path = SYS) -> tuple[Array, ...]:
+def read_arrays(blocks: Blocks) -> tuple[Array, ...]:
     """Return all md arrays with their members; an inactive array holds its members too."""
     arrays = []
     for node in blocks.nodes.values():
@@ -119,9 +119,9 @@ class Pool(NamedTuple):
     devices: tuple[str, ...]
 
 
-def read_pools(sys: Path = SYS, silence_s: float = STATUS_SILENCE_S) -> tuple[Pool, ...]:
+def read_pools(silence_s: float = STATUS_SILENCE_S) -> tuple[Pool, ...]:
     """Return the imported pools. Empty if ZFS is not loaded: then none can be imported."""
-    if not (sys / "module/zfs").is_dir():
+    if not (SYS / "module/zfs").is_dir():
         return ()
     zpool = proc.find_tool("zpool")
     if zpool is None:
@@ -243,9 +243,9 @@ class Btrfs(NamedTuple):
     devices: tuple[str, ...]
 
 
-def read_btrfs(sys: Path = SYS) -> tuple[Btrfs, ...]:
+def read_btrfs() -> tuple[Btrfs, ...]:
     groups = []
-    for folder in sorted(sys.glob("fs/btrfs/*-*")):
+    for folder in sorted(SYS.glob("fs/btrfs/*-*")):
         devices = tuple(sorted(link.name.replace("!", "/") for link in (folder / "devices").glob("*")))
         groups.append(Btrfs(read_text(folder / "label") or folder.name, devices))
     return tuple(groups)

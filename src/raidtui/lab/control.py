@@ -158,9 +158,6 @@ class Lab:
     def put_file(self, source: Path, target: str) -> None:
         self.run(f"cat > {shlex.quote(target)}", 300.0, input_bytes=source.read_bytes())
 
-    def get_file(self, source: str, target: Path) -> None:
-        target.write_bytes(self.run(["cat", source], 300.0).out)
-
     def wait_for(self, command: str, timeout_s: float = 120.0) -> None:
         """Run a shell line in the guest until it succeeds."""
         deadline = time.monotonic() + timeout_s

@@ -30,6 +30,7 @@ LAB_BOOT: Final = Refusal(
 
 _BUILDING = "building-"
 _KEPT_IMAGES = 2
+_LOCK_TIMEOUT_S = 3600.0
 
 
 def images_folder() -> Path:
@@ -77,13 +78,13 @@ def ensure_image(say: Say) -> Path:
 
 
 @contextmanager
-def cache_lock(name: str, say: Say, timeout_s: float = 3600.0) -> Iterator[None]:
+def cache_lock(name: str, say: Say) -> Iterator[None]:
     """Hold the cache lock of that name; print a line if another process holds it."""
     fd = os.open(images_folder() / f".{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         if not lock_file(fd):
             say("waiting for another raidtui that prepares the same")
-            take_lock(fd, timeout_s, "another raidtui prepares the lab's image and does not end")
+            take_lock(fd, _LOCK_TIMEOUT_S, "another raidtui prepares the lab's image and does not end")
         yield
     finally:
         os.close(fd)
