@@ -149,7 +149,7 @@ def split_row(line: str, delimiter: str) -> tuple[str, ...]:
 
 
 def _bare(cell: str) -> str:
-    """Without Markdown's marks for bold words and code, where they are around the whole cell."""
+    """Remove Markdown's marks for bold words and code around a whole cell."""
     match = _MARKED.fullmatch(cell)
     return cell if match is None or match.group(1) in match.group(2) else match.group(2).strip()
 

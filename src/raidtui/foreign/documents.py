@@ -105,7 +105,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 class Own:
-    """One file: two tables of raidtui may mean different things by one name."""
+    """Reader of raidtui's own results and tables. Several are not joined: they may give one name to different things."""
 
     name = "raidtui"
     title = "a result or a table of raidtui, as a table"

@@ -172,7 +172,7 @@ class _Work:
         return fio_options.size(least, self.base)
 
     def sizes(self) -> None:
-        """One of size and filesize; the amount that is moved only where it is not the size."""
+        """Keep one of size and filesize, and leave out an io_size that equals the size."""
         given = {name: option.value or "" for name, option in self.job.options.items()}
         if "size" in self.spec and "filesize" in self.spec:
             whole = fio_options.size_bytes(given["filesize"], self.base) * self.spec.get("nrfiles", 1)
@@ -296,7 +296,7 @@ def _problem(source: Source, loss: Loss) -> Problem:
 
 
 def _notes(source: Source, losses: Sequence[Loss]) -> Iterator[str]:
-    """One sentence for each reason, with every option that it is the reason for."""
+    """Yield a sentence for each reason, with the options that it explains."""
     reasons: dict[str, list[str]] = {}
     for loss in losses:
         why = f"left out: {loss.why}" if loss.fatal and loss.option != "stonewall" else loss.why

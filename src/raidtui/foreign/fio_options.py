@@ -40,7 +40,7 @@ class Given(NamedTuple):
 
 
 class Section(NamedTuple):
-    """One job: its name and every option that holds for it, those of the global sections before it among them."""
+    """A job: its name and its options, with those of the global sections before it."""
 
     name: str
     line: int
@@ -65,16 +65,16 @@ def read_sections(source: Source) -> list[Section]:
     except UnicodeDecodeError as error:
         raise _wrong(source, 0, f"byte {error.start} is not UTF-8") from None
     jobs: list[Section] = []
-    everybody: dict[str, Given] = {}
+    common: dict[str, Given] = {}
     here: dict[str, Given] | None = None
     for line, content in _contents(text):
         if match := _SECTION.fullmatch(content):
             name = match.group(1).strip()
             if name == "global":
-                here = everybody
+                here = common
                 continue
             # A later global section holds for the jobs that follow it alone.
-            here = dict(everybody)
+            here = dict(common)
             jobs.append(Section(name, line, here))
             if len(jobs) > MAX_SECTIONS:
                 raise _wrong(source, line, f"it has more than {MAX_SECTIONS} jobs")
@@ -107,7 +107,7 @@ def _words(text: str, reason: str) -> dict[str, str]:
 
 LEFT_OUT: Final = {
     **_words("filename directory filename_format unique_filename lockfile allow_mounted_write allow_file_create",
-             "what is measured is said by the layout"),
+             "the layout says what is measured"),
     **_words("name description group_reporting write_bw_log write_lat_log write_iops_log write_hist_log bwavgtime "
              "iopsavgtime log_avg_msec log_hist_msec log_hist_coarseness log_entries log_max_value log_offset log_prio "
              "log_compression log_compression_cpus log_store_compressed log_unix_epoch log_alternate_epoch per_job_logs "

@@ -26,7 +26,7 @@ MAPPED_ROLES: Final = (
 
 
 class Heading(NamedTuple):
-    """One column. Metric and unit are of a `figure`; `of` of a `share`."""
+    """Role and meaning of a column. A `figure` has a metric and a unit, a `share` has `of`."""
 
     role: Role
     text: str
@@ -102,7 +102,7 @@ _RATE: Final = re.compile(
     r"(?<![A-Za-z])([kKmMgG])?(i?)(?:([bB])(?:yte)?s?|(bit)s?|(o))\s?(?(1)(?:/|per |p)?|(?:/|per |p))\s?s(?:ec(?:ond)?)?"
     r"(?![A-Za-z])"
 )
-"""Without a letter before it, something must stand between the two: `bs` is a block size."""
+"""`MB/s`, `MiBps`, `Gbit/s`, `o/s`. Two bare letters are none: `bs` is a block size."""
 _CYRILLIC_RATE: Final = re.compile(r"(?<!\w)([кКмМгГ])(?:и)?[бБ](?:айт)?/[сc](?!\w)")
 _SIZE_AS_RATE: Final = re.compile(r"(?<![A-Za-z])([kKmMgG])(i?)[bB](?![A-Za-z])")
 

@@ -62,7 +62,7 @@ def _renamed(one: Extract, table: Table, measured: Mapping[_Meaning, tuple[str, 
     names: dict[str, tuple[str, str]] = {}
     rates = _with_rates(one)
     for name, definition in one.workloads.items():
-        # Percentages are of a layout of their own table: nobody else's stand beside them.
+        # Percentages are of a layout of their own table, and are not compared with those of others.
         meaning = _meaning(_done(name, table.workloads[name])) if name in rates else None
         found = measured.get(meaning, (name, definition)) if meaning is not None else (name, definition)
         # Two workloads of one table stay two: they were published apart.
@@ -177,7 +177,7 @@ def _points(figures: Sequence[Figure]) -> list[Point]:
 def _why_not(table: Table, bases: list[str]) -> str:
     if bases == [""]:
         return "percentages, and nothing says of which layout; they were not compared"
-    names = ", ".join(layout_label(table, base) if base else "nobody knows what" for base in bases)
+    names = ", ".join(layout_label(table, base) if base else "an unknown one" for base in bases)
     return f"percentages of different layouts ({names}); they were not compared"
 
 

@@ -33,10 +33,11 @@ _PERCENTS: Final = (
     ("read_percent", re.compile(r"(\d{1,3})\s*%\s*reads?(?![a-z])", re.IGNORECASE)),
     ("read_percent", re.compile(r"(?<!\d)(\d{1,3})\s*r(?:ead)?\s*[/:+-]\s*\d{1,3}\s*w(?:rite)?(?![a-z])", re.IGNORECASE)),
     ("read_percent", re.compile(r"(?<![a-z])r(?:ead)?\s?(\d{1,3})\s*[/:+-]?\s*w(?:rite)?\s?\d{1,3}(?!\d)", re.IGNORECASE)),
-    ("write_percent", re.compile(r"(\d{1,3})\s*%\s*writ(?:es?|ing)(?![a-z])", re.IGNORECASE)),
+    ("read_percent", re.compile(r"(?P<rest>\d{1,3})\s*%\s*writ(?:es?|ing)(?![a-z])", re.IGNORECASE)),
     ("random_percent", re.compile(r"(\d{1,3})\s*(?:randompct|%\s*(?:rng|rand(?:om)?)(?![a-z]))", re.IGNORECASE)),
-    ("sequential_percent", re.compile(r"(\d{1,3})\s*%\s*seq", re.IGNORECASE)),
+    ("random_percent", re.compile(r"(?P<rest>\d{1,3})\s*%\s*seq", re.IGNORECASE)),
 )
+"""Shares of reads and of random operations; `rest` is what is left to 100 %."""
 _HALVES: Final = re.compile(r"(?<![\d.])(\d{1,2})\s?[/:]\s?(\d{1,2})(?![\d.])")
 _OTHER_HALVES: Final = re.compile(r"writes?\s*[/:,]\s*read|seq", re.IGNORECASE)
 _READ: Final = re.compile(
@@ -54,7 +55,7 @@ _LARGEST_BLOCK: Final = 64 << 20
 
 
 class Said(NamedTuple):
-    """Return the facts in a text; None if there are none."""
+    """Facts about a workload in a text; None for what it does not say."""
 
     block_bytes: int | None = None
     iodepth: int | None = None
@@ -73,26 +74,29 @@ def read_label(label: str) -> Said:
     percents: dict[str, float] = {}
     for name, pattern in _PERCENTS:
         if (match := pattern.search(text)) is not None:
-            percents.setdefault(name, float(match.group(1)))
+            share = float(match.group(1))
+            percents.setdefault(name, 100.0 - share if "rest" in pattern.groupindex else share)
             text = text[: match.start()] + " " + text[match.end() :]
     text = _OF_THE_LAYOUT.sub(" ", text)
-    sizes = {size for number, unit in _SIZE.findall(text) if (size := _bytes(number, unit)) <= _LARGEST_BLOCK}
-    threads, depth = _threads_and_depth(text)
-    fsync = _number(_FSYNC, text)
+    sizes = {int(float(number) * _FACTOR[unit.lower()]) for number, unit in _SIZE.findall(text)}
+    blocks = [size for size in sizes if size <= _LARGEST_BLOCK]
+    threads, depth = _number(_JOBS, text), _number(_QUEUE, text)
+    if (both := _T_AND_Q.search(text)) is not None:
+        t1, q1, q2, t2 = both.groups()
+        threads, depth = int(t1 or t2), int(q1 or q2)
     reads, writes = bool(_READ.search(text)), bool(_WRITE.search(text))
+    random, sequential = bool(_RANDOM.search(text)), bool(_SEQUENTIAL.search(text))
     read_percent = percents.get("read_percent", _halves(text))
-    if read_percent is None and "write_percent" in percents:
-        read_percent = 100.0 - percents["write_percent"]
-    pattern_said: Pattern | None = "mixed" if reads and writes else "read" if reads else "write" if writes else None
-    if read_percent is not None:
-        pattern_said = "read" if read_percent == 100 else "write" if read_percent == 0 else "mixed"
-    random_percent = percents.get("random_percent")
-    if "sequential_percent" in percents and random_percent is None:
-        random_percent = 100.0 - percents["sequential_percent"]
+    direction: Pattern | None = "mixed" if reads and writes else "read" if reads else "write" if writes else None
     return Said(
-        sizes.pop() if len(sizes) == 1 else None, depth, threads, fsync, pattern_said, _randomness(text),
-        read_percent, random_percent,
+        blocks[0] if len(blocks) == 1 else None, depth, threads, _number(_FSYNC, text),
+        direction if read_percent is None else _pattern(read_percent), None if random == sequential else random,
+        read_percent, percents.get("random_percent"),
     )  # fmt: skip
+
+
+def _pattern(read_percent: float) -> Pattern:
+    return "read" if read_percent == 100 else "write" if read_percent == 0 else "mixed"
 
 
 def read_command(command: str) -> Said | None:
@@ -167,7 +171,7 @@ def _vdbench(text: str) -> Said | None:
     read = _percent(options["rdpct"]) if "rdpct" in options else None
     return Said(
         size_bytes(options.get("xfersize", "")), None, _whole(options.get("threads", "")), None,
-        None if read is None else "read" if read == 100 else "write" if read == 0 else "mixed", None, read,
+        None if read is None else _pattern(read), None, read,
         _percent(options["seekpct"]) if "seekpct" in options else None,
     )  # fmt: skip
 
@@ -190,25 +194,9 @@ def _halves(text: str) -> float | None:
     return float(match.group(1))
 
 
-def _threads_and_depth(text: str) -> tuple[int | None, int | None]:
-    if (match := _T_AND_Q.search(text)) is not None:
-        t1, q1, q2, t2 = match.groups()
-        return int(t1 or t2), int(q1 or q2)
-    return _number(_JOBS, text), _number(_QUEUE, text)
-
-
 def _number(pattern: re.Pattern[str], text: str) -> int | None:
     found = {int(next(group for group in match.groups() if group)) for match in pattern.finditer(text)}
     return found.pop() if len(found) == 1 else None
-
-
-def _randomness(text: str) -> bool | None:
-    random, sequential = bool(_RANDOM.search(text)), bool(_SEQUENTIAL.search(text))
-    return None if random == sequential else random
-
-
-def _bytes(number: str, unit: str) -> int:
-    return int(float(number) * _FACTOR[unit.lower()])
 
 
 def _whole(text: str) -> int | None:

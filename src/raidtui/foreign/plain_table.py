@@ -109,7 +109,7 @@ def _even(making: Building, block: Sequence[Row], name: str) -> list[Row]:
 
 
 class Block:
-    """One table of a file."""
+    """A table of a file, between blank lines."""
 
     def __init__(
         self, making: Building, rows: list[Row], name: str, settings: Mapping[str, str], mapping: Mapping[str, str]
@@ -386,7 +386,7 @@ class Block:
             number = number._replace(value=heading.percent(number.value))
             text = f"{number.value:g}"
         of = next((row.cells[i] for i in self._of("baseline")), "") or heading.of if metric == "share" else ""
-        # Of a share, the word is one of the workload where no numbers are told apart by it.
+        # The direction in the heading of a share counts only if there are numbers of each direction.
         direction = heading.direction if metric != "share" or heading.direction in self._directions else ""
         round_ = next((int(said[:12]) for i in self._of("round") if (said := row.cells[i]).isdecimal()), 1)
         self._making.add(layout, workload, metric, number, unit, place, text, of=of, direction=direction,

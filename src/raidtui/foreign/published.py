@@ -13,7 +13,7 @@ _SUFFIX: Final = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "k ": 1e3}
 _ROUGH: Final = ("~", "≈", "ca.", "ca ", "about ", "около ")
 _LOST_CARRY: Final = re.compile(r"([1-9]\.00|[1-9]\d\.0)[kMG]?")
 _PLAIN_DIGITS: Final = 3
-"""So many digits of a whole number are taken at their word, zeros included; of a rough one two, before a k all."""
+"""Digits of a whole number that count, zeros included: three, two of a rough number, all of them before a k."""
 _ROUGH_DIGITS: Final = 2
 _ALL_DIGITS: Final = 40
 

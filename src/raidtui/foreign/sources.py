@@ -30,7 +30,7 @@ from raidtui.results.load import short_name
 
 
 class Source(NamedTuple):
-    """One file as it was given: its name, for messages and titles, and its whole content."""
+    """A file as it was given: its name, for messages and titles, and its whole content."""
 
     name: str
     data: bytes
@@ -50,7 +50,7 @@ class Imported(NamedTuple):
 
 
 class Reader(Protocol):
-    """One kind of foreign file."""
+    """Reader of a kind of foreign file."""
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ _NOTES_OF_AN_ERROR = 3
 
 
 class TableReader(NamedTuple):
-    """One kind of file with measured numbers. Several files become one table."""
+    """Reader of a kind of file with measured numbers. Several files become one table."""
 
     name: str
     title: str
@@ -139,7 +139,7 @@ class Building:
 
     def add(self, layout: str, workload: str, metric: Metric, number: Published | None, unit: str, place: str,
             text: str = "", **more: Any) -> None:  # fmt: skip
-        """One figure; nothing where there is no number. Raises ProblemError where there are too many."""
+        """Add a figure, if there is a number. Raises ProblemError for one that cannot be, or if there are too many."""
         if number is None:
             return
         if number.value < 0:
@@ -147,7 +147,7 @@ class Building:
         if number.value > LARGEST:
             raise unreadable(place, f"{number.value:g} is more than anything can do")
         if more.get("round", 1) > MAX_ROUND:
-            raise unreadable(place, f"{str(more['round'])[:20]} is more than the rounds that are told apart")
+            raise unreadable(place, f"{str(more['round'])[:20]} is more than the largest number of a round")
         if len(self.figures) >= MAX_FIGURES:
             raise unreadable(place, f"there are more than {MAX_FIGURES} numbers")
         self.figures.append(
@@ -156,7 +156,7 @@ class Building:
         )  # fmt: skip
 
     def printed(self, cell: tuple[str, str], metric: Metric, text: str, unit: str, place: str, **more: Any) -> None:
-        """One figure of a layout and a workload as a tool printed it."""
+        """Add a figure of a layout and a workload as a tool printed it."""
         self.add(*cell, metric, read_number(text), unit, place, text, **more)
 
     def tell_apart(self, before: int, corner: str) -> None:

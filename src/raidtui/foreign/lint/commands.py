@@ -27,7 +27,7 @@ _FLUSHES: Final = re.compile(r"(?<!engine=)sync=(?!0)|sync_file_range|sync\s+\d|
 def check_labels(table: Table) -> Iterator[Finding]:
     """`label-command`, one for each thing that a label says and its command does not.
 
-    Of what a tool printed, one command may be of many workloads: what is wrong with it is said once.
+    A tool's output may name one command for many workloads: it is reported once.
     """
     said: set[tuple[str, str]] = set()
     for key, asked in table.workloads.items():

@@ -17,7 +17,7 @@ MOST_OF_A_CELL = 200
 
 
 class CellKey(NamedTuple):
-    """One layout under one workload in one round, and one direction of it where that was told apart."""
+    """A layout under a workload in a round; with a direction, if the source has numbers for each."""
 
     layout: str
     workload: str
@@ -55,7 +55,7 @@ def factor(unit: Unit) -> float:
 
 
 def block_sizes(table: Table, workload: str) -> tuple[int, ...]:
-    """Bytes that one operation may move: as it is said, by the command, and where neither is known by the label.
+    """Return the bytes that one operation may move: by the field and the command, or else by the label.
 
     Where they differ, that is another finding; numbers that follow from one of them are right.
     """
@@ -144,7 +144,7 @@ def is_multiple(value: float, step: float = STEP) -> bool:
 
 
 FEWEST: Final = 3
-"""So many cells of a kind must agree, for each one that does not."""
+"""Cells of a kind that must agree, for each one that does not."""
 _SMALLEST, _LARGEST = 512, 16 << 20
 
 
@@ -188,7 +188,7 @@ def _size_in(moved: Interval) -> int | None:
 
 
 AT_LEAST: Final = 4
-"""So many names of one kind are a row of disks; fewer may be like each other by accident."""
+"""Names of one kind that make a row of disks; fewer may be alike by accident."""
 _DISK: Final = re.compile(
     r"(?:/dev/)?((?:nvme|sd|ssd|hdd|disk|drive|osd|member)[\s_-]?)(?:\d+(?:n\d+)?|[a-z]{1,2}|#\d+)", re.IGNORECASE
 )

@@ -70,7 +70,7 @@ def check_percents(table: Table) -> Iterator[Finding]:
 
 
 def _shares(table: Table) -> list[Figure]:
-    """Percentages with the layout that they are of: where none is said, the one that has 100 % everywhere."""
+    """Return the percentages with their baselines; a missing one is the layout that has 100 % everywhere."""
     shares, of = [figure for figure in table.figures if figure.metric == "share"], layout_of_percentages(table.figures)
     return [figure if figure.of else replace(figure, of=of) for figure in shares if figure.of or of]
 
@@ -138,7 +138,7 @@ class _Index:
         return [Raw(own, reference, one.times(100)) for own, reference, one in quotients if one is not None]
 
     def beside(self, own: Figure) -> Sequence[Figure]:
-        """The same number of every layout."""
+        """Figures of all layouts with the same workload and metric."""
         return self._workload.get((workload_label(self._table, own.workload), own.metric), ())
 
     def _matching(self, share: Figure, layout: str, label: str, metric: str) -> list[Figure]:

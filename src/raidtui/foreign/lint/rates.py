@@ -130,7 +130,7 @@ def _by_operations(
 
 
 def _by_others(table: Table, figures: Sequence[Figure], bandwidth: Figure) -> Iterator[tuple[Interval, str]]:
-    """The same without operations."""
+    """Return the expected bandwidth by amount and time, or by the same rate in another unit."""
     amounts = [f for f in of_metric(figures, "amount") if f.unit != "operations" and f.place == bandwidth.place]
     times = [f for f in of_metric(figures, "time") if f.place == bandwidth.place]
     if amounts and times and (rate := base(amounts[0]).over(base(times[0]))) is not None:
@@ -212,7 +212,7 @@ def _hidden_half_step(before: float) -> float:
 SMALLEST: Final = 1000.0
 CHANCE: Final = 0.002
 FEWEST: Final = 2
-"""One such number alone is right as often: 300,000 operations of 4 KiB are 1228.8 MB/s."""
+"""A single such number may be right: 300,000 operations of 4 KiB are 1228.8 MB/s."""
 _LARGER: Final[dict[Unit, str]] = {"MB/s": "GB/s", "kB/s": "MB/s"}
 
 

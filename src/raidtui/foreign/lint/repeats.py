@@ -32,7 +32,7 @@ from raidtui.model import findings
 from raidtui.model.table import TIME_UNITS, Figure, Finding, Metric, Table
 
 CHANCE: Final = 0.006
-"""Expected accidents among all pairs of a table, above which nothing is said."""
+"""Expected accidents among all pairs of a table, above which equal numbers are no finding."""
 NARROWEST: Final = 0.001
 SAME_LIMIT: Final = 0.1
 """Probability that two layouts reach one limit and are then within 0.2 % of each other."""
@@ -41,7 +41,7 @@ LIMIT_CHANCE: Final = 0.004
 MOST_EQUAL: Final = 20
 """A number that stands more often than this was not copied so often."""
 DIGITS: Final = 5
-"""So many digits that count make two equal numbers beside different companions suspicious."""
+"""Significant digits from which two equal numbers beside different companions are suspicious."""
 MANY: Final = 3
 """A number that stands so often under one workload is a limit that was reached, not a copy …"""
 FINEST: Final = 1e-6
@@ -199,7 +199,7 @@ FEWEST: Final = 3
 LEAST_SHARE: Final = 0.10
 """Smallest difference from the median for which a disk would be exchanged."""
 LEAST_OF_FEW: Final = 0.25
-"""The same of three: two that are equal by accident say little of how far such disks lie apart."""
+"""Smallest difference for three disks: two that are equal by accident tell little about the usual spread."""
 _METRICS: Final[tuple[Metric, ...]] = ("bandwidth", "iops", "latency")
 _STEADY: Final = ("", "mean", "p50")
 """The far end of latencies differs from disk to disk, and from run to run."""
