@@ -40,6 +40,8 @@ def test_a_label(label, said):
         ("dd if=/dev/zero of=/mnt/1 obs=4K oflag=sync count=1", Said(4096, 1, 1, None, "write", False)),
         ("iozone -a -s 8g -r 64 -f t", Said(65536)),
         ("VDbench – 4k – 100% rng – 0/100 r/w", Said(4096, None, None, None, "write", None, 0, 100)),
+        ("vdbench xfersize=8k,rdpct=70,seekpct=100,threads=8", Said(8192, None, 8, None, "mixed", None, 70, 100)),
+        ("vdbench rdpct=100 xfersize=64k", Said(65536, None, None, None, "read", None, 100)),
         ("fio job.fio", None),
         ("fio --name=a --rw=read --name=b --rw=write", None),
         ("sysbench fileio run", None),

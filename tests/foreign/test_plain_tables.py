@@ -254,6 +254,11 @@ def test_a_claim_that_is_not_understood_is_said():
     assert read(text.format("within 60 % of")).notes == ()
 
 
+def test_numbers_behind_a_blank_line_go_on_with_the_table_above():
+    table = read("layout,workload,IOPS\nraid5,4k read,100\n\nraid6,4k read,50\n")
+    assert cells(table) == {("raid5", "4k read", "iops"): (100, "IOPS"), ("raid6", "4k read", "iops"): (50, "IOPS")}
+
+
 def test_a_quote_that_is_not_closed_is_refused_by_line():
     with pytest.raises(ProblemError, match=r"t\.csv:2: a quote is opened and not closed"):
         read('layout,workload,IOPS\n"a,rand read 4k,1\nb,rand read 4k,2\n')

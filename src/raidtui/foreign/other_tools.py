@@ -101,28 +101,27 @@ class Column(NamedTuple):
     """Factor from the printed unit to the stored one."""
 
 
+_OF_A_DIRECTION: Final[tuple[tuple[str, Metric, str, str], ...]] = (
+    ("{}/s", "iops", "IOPS", ""), ("{}kb/s", "bandwidth", "KiB/s", ""), ("{}mb/s", "bandwidth", "MiB/s", ""),
+    ("{}rqm/s", "merges", "IOPS", ""), ("{}areq-sz", "request-size", "KiB", ""), ("{}_await", "latency", "ms", "mean"),
+)  # fmt: skip
+"""Headings behind the letter of a direction, with metric, unit and statistic."""
 _COLUMNS: Final[Mapping[str, Column]] = {
-    "r/s": Column("iops", "IOPS", "read"), "w/s": Column("iops", "IOPS", "write"), "d/s": Column("iops", "IOPS", "trim"),
-    "rkb/s": Column("bandwidth", "KiB/s", "read"), "wkb/s": Column("bandwidth", "KiB/s", "write"),
-    "dkb/s": Column("bandwidth", "KiB/s", "trim"), "rmb/s": Column("bandwidth", "MiB/s", "read"),
-    "wmb/s": Column("bandwidth", "MiB/s", "write"), "dmb/s": Column("bandwidth", "MiB/s", "trim"),
-    "rrqm/s": Column("merges", "IOPS", "read"), "wrqm/s": Column("merges", "IOPS", "write"),
-    "drqm/s": Column("merges", "IOPS", "trim"), "avgrq-sz": Column("request-size", "sectors"),
-    "areq-sz": Column("request-size", "KiB"), "rareq-sz": Column("request-size", "KiB", "read"),
-    "wareq-sz": Column("request-size", "KiB", "write"), "dareq-sz": Column("request-size", "KiB", "trim"),
-    "avgqu-sz": Column("depth", "operations"), "aqu-sz": Column("depth", "operations"),
-    "await": Column("latency", "ms", "", "mean"), "r_await": Column("latency", "ms", "read", "mean"),
-    "w_await": Column("latency", "ms", "write", "mean"), "d_await": Column("latency", "ms", "trim", "mean"),
-    "svctm": Column("service-time", "ms"), "%util": Column("utilisation", "%"), "util": Column("utilisation", "%"),
-    "tps": Column("iops", "IOPS"), "kb_read/s": Column("bandwidth", "KiB/s", "read"),
-    "kb_wrtn/s": Column("bandwidth", "KiB/s", "write"), "mb_read/s": Column("bandwidth", "MiB/s", "read"),
-    "mb_wrtn/s": Column("bandwidth", "MiB/s", "write"), "kb_dscd/s": Column("bandwidth", "KiB/s", "trim"),
-    "mb_dscd/s": Column("bandwidth", "MiB/s", "trim"), "kb/s": Column("bandwidth", "KiB/s"),
-    "mb/s": Column("bandwidth", "MiB/s"), "rqm/s": Column("merges", "IOPS"),
+    **{heading.format(letter): Column(metric, unit, direction, statistic)
+       for letter, direction in (("r", "read"), ("w", "write"), ("d", "trim"))
+       for heading, metric, unit, statistic in _OF_A_DIRECTION},
+    **{f"{letter}b_{word}/s": Column("bandwidth", unit, direction)
+       for word, direction in (("read", "read"), ("wrtn", "write"), ("dscd", "trim"))
+       for letter, unit in (("k", "KiB/s"), ("m", "MiB/s"))},
     # Sectors and blocks of 512 bytes, of iostat before 12 without -k.
-    "rsec/s": Column("bandwidth", "KiB/s", "read", "", 0.5), "wsec/s": Column("bandwidth", "KiB/s", "write", "", 0.5),
-    "blk_read/s": Column("bandwidth", "KiB/s", "read", "", 0.5),
-    "blk_wrtn/s": Column("bandwidth", "KiB/s", "write", "", 0.5),
+    **{heading: Column("bandwidth", "KiB/s", direction, of_the_unit=0.5)
+       for direction, headings in (("read", ("rsec/s", "blk_read/s")), ("write", ("wsec/s", "blk_wrtn/s")))
+       for heading in headings},
+    "tps": Column("iops", "IOPS"), "kb/s": Column("bandwidth", "KiB/s"), "mb/s": Column("bandwidth", "MiB/s"),
+    "rqm/s": Column("merges", "IOPS"), "await": Column("latency", "ms", "", "mean"), "svctm": Column("service-time", "ms"),
+    "avgrq-sz": Column("request-size", "sectors"), "areq-sz": Column("request-size", "KiB"),
+    "avgqu-sz": Column("depth", "operations"), "aqu-sz": Column("depth", "operations"),
+    "%util": Column("utilisation", "%"), "util": Column("utilisation", "%"),
 }  # fmt: skip
 _WORKLOAD: Final = "iostat"
 _HEADING: Final = re.compile(r"Device:?\s+.*(?:tps|r/s|rrqm/s).*")

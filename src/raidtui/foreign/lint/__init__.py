@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import MappingProxyType
 from typing import Final
 
 from raidtui.foreign.lint.commands import check_labels, check_layouts
@@ -12,22 +11,11 @@ from raidtui.foreign.lint.rates import check_columns, check_rates
 from raidtui.foreign.lint.repeats import check_outliers, check_repeats
 from raidtui.model.table import Finding, Table
 
-Check = Callable[[Table], Iterable[Finding]]
-
-CHECKS: Final = MappingProxyType[str, Check](
-    {
-        "claims": check_claims,
-        "label_commands": check_labels,
-        "layout_commands": check_layouts,
-        "outliers": check_outliers,
-        "percents": check_percents,
-        "rates": check_rates,
-        "repeats": check_repeats,
-        "slipped_columns": check_columns,
-    }
-)
+CHECKS: Final[tuple[Callable[[Table], Iterable[Finding]], ...]] = (
+    check_claims, check_labels, check_layouts, check_outliers, check_percents, check_rates, check_repeats, check_columns,
+)  # fmt: skip
 
 
 def lint(table: Table) -> tuple[Finding, ...]:
     """Return all contradictions in a table, check by check, in the table's order."""
-    return tuple(dict.fromkeys(finding for check in CHECKS.values() for finding in check(table)))
+    return tuple(dict.fromkeys(finding for check in CHECKS for finding in check(table)))
