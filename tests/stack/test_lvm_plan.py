@@ -10,12 +10,14 @@ from lvm_cases import GIB, commands, disks, parts_of, plan, short, spec_of
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
+from raidtui.stack import blockdev
 from raidtui.stack.layer import Part
-from raidtui.stack.lvm import LAYER
+from raidtui.stack.lvm import LAYER, build
 from raidtui.stack.lvm.commands import CONFIG, lvm_uuid
 from raidtui.stack.lvm.devices import Status, parse_label
 from raidtui.stack.lvm.health import problems_of
 from raidtui.stack.lvm.pool import pool_differences
+from raidtui.stack.lvm.read_back import missing_extents, size_differences
 from raidtui.stack.lvm.size import data_start, rows
 
 NAMES = Names("abcd1234")
@@ -103,8 +105,8 @@ def test_a_thin_volume_that_lvm_reports_as_asked_has_no_differences() -> None:
     pool_row = {"segtype": "thin-pool", "chunk_size": "131072", "discards": "passdown", "zero": "zero",
                 "lv_when_full": "error", "lv_metadata_size": str(group.thin.metadata_bytes)}  # fmt: skip
     volume_row = {"segtype": "thin", "lv_size": str(group.target_bytes), "pool_lv": "pool"}
-    assert pool_differences(group, {"volume": volume_row, "pool": pool_row}) == []
-    wrong = pool_differences(group, {"volume": volume_row, "pool": {**pool_row, "chunk_size": "65536"}})
+    assert pool_differences(group, {"volume": volume_row, "pool": pool_row}, 0) == []
+    wrong = pool_differences(group, {"volume": volume_row, "pool": {**pool_row, "chunk_size": "65536"}}, 0)
     assert [str(one) for one in wrong] == ["pool chunk_size: asked 131072, found 65536"]
 
 
@@ -451,3 +453,28 @@ def test_a_label_is_known_by_its_uuid() -> None:
     assert parse_label(block) == PVS[0]
     assert parse_label(bytes(4096)) is None
     assert parse_label(block.replace(b"LVM2", b"LVM9")) is None
+
+
+def test_a_volume_that_lvm_has_too_few_extents_for_gets_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version of LVM keeps more room for itself: each of two devices has one extent less than planned."""
+    group = plan(spec_of(type="striped"), {"on": 2}).build[0].args
+    pvs = [{"pv_uuid": pv.uuid, "pv_pe_count": str(pv.extents - 1)} for pv in group.pvs]
+    asked: list[int] = []
+
+    def run_command(argv: tuple[str, ...], *, answer: str | None = None) -> tuple[str, ...]:
+        asked.append(int(argv[argv.index("--size") + 1].removesuffix("K")) << 10)
+        if asked[-1] > 2 * (group.pvs[0].extents - 1) * group.extent_bytes:
+            raise blockdev.CallFailed(blockdev.TOOL_FAILED.problem("Insufficient suitable allocatable extents"), (argv,))
+        return argv
+
+    monkeypatch.setattr(build, "run_command", run_command)
+    argv = ("lvm", "lvcreate", "--name", "volume", "--size", f"{group.volume.size_bytes >> 10}K", group.name)
+    missing = missing_extents(group, pvs)
+    ran = build._run(group, argv, None, (), missing)
+    assert missing == 2
+    assert asked == [group.volume.size_bytes, group.volume.size_bytes - 2 * group.extent_bytes]
+    assert ran[5] == f"{asked[-1] >> 10}K", "the journal has the command that succeeded"
+    assert size_differences(group, "lv_size", group.volume.size_bytes, str(asked[-1]), missing) == []
+    assert size_differences(group, "lv_size", group.volume.size_bytes, str(asked[-1]), 0) != []
+    with pytest.raises(ProblemError):
+        build._run(group, argv, None, (), 0)

@@ -1,4 +1,7 @@
-"""Creation of the group and its volumes, on exactly the intended devices."""
+"""Creation of the group and its volumes, on exactly the intended devices.
+
+Each command that writes is run at one place: `_make_group` (libblockdev) and `_run` (LVM itself).
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,14 @@ from raidtui.stack.lvm.commands import (
 )
 from raidtui.stack.lvm.devices import Device, all_devices, mappings, paths_of, read_label, target_status, volume_node
 from raidtui.stack.lvm.group import LvmGroup, Vdo
-from raidtui.stack.lvm.read_back import group_differences, mismatch, read_group, read_volumes
+from raidtui.stack.lvm.read_back import group_differences, mismatch, missing_extents, read_group, read_volumes
 from raidtui.stack.lvm.teardown import teardown
 from raidtui.stack.lvm.verify import differences
 from raidtui.stack.read_back import Difference
 
 NODE_TIMEOUT_S: Final = 20.0
+NO_ROOM: Final = "nsufficient"
+"""Part of LVM's errors about too few free or suitable extents (lib/metadata/lv_manip.c)."""
 PART_LEFT_ACTIVE: Final = "is prohibited while logical volume"
 _NOT_YET: Final = {"deduplication": {"closed", "opening"}, "compression": {"offline"}}
 """States of index and compressor that end soon after the volume appeared, by requested feature."""
@@ -65,11 +70,10 @@ def create_group(context: Context, vg: LvmGroup) -> Outcome:
     devices = all_devices(context, vg)
     paths = [device.path for device in devices]
     if all(read_label(device.path) == device.uuid for device in devices):
-        group, pvs = read_group(vg, paths)
-        if not (wrong := group_differences(vg, devices, group, pvs)):
-            return Outcome("already there", {"group": group, "pvs": pvs})
-        raise mismatch(vg.name, wrong)
-    _refuse_taken_name(vg.name)
+        return Outcome("already there", _checked_group(vg, devices))
+    if os.path.lexists(f"/dev/{vg.name}") or mappings(vg.name) or any(pv.group == vg.name for pv in read_all_pvs()):
+        raise fail(NAME_TAKEN, f"there is a volume group {vg.name} already, and it is not this run's", place=vg.name,
+                   remedy="Replay again: every plan has names of its own.", exit=Exit.REFUSED)  # fmt: skip
     members = [pv.ref for pv in vg.pvs if pv.role == "member"]
     mode = sync.sync_mode(context, members, redundant=vg.volume.redundant, skip=vg.volume.nosync)
     context.about_to_write(vg.disks)
@@ -78,75 +82,60 @@ def create_group(context: Context, vg: LvmGroup) -> Outcome:
     def make() -> dict[str, Any]:
         blockdev.load("lvm")  # now: loading takes longer than the disks may be unheld
         with context.lend(vg.disks):
-            _make_group(vg, devices, commands)
-        group, pvs = read_group(vg, paths)
-        if wrong := group_differences(vg, devices, group, pvs):
-            raise mismatch(vg.name, wrong)
-        return {"group": group, "pvs": pvs, "initial_sync": mode}
+            _make_group(vg, paths, commands)
+        return {**_checked_group(vg, devices), "initial_sync": mode}
 
-    return Outcome("created", or_dismantle(context, vg, make), tuple(commands))
+    return Outcome("created", _or_teardown(context, vg, make), tuple(commands))
 
 
-def or_dismantle(context: Context, vg: LvmGroup, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return `work()`; if it fails, everything is taken down first."""
+def _checked_group(vg: LvmGroup, devices: list[Device]) -> dict[str, Any]:
+    """Return what LVM reports of the group. Raises ProblemError (`read-back`) if it differs from the plan."""
+    group, pvs = read_group(vg, [device.path for device in devices])
+    if wrong := group_differences(vg, devices, group, pvs):
+        raise mismatch(vg.name, wrong)
+    return {"group": group, "pvs": pvs}
+
+
+def _or_teardown(context: Context, vg: LvmGroup, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return `work()`; if it fails, take everything down first."""
     try:
         return work()
     except ProblemError:
-        # The operator has to read the first error; the teardown of the block reports what is still left.
+        # The first problem is the one to report; the teardown of the block reports what this one could not remove.
         with suppress(ProblemError):
             teardown(context, vg)
         raise
 
 
-def _make_group(vg: LvmGroup, devices: list[Device], commands: list[Argv]) -> None:
-    paths = [device.path for device in devices]
-    for device, pv in zip(devices, vg.pvs, strict=True):
-        called = blockdev.call("lvm", "lvm_pvcreate", device.path, pv.align_bytes, 0,
-                               extra=pv_extra(pv, paths))  # fmt: skip
-        commands += called.commands
-    called = blockdev.call("lvm", "lvm_vgcreate", vg.name, paths, vg.extent_bytes,
-                           extra=vg_extra(paths))  # fmt: skip
-    commands += called.commands
-
-
-def _refuse_taken_name(name: str) -> None:
-    taken = os.path.lexists(f"/dev/{name}") or mappings(name)
-    if taken or any(volume.group == name for volume in read_all_pvs()):
-        raise fail(NAME_TAKEN, f"there is a volume group {name} already, and it is not this run's", place=name,
-                   remedy="Replay again: every plan has names of its own.", exit=Exit.REFUSED)  # fmt: skip
+def _make_group(vg: LvmGroup, paths: list[str], commands: list[Argv]) -> None:
+    """Run the commands of `commands.pvcreate_argv` and `vgcreate_argv` through libblockdev."""
+    for path, pv in zip(paths, vg.pvs, strict=True):
+        commands += blockdev.call("lvm", "lvm_pvcreate", path, pv.align_bytes, 0, extra=pv_extra(pv, paths)).commands
+    commands += blockdev.call("lvm", "lvm_vgcreate", vg.name, paths, vg.extent_bytes, extra=vg_extra(paths)).commands
 
 
 def create_volume(context: Context, vg: LvmGroup) -> Outcome:
     """Create the volume that holds the data. Raises ProblemError."""
     argv = volume_argv(vg, paths_of(context, vg, "member"), paths_of(context, vg))
-
-    def is_made(volumes: Container[str]) -> bool:
-        stages = {name(pooled=pooled) for name in (vg.data_name, vg.origin_name) for pooled in (False, True)}
-        return any(name in volumes for name in stages)
-
-    return _make(context, vg, [(argv, None)], is_made)
+    stages = {name(pooled=pooled) for name in (vg.data_name, vg.origin_name) for pooled in (False, True)}
+    return _make(context, vg, [(argv, None)], lambda volumes: any(name in volumes for name in stages))
 
 
 def attach_cache(context: Context, vg: LvmGroup) -> Outcome:
     """Create the fast volume and attach it as a cache. Raises ProblemError."""
     assert vg.cache is not None
     create, attach = cache.cache_argvs(vg, vg.cache, paths_of(context, vg, "cache"), paths_of(context, vg))
-    steps = [(create, None), (attach, cache.cache_answers(vg.cache))]
-    return _make(context, vg, steps, vg.is_cached)
+    return _make(context, vg, [(create, None), (attach, cache.cache_answers(vg.cache))], vg.is_cached)
 
 
 def make_pool(context: Context, vg: LvmGroup) -> Outcome:
     """Convert the volume to a pool, and create the measured volume in it. Raises ProblemError."""
     argvs = pool.pool_argvs(vg, paths_of(context, vg, "member"), paths_of(context, vg))
-    steps = [(argv, "y" if argv[1] == "lvconvert" else None) for argv in argvs]
-    return _make(context, vg, steps, vg.is_pooled)
+    return _make(context, vg, [(argv, "y" if argv[1] == "lvconvert" else None) for argv in argvs], vg.is_pooled)
 
 
 def _make(
-    context: Context,
-    vg: LvmGroup,
-    steps: list[tuple[Argv, str | None]],
-    is_made: Callable[[Container[str]], bool],
+    context: Context, vg: LvmGroup, steps: list[tuple[Argv, str | None]], is_made: Callable[[Container[str]], bool]
 ) -> Outcome:
     """Run commands with their answers, unless their result exists already; then read the group back."""
     context.stop_if_cancelled()
@@ -155,12 +144,11 @@ def _make(
     commands: list[Argv] = []
 
     def make() -> dict[str, Any]:
+        missing = missing_extents(vg, read_group(vg, paths)[1])
         # A finished volume is active, and the kernel answers at once.
         if not is_made({one.volume for one in mappings(vg.name)}):
             with context.lend(vg.disks):
-                for argv, answer in steps:
-                    converts = argv[1] == "lvconvert"
-                    commands.append(_convert(vg, argv, answer, paths) if converts else run_command(argv, answer=answer))
+                commands.extend(_run(vg, argv, answer, paths, missing) for argv, answer in steps)
         if vg.vdo is not None:
             _await_vdo(vg.name, vg.vdo)
         volumes = read_volumes(vg, paths)
@@ -168,12 +156,39 @@ def _make(
             found = ", ".join(sorted(volumes)) or "none"
             raise mismatch(vg.name, [Difference("volumes", "what this step makes", found)])
         facts = wait_for_node(context, vg, VOLUME if vg.is_pooled(volumes) else vg.volume.name)
-        if wrong := differences(vg, volumes, devices, whole=False):
+        if wrong := differences(vg, volumes, devices, missing, whole=False):
             raise mismatch(vg.name, wrong)
         return facts
 
-    facts = or_dismantle(context, vg, make)
+    facts = _or_teardown(context, vg, make)
     return Outcome("created" if commands else "already there", facts, tuple(commands))
+
+
+def _run(vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str], missing: int) -> Argv:
+    """Run one command that creates or converts a volume; return it as it succeeded. Raises CallFailed.
+
+    `missing`: number of extents that LVM has fewer than planned. A volume for which there is no room then gets
+    fewer extents, one row after the other.
+    """
+    if argv[1] == "lvconvert":
+        return _convert(vg, argv, answer, paths)
+    for fewer in range(missing + 1):
+        try:
+            return run_command(_smaller(vg, argv, fewer), answer=answer)
+        except CallFailed as error:
+            if NO_ROOM not in error.problems[0].message or fewer == missing or "--size" not in argv:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _smaller(vg: LvmGroup, argv: Argv, rows: int) -> Argv:
+    """Return the `lvcreate` command for a volume with so many rows of extents less."""
+    if not rows:
+        return argv
+    at = argv.index("--size") + 1
+    row_bytes = vg.extent_bytes * (vg.volume.stripes if vg.volume.name in argv else 1)
+    size_kib = int(argv[at].removesuffix("K")) - (rows * row_bytes >> 10)
+    return (*argv[:at], f"{size_kib}K", *argv[at + 1 :])
 
 
 def _convert(vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str]) -> Argv:
@@ -196,7 +211,7 @@ def _convert(vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str])
 
 
 def _await_vdo(group: str, vdo: Vdo) -> None:
-    """VDO opens its index, and begins to compress, after the volume is there; what it came to in the end is read back."""
+    """Wait until VDO has opened its index and begun to compress, or makes no progress; the read-back has the result."""
     not_yet = {word for part, words in _NOT_YET.items() if getattr(vdo, part) for word in words}
     watch = Watch("VDO", lambda: None)
     with suppress(proc.ToolError, Silent):
@@ -206,19 +221,19 @@ def _await_vdo(group: str, vdo: Vdo) -> None:
 
 
 def wait_for_node(context: Context, vg: LvmGroup, name: str) -> dict[str, Any]:
-    """Wait until the volume is active and udev shows its name; the measured volume is `built` from then on."""
+    """Wait until the volume is active and udev has made its link; the measured volume is `built` from then on."""
     until = time.monotonic() + NODE_TIMEOUT_S
     path = volume_path(vg.name, name)
     while True:
         node = volume_node(vg.name, name)
         named = node is not None and os.path.realpath(path) == f"/dev/{node}"
-        # Without udev there are no names, but there is a node.
+        # Without udev there is a node but no link.
         if node is not None and (named or time.monotonic() > until) and Path(f"/dev/{node}").exists():
             shown = path if named else f"/dev/{node}"
             if name == VOLUME:
                 context.built[vg.ref] = shown
             return {"kernel_name": node, "path": shown}
         if time.monotonic() > until:
-            raise fail(NOT_THERE, "LVM ended well, but no active volume came up", place=path,
+            raise fail(NOT_THERE, "LVM succeeded, but there is no active volume", place=path,
                        remedy="Look at dmesg.", exit=Exit.BUILD_FAILED)  # fmt: skip
         time.sleep(0.05)

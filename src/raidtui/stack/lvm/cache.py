@@ -10,7 +10,7 @@ from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.units import size_text
 from raidtui.stack.lvm.commands import UNSEEN, flat, limits, lvcreate_argv
 from raidtui.stack.lvm.group import Cache, LvmGroup
-from raidtui.stack.lvm.read_back import Row, compare, kernel_options
+from raidtui.stack.lvm.read_back import Row, compare, kernel_options, size_differences
 from raidtui.stack.lvm.size import TOO_SMALL
 from raidtui.stack.lvm.spec import KIB, MIB, CacheSpec, LvmSpec, extent_bytes
 from raidtui.stack.read_back import Difference
@@ -125,10 +125,10 @@ def _cache_settings(cache: Cache) -> tuple[str, ...]:
     return tuple(word for name, value in settings.items() for word in ("--cachesettings", f"{name}={value}"))
 
 
-def cache_differences(group: str, cache: Cache, volumes: dict[str, Row], top: str) -> list[Difference]:
+def cache_differences(vg: LvmGroup, cache: Cache, volumes: dict[str, Row], top: str, missing: int) -> list[Difference]:
     """Return the differences of the cache of volume `top` from the plan, by LVM's report and by the kernel's table."""
     volume = volumes.get(top, {})
-    known = kernel_options(group, top)
+    known = kernel_options(vg.name, top)
     if cache.kind == "writecache":
         wrong = compare({"segtype": "writecache", "writecache_block_size": str(cache.block_bytes)}, volume, top)
         holder = f"{FAST}_cvol"
@@ -142,7 +142,9 @@ def cache_differences(group: str, cache: Cache, volumes: dict[str, Row], top: st
         holder = f"{FAST}_cvol" if cache.kind == "cachevol" else f"{FAST}_cpool_cdata"
         if cache.mode not in known:
             wrong.append(Difference(f"{top} mode in the kernel", cache.mode, " ".join(known)))
-    wrong += compare({"lv_size": str(cache.size_bytes), "segtype": "linear"}, volumes.get(holder, {}), holder)
+    fast = volumes.get(holder, {})
+    wrong += compare({"segtype": "linear"}, fast, holder)
+    wrong += size_differences(vg, f"{holder} lv_size", cache.size_bytes, fast.get("lv_size"), missing)
     for name, value in cache.settings.items():
         if f"{name} {value}" not in " ".join(known):
             wrong.append(Difference(f"{top} {name}", value, " ".join(known)))

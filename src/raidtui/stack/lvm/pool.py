@@ -10,7 +10,7 @@ from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.units import size_text
 from raidtui.stack.lvm.commands import POOL, THIN, UNSEEN, VOLUME, flat, limits, lvcreate_argv
 from raidtui.stack.lvm.group import LvmGroup, Thin, Vdo
-from raidtui.stack.lvm.read_back import Row, compare
+from raidtui.stack.lvm.read_back import Row, compare, size_differences
 from raidtui.stack.lvm.size import TOO_SMALL, virtual_bytes
 from raidtui.stack.lvm.spec import KIB, MIB, REDUNDANT, LvmSpec, VdoSpec, extent_bytes, geometry
 from raidtui.stack.read_back import Difference
@@ -40,13 +40,13 @@ def pool_argvs(vg: LvmGroup, on: Sequence[str], paths: Sequence[str]) -> tuple[A
     return found
 
 
-def pool_differences(vg: LvmGroup, volumes: dict[str, Row]) -> list[Difference]:
+def pool_differences(vg: LvmGroup, volumes: dict[str, Row], missing: int) -> list[Difference]:
     """Return the differences of the pools and their volumes from the plan."""
     found: list[Difference] = []
     if vg.vdo is not None:
         found += vdo_differences(vg, vg.vdo, volumes)
     if vg.thin is not None:
-        found += thin_differences(vg.thin, volumes)
+        found += thin_differences(vg, vg.thin, volumes, missing)
     return found
 
 
@@ -226,11 +226,13 @@ def thin_argvs(group: str, thin: Thin, on: Sequence[str], paths: Sequence[str]) 
     return metadata, ("lvm", "lvconvert", *flat(options), f"{group}/{thin.pool}", *flat(common)), volume
 
 
-def thin_differences(thin: Thin, volumes: dict[str, Row]) -> list[Difference]:
+def thin_differences(vg: LvmGroup, thin: Thin, volumes: dict[str, Row], missing: int) -> list[Difference]:
     """Return the differences of the thin pool and its virtual volume from the plan."""
     wrong = compare({"segtype": "thin", "lv_size": str(thin.virtual_bytes), "pool_lv": thin.pool},
                     volumes.get(VOLUME, {}), VOLUME)  # fmt: skip
     expected = {"segtype": "thin-pool", "chunk_size": str(thin.chunk_bytes), "discards": thin.discards,
-                "zero": "zero" if thin.zero else "", "lv_when_full": "error",
-                "lv_metadata_size": str(thin.metadata_bytes)}  # fmt: skip
-    return wrong + compare(expected, volumes.get(thin.pool, {}), thin.pool)
+                "zero": "zero" if thin.zero else "", "lv_when_full": "error"}  # fmt: skip
+    found = volumes.get(thin.pool, {})
+    size = found.get("lv_metadata_size")
+    wrong += size_differences(vg, f"{thin.pool} lv_metadata_size", thin.metadata_bytes, size, missing)
+    return wrong + compare(expected, found, thin.pool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from raidtui.model.problem import ProblemError
@@ -38,6 +39,18 @@ def compare(asked: Row, found: Row, of: str) -> list[Difference]:
     return [Difference(f"{of} {what}", value, found.get(what)) for what, value in asked.items() if found.get(what) != value]
 
 
+def missing_extents(vg: LvmGroup, pvs: list[Row]) -> int:
+    """Return how many extents LVM has on all devices that are fewer than planned."""
+    found = {row["pv_uuid"]: int(row["pv_pe_count"] or 0) for row in pvs}
+    return sum(max(0, pv.extents - found.get(pv.uuid, 0)) for pv in vg.pvs)
+
+
+def size_differences(vg: LvmGroup, what: str, planned_bytes: int, found: str | None, missing: int) -> list[Difference]:
+    """Compare a size with the planned one; it may be less by as many rows of extents as are missing."""
+    least = planned_bytes - missing * vg.extent_bytes * vg.volume.stripes
+    return [] if found and least <= int(found) <= planned_bytes else [Difference(what, planned_bytes, found)]
+
+
 def group_differences(vg: LvmGroup, devices: list[Device], group: Row | None, pvs: list[Row]) -> list[Difference]:
     """Return the differences of the group and its physical volumes from the plan."""
     wrong = compare(
@@ -49,25 +62,27 @@ def group_differences(vg: LvmGroup, devices: list[Device], group: Row | None, pv
     for device, pv in zip(devices, vg.pvs, strict=True):
         found = by_uuid.get(pv.uuid, {})
         wrong += compare({"vg_name": vg.name, "pv_missing": ""}, found, device.ref)
-        wrong += _room_differences(vg, pv, found, device.ref)
+        wrong += _room_differences(vg, pv, found, device)
         # By the label itself: LVM's own name of a device is only one of several.
         if (there := read_label(device.path)) != pv.uuid:
             wrong.append(Difference(f"{device.ref} label", pv.uuid, there))
     return wrong
 
 
-def _room_differences(vg: LvmGroup, pv: PhysicalVolume, found: Row, ref: str) -> list[Difference]:
-    """Compare start and number of extents with the estimates.
+def _room_differences(vg: LvmGroup, pv: PhysicalVolume, found: Row, device: Device) -> list[Difference]:
+    """Check that the extents are aligned as asked, begin near the planned start, and fill the device.
 
-    Another version of LVM may keep more or less room for its metadata: the extents have to be aligned as asked, and begin
-    within `START_TOLERANCE_BYTES` of the estimate.
+    Another version of LVM may keep more or less room for its metadata, at most `START_TOLERANCE_BYTES`. The device itself
+    may be smaller than planned, if it is a layer.
     """
     start, extents = (int(found.get(name) or -1) for name in ("pe_start", "pv_pe_count"))
+    size = node_bytes(Path(device.path).resolve().name) or 0
     wrong = []
     if start < 0 or start % pv.align_bytes or abs(start - pv.start_bytes) > START_TOLERANCE_BYTES + pv.align_bytes:
-        wrong.append(Difference(f"{ref} pe_start", pv.start_bytes, found.get("pe_start")))
-    if extents < 0 or abs(extents - pv.extents) > 1 + START_TOLERANCE_BYTES // vg.extent_bytes:
-        wrong.append(Difference(f"{ref} pv_pe_count", pv.extents, found.get("pv_pe_count")))
+        wrong.append(Difference(f"{device.ref} pe_start", pv.start_bytes, found.get("pe_start")))
+    most = (size - start) // vg.extent_bytes
+    if not most - 1 - START_TOLERANCE_BYTES // vg.extent_bytes <= extents <= most:
+        wrong.append(Difference(f"{device.ref} pv_pe_count", most, found.get("pv_pe_count")))
     return wrong
 
 
@@ -88,15 +103,14 @@ def read_volumes(vg: LvmGroup, paths: list[str]) -> dict[str, Row]:
     return found
 
 
-def volume_differences(vg: LvmGroup, volumes: dict[str, Row], devices: list[Device], name: str) -> list[Difference]:
+def volume_differences(
+    vg: LvmGroup, volumes: dict[str, Row], devices: list[Device], name: str, missing: int
+) -> list[Difference]:
     """Return the differences of the volume with the data, which has this name now, from the plan."""
     volume, found = vg.volume, volumes.get(name)
     if found is None:
         return [Difference(name, "there", "missing")]
-    asked = {
-        "segtype": volume.type,
-        "lv_size": str(volume.size_bytes),
-    }
+    asked = {"segtype": volume.type}
     if name == volume.name:
         # A volume that was put below another one leaves its policy to that.
         asked["lv_allocation_policy"] = volume.allocation
@@ -110,10 +124,11 @@ def volume_differences(vg: LvmGroup, volumes: dict[str, Row], devices: list[Devi
     if (integrity := vg.integrity) is not None:
         asked |= {"raidintegritymode": integrity.mode, "raidintegrityblocksize": str(integrity.block_bytes)}
     wrong = compare(asked, found, name)
+    wrong += size_differences(vg, f"{name} lv_size", volume.size_bytes, found["lv_size"], missing)
     node = volume_node(vg.name, name)
     size = node_bytes(node) if node else None
-    if size != volume.size_bytes:
-        wrong.append(Difference("size_bytes", volume.size_bytes, size))
+    if str(size) != found["lv_size"]:
+        wrong.append(Difference("size_bytes", found["lv_size"], size))
     return wrong + _placement(vg, node, devices)
 
 
