@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from raidtui.cli import scenarios
-from raidtui.cli.preview import preview_lines
+from raidtui.cli.plan import preview_lines
 from raidtui.cli.screen import console
 from raidtui.engine.compose.preview import preview
 from raidtui.model.describe import Field, Kind, Kinds, Preset, Preview, PreviewRequest

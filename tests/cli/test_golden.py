@@ -9,7 +9,7 @@ from pathlib import Path
 import made
 import pytest
 
-from raidtui.cli import disks, doctor, report, runs
+from raidtui.cli import report, runs, server
 from raidtui.cli.plan import plan_lines
 from raidtui.cli.screen import console
 from raidtui.model.protocol import Check, Checkup, RunInfo, RunList
@@ -35,8 +35,8 @@ RUNS = RunList(
 )
 REHEARSAL = made.result(rehearsal=True, complete=False)
 PAGES = {
-    "disks": lambda out: disks.show(made.disk_list(), out),
-    "doctor": lambda out: doctor.show(CHECKUP, out),
+    "disks": lambda out: server.show_disks(made.disk_list(), out),
+    "doctor": lambda out: server.show_checkup(CHECKUP, out),
     "plan": lambda out: [print(line, file=out.file) for line in plan_lines(made.plan())],
     "runs": lambda out: runs.show(RUNS, out),
     "show": lambda out: report.show_result(made.result(), compare(made.result()), out),

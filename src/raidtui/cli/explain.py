@@ -11,8 +11,7 @@ from typing import Final
 import msgspec
 
 from raidtui.base.text import clean_lines
-from raidtui.cli.screen import console, indented, print_json, table, text
-from raidtui.cli.session import connect
+from raidtui.cli.screen import connect, console, indented, print_json, table, text
 from raidtui.front.problems import sentence
 from raidtui.model.convert import plain
 from raidtui.model.problem import REFUSALS, ProblemError

@@ -39,7 +39,8 @@ COMMANDS = {
 _MODULES = {
     "scenarios": "scenarios", "kinds": "scenarios", "schema": "scenarios",
     "runs": "runs", "attach": "runs", "cancel": "runs", "recover": "runs",
-    "results": "results", "show": "results", "open": "results",
+    "results": "results", "show": "results", "open": "results", "compare": "results",
+    "disks": "server", "doctor": "server", "plan": "plan", "preview": "plan",
     "import": "importing",
 }  # fmt: skip
 """Modules of the commands that are not in a module of their own name."""

@@ -1,24 +1,34 @@
-"""`raidtui replay`: show, ask for consent, run, follow, keep the result."""
+"""`raidtui replay`: show, ask for consent, run, watch, keep the result. `attach` watches a run in the same way."""
 
 from __future__ import annotations
 
+import shlex
+import signal
 import sys
 from argparse import ArgumentParser, Namespace
+from types import FrameType
 from typing import Final
+
+import msgspec
 
 from raidtui.base.text import clean, plural
 from raidtui.cli.plan import add_scenario_arguments, make_plan, plan_lines, replay_line, request_of, split_ids
-from raidtui.cli.screen import json_text, print_json
-from raidtui.cli.session import connect
-from raidtui.cli.watch import Signals, finish, goodbye, watch
+from raidtui.cli.printers import Printer, printer_for
+from raidtui.cli.screen import connect, console, json_text, print_json
+from raidtui.client.engine_client import EngineClient
 from raidtui.front.consent import check_consent
-from raidtui.front.files import check_output
-from raidtui.front.follow import start
+from raidtui.front.files import check_output, save
+from raidtui.front.follow import Back, Ended, Follower, Lost, start
 from raidtui.front.phrases import looks_line
 from raidtui.front.problems import problems_document, sentence
+from raidtui.front.progress import RunView, advance
 from raidtui.model.convert import plain
+from raidtui.model.event import CellDone, Record
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Exit, Refusal
+from raidtui.model.problem import Exit, ProblemError, Refusal
+from raidtui.model.protocol import RunInfo
+from raidtui.model.refusals import RUN_INTERRUPTED
+from raidtui.model.result import Cell
 
 CONSENT: Final = Refusal(
     "consent",
@@ -84,6 +94,161 @@ def _detach(args: Namespace, run: str) -> int:
         print(run)
     print(goodbye(args, run), file=sys.stderr)
     return 0
+
+
+_TICK_S = 0.2
+_SIGNAL_EXIT = 128
+
+
+def watch(args: Namespace, run: str, engine: EngineClient, signals: Signals, *, owned: bool) -> tuple[RunView, int | None]:
+    """Show a run until it has ended, or until it is left to itself: then with the exit code for that.
+
+    `owned`: the run was started by this command, so that the first SIGINT cancels it. A run that is only watched is left
+    by SIGINT. SIGTERM and SIGHUP always leave: losing the terminal is no request to end the run.
+    Raises ProblemError when the connection is lost for good, and when the run's end cannot be known.
+    """
+    follower = Follower(lambda: connect(args, quiet=True), run, first=engine)
+    printer = printer_for(args)
+    view, cancelled = RunView(run=run), False
+    try:
+        while True:
+            item = follower.next(_TICK_S)
+            if isinstance(item, Record):
+                view = advance(view, _counted(item))
+                printer.shown(view, item)
+            elif isinstance(item, Ended):
+                return _ended(view, item), None
+            elif isinstance(item, Lost):
+                if not signals.interrupts:
+                    problem = item.error.problems[0]
+                    printer.say(f"{clean(problem.message, 2000)}; trying to come back to the run")
+            elif isinstance(item, Back):
+                printer.say("connected again" + ("; the server restarted meanwhile" if item.restarted else ""))
+            if signals.leave:
+                printer.say(goodbye(args, run))
+                return view, _SIGNAL_EXIT + signals.leave
+            if signals.interrupts and not owned:
+                printer.say(goodbye(args, run))
+                return view, int(Exit.CANCELLED)
+            if signals.interrupts and not cancelled:
+                cancelled = True
+                printer.say("cancelling: what was built is taken down (Ctrl-C again leaves the run to itself)")
+                _cancel(args, run, printer)
+            elif signals.interrupts > 1:
+                printer.say(goodbye(args, run))
+                # 130 would promise that the disks are restored, which is not confirmed yet.
+                return view, int(Exit.LEFT_BEHIND)
+    finally:
+        follower.close()
+        printer.close()
+
+
+def _counted(record: Record) -> Record:
+    """Return the record without the numbers of a finished cell: the view needs only its identity and validity."""
+    if not isinstance(event := record.event, CellDone):
+        return record
+    cell = Cell(event.cell.id, event.cell.layout, event.cell.workload, event.cell.round, event.cell.valid)
+    return msgspec.structs.replace(record, event=CellDone(cell))
+
+
+def goodbye(args: Namespace, run: str) -> str:
+    """Return a line with the command that follows the continuing run again."""
+    on = ["--on", args.on] if args.on else []
+    return f"run {clean(run)} goes on; to see it again: {clean(shlex.join(['raidtui', *on, 'attach', run]))}"
+
+
+def _ended(view: RunView, ended: Ended) -> RunView:
+    if ended.error is not None:
+        raise ended.error
+    if view.finished is None and view.recovered is None:
+        raise ProblemError(
+            RUN_INTERRUPTED.problem(
+                "the run ended without a last record: its runner was killed or the server went down",
+                place=view.run,
+                remedy=f"`raidtui recover {view.run}` undoes what it left behind.",
+                exit=Exit.LEFT_BEHIND,
+            )
+        )
+    return view
+
+
+def _cancel(args: Namespace, run: str, printer: Printer) -> None:
+    # A terminal sends SIGINT to the connection's process as well: what was connected may be dying right now.
+    try:
+        with connect(args, quiet=True) as engine:
+            engine.call("cancel", {"run": run}, RunInfo)
+    except ProblemError as error:
+        printer.say(f"it could not be cancelled: {clean(error)}")
+
+
+class Signals:
+    """Counts SIGINT and remembers SIGTERM and SIGHUP while entered; none of them ends raidtui at once."""
+
+    def __init__(self) -> None:
+        self.interrupts = 0
+        self.leave = 0
+        """The signal that asks raidtui to go, or 0."""
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Signals:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)  # type: ignore[arg-type]
+
+    def _note(self, number: int, _: FrameType | None) -> None:
+        if number == signal.SIGINT:
+            self.interrupts += 1
+        else:
+            self.leave = number
+
+
+def finish(args: Namespace, view: RunView, engine: EngineClient) -> int:
+    """Fetch, keep and show the result of a run that has ended, and give the run's exit code.
+
+    `engine` is the connection that watched it; it may have been lost in between.
+    """
+    # Imported here so that starting or refusing a run does not wait for the modules of tables and charts.
+    from raidtui.cli.report import show_comparison, show_rankings
+    from raidtui.results.compare import compare
+    from raidtui.results.load import read_result
+
+    finished = view.finished
+    code = finished.exit if finished else view.recovered.exit if view.recovered else int(Exit.LEFT_BEHIND)
+    for problem in finished.problems if finished else ():
+        print(sentence(problem), file=sys.stderr)
+    try:
+        raw = _fetched(args, view.run, engine)
+    except ProblemError as error:
+        if error.problems[0].code == "no-result" and not view.cells:
+            return code
+        raise
+    result = read_result(raw)
+    path = save(raw, str(result.scenario.get("name", "")), result.run, args.output)
+    if not args.json:
+        out = console(args)
+        if result.cells or any(built.status == "failed" for built in result.layouts):
+            out.print()
+            show_comparison(compare(result), out)
+            show_rankings(result.ranking, out)
+        print(f"\nResult: {clean(path, 4096)}")
+    else:
+        print(f"result: {clean(path, 4096)}", file=sys.stderr)
+    return code
+
+
+def _fetched(args: Namespace, run: str, engine: EngineClient) -> bytes:
+    """Fetch the result over the old connection if possible: a new one may ask for a password."""
+    try:
+        return engine.result(run)
+    except ProblemError as error:
+        if error.problems[0].code != "engine-lost":
+            raise
+    with connect(args) as another:
+        return another.result(run)
 
 
 COMMANDS: Final = {"replay": (add_arguments, run)}

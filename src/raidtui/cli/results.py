@@ -1,22 +1,49 @@
-"""`raidtui results`, `show` and `open`: find and show results."""
+"""`raidtui results`, `show`, `open` and `compare`: find, show and compare results. Files, stdin and runs name them."""
 
 from __future__ import annotations
 
+import re
+import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path, PurePath
 from typing import Final
 
-from raidtui.base.text import plural
-from raidtui.cli.inputs import check_baseline, given_result, kept_file
-from raidtui.cli.report import show_result
-from raidtui.cli.screen import console, print_json, table, text
-from raidtui.front.library import library
+from raidtui.base.files import is_there
+from raidtui.base.text import clean, named, plural
+from raidtui.cli.report import show_comparison, show_result
+from raidtui.cli.screen import connect, console, print_json, table, text
+from raidtui.foreign.documents import read_numbers
+from raidtui.foreign.imported import aligned, extract_of
+from raidtui.foreign.sources import Source
+from raidtui.front.files import check_output, export, read_bytes, results_folder, table_file
+from raidtui.front.library import found_results, library
 from raidtui.model.convert import plain
-from raidtui.model.problem import Exit, fail
-from raidtui.model.refusals import FILE, NO_TERMINAL
-from raidtui.results.compare import compare
-from raidtui.results.comparison import without_cells
+from raidtui.model.problem import Exit, Refusal, fail
+from raidtui.model.refusals import FILE, NO_TERMINAL, OUTPUT, UNKNOWN_NAME
+from raidtui.model.result import Result
+from raidtui.results.charts.catalog import CHARTS
+from raidtui.results.compare import compare, compare_many
+from raidtui.results.comparison import Comparison, without_cells
+from raidtui.results.extract import Extract, extract
+from raidtui.results.formats import FORMATS
+from raidtui.results.formats.base import Format
 from raidtui.results.library import Known
+from raidtui.results.load import read_result
+
+NO_SUCH_CHART: Final = Refusal(
+    "no-such-chart",
+    "The format has no charts to select",
+    "--chart selects charts of a picture, and only the formats svg and png are pictures.",
+    "Add --format svg or --format png, or remove --chart.",
+)
+NOTHING_GIVEN: Final = Refusal(
+    "nothing-given",
+    "Nothing to compare",
+    "No result was named, and no words to find kept results by.",
+    "Name a file or a run, or use --find WORDS.",
+)
 
 _MOST = 100
 
@@ -102,8 +129,147 @@ def open_command(args: Namespace) -> int:
     return int(args.screens(args))
 
 
+def add_compare_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("results", metavar="RESULT", nargs="*", help="a result, a table, - for stdin, or a run")
+    parser.add_argument("--find", metavar="WORDS", help="also compare every kept result with these words")
+    parser.add_argument("--baseline", default="", metavar="NAME", help="layout that the others are compared with")
+    parser.add_argument("--meant", action="append", default=[], metavar="FACT",
+                        help="a fact that differs on purpose, for example kernel or md.chunk")  # fmt: skip
+    parser.add_argument("--format", choices=list(FORMATS), default="", metavar="FORMAT",
+                        help=f"one of {', '.join(FORMATS)} (default: by the file extension, else table)")  # fmt: skip
+    parser.add_argument("--chart", action="append", default=[], choices=list(CHARTS), metavar="KIND",
+                        help=f"only charts of this kind (formats svg and png): {', '.join(CHARTS)}")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", help="new file to write to; - is stdout")
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+
+
+def compare_command(args: Namespace) -> int:
+    """Print or write the comparison."""
+    output = None if args.output == "-" else args.output
+    check_output(output)
+    name = _format(args, output)
+    made = _chosen(name, args.chart)
+    extracts = [one if isinstance(one, Extract) else extract(one) for one in _given(args)]
+    _check_meant(extracts, args.meant)
+    comparison = compare_many(extracts, args.baseline, frozenset(args.meant))
+    check_baseline(comparison, args.baseline)
+    if output:
+        export(comparison, made, output)
+        print(f"Comparison: {clean(output)}", file=sys.stderr)
+    elif name == "table":
+        show_comparison(comparison, console(args), about=True)
+    else:
+        _to_stdout(comparison, made)
+    return 0
+
+
+def _given(args: Namespace) -> list[Result | Extract]:
+    """Return the named results, followed by the found ones. Raises ProblemError."""
+    if not args.results and args.find is None:
+        raise fail(NOTHING_GIVEN, "no result was named",
+                   remedy="Name results, or find kept ones: --find WORDS.")  # fmt: skip
+    given = given_numbers(args, args.results)
+    if args.find is not None:
+        found, known = found_results(args.find)
+        if len(known) > len(found):
+            print(f"{len(known)} results contain these words; the newest {len(found)} are compared", file=sys.stderr)
+        given += found
+    return given
+
+
+def _check_meant(extracts: Iterable[Extract], meant: Iterable[str]) -> None:
+    """Check that every --meant fact occurs in a result. Raises ProblemError (`unknown-name`)."""
+    named = set(meant)
+    known = {fact for one in extracts for fact in _facts(one)} if named else named
+    if unknown := sorted(named - known):
+        raise fail(UNKNOWN_NAME, f"--meant {clean(unknown[0])}: no result has a fact of this name",
+                   remedy=f"Known: {', '.join(map(clean, sorted(known)))}.")  # fmt: skip
+
+
+def _facts(one: Extract) -> Iterator[str]:
+    yield from one.facts
+    yield from chain.from_iterable(one.layouts.values())
+    yield from chain.from_iterable(point.facts for point in one.points)
+
+
+def _chosen(name: str, charts: list[str]) -> Format:
+    """Return the format limited to these charts. Raises ProblemError (`no-such-chart`) for a format without charts."""
+    made = FORMATS[name]
+    write = made.charts
+    if not charts:
+        return made
+    if write is None:
+        raise fail(NO_SUCH_CHART, f"--chart is for svg and png, not for {name}", remedy="Add --format svg.")
+    return made._replace(write=lambda comparison: write(comparison, charts))
+
+
+def _format(args: Namespace, output: str | None) -> str:
+    """Return the format given by --json, --format or the file extension. Raises ProblemError (`output`)."""
+    if args.json or args.format:
+        return "json" if args.json else str(args.format)
+    ending = PurePath(output or "").suffix.lower()
+    if not ending:
+        return "table"
+    by_ending = {made.suffix: made.name for made in FORMATS.values()}
+    if ending not in by_ending:
+        raise fail(OUTPUT, f"{clean(output)}: no format has the file extension {clean(ending)}",
+                   remedy=f"Use one of {', '.join(by_ending)}, or add --format.")  # fmt: skip
+    return by_ending[ending]
+
+
+def _to_stdout(comparison: Comparison, made: Format) -> None:
+    if made.binary and sys.stdout.isatty():
+        raise fail(OUTPUT, f"{made.name} is binary and not for a terminal", remedy="Write it to a file with -o FILE.")
+    data = made.write(comparison)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+
+
+_MOST_NAMES = 12
+"""Number of names listed in a message; names that contain the wanted one come first."""
+_RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
+
+
+def given_result(args: Namespace, name: str) -> Result:
+    """Return the result named by `name`, a file or a run. Raises ProblemError."""
+    return read_result(given_data(args, name), name)
+
+
+def kept_file(args: Namespace, name: str) -> Path | None:
+    """Return the file of that name, or the kept result of the run of that name; None for a run to ask its server for."""
+    if is_there(name) or not _RUN.fullmatch(name):
+        return Path(name)
+    return next(iter(sorted(results_folder().glob(f"*-{name}.result.json"))), None) if not args.on else None
+
+
+def given_data(args: Namespace, name: str) -> bytes:
+    """Return the bytes of the file or run named by `name`. Raises ProblemError."""
+    if (path := kept_file(args, name)) is not None:
+        return read_bytes(table_file(str(path)))
+    with connect(args) as engine:
+        return engine.result(name)
+
+
+def check_baseline(comparison: Comparison, wanted: str) -> None:
+    """Check that the baseline is one of the layouts. Raises ProblemError (`unknown-name`)."""
+    if wanted and comparison.baseline != wanted:
+        labels = sorted((row.label for row in comparison.rows), key=lambda label: wanted.lower() not in label.lower())
+        raise fail(UNKNOWN_NAME, f"these results have no layout {wanted!r}",
+                   remedy=f"Known: {named([clean(label) for label in labels], _MOST_NAMES)}.")  # fmt: skip
+
+
+def given_numbers(args: Namespace, names: Sequence[str]) -> list[Result | Extract]:
+    """Return the results, and tables with their workloads matched to those of the results. Raises ProblemError."""
+    read = [read_numbers(Source(name, given_data(args, name))) for name in names]
+    tables = {index: one for index, one in enumerate(read) if not isinstance(one, Result)}
+    if not tables:
+        return [one for one in read if isinstance(one, Result)]
+    return list(aligned([extract(one) if isinstance(one, Result) else extract_of(one) for one in read], tables))
+
+
 COMMANDS: Final = {
     "results": (add_results_arguments, results_command),
     "show": (add_show_arguments, show_command),
     "open": (add_open_arguments, open_command),
+    "compare": (add_compare_arguments, compare_command),
 }

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 from raidtui.base.text import clean
 from raidtui.cli.plan import split_ids
 from raidtui.cli.printers import LIVE_EVERY_S
-from raidtui.cli.screen import console, print_json, table, text
-from raidtui.cli.session import connect
-from raidtui.cli.watch import Signals, finish, watch
+from raidtui.cli.replay import Signals, finish, watch
+from raidtui.cli.screen import connect, console, print_json, table, text
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import check_output
 from raidtui.front.problems import sentence

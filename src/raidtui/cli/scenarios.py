@@ -7,8 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from raidtui.cli.screen import console, indented, print_json, table, text
-from raidtui.cli.session import connect
+from raidtui.cli.screen import connect, console, indented, print_json, table, text
 from raidtui.front.files import read_bytes, shipped
 from raidtui.model.convert import plain
 from raidtui.model.describe import Field, Kind, Kinds, Preset

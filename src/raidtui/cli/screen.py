@@ -1,4 +1,4 @@
-"""Print JSON, tables, text and problems. Strings from hardware and files are never markup."""
+"""Connect to the engine of --on, and print JSON, tables, text and problems. Foreign strings are never markup."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from raidtui import __version__
 from raidtui.base.files import private_folder, write_atomic
 from raidtui.base.paths import state_folder
 from raidtui.base.text import clean, clean_lines
+from raidtui.client.engine_client import EngineClient
+from raidtui.client.places import place
+from raidtui.front.follow import WaitingTalk
 from raidtui.front.problems import problems_document, sentence
 from raidtui.model.problem import Exit, ProblemError
 
@@ -27,6 +30,18 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 120
 """Columns where the output is not a terminal and COLUMNS does not say otherwise."""
+
+
+def connect(args: Namespace, *, root: bool = True, quiet: bool = False) -> EngineClient:
+    """Start the engine at `--on`. With `root` false, sudo is not used: the request needs no root.
+
+    `quiet` suppresses the messages about a long wait, for callers that draw on the terminal.
+    """
+    where = place(args.on)
+    if not root and where.argv[0] == "sudo":
+        words = where.argv
+        where = where._replace(argv=words[words.index("--") + 1 :])
+    return EngineClient(where, None if quiet else WaitingTalk(where.name))
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""`raidtui disks`: list the disks, and every reason why a disk is not free."""
+"""`raidtui disks` and `raidtui doctor`: the disks of a server, and what it can build and measure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.screen import console, indented, json_text, print_json
-from raidtui.cli.session import connect
+from raidtui.cli.screen import connect, console, indented, json_text, print_json, table, text
 from raidtui.front.phrases import look_line
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, Link, lasting
-from raidtui.model.protocol import DiskList
+from raidtui.model.protocol import Checkup, DiskList
 from raidtui.model.units import size_text
 from raidtui.results.rates import NOTHING
 
@@ -24,12 +23,12 @@ _RIGHT = (3, 6)
 _GAP = 2
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_disks_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON; with --watch one document per line")
     parser.add_argument("--watch", action="store_true", help="print again whenever a disk or its use changes")
 
 
-def run(args: Namespace) -> int:
+def disks_command(args: Namespace) -> int:
     """Print the disks, once or at every change."""
     with connect(args) as engine:
         if not args.watch:
@@ -37,7 +36,7 @@ def run(args: Namespace) -> int:
             if args.json:
                 print_json(plain(found))
             else:
-                show(found, console(args))
+                show_disks(found, console(args))
             return 0
         shown: tuple[Disk, ...] | None = None
         for found in engine.stream("watch-disks", None, DiskList):
@@ -47,12 +46,12 @@ def run(args: Namespace) -> int:
             if args.json:
                 print(json_text(plain(found)), flush=True)
             else:
-                show(found, console(args))
+                show_disks(found, console(args))
                 print(flush=True)
     return 0
 
 
-def show(found: DiskList, out: Console) -> None:
+def show_disks(found: DiskList, out: Console) -> None:
     """Print a line per disk, the reasons why it is not free, and a count at the end."""
     if not found.disks:
         out.print(f"No disks were found on {clean(found.host)}. In a lab, `raidtui lab up --disks 6x8G` gives it some.")
@@ -128,4 +127,38 @@ def _state_style(state: str) -> str:
     return {"free": "green", "in use": "yellow", "system": "red"}.get(state, "")
 
 
-COMMANDS: Final = {"disks": (add_arguments, run)}
+def add_doctor_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def doctor_command(args: Namespace) -> int:
+    """Print every check. The exit code is 0 even if something is missing, since the rest can be used."""
+    with connect(args) as engine:
+        checkup: Checkup = engine.call("doctor", None, Checkup)
+    if args.json:
+        print_json(plain(checkup))
+    else:
+        show_checkup(checkup, console(args))
+    return 0
+
+
+def show_checkup(checkup: Checkup, out: Console) -> None:
+    """Print the checks as a table, and below it how to install what is missing."""
+    listing = table("", "CHECK", "FOUND", "NEEDED FOR")
+    for check in checkup.checks:
+        mark = text("✓ ok", "green") if check.ok else text("✗ missing", "bold red")
+        listing.add_row(mark, text(check.name), text(check.found), text(check.needed_for))
+    out.print(listing)
+    if missing := [check for check in checkup.checks if not check.ok]:
+        out.print()
+        for check in missing:
+            what = check.remedy or "no remedy is known"
+            out.print(indented(f"{clean(check.name)}: {clean(what)}", 0, "→"))
+    else:
+        out.print(text(f"Nothing is missing on {checkup.host}."))
+
+
+COMMANDS: Final = {
+    "disks": (add_disks_arguments, disks_command),
+    "doctor": (add_doctor_arguments, doctor_command),
+}
