@@ -12,7 +12,7 @@ import msgspec
 
 from raidtui.base.text import clean_lines
 from raidtui.cli.screen import connect, console, indented, print_json, table, text
-from raidtui.front.problems import sentence
+from raidtui.front.phrases import sentence
 from raidtui.model.convert import plain
 from raidtui.model.problem import REFUSALS, ProblemError
 
@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(args: Namespace) -> int:
+def explain_command(args: Namespace) -> int:
     """Print one explanation, or the list of codes."""
     found = _one(args) if args.code else _all(args)
     if args.json:
@@ -86,4 +86,4 @@ def _all(args: Namespace) -> tuple[Explanation, ...]:
     return tuple(known[code] for code in sorted(known))
 
 
-COMMANDS: Final = {"explain": (add_arguments, run)}
+COMMANDS: Final = {"explain": (add_arguments, explain_command)}
