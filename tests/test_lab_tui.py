@@ -20,7 +20,7 @@ from textual.pilot import Pilot
 from lab_harness import start_lab
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import place
-from raidtui.front.consent import lines_to_type
+from raidtui.front.plan import lines_to_type
 from raidtui.lab import life
 from raidtui.lab.control import Lab
 from raidtui.tui.app import RaidtuiApp

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 
 import made
 
-from raidtui.front.consent import LEAST_CHARACTERS, consented, lines_to_type, matches
+from raidtui.front.plan import LEAST_CHARACTERS, consented, lines_to_type, matches
 from raidtui.model.disk import Fingerprint
 
 SERIALS = st.text(string.ascii_uppercase[:4] + "01 -", min_size=1, max_size=9).filter(lambda text: text == text.strip())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from raidtui.engine.compose.reading import read_document
-from raidtui.front.command_line import names_of, with_workloads
+from raidtui.front.plan import with_workloads, workload_names
 from raidtui.load.catalog import engines
 from raidtui.load.fio.spec import FioSpec
 from raidtui.model.convert import decode
@@ -77,8 +77,8 @@ def test_a_workload_that_is_said_joins_the_scenario() -> None:
     text = json.dumps(given, indent=3)
     assert with_workloads(text, ["w"]) == text, "to the byte"
     words = ["w", "T1Q32 4k randread"]
-    assert names_of(words) == ("w", "randread-4k-t1q32")
-    assert list(read_document(with_workloads(text, words)).scenario.workloads) == list(names_of(words))
+    assert workload_names(words) == ("w", "randread-4k-t1q32")
+    assert list(read_document(with_workloads(text, words)).scenario.workloads) == list(workload_names(words))
     given["layouts"]["all"] = {"disk": {"on": "@data", "mode": "together"}}
     given["workloads"]["x"] = given["workloads"]["w"]
     given["policy"] = {"only": {"disk": ["w"]}}

@@ -18,7 +18,7 @@ import made
 from rich.console import Console
 from textual.widgets import Button, Input
 
-from raidtui.front.consent import lines_to_type
+from raidtui.front.plan import lines_to_type
 from raidtui.model.disk import Reason
 from raidtui.model.plan import Options
 from raidtui.model.problem import Problem, ProblemError

@@ -10,11 +10,9 @@ from typing import Final
 from raidtui.base.text import clean, plural
 from raidtui.cli.screen import connect, print_json
 from raidtui.client.engine_client import EngineClient
-from raidtui.front import command_line
-from raidtui.front.command_line import names_of, with_workloads
-from raidtui.front.consent import erased_disks
 from raidtui.front.files import document
 from raidtui.front.phrases import looks_line
+from raidtui.front.plan import erased_disks, replay_line, with_workloads, workload_names
 from raidtui.model.convert import plain
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, WorkloadView
 from raidtui.model.plan import Argv, Options, Plan, Step
@@ -39,7 +37,7 @@ def plan_command(args: Namespace) -> int:
         print_json(plain(plan))
         return 0
     print("\n".join(plan_lines(plan)))
-    print(f"\nTo run it:\n\n  {replay_line(plan, args)}")
+    print(f"\nTo run it:\n\n  {command_line(plan, args)}")
     return 0
 
 
@@ -51,7 +49,7 @@ def request_of(args: Namespace) -> PlanRequest:
 def _asked(args: Namespace) -> tuple[str, dict[str, tuple[str, ...]], Options]:
     """Return the scenario with the workloads given in shorthand, the disks by role, and the options."""
     bind = binding_of(args)
-    options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=names_of(args.workload))
+    options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=workload_names(args.workload))
     return with_workloads(document(args.scenario), args.workload), bind, options
 
 
@@ -150,14 +148,14 @@ def split_ids(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.strip() for word in words for part in word.split(",") if part.strip()))
 
 
-def replay_line(plan: Plan, args: Namespace) -> str:
+def command_line(plan: Plan, args: Namespace) -> str:
     """Return the command line that runs this plan with consent to erase its disks."""
     more = ["--json"] if args.json and args.command == "replay" else []
     more += ["--detach"] if getattr(args, "detach", False) else []
     more += ["-o", args.output] if getattr(args, "output", None) else []
     on = ["--on", args.on] if args.on else []
     options = Options(quick=args.quick, layouts=tuple(args.layout), workloads=tuple(args.workload))
-    return command_line.replay_line(plan, args.scenario, options, on=on, more=more)
+    return replay_line(plan, args.scenario, options, on=on, more=more)
 
 
 def preview_command(args: Namespace) -> int:

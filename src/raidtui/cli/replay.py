@@ -12,15 +12,14 @@ from typing import Final
 import msgspec
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.plan import add_scenario_arguments, make_plan, plan_lines, replay_line, request_of, split_ids
+from raidtui.cli.plan import add_scenario_arguments, command_line, make_plan, plan_lines, request_of, split_ids
 from raidtui.cli.printers import Printer, printer_for
 from raidtui.cli.screen import connect, console, json_text, print_json
 from raidtui.client.engine_client import EngineClient
-from raidtui.front.consent import check_consent
 from raidtui.front.files import check_output, save
 from raidtui.front.follow import Back, Ended, Follower, Lost, start
-from raidtui.front.phrases import looks_line
-from raidtui.front.problems import problems_document, sentence
+from raidtui.front.phrases import looks_line, problems_document, sentence
+from raidtui.front.plan import check_consent
 from raidtui.front.progress import RunView, advance
 from raidtui.model.convert import plain
 from raidtui.model.event import CellDone, Record
@@ -69,7 +68,7 @@ def run(args: Namespace) -> int:
 
 def _ask_for_consent(plan: Plan, args: Namespace) -> int:
     """Print the disks to be erased and the command line that consents to it."""
-    line = replay_line(plan, args)
+    line = command_line(plan, args)
     problem = CONSENT.problem(
         f"this plan erases {plural(len(plan.erases), 'disk')}; nothing was touched",
         remedy=f"To run it:\n{line}",

@@ -17,8 +17,8 @@ from raidtui.cli.screen import connect, console, print_json, table, text
 from raidtui.foreign.documents import read_numbers
 from raidtui.foreign.imported import aligned, extract_of
 from raidtui.foreign.sources import Source
-from raidtui.front.files import check_output, export, read_bytes, results_folder, table_file
-from raidtui.front.library import found_results, library
+from raidtui.front.files import check_output, read_bytes, results_folder, table_file
+from raidtui.front.library import export, found_results, library
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.refusals import FILE, NO_TERMINAL, OUTPUT, UNKNOWN_NAME

@@ -15,7 +15,7 @@ from raidtui.cli.replay import Signals, finish, watch
 from raidtui.cli.screen import connect, console, print_json, table, text
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import check_output
-from raidtui.front.problems import sentence
+from raidtui.front.phrases import sentence
 from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, fail
 from raidtui.model.protocol import Recovered, RecoverProgress, RunInfo, RunList

@@ -20,7 +20,7 @@ from raidtui.base.text import clean, clean_lines
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import place
 from raidtui.front.follow import WaitingTalk
-from raidtui.front.problems import problems_document, sentence
+from raidtui.front.phrases import problems_document, sentence
 from raidtui.model.problem import Exit, ProblemError
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from raidtui.model.refusals import FILE, JSON, OUTPUT
 from raidtui.model.result import without_cells
 
 if TYPE_CHECKING:
-    from raidtui.results.comparison import Comparison
-    from raidtui.results.formats.base import Format
+    pass
 
 NO_SCENARIO: Final = Refusal(
     "no-scenario",
@@ -129,18 +128,3 @@ def save(data: bytes, scenario: str, run: str, output: str | None) -> Path:
 
 def _file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]", "_", text)[:80].lstrip(".") or "run"
-
-
-def export(comparison: Comparison, format_: Format, path: str) -> None:
-    """Write it to `path`, a new file. Raises ProblemError (`output`)."""
-    check_output(path)
-    data = format_.write(comparison)
-    try:
-        with Path(path).open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError:
-        raise fail(OUTPUT, "it exists already", place=path, remedy="Choose another name.") from None
-    except OSError as error:
-        raise fail(OUTPUT, f"it cannot be written: {error.strerror or error}", place=path) from None

@@ -1,7 +1,8 @@
-"""The library: every result that was kept on this machine, behind one index."""
+"""Results that were kept on this machine, behind one index, and exports of their comparison."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,11 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from raidtui.base.paths import cache_folder
-from raidtui.front.files import read_bytes, results_folder
+from raidtui.front.files import check_output, read_bytes, results_folder
 from raidtui.model.problem import Refusal, fail
-from raidtui.model.refusals import FILE
+from raidtui.model.refusals import FILE, OUTPUT
 from raidtui.model.result import Result
+from raidtui.results.comparison import Comparison
 from raidtui.results.extract import Extract
+from raidtui.results.formats.base import Format
 from raidtui.results.library import Known, Library
 from raidtui.results.load import read_result
 
@@ -98,3 +101,18 @@ def found_results(words: str) -> tuple[list[Result | Extract], list[Known]]:
         if len(found) > _MOST_READ:
             return [*known.extracts([one.path for one in found[:MOST_COMPARED]])], found
     return [read_result(read_bytes(str(one.path)), one.path.name) for one in found], found
+
+
+def export(comparison: Comparison, format_: Format, path: str) -> None:
+    """Write it to `path`, a new file. Raises ProblemError (`output`)."""
+    check_output(path)
+    data = format_.write(comparison)
+    try:
+        with Path(path).open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise fail(OUTPUT, "it exists already", place=path, remedy="Choose another name.") from None
+    except OSError as error:
+        raise fail(OUTPUT, f"it cannot be written: {error.strerror or error}", place=path) from None

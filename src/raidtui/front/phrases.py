@@ -1,21 +1,48 @@
-"""Text for operators: live numbers, verdicts, endings, rankings, and the search for data on blank disks. Pure."""
+"""Text for operators: problems, live numbers, verdicts, endings, rankings, the search for data on blank disks. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from raidtui.base.text import clean, plural
+from raidtui.base.text import clean, clean_lines, plural
 from raidtui.front.progress import RunView
+from raidtui.model.convert import plain
 from raidtui.model.disk import Look
 from raidtui.model.event import RunFinished, Skipped
 from raidtui.model.mark import Mark, of_weight
 from raidtui.model.measure import Direction, Sample
 from raidtui.model.plan import Plan
-from raidtui.model.problem import Exit
+from raidtui.model.problem import Exit, Problem
 from raidtui.model.result import Cell, Ranked, RankedLayout, marks_of
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.rates import NOTHING, directions, iops_text, latency_text, mb_s_text, rate, rate_text, unit_of
+
+PROBLEMS_SCHEMA = "raidtui.problems/1"
+
+_KIND = {
+    Exit.REFUSED: "refused",
+    Exit.BUILD_FAILED: "build failed",
+    Exit.INVALID: "invalid",
+    Exit.LEFT_BEHIND: "left behind",
+    Exit.CANCELLED: "cancelled",
+}
+
+
+def sentence(problem: Problem) -> str:
+    """`refused: disk S1: mounted on /srv. [mounted]` and, below it, the way out."""
+    kind = _KIND.get(Exit(problem.exit), "error") if problem.exit in set(Exit) else "error"
+    place = f"{clean(problem.place)}: " if problem.place else ""
+    first, *more = clean_lines(problem.message).splitlines() or [""]
+    lines = [f"{kind}: {place}{first} [{clean(problem.code)}]", *(f"  {line}" for line in more)]
+    if problem.remedy:
+        lines += [f"  → {line}" for line in clean_lines(problem.remedy).splitlines()]
+    return "\n".join(lines)
+
+
+def problems_document(problems: Sequence[Problem]) -> dict[str, object]:
+    """The JSON form of problems."""
+    return {"schema": PROBLEMS_SCHEMA, "exit": problems[0].exit, "problems": plain(tuple(problems))}
 
 
 def step_line(view: RunView) -> str:

@@ -1,4 +1,4 @@
-"""Problems as data: a code, the place, the facts and the way out. `front/problems.py` turns them into sentences."""
+"""Problems as data: a code, the place, the facts and the way out. `front/phrases.py` turns them into sentences."""
 
 from __future__ import annotations
 

@@ -151,6 +151,6 @@ class Link:
 
 def complain(app: App[Any], error: ProblemError) -> None:
     """Show why a request failed, as a notice."""
-    from raidtui.front.problems import sentence  # the first frame does without it
+    from raidtui.front.phrases import sentence  # the first frame does without it
 
     app.notify("\n".join(map(sentence, error.problems)), severity="error", timeout=15, markup=False)

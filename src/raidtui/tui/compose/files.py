@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from raidtui.base.files import write_atomic
 from raidtui.base.text import clean
 from raidtui.front.files import document, results_folder, shipped
-from raidtui.front.problems import sentence
+from raidtui.front.phrases import sentence
 from raidtui.model import refusals
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
 from raidtui.model.problem import ProblemError, fail

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
 
-from raidtui.front.problems import sentence
+from raidtui.front.phrases import sentence
 from raidtui.model.convert import plain
 from raidtui.model.describe import LayoutView, Preview, PreviewRequest, WorkloadView
 from raidtui.model.disk import Disk

@@ -13,8 +13,8 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Button, Input, OptionList, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.front.consent import Line, consented, lines_to_type, matches
 from raidtui.front.phrases import looks_line
+from raidtui.front.plan import Line, consented, lines_to_type, matches
 from raidtui.model.disk import Fingerprint
 from raidtui.model.plan import Options, Plan
 from raidtui.model.protocol import DiskList

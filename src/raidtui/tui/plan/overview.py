@@ -12,9 +12,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from raidtui.base.text import clean, plural
-from raidtui.front.consent import erased_disks
-from raidtui.front.phrases import looks_line
-from raidtui.front.problems import sentence
+from raidtui.front.phrases import looks_line, sentence
+from raidtui.front.plan import erased_disks
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem

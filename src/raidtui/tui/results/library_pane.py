@@ -17,7 +17,7 @@ from textual.worker import get_current_worker
 
 from raidtui.base.text import clean
 from raidtui.front.files import results_folder
-from raidtui.front.problems import sentence
+from raidtui.front.phrases import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import DiskList, RunList
 from raidtui.tui.results.library import (

@@ -11,8 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raidtui.base.text import clean
-from raidtui.front.phrases import ending_line, skipped_line, verdict_line
-from raidtui.front.problems import sentence
+from raidtui.front.phrases import ending_line, sentence, skipped_line, verdict_line
 from raidtui.front.progress import RunView, advance
 from raidtui.model import event as events
 from raidtui.model.event import Record

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 from textual.binding import Binding, BindingType
 
 from raidtui.base.text import clean
-from raidtui.front.problems import sentence
+from raidtui.front.phrases import sentence
 from raidtui.model.describe import Kind, Kinds, Preset
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.tui.compose import edit, files

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from raidtui.base.text import clean, plural
 from raidtui.client.engine_client import EngineClient
 from raidtui.front import follow
-from raidtui.front.command_line import replay_line
+from raidtui.front.plan import replay_line
 from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList, PlanRequest

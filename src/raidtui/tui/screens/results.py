@@ -16,8 +16,8 @@ from textual.timer import Timer
 from textual.widgets import ContentSwitcher, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.front.files import export
-from raidtui.front.problems import sentence
+from raidtui.front.library import export
+from raidtui.front.phrases import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
 from raidtui.results.formats import FORMATS
