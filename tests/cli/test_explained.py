@@ -22,9 +22,9 @@ def defined():
     found = {}
     for path in root.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in MAKERS and len(node.args) == 4:
-                if isinstance(code := node.args[0], ast.Constant):
-                    found[code.value] = path.relative_to(root).parts[0]
+            made = isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in MAKERS
+            if made and len(node.args) == 4 and isinstance(code := node.args[0], ast.Constant):
+                found[code.value] = path.relative_to(root).parts[0]
     return found
 
 
