@@ -11,7 +11,6 @@ from raidtui.cli.explain import explain_command, local_explanations
 from raidtui.engine.explain import explain as explained_by_engine
 from raidtui.model.problem import REFUSALS
 
-
 MAKERS = ("Refusal", "invalid", "caution", "limit")
 """A refusal, and the kinds of marks of a cell: code, title, reason, way out."""
 
