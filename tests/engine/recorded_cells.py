@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from raidtui.engine.compose.reading import open_document, read_whole, reductions
+from raidtui.engine.compose.reading import read_document, reductions
 from raidtui.engine.validity.evidence import Evidence
 from raidtui.load.catalog import engines
 from raidtui.model.result import Cell, Result
@@ -18,7 +18,7 @@ from raidtui.stack.catalog import all_layers
 
 def evidence_of(result: Result) -> Iterator[Evidence]:
     """Cell by cell, as the engine had it. Heat, clocks and what ran beside the workload are not kept: all was well."""
-    scenario = read_whole(open_document(json.dumps(result.scenario)))
+    scenario = read_document(json.dumps(result.scenario)).scenario
     disks = {disk.id: disk for disk in result.disks}
     for number, cell in enumerate(result.cells):
         node, load = scenario.layouts[cell.layout], scenario.workloads[cell.workload]

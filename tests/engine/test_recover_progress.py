@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from raidtui.engine import methods
+from raidtui.engine import methods, server
 from raidtui.model.protocol import Recovered, RecoveredRun, RecoverProgress, RecoverRequest
 
 
@@ -20,7 +20,8 @@ def test_a_recovery_reports_its_current_action_before_its_answer(monkeypatch: py
 
     told = threading.Event()
     monkeypatch.setattr(methods, "_need_root", lambda: None)
-    monkeypatch.setattr(methods, "recover", recover)
+    here = server.server()
+    monkeypatch.setattr(methods, "server", lambda: here._replace(recover=recover))
     monkeypatch.setattr(methods, "_PROGRESS_EVERY_S", 0.01)
     answer = methods.recover_runs(RecoverRequest("r", progress=True), lambda: False)
     assert not isinstance(answer, Recovered)

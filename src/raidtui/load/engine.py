@@ -94,6 +94,8 @@ class Pattern(NamedTuple):
     cached: bool = False
     """True if the page cache may answer reads and delay or merge writes."""
     reads: bool = False
+    ramp: bool = False
+    """True if it does not report its first seconds, so that devices count more than it reports."""
 
     def under_sector(self, sector_bytes: int) -> str:
         """Return the block size or offset that is not a multiple of the sector and would fail; empty if none."""

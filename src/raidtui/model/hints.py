@@ -22,6 +22,17 @@ _LEAST: Final = 3
 _BEGUN: Final = 5
 
 
+class Redirecting:
+    """Base of options that know where a key belongs that was written among them by mistake."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def elsewhere(key: str) -> str:
+        """Return a sentence naming the place of this key; empty if it is unknown."""
+        return ""
+
+
 def allowed_words(type_: type, path: str) -> tuple[str, ...]:
     """Return the keys of the object or words of the choice at `.a.b[0].c` below a type; none if there is no such list."""
     return tuple(dict.fromkeys(word for one in types_at(type_, path) for word in _words_of(one)))
@@ -58,15 +69,11 @@ def similar_words(wrong: str, possible: Iterable[str]) -> list[str]:
 
 
 def correct_place(type_: type, path: str, key: str) -> str:
-    """Return a sentence naming the place where a misplaced key belongs; empty if the type at this path does not
-    know it.
-
-    Types that know it have a static method `elsewhere(key)`.
-    """
+    """Return a sentence naming the place where a misplaced key belongs; empty if the type at this path does not know it."""
     for one in types_at(type_, path):
         for given in alternatives_of(one):
-            if isinstance(given, types.StructType) and (says := getattr(given.cls, "elsewhere", None)) is not None:
-                return str(says(key))
+            if isinstance(given, types.StructType) and issubclass(given.cls, Redirecting):
+                return given.cls.elsewhere(key)
     return ""
 
 

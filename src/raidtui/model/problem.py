@@ -63,6 +63,9 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 class ProblemError(Exception):
     """Carries one or more problems to the boundary that shows them."""
 
+    commands: tuple[tuple[str, ...], ...] = ()
+    """Commands that had run before the failure, as far as known."""
+
     def __init__(self, *problems: Problem) -> None:
         super().__init__("; ".join(f"{p.place}: {p.message}" if p.place else p.message for p in problems))
         self.problems = problems

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
-from functools import cache
-from typing import Any, Final
-
-import msgspec
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Final
 
 from raidtui.load.catalog import engines
 from raidtui.load.engine import Engine
@@ -14,9 +14,10 @@ from raidtui.model.convert import decode
 from raidtui.model.jsonio import MAX_SCENARIO_BYTES, read_json
 from raidtui.model.plan import Options, TargetKind
 from raidtui.model.problem import Problem, ProblemError, Refusal, fail
-from raidtui.model.refusals import SCHEMA, UNKNOWN_NAME, WORKLOAD_TARGET
+from raidtui.model.refusals import UNKNOWN_NAME, WORKLOAD_TARGET
 from raidtui.model.result import RESULT_SCHEMA, Result, without_cells
-from raidtui.model.scenario import Catalog, Load, Node, Role, RoleRef, Scenario, read_scenario
+from raidtui.model.scenario import Load, Node, Role, RoleRef, Scenario
+from raidtui.model.scenario_reader import Catalog, Sketch, read_sketch
 from raidtui.model.statistics.ranking import FIRST_LOOK
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.tuning.plan import problems_of
@@ -54,7 +55,6 @@ RANKING_SLICE: Final = Refusal(
     "Make the slice longer.",
 )
 
-_BELOW: Final = "Put a layer there that makes a block device, such as md, lvm or a zpool with a volume."
 _MAX_DOCUMENT_BYTES: Final = 2 * MAX_SCENARIO_BYTES
 """A result without its cells is a scenario, its disks and its server."""
 _MEET: Final = "Name it in the policy's `only`, or take it out."
@@ -67,41 +67,34 @@ def catalog() -> Catalog:
     return Catalog(
         layers={kind: layer.spec for kind, layer in layers.items()},
         inputs={kind: layer.inputs for kind, layer in layers.items()},
+        check_layer=layer_problems,
+        check_layout=lambda layout: list(problems_of(layout, layers)),
         workloads={kind: engine.spec for kind, engine in engines().items()},
+        check_workload=lambda load: engines()[load.kind].check(load.spec, load.place),
         gone={kind: why for layer in layers.values() for kind, why in layer.replaces().items()},
         called={name: text for layer in layers.values() for name, text in layer.also_called.items()},
     )
 
 
-class Document(msgspec.Struct, frozen=True):
-    """A scenario, and the disks it was bound to where it comes from a result."""
+@dataclass(frozen=True)
+class Document:
+    """A scenario or result file, read as far as possible: plan and preview are made from it."""
 
-    scenario: Scenario
+    sketch: Sketch
     earlier: Mapping[str, tuple[str, ...]]
-    """Role → disk ids of the earlier run; a wish only, for the same server."""
+    """Role → disk ids of the run that a result file is of; a wish only, for the same server."""
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario without problems. Raises ProblemError with every problem, each naming its place."""
+        scenario = self.sketch.whole()
+        if problems := [*_alone(scenario), *_crossing_problems(scenario), *_ranking_problems(scenario)]:
+            raise ProblemError(*problems)
+        return scenario
 
 
-class Given(msgspec.Struct, frozen=True):
-    """A document's scenario as plain JSON data, unread, its place in the document, and as in `Document`."""
-
-    value: Any
-    place: str
-    earlier: Mapping[str, tuple[str, ...]]
-
-
-def read_document(text: str) -> Document:
-    """Read a scenario or a result file. Raises ProblemError with every problem, each naming its place."""
-    given = open_document(text)
-    return Document(read_whole(given), given.earlier)
-
-
-def read_whole(given: Given) -> Scenario:
-    """Raises ProblemError with every problem, each naming its place."""
-    return _checked(read_scenario(given.value, catalog(), given.place))
-
-
-def open_document(text: str) -> Given:
-    """The scenario in a scenario or result file. Raises ProblemError where it is not JSON, too large, or no result."""
+def open_document(text: str) -> Document:
+    """Read a scenario or result file. Raises ProblemError if it is not JSON, too large, or a damaged result."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_SCENARIO_BYTES:
         data = without_cells(data)
@@ -109,25 +102,17 @@ def open_document(text: str) -> Given:
     if isinstance(value, dict) and value.get("schema") == RESULT_SCHEMA:
         result = decode(Result, value)
         earlier = {role: tuple(p.id for p in prints) for role, prints in result.binding.items()}
-        return Given(result.scenario, "$.scenario", earlier)
+        return Document(read_sketch(result.scenario, catalog(), "$.scenario"), earlier)
     if len(data) > MAX_SCENARIO_BYTES:
         read_json(data)  # raises: too large for a scenario
-    return Given(value, "$", {})
+    return Document(read_sketch(value, catalog()), {})
 
 
-def _checked(scenario: Scenario) -> Scenario:
-    """Refuse what no Linux would build and what no workload can measure honestly, before any disk is looked at."""
-    problems: list[Problem] = []
-    for name, layout in scenario.layouts.items():
-        problems += layout_problems(layout, scenario.roles)
-        if len(name) > 63:
-            problems.append(Problem(SCHEMA.code, "the name is too long", layout.place, exit=2))
-    for load in scenario.workloads.values():
-        problems += engines()[load.kind].check(load.spec, load.place)
-    problems += [*_alone(scenario), *_crossing_problems(scenario), *_ranking_problems(scenario)]
-    if problems:
-        raise ProblemError(*problems)
-    return scenario
+def read_document(text: str) -> Document:
+    """Read a scenario or result file without problems. Raises ProblemError with every problem, each naming its place."""
+    document = open_document(text)
+    _ = document.scenario
+    return document
 
 
 def _alone(scenario: Scenario) -> Iterator[Problem]:
@@ -210,19 +195,17 @@ def kind_problems(engine: Engine, kind: TargetKind, place: str, layouts: str) ->
     return [Problem(WORKLOAD_TARGET.code, text, place, remedy, exit=2)]
 
 
-def layout_problems(layout: Node, roles: Mapping[str, Role]) -> list[Problem]:
-    """Return the reasons why Linux would not build this layout."""
-    problems: list[Problem] = []
-    for node in layout.walk():
-        problems += all_layers()[node.kind].check(node.spec, counts_of(node, roles), node.place)
-        problems += [
-            Problem(NO_DEVICE_BELOW.code, f"what a {source.kind} makes here is files: a {node.kind} needs a block device",
-                    source.place, _BELOW, exit=2)
-            for sources in node.inputs.values()
-            for source in sources
-            if isinstance(source, Node) and _offers(source) != "block"
-        ]
-    return [*problems, *problems_of(layout, all_layers())]
+def layer_problems(node: Node, roles: Mapping[str, Role]) -> list[Problem]:
+    """Return the reasons why Linux would not build this layer on what is below it."""
+    text = "what a {} makes here is files: a {} needs a block device"
+    return [
+        *all_layers()[node.kind].check(node.spec, counts_of(node, roles), node.place),
+        *(
+            NO_DEVICE_BELOW.problem(text.format(source.kind, node.kind), place=source.place, remedy=NO_DEVICE_BELOW.way_out)
+            for source in itertools.chain.from_iterable(node.inputs.values())
+            if isinstance(source, Node) and source.sound and _offers(source) != "block"
+        ),
+    ]
 
 
 def _offers(node: Node) -> str:

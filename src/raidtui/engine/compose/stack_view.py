@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -11,16 +10,14 @@ import msgspec
 from raidtui.engine.compose.cautions import Inputs, Shaped
 from raidtui.engine.compose.planner import disk_part
 from raidtui.engine.compose.settings import layer_settings
-from raidtui.model.convert import decode
 from raidtui.model.describe import LayerView, RoleView
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Names
 from raidtui.model.problem import Problem, ProblemError
-from raidtui.model.scenario import MAX_NESTING, Policy, Role, single
-from raidtui.model.scenario_words import ROLE_PATTERN
+from raidtui.model.scenario import Node, Policy, Role, RoleRef
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Layer, Part, Shape, placed
-from raidtui.stack.tuning.spec import Tuning
+from raidtui.stack.tuning.plan import tuning_in
 
 _ANY_SIZE_BYTES: Final = 1 << 40
 
@@ -60,59 +57,28 @@ class Piece(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def stack_of(raw: Any, place: str, ground: Ground, depth: int = 1) -> Piece | None:
-    """The layer that `raw` (plain JSON data) is; None where not even its kind can be read."""
-    layers = all_layers()
-    try:
-        kind, options = single(raw, place, "layer", layers)
-    except ProblemError:
-        return None
-    place = f"{place}.{kind}"
-    layer, given = layers[kind], options if isinstance(options, dict) else {}
-    spec, problems = _spec(layer, options, place)
-    if spec is not None:
-        operands = {name: operand.raw for name, operand in layer.inputs(spec).items()}
-    else:
-        names = [field.name for field in layer.fields if field.type == "devices"]
-        operands = {name: given[name] for name in names if given.get(name) is not None}
-    inputs = {name: tuple(_sources(raw, f"{place}.{name}", ground, depth)) for name, raw in operands.items()}
-    sound = all(inputs.values()) and all(piece is not None for pieces in inputs.values() for piece in pieces)
-    below = {name: tuple(piece for piece in pieces if piece is not None) for name, pieces in inputs.items()}
+def stack_of(node: Node, ground: Ground) -> Piece:
+    """Return a layer with everything below it, as far as it can be read."""
+    layer, given = all_layers()[node.kind], node.given if isinstance(node.given, dict) else {}
+    below = {
+        name: tuple(_role(one.role, ground) if isinstance(one, RoleRef) else stack_of(one, ground) for one in sources)
+        for name, sources in node.inputs.items()
+    }
     counts = {name: sum(piece.devices for piece in pieces) for name, pieces in below.items()}
-    if spec is not None and sound:
-        problems += layer.check(spec, counts, place)
     view = LayerView(
-        kind,
-        place,
-        _words(layer, spec, counts) if spec is not None else "",
+        node.kind,
+        node.place,
+        _words(layer, node.spec, counts) if node.spec is not None else "",
         {name: tuple(piece.view for piece in pieces) for name, pieces in below.items()},
-        layer_settings(kind, given, counts),
+        layer_settings(node.kind, given, counts),
     )
-    return _measured(layer, spec if sound and not problems else None, view, below, ground.policy, tuple(problems))
+    spec = node.spec if node.sound and not node.problems else None
+    return _measured(layer, spec, view, below, ground.policy, node.problems)
 
 
 def _words(layer: Layer[Any], spec: Any, counts: Mapping[str, int]) -> str:
-    tuning: Tuning | None = getattr(spec, "tuning", None)
+    tuning = tuning_in(spec)
     return layer.describe(spec, counts) + (", tuned" if tuning is not None and tuning.words() else "")
-
-
-def _spec(layer: Layer[Any], options: Any, place: str) -> tuple[Any, list[Problem]]:
-    try:
-        return decode(layer.spec, options, place), []
-    except ProblemError as error:
-        return None, list(error.problems)
-
-
-def _sources(raw: Any, place: str, ground: Ground, depth: int) -> Iterator[Piece | None]:
-    """Yield the devices of one input; None for an operand that cannot be read or names no role."""
-    if isinstance(raw, list):
-        for index, entry in enumerate(raw[:64]):
-            yield from [None] if isinstance(entry, list) else _sources(entry, f"{place}[{index}]", ground, depth)
-    elif isinstance(raw, str):
-        match = re.fullmatch(ROLE_PATTERN, raw)
-        yield _role(match.group(1), ground) if match and match.group(1) in ground.roles else None
-    else:
-        yield stack_of(raw, place, ground, depth + 1) if depth < MAX_NESTING else None
 
 
 def _role(name: str, ground: Ground) -> Piece:
@@ -127,8 +93,6 @@ def _any_disk(role: str, number: int) -> Part:
     """Stands for a disk that is not chosen yet, in arithmetic that does not depend on its size."""
     name = f"{role}{number}"
     return Part(f"disk:{name}", f"/dev/{name}", _ANY_SIZE_BYTES, 512, (name,))
-
-
 def _measured(
     layer: Layer[Any],
     spec: Any,

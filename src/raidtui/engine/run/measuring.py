@@ -131,9 +131,9 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     counted = [series.totals[name] for name in target_names if name in series.totals]
     complete = bool(counted) and len(counted) == len(target_names)
     spent = [b - a for a, b in zip(clocks, ended, strict=True)]
-    pattern, has_ramp = engine.pattern(spec), bool(getattr(spec, "ramp_time", None))
+    pattern = engine.pattern(spec)
     written = measured.summary.written_bytes if measured and pattern.reported_whole else 0
-    if has_ramp and written:
+    if pattern.ramp and written:
         # In a ramp devices count and the workload does not: the target's own count is of the same time as its members'.
         known = complete and counted_how(args.counted, pattern) == "exactly"
         written = sum(t.written_bytes for t in counted) if known else 0
@@ -171,7 +171,6 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         target_read_bytes=sum(t.read_bytes for t in counted) if complete else None,
         target_written_bytes=sum(t.written_bytes for t in counted) if complete else None,
         counted=counted_how(args.counted, pattern),
-        has_ramp=has_ramp,
         monotonic_s=spent[0],
         boottime_s=spent[1],
         wall_s=spent[2],

@@ -325,7 +325,7 @@ class Runner:
                 raise fail(CANCELLED, "the run was cancelled", exit=Exit.CANCELLED)
             outcome = self._act(step)
         except ProblemError as error:
-            emit(StepFailed(step.id, error.problems[0], _since(began), getattr(error, "commands", ())))
+            emit(StepFailed(step.id, error.problems[0], _since(began), error.commands))
             raise
         except Exception as error:
             emit(StepFailed(step.id, bug(error), _since(began)))

@@ -52,7 +52,7 @@ def find_byte_differences(evidence: Evidence) -> Iterator[Mark]:
                 "the rest never left the machine's memory"
             )
         elif evidence.counted == "exactly" and not counters_agree(
-            said, counted, extra_bytes=counted if evidence.has_ramp else extra
+            said, counted, extra_bytes=counted if evidence.pattern is not None and evidence.pattern.ramp else extra
         ):
             yield DISAGREE.mark(
                 f"the target counted {size_text(counted)} {verb}, the workload reports {size_text(said)}: "

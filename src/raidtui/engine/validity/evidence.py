@@ -37,8 +37,6 @@ class Evidence(NamedTuple):
     """Counted by the target's own devices, None where it could not be read."""
     target_written_bytes: int | None = None
     counted: Counted = "exactly"
-    has_ramp: bool = False
-    """The workload leaves out its first seconds: the devices count more than it says."""
 
     monotonic_s: float = 0.0
     """Length of the cell by the clock that stands still in a suspended machine."""

@@ -62,6 +62,7 @@ def pattern(spec: FioSpec) -> Pattern:
         reducible=not (spec.refill_buffers or (spec.buffer_compress_percentage == 0 and spec.dedupe_percentage == 0)),
         reads=spec.reads,
         cached=not spec.direct,
+        ramp=spec.ramp_time is not None and spec.ramp_time.seconds > 0,
     )
 
 

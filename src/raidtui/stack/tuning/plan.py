@@ -31,8 +31,9 @@ class _Group(NamedTuple):
     """Device and setting; None for the server."""
 
 
-def tuning_of(node: Node) -> Tuning | None:
-    found: Tuning | None = getattr(node.spec, "tuning", None)
+def tuning_in(spec: Any) -> Tuning | None:
+    """Return the tuning in the options of a layer; None if the layer has none, or none is given."""
+    found: Tuning | None = getattr(spec, "tuning", None)
     return found
 
 
@@ -42,7 +43,7 @@ def with_tuning(node: Node, roles: Mapping[str, tuple[Part, ...]], own: Planned,
     Server and disks are tuned before the layer is built, its device once it exists. All settings are restored after the
     teardown of the layer, in reverse order. Raises ProblemError (`tuning-no-device`).
     """
-    tuning = tuning_of(node)
+    tuning = tuning_in(node.spec)
     if tuning is None:
         return own
     before = [*_server(tuning), *_disks(node, tuning, roles)]
@@ -63,7 +64,7 @@ def problems_of(layout: Node, layers: Mapping[str, Layer[Any]]) -> Iterator[Prob
     """Yield the reasons why the tuning of a layout is not possible."""
     seen: dict[str, str] = {}
     for node in layout.walk():
-        tuning = tuning_of(node)
+        tuning = tuning_in(node.spec)
         if tuning is None:
             continue
         place = f"{node.place}.tuning"

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from raidtui.model.convert import Operand
+from raidtui.model.hints import Redirecting
 from raidtui.model.units import Extent, Size
 from raidtui.stack.zfs.tuning import ZfsTuning
 
@@ -65,7 +66,7 @@ PropertyText = Annotated[str, Meta(pattern=VALUE_PATTERN, description=_VALUE, ex
 Properties = dict[PropertyName, PropertyText | Annotated[int, Meta(ge=0, le=1 << 62)]]
 
 
-class Vdev(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Vdev(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One part of a pool: exactly one kind with its disks. With `per`, several vdevs of that kind."""
 
     stripe: Operand | None = None
@@ -100,7 +101,7 @@ class Vdev(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         return [kind for kind in KINDS if getattr(self, kind) is not None]
 
 
-class Volume(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Volume(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A block device in the pool (zvol), which is measured."""
 
     size: Extent
@@ -116,7 +117,7 @@ class Volume(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         return of_child(key)
 
 
-class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Dataset(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A filesystem of the pool, mounted only for the run; files in it are measured."""
 
     size: Extent = msgspec.field(default_factory=lambda: Extent("80%"))
@@ -129,7 +130,7 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         return of_child(key)
 
 
-class ZpoolSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ZpoolSpec(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Options of a ZFS pool (zpool-create(8), zpoolconcepts(7)) with one volume or one filesystem in it."""
 
     vdevs: Annotated[tuple[Vdev, ...], Meta(min_length=1, max_length=64)]

@@ -1,0 +1,328 @@
+"""Read a scenario, also an unfinished one: every layout and workload as far as it can be read, with its problems.
+
+The kinds of layers and workloads are not known here: a catalog has their option types and checks.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from raidtui.model import hints, refusals
+from raidtui.model.convert import Operand, decode
+from raidtui.model.fields import fields_of
+from raidtui.model.problem import Problem, ProblemError, Refusal, fail
+from raidtui.model.scenario import MAX_LAYOUTS, Entry, Load, Name, Node, Policy, Role, RoleRef, Scenario
+from raidtui.model.scenario_words import NAME_PATTERN, NAME_WORDS, ROLE_NAME, ROLE_PATTERN, SCHEMA
+
+ROLE_IMPOSSIBLE: Final = Refusal(
+    "role-impossible",
+    "A role that no disk can fit",
+    "The conditions of the role contradict each other.",
+    "Remove one of the conditions.",
+)
+ROLE_TWICE: Final = Refusal(
+    "role-twice",
+    "Role used twice",
+    "A layout names a role twice, but a disk can be in one place only.",
+    "Split the role in two.",
+)
+PRECONDITION_NOT_ZERO: Final = Refusal(
+    "precondition-not-zero",
+    "Preconditioning contradicts skipping the initial sync",
+    "The initial sync may be skipped only if all members were proven zero, and preconditioning fills them with data.",
+    "Set the policy's `initial_sync` to `wait`, or `precondition` to `none`.",
+)
+
+MAX_WORKLOADS: Final = 200
+MAX_NESTING: Final = 8
+T = TypeVar("T")
+_SPELLING: Final = {
+    NAME_PATTERN: NAME_WORDS,
+    ROLE_NAME: "A role's name has lower-case letters, digits, _ and - and begins with a letter; 31 at most.",
+}
+
+
+class _Outline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    schema: Literal["raidtui.scenario/1"]
+    name: Name
+    roles: dict[str, Any]
+    layouts: dict[str, Any]
+    workloads: dict[str, Any]
+    title: Annotated[str, Meta(max_length=200)] = ""
+    why: Annotated[str, Meta(max_length=1000)] = ""
+    policy: Any = msgspec.field(default_factory=dict)
+
+
+class Sketch(NamedTuple):
+    """A scenario that may be unfinished, as far as it can be read."""
+
+    outline: _Outline
+    given: Any
+    roles: Mapping[str, Role]
+    """The valid ones."""
+    layouts: Mapping[str, Entry[Node]]
+    workloads: Mapping[str, Entry[Load]]
+    policy: Policy
+    own_problems: tuple[Problem, ...]
+    """Everything wrong outside of layouts and workloads."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Everything that is wrong."""
+        found = [entry.problems for section in (self.layouts, self.workloads) for entry in section.values()]
+        return (*self.own_problems, *itertools.chain.from_iterable(found))
+
+    def whole(self) -> Scenario:
+        """Return the scenario. Raises ProblemError with everything that is wrong, each with its place."""
+        if self.problems:
+            raise ProblemError(*self.problems)
+        outline = self.outline
+        layouts = {name: entry.value for name, entry in self.layouts.items() if entry.value is not None}
+        workloads = {name: entry.value for name, entry in self.workloads.items() if entry.value is not None}
+        return Scenario(outline.name, outline.title, outline.why, self.roles, layouts, workloads, self.policy, self.given)
+
+
+class Catalog(NamedTuple):
+    """The kinds that may stand in a scenario: option types by kind, and how their options are checked."""
+
+    layers: Mapping[str, type[msgspec.Struct]]
+    inputs: Mapping[str, Callable[[Any], Mapping[str, Operand]]]
+    """Functions from the options to the inputs, by kind."""
+    check_layer: Callable[[Node, Mapping[str, Role]], list[Problem]]
+    """Return the reasons why this layer cannot be built on the layers and roles below it."""
+    check_layout: Callable[[Node], list[Problem]]
+    """Return contradictions between the layers of a layout."""
+    workloads: Mapping[str, type[msgspec.Struct]]
+    check_workload: Callable[[Load], list[Problem]]
+    gone: Mapping[str, tuple[Refusal, str]]
+    """Known kinds of layers that cannot be built any more: the refusal, and the reason."""
+    called: Mapping[str, str]
+    """Other names of kinds of layers, each with the kind to write instead."""
+
+
+def read_sketch(value: Any, catalog: Catalog, place: str = "$") -> Sketch:
+    """Read as much as possible of a scenario (plain JSON data) that may be unfinished; never raises ProblemError."""
+    problems: list[Problem] = []
+    outline = _outline_of(value, place, problems)
+    reader = _Reader(catalog, outline, problems)
+    roles = reader.read_roles(f"{place}.roles")
+    layouts = reader.section(outline.layouts, f"{place}.layouts", MAX_LAYOUTS, reader.layout)
+    workloads = reader.section(outline.workloads, f"{place}.workloads", MAX_WORKLOADS, reader.workload)
+    policy = Policy()
+    try:
+        policy = decode(Policy, outline.policy, f"{place}.policy")
+        problems += [*_strangers(policy, outline, f"{place}.policy"), *_contradictions(policy, f"{place}.policy")]
+    except ProblemError as error:
+        problems += error.problems
+    return Sketch(outline, value, roles, layouts, workloads, policy, tuple(problems))
+
+
+def _outline_of(value: Any, place: str, problems: list[Problem]) -> _Outline:
+    try:
+        return decode(_Outline, value, place)
+    except ProblemError as error:
+        problems += error.problems
+    given = value if isinstance(value, dict) else {}
+    roles, layouts, workloads = (
+        found if isinstance(found := given.get(name), dict) else {} for name in ("roles", "layouts", "workloads")
+    )
+    return _Outline(SCHEMA, "sketch", roles, layouts, workloads, policy=given.get("policy", {}))
+
+
+class _Reader:
+    """Reads the sections of one scenario. Problems are collected, so that all of them are shown at once."""
+
+    def __init__(self, catalog: Catalog, outline: _Outline, problems: list[Problem]) -> None:
+        self._catalog = catalog
+        self._named = outline.roles
+        self._roles: dict[str, Role] = {}
+        self._problems = problems
+
+    def read_roles(self, place: str) -> Mapping[str, Role]:
+        """Return the valid roles; layouts that stand on another one are unsound without a problem of their own."""
+
+        def role(value: Any, place: str, problems: list[Problem]) -> Role | None:
+            try:
+                return read_role(value, place)
+            except ProblemError as error:
+                problems += error.problems
+                return None
+
+        entries = self.section(self._named, place, 64, role, ROLE_NAME)
+        self._problems += [problem for entry in entries.values() for problem in entry.problems]
+        self._roles = {name: entry.value for name, entry in entries.items() if entry.value is not None}
+        return self._roles
+
+    def section(
+        self, section: Mapping[str, Any], place: str, most: int,
+        read: Callable[[Any, str, list[Problem]], T | None], pattern: str = NAME_PATTERN,
+    ) -> dict[str, Entry[T]]:  # fmt: skip
+        if not section:
+            self._problems.append(refusals.SCHEMA.problem("there must be at least one entry", place=place))
+        if len(section) > most:
+            text = f"{len(section)} entries; at most {most} are allowed"
+            self._problems.append(refusals.SCHEMA.problem(text, place=place))
+            return {}
+        found = {}
+        for name, value in section.items():
+            problems: list[Problem] = []
+            if not re.fullmatch(pattern, name):
+                text, remedy = f"{name[:80]!r} is not a name", _SPELLING[pattern]
+                problems.append(refusals.SCHEMA.problem(text, place=f"{place}.{name}", remedy=remedy))
+            found[name] = Entry(read(value, f"{place}.{name}", problems), tuple(dict.fromkeys(problems)))
+        return found
+
+    def workload(self, value: Any, place: str, problems: list[Problem]) -> Load | None:
+        try:
+            kind, options = _single(value, place, "workload", self._catalog.workloads)
+        except ProblemError as error:
+            problems += error.problems
+            return None
+        load = Load(kind, None, f"{place}.{kind}", options)
+        try:
+            load = load._replace(spec=decode(self._catalog.workloads[kind], options, load.place))
+            problems += self._catalog.check_workload(load)
+        except ProblemError as error:
+            problems += error.problems
+        return load
+
+    def layout(self, value: Any, place: str, problems: list[Problem]) -> Node | None:
+        node = self._layer(value, place, problems, 1)
+        if node is None:
+            return None
+        problems += [problem for layer in node.walk() for problem in layer.problems]
+        problems += _reused_roles(node, place)
+        if not problems and all(layer.sound for layer in node.walk()):
+            problems += self._catalog.check_layout(node)
+        return node
+
+    def _layer(self, value: Any, place: str, problems: list[Problem], depth: int) -> Node | None:
+        """Return one layer, with its own problems in it; `problems` are those of the device that the layer would be."""
+        catalog = self._catalog
+        try:
+            if depth > MAX_NESTING:
+                raise fail(refusals.SCHEMA, f"layers are nested more than {MAX_NESTING} deep", place=place)
+            _refuse_gone(value, place, catalog)
+            kind, options = _single(value, place, "layer", catalog.layers, catalog.called)
+        except ProblemError as error:
+            problems += error.problems
+            return None
+        place, own, spec = f"{place}.{kind}", list[Problem](), None
+        try:
+            spec = decode(catalog.layers[kind], options, place)
+            operands = {name: operand.raw for name, operand in catalog.inputs[kind](spec).items()}
+        except ProblemError as error:
+            own += error.problems
+            given = options if isinstance(options, dict) else {}
+            names = [field.name for field in fields_of(catalog.layers[kind]) if field.type == "devices"]
+            operands = {name: given[name] for name in names if given.get(name) is not None}
+        read = {name: list(self._devices(raw, f"{place}.{name}", own, depth)) for name, raw in operands.items()}
+        inputs = {name: tuple(device for device in devices if device is not None) for name, devices in read.items()}
+        sound = spec is not None and all(devices and None not in devices for devices in read.values())
+        node = Node(kind, spec, inputs, place, options, sound=sound)
+        own += catalog.check_layer(node, self._roles) if sound else ()
+        return node._replace(problems=tuple(own))
+
+    def _devices(self, raw: Any, place: str, problems: list[Problem], depth: int) -> Iterator[RoleRef | Node | None]:
+        """Yield the devices of one input; None for one that cannot be read."""
+        if isinstance(raw, list):
+            if not raw or len(raw) > 64:
+                problems.append(refusals.SCHEMA.problem("a list of devices has 1 to 64 entries", place=place))
+                yield None
+            for index, entry in enumerate(raw[:64]):
+                if isinstance(entry, list):
+                    problems.append(refusals.SCHEMA.problem("a list within a list", place=f"{place}[{index}]"))
+                    yield None
+                else:
+                    yield from self._devices(entry, f"{place}[{index}]", problems, depth)
+        elif isinstance(raw, str):
+            yield self._role(raw, place, problems)
+        else:
+            yield self._layer(raw, place, problems, depth + 1)
+
+    def _role(self, raw: str, place: str, problems: list[Problem]) -> RoleRef | None:
+        match = re.fullmatch(ROLE_PATTERN, raw)
+        if match is None:
+            remedy = 'A role is written "@name"; a scenario never names a device or a path.'
+            problems.append(refusals.SCHEMA.problem(f"{raw[:80]!r} is not a role", place=place, remedy=remedy))
+            return None
+        if match[1] not in self._named:
+            remedy = f"Roles of this scenario: {', '.join(self._named) or 'none'}."
+            text = f"there is no role {match[1]!r}"
+            problems.append(refusals.UNKNOWN_ROLE.problem(text, place=place, remedy=remedy))
+        return RoleRef(match[1]) if match[1] in self._roles else None
+
+
+def _strangers(policy: Policy, outline: _Outline, place: str) -> Iterator[Problem]:
+    """Return problems of names in the policy that the scenario does not define."""
+    if policy.noise_of is not None and policy.noise_of not in outline.layouts:
+        text = f"there is no layout {policy.noise_of!r}"
+        yield refusals.UNKNOWN_NAME.problem(text, place=f"{place}.noise_of", remedy="Use the name of a layout.")
+    for layout, workloads in policy.only.items():
+        if layout not in outline.layouts:
+            text = f"there is no layout {layout!r}"
+            yield refusals.UNKNOWN_NAME.problem(text, place=f"{place}.only", remedy="Use the name of a layout.")
+        for workload in workloads:
+            if workload not in outline.workloads:
+                text = f"there is no workload {workload!r}"
+                remedy = "Use the name of a workload."
+                yield refusals.UNKNOWN_NAME.problem(text, place=f"{place}.only.{layout}", remedy=remedy)
+
+
+def _contradictions(policy: Policy, place: str) -> Iterator[Problem]:
+    """Return problems of policy options that exclude each other."""
+    if policy.precondition_times and policy.initial_sync == "skip-if-zeroed":
+        text = "preconditioned disks are full of data, and an initial sync can be skipped over zeroes alone"
+        remedy = 'Set "initial_sync" to "wait", or "precondition" to "none".'
+        yield PRECONDITION_NOT_ZERO.problem(text, place=f"{place}.precondition", remedy=remedy)
+
+
+def _single(
+    value: Any, place: str, what: str, known: Mapping[str, Any], called: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, Any]:
+    """`{"kind": {…}}`: the kind and its options. `called`: what people write for kinds → what to write instead."""
+    if not isinstance(value, dict) or len(value) != 1:
+        raise fail(refusals.SCHEMA, f"expected an object with one key, the kind of {what}", place=place,
+                   remedy=f"Known kinds: {', '.join(sorted(known))}.")  # fmt: skip
+    ((kind, options),) = value.items()
+    if kind not in known:
+        remedy = f"Known kinds: {', '.join(sorted(known))}."
+        if meant := called.get(kind.lower()) or " or ".join(hints.similar_words(kind, known)):
+            remedy = f"Did you mean {meant}? {remedy}"
+        raise fail(refusals.SCHEMA, f"{kind[:80]!r} is not a kind of {what}", place=place, remedy=remedy)
+    return kind, options
+
+
+def _refuse_gone(value: Any, place: str, catalog: Catalog) -> None:
+    for kind in value if isinstance(value, dict) else ():
+        if kind in catalog.gone:
+            refusal, message = catalog.gone[kind]
+            raise fail(refusal, message, place=f"{place}.{kind}", remedy=refusal.way_out)
+
+
+def _reused_roles(node: Node, place: str) -> list[Problem]:
+    remedy = "Each disk can be in one place only: split the role in two."
+    return [
+        ROLE_TWICE.problem(f"role {role!r} is used twice in one layout", place=place, remedy=remedy)
+        for role, times in Counter(node.roles()).items() for _ in range(times - 1)
+    ]  # fmt: skip
+
+
+def read_role(value: Any, place: str) -> Role:
+    """Raises ProblemError, also (`role-impossible`) for conditions that no disk can meet."""
+    role = decode(Role, value, place)
+    remedy = "Take it out, or the condition that it contradicts."
+    if wrong := [
+        Problem(ROLE_IMPOSSIBLE.code, text, f"{place}.where.{name}", remedy, exit=2)
+        for name, text in role.where.contradictions()
+    ]:
+        raise ProblemError(*wrong)
+    return role
