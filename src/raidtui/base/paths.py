@@ -44,3 +44,9 @@ def run_folder() -> Path:
     if os.geteuid() == 0:
         return private_folder(Path("/run/raidtui"))
     return private_folder(_home_relative("XDG_RUNTIME_DIR", ".cache") / "raidtui-run")
+
+
+def shipped_folder(kind: str) -> Path | None:
+    """Return the folder of the shipped `scenarios` or `themes`: inside an installed package, or beside it in a checkout."""
+    inside, checkout = PACKAGE / "shipped" / kind, PACKAGE.parents[1] / kind
+    return next((folder for folder in (inside, checkout) if folder.is_dir()), None)

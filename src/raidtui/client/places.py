@@ -13,7 +13,6 @@ from raidtui.base.paths import ENTRY, state_folder
 from raidtui.base.proc import CLEAN_ENV, ToolError
 from raidtui.base.text import clean, clean_lines
 from raidtui.model.problem import ProblemError, Refusal, fail
-from raidtui.model.recording import read_recording
 
 ENGINE_START: Final = Refusal(
     "engine-start",
@@ -84,6 +83,8 @@ def _here() -> Place:
 def _simulated(recording: str) -> Place:
     """A server of recorded disks: it needs no rights, and keeps its runs apart from those of real servers."""
     if recording:
+        from raidtui.model.recording import read_recording  # only this place needs the protocol's structs
+
         read_recording(Path(recording))  # a wrong file is told at once
     argv = (engine_python(), "-I", str(ENTRY), "engine", "--simulate", str(Path(recording).absolute()) if recording else "")
     home = {key: os.environ[key] for key in ("HOME",) if key in os.environ}

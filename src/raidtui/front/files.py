@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from raidtui.base.files import is_there, private_folder, write_atomic
-from raidtui.base.paths import PACKAGE, state_folder
+from raidtui.base.paths import shipped_folder, state_folder
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES
 from raidtui.model.problem import ProblemError, Refusal, fail
 from raidtui.model.refusals import FILE, JSON, OUTPUT
@@ -88,12 +88,6 @@ def _unknown(name: str, known: dict[str, Path]) -> ProblemError:
         f"there is neither a file nor a shipped scenario {name!r}",
         remedy=f"Shipped scenarios: {', '.join(known) or 'none'}.",
     )
-
-
-def shipped_folder(kind: str) -> Path | None:
-    """Return the folder of the shipped `scenarios` or `themes`: inside an installed package, or beside it in a checkout."""
-    inside, checkout = PACKAGE / "shipped" / kind, PACKAGE.parents[1] / kind
-    return next((folder for folder in (inside, checkout) if folder.is_dir()), None)
 
 
 def results_folder() -> Path:

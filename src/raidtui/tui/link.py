@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from raidtui.client.engine_client import ENGINE_LOST
 from raidtui.client.places import ENGINE_START
 from raidtui.model.problem import Problem, ProblemError, bug, fail
 
@@ -102,11 +101,15 @@ class Link:
         return await asyncio.to_thread(self._opened().result, run)
 
     def _opened(self) -> EngineClient:
+        from raidtui.client.engine_client import ENGINE_LOST  # the first frame does without it
+
         if (client := self._client) is None:
             raise fail(ENGINE_LOST, "there is no connection to the engine", remedy="It is being tried again.")
         return client
 
     def _keep(self) -> None:
+        from raidtui.client.engine_client import ENGINE_LOST
+
         pause_s = _FIRST_PAUSE_S
         while not self._closing.is_set():
             self._hurry.clear()

@@ -13,8 +13,8 @@ import msgspec
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from raidtui.base.paths import shipped_folder
 from raidtui.base.text import clean
-from raidtui.front.files import shipped_folder
 
 _MAX_BYTES = 1 << 20
 
