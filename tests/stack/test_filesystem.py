@@ -13,7 +13,7 @@ from raidtui.model.convert import decode
 from raidtui.model.plan import Names
 from raidtui.model.problem import REFUSALS, ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.fs import LAYER, fit, geometry
+from raidtui.stack.fs import LAYER, geometry
 from raidtui.stack.fs.spec import FIELDS_OF, FilesystemSpec
 from raidtui.stack.layer import Part, Planned
 
@@ -173,8 +173,8 @@ def test_what_mkfs_cannot_write_down_is_refused(
 def test_blocks_larger_than_a_page_need_a_kernel_that_mounts_them(
     monkeypatch: pytest.MonkeyPatch, release: str, fits: bool
 ) -> None:
-    monkeypatch.setattr(fit, "release", lambda: release)
-    monkeypatch.setattr(fit, "PAGE_BYTES", 4096)
+    monkeypatch.setattr(geometry, "release", lambda: release)
+    monkeypatch.setattr(geometry, "PAGE_BYTES", 4096)
     on = disks("d", [64 * GIB])
     assert plan(spec_of("xfs", block_size="4KiB"), on)
     large = spec_of("xfs", block_size="64KiB")
@@ -189,7 +189,7 @@ def test_blocks_larger_than_a_page_need_a_kernel_that_mounts_them(
 
 
 def test_a_log_has_room_for_large_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit, "release", lambda: "6.12.0")
+    monkeypatch.setattr(geometry, "release", lambda: "6.12.0")
     with pytest.raises(ProblemError) as error:
         plan(spec_of("xfs", block_size="16KiB", log_size="64MiB"), disks("d", [64 * GIB]))
     assert error.value.problems[0].remedy.endswith("256MiB.")
@@ -210,14 +210,14 @@ def test_allocation_groups_are_as_many_as_mkfs_xfs_made(mib: int, plain: int, st
     """As xfsprogs 6.13 made them on files of these sizes, without stripes and with `-d su=64k,sw=2`; None: it refused."""
     part = Part("md:a", "/dev/md/a", mib << 20, 512, ("a",), chunk_bytes=64 << 10, stripe_bytes=128 << 10)
     spec = decode(FilesystemSpec, {"type": "xfs", "on": "@data"})
-    fit.refuse(spec, [part], None)
-    assert fit.default_groups(mib << 20, striped=False) == plain
+    geometry.refuse(spec, [part], None)
+    assert geometry.default_groups(mib << 20, striped=False) == plain
     if striped is None:
         with pytest.raises(ProblemError, match="does not fit"):
-            fit.refuse(spec, [part], geometry.stripes(spec, part))
+            geometry.refuse(spec, [part], geometry.stripes(spec, part))
     else:
-        fit.refuse(spec, [part], geometry.stripes(spec, part))
-        assert fit.default_groups(mib << 20, striped=True) == striped
+        geometry.refuse(spec, [part], geometry.stripes(spec, part))
+        assert geometry.default_groups(mib << 20, striped=True) == striped
 
 
 @pytest.mark.parametrize(("log", "fits"), [("255MiB", True), ("256MiB", False)])
@@ -226,8 +226,8 @@ def test_a_log_of_xfs_fits_into_one_group(log: str, fits: bool) -> None:
     part = Part("disk:a", "/dev/a", 1 << 30, 512, ("a",))
     spec = decode(FilesystemSpec, {"type": "xfs", "on": "@data", "log_size": log})
     if fits:
-        fit.refuse(spec, [part], None)
+        geometry.refuse(spec, [part], None)
     else:
         with pytest.raises(ProblemError) as caught:
-            fit.refuse(spec, [part], None)
+            geometry.refuse(spec, [part], None)
         assert caught.value.problems[0].code == "fs-log"
