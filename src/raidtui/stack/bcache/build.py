@@ -59,9 +59,11 @@ def create(context: Context, cached: BcacheDevice) -> Outcome:
         for role in ("cache", "backing"):
             with lend(context, devices[role].ref):
                 commands.append(_register(devices[role]))
-        _wait_until_attached(cached)
+        folder = kernel.set_folder(cached)
+        _wait(lambda: (folder / "bdev0/dev").exists() and (folder / "cache0").exists(), NOT_THERE,
+              "both devices were registered, and did not find each other")  # fmt: skip
         if cached.data_offset_bytes is not None:
-            commands.append(run(name_argv(cached, devices["backing"].uuid)))
+            commands.append(run(name_argv(cached)))
         facts = _take(context, cached, devices)
     except (ProblemError, OSError) as error:
         # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
@@ -139,7 +141,7 @@ def _without_udev(device: Device) -> Iterator[None]:
 def _register(device: Device) -> Argv:
     """Hand the device to the kernel; udev does the same, and whoever comes second is told that it is busy."""
     until = time.monotonic() + NODE_TIMEOUT_S
-    while not _is_registered(device):
+    while not (kernel.SYS_BLOCK / device.name / "bcache").is_dir():
         try:
             write(REGISTER, device.path)
         except OSError as error:
@@ -154,33 +156,19 @@ def _register(device: Device) -> Argv:
     return write_argv(REGISTER, device.path)
 
 
-def _is_registered(device: Device) -> bool:
-    return (kernel.SYS_BLOCK / device.name / "bcache").is_dir()
-
-
-def _wait_until_attached(cached: BcacheDevice) -> None:
-    folder = kernel.set_folder(cached)
-    _wait(lambda: (folder / "bdev0/dev").exists() and (folder / "cache0").exists(), NOT_THERE,
-          "both devices were registered, and did not find each other")  # fmt: skip
-
-
 def _take(context: Context, cached: BcacheDevice, devices: dict[str, Device]) -> dict[str, Any]:
     """Return the facts of the device after a check of the devices below it. Raises ProblemError (`read-back`)."""
     found = look(cached)
     if wrong := member_differences(devices, found):
         raise mismatch(cached.name, wrong)
-    path = _path(cached, found["device"])
+    link, path = node_path(cached.backing.uuid), f"/dev/{found['device']}"
+    until = time.monotonic() + NODE_TIMEOUT_S
+    while os.path.realpath(link) != path and time.monotonic() < until:
+        time.sleep(_PAUSE_S)
+    if os.path.realpath(link) == path:  # without udev there are no names
+        path = link
     context.built[cached.ref] = path
     return {"kernel_name": found["device"], "uuid": cached.uuid, "path": path}
-
-
-def _path(cached: BcacheDevice, kernel_name: str) -> str:
-    """udev's name for it, once that is there: without udev there are no names, but there is a node."""
-    path, node = node_path(kernel.uuid_of(cached, "backing")), f"/dev/{kernel_name}"
-    until = time.monotonic() + NODE_TIMEOUT_S
-    while os.path.realpath(path) != node and time.monotonic() < until:
-        time.sleep(_PAUSE_S)
-    return path if os.path.realpath(path) == node else node
 
 
 def _wait(there: Any, code: Refusal, text: str) -> None:

@@ -58,19 +58,18 @@ def make_argv(cached: BcacheDevice, role: str, path: str) -> Argv:
     return (*argv, "--cache", path)
 
 
-def name_argv(cached: BcacheDevice, backing_uuid: str) -> Argv:
+def name_argv(cached: BcacheDevice) -> Argv:
     """Name the device as udev would: bcache-tools' rules keep a name for version 1 of the superblock alone.
 
     Version 4, with the data at an offset, has its name until the next event: that one is made to come first.
     """
-    link = node_path(backing_uuid)
+    link = node_path(cached.backing.uuid)
     node = f"/dev/$(basename $(readlink -f {set_path(cached, 'bdev0/dev')}))"
     return ("sh", "-c", f"udevadm trigger --settle {node} && mkdir -p /dev/bcache/by-uuid && ln -sfn {node} {link}")
 
 
 def create_argvs(cached: BcacheDevice, backing: str, cache: str) -> tuple[Argv, ...]:
-    (backing_uuid,) = [entry.uuid for entry in cached.devices if entry.role == "backing"]
-    naming = (name_argv(cached, backing_uuid),) if cached.data_offset_bytes is not None else ()
+    naming = (name_argv(cached),) if cached.data_offset_bytes is not None else ()
     return (
         LOAD,
         make_argv(cached, "cache", cache),

@@ -18,7 +18,7 @@ from raidtui.stack.bcache import superblock
 from raidtui.stack.bcache.command import FOLDER
 from raidtui.stack.bcache.spec import BcacheDevice
 from raidtui.stack.blockdev import bounded
-from raidtui.stack.nodes import is_suspended
+from raidtui.stack.nodes import is_suspended, running
 
 SYS_BLOCK: Final = Path("/sys/class/block")
 SETS: Final = Path(FOLDER)
@@ -90,17 +90,11 @@ def strangers(cached: BcacheDevice, sets: Path = SETS, sys_block: Path = SYS_BLO
     A single device is this step's own even before it has the UUID that was planned, unless that is somewhere else.
     """
     folder = sets / str(cached.uuid)
-    backing, own = sorted(folder.glob("bdev*")), uuid_of(cached, "backing")
+    backing, own = sorted(folder.glob("bdev*")), cached.backing.uuid
     others = [one for one in backing if read_text(one / "backing_dev_uuid") != own]
     if len(backing) == 1 and others and all(found.uuid != own for found in _superblocks(sys_block)):
         others = []
     return [_owner(one) or one.name for one in (*others, *sorted(folder.glob("volume*")))]
-
-
-def uuid_of(cached: BcacheDevice, role: str) -> str:
-    """The planned UUID of the `backing` or the `cache` device."""
-    (found,) = [str(entry.uuid) for entry in cached.devices if entry.role == role]
-    return found
 
 
 def signatures(cached: BcacheDevice) -> Iterator[str]:
@@ -128,15 +122,7 @@ def set_folder(cached: BcacheDevice) -> Path:
 
 def makers(set_uuid: str) -> list[int]:
     """Processes of make-bcache that work for this set."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0") if folder.name.isdigit() else []
-        except OSError:
-            continue
-        if words and Path(os.fsdecode(words[0])).name == "make-bcache" and set_uuid.encode() in words:
-            found.append(int(folder.name))
-    return found
+    return [pid for pid, argv in running("make-bcache") if set_uuid in argv]
 
 
 def read_back(cached: BcacheDevice, sets: Path = SETS) -> dict[str, Any]:

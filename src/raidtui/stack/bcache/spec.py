@@ -102,6 +102,10 @@ class BcacheDevice(msgspec.Struct, frozen=True):
     settings: CacheSettings
     size_bytes: int
 
+    @property
+    def backing(self) -> Role:
+        return self.devices[0]
+
 
 def bucket_bytes(spec: BcacheSpec) -> int:
     return spec.bucket.bytes if spec.bucket is not None else DEFAULT_BUCKET_BYTES

@@ -7,12 +7,12 @@ device's superblock when it detaches it, as it does on its own when the cache de
 
 from __future__ import annotations
 
-import mmap
 import os
 import uuid
 from typing import Final, NamedTuple
 
 from raidtui.stack.blockdev import bounded
+from raidtui.stack.nodes import read_blocks
 
 OFFSET: Final = 4096
 BLOCK: Final = 4096
@@ -58,7 +58,8 @@ def stamped(block: bytes, own: str) -> bytes:
 
 def read(path: str, silence_s: float | None = None) -> Superblock | None:
     """The superblock on a device. Raises OSError, or ProblemError (`stuck`) when the device does not answer."""
-    return parse(bounded(lambda: _read(path), f"reading {path}", silence_s=silence_s))
+    ((_, _, block),) = bounded(lambda: read_blocks(path, lambda _: [("", OFFSET)]), f"reading {path}", silence_s=silence_s)
+    return parse(block)
 
 
 def stamp(fd: int, own: str) -> None:
@@ -71,15 +72,6 @@ def erase(fd: int) -> None:
     """Write zeroes over the superblock. `fd`: the device, open for writing."""
     os.pwrite(fd, bytes(BLOCK), OFFSET)
     os.fsync(fd)
-
-
-def _read(path: str) -> bytes:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        with mmap.mmap(-1, BLOCK) as buffer:
-            return buffer[: os.preadv(fd, [buffer], OFFSET)]
-    finally:
-        os.close(fd)
 
 
 def _checksum(block: bytes | bytearray) -> bytes | None:

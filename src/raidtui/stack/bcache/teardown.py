@@ -27,7 +27,7 @@ from raidtui.stack.bcache.verify import Device, present_devices
 from raidtui.stack.blockdev import CallFailed, bounded
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
-from raidtui.stack.teardown import NODE_PATIENCE_S, await_makers, is_there, lend, may_erase, open_for_writing, until_gone
+from raidtui.stack.teardown import NODE_PATIENCE_S, await_makers, erase_marks, lend, may_erase, open_for_writing, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
 STOP_PATIENCE_S: Final = 20.0
@@ -45,17 +45,21 @@ def teardown(context: Context, cached: BcacheDevice) -> Outcome:
     erased: list[str] = []
     missing: list[str] = []
 
+    def is_marked(device: Device) -> bool:
+        return kernel.is_ours(superblock.read(device.path), cached)
+
     def attempt() -> str:
         _refuse_shared_cache(cached)
         _stop_all(cached, stopped, commands)
         devices, missing[:] = present_devices(context, cached)
-        trouble = _erase_all(context, cached, devices, erased, commands)
+        trouble = erase_marks(context, devices, is_marked, lambda one: commands.extend(_erase(context, one)),
+                              "its superblock", erased)  # fmt: skip
         left = kernel.ours(cached) or kernel.set_folder(cached).exists()
         return trouble or ("the kernel does not let go of it" if left else "")
 
     until_gone(attempt, "the cached device", cached.name)
     by_udev = stopped and cached.data_offset_bytes is None
-    _await_link(Path(node_path(kernel.uuid_of(cached, "backing"))), NODE_PATIENCE_S if by_udev else 0)
+    _await_link(Path(node_path(cached.backing.uuid)), NODE_PATIENCE_S if by_udev else 0)
     context.built.pop(cached.ref, None)
     facts = {"stopped": list(dict.fromkeys(stopped)), "erased": erased, "missing": missing}
     return Outcome("undone" if stopped or erased else "nothing to do", facts, tuple(dict.fromkeys(commands)))
@@ -87,55 +91,39 @@ def _refuse_shared_cache(cached: BcacheDevice) -> None:
 
 def _stop_all(cached: BcacheDevice, stopped: list[str], commands: list[Argv]) -> None:
     """Backing device first, then the set, each until the kernel has dropped it."""
+    folder, stop_set = kernel.set_folder(cached), write_argv(set_path(cached, "stop"), "1")
     for one in kernel.ours(cached):
         if one.device:
             _wait_until_unused(one.device)
         with suppress(OSError):  # it is just going
             stop(one)
-        commands.append(_stop_argv(cached, one))
+        path = cached.paths.get(cached.backing.ref, f"/dev/{one.name}")
+        commands.append(stop_set if one.is_cache else write_argv(own_path(path, "stop"), "1"))
         stopped.append(one.device or one.name)
-        if not _await_stop(one):
-            _drop_dirty(cached, commands)
+        switch = folder / "internal/io_disable"
+        if not _await_stop(one) and switch.exists():
+            # A device that was detaching goes on writing back, however long it takes, before it stops: unless its set is
+            # disabled. The kernel does the same to a set whose cache device failed.
+            with suppress(OSError):
+                write(switch, "1")
+            commands.append(write_argv(set_path(cached, "internal/io_disable"), "1"))
             _await_stop(one)
-    folder = kernel.set_folder(cached)
     if folder.exists() and not kernel.ours(cached):
         # The set of a cache device that was pulled has no device of its own any more.
         with suppress(OSError):
             write(folder / "stop", "1")
-        commands.append(write_argv(set_path(cached, "stop"), "1"))
+        commands.append(stop_set)
         stopped.append(cached.uuid)
 
 
 def _await_stop(one: kernel.Registered) -> bool:
+    """Return True once the device is gone: one that is still open somewhere stays after its folder has gone."""
     until = time.monotonic() + STOP_PATIENCE_S
-    while (there := _is_there(one)) and time.monotonic() < until:
+    while there := one.folder.exists() or bool(one.device and (kernel.SYS_BLOCK / one.device).exists()):
+        if time.monotonic() > until:
+            break
         time.sleep(0.1)
     return not there
-
-
-def _drop_dirty(cached: BcacheDevice, commands: list[Argv]) -> None:
-    """A device that was detaching goes on writing back, however long it takes, before it stops: unless its set is disabled.
-
-    The kernel does the same to a set whose cache device failed.
-    """
-    switch = kernel.set_folder(cached) / "internal/io_disable"
-    if switch.exists():
-        with suppress(OSError):  # it is just going
-            write(switch, "1")
-        commands.append(write_argv(set_path(cached, "internal/io_disable"), "1"))
-
-
-def _stop_argv(cached: BcacheDevice, one: kernel.Registered) -> Argv:
-    if one.is_cache:
-        return write_argv(set_path(cached, "stop"), "1")
-    (ref,) = [entry.ref for entry in cached.devices if entry.role == "backing"]
-    path = cached.paths.get(ref, f"/dev/{one.name}")
-    return write_argv(own_path(path, "stop"), "1")
-
-
-def _is_there(one: kernel.Registered) -> bool:
-    """A device that is still open somewhere stays after its folder has gone."""
-    return one.folder.exists() or bool(one.device and (kernel.SYS_BLOCK / one.device).exists())
 
 
 def _wait_until_unused(device: str) -> None:
@@ -146,26 +134,6 @@ def _wait_until_unused(device: str) -> None:
             raise fail(BUSY, f"the device cannot be stopped: {'; '.join(users)}", place=f"/dev/{device}",
                        remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(0.3)
-
-
-def _erase_all(
-    context: Context, cached: BcacheDevice, devices: list[Device], erased: list[str], commands: list[Argv]
-) -> str:
-    """Take the superblocks of this step off; what still has one afterwards, and why, or nothing."""
-    trouble = []
-    for device in devices:
-        try:
-            if not kernel.is_ours(superblock.read(device.path), cached) or not may_erase(context, device.ref):
-                continue
-            commands += _erase(context, device)
-            if superblock.read(device.path) is not None:
-                trouble.append(f"{device.path} still has its superblock")
-            else:
-                erased.append(device.ref)
-        except (ProblemError, OSError) as error:
-            if is_there(context, device.ref, device.path):
-                trouble.append(f"{device.path}: {error}")
-    return "; ".join(trouble)
 
 
 def _erase(context: Context, device: Device) -> tuple[Argv, ...]:
@@ -220,7 +188,7 @@ def detach(context: Context, cached: BcacheDevice) -> Outcome:
             moved, last = time.monotonic(), now
         elif time.monotonic() - moved > STALLED_S:
             break
-        context.report(_text(first, now, began), _fraction(first, now))
+        context.report(*_text(first, now, began))
         time.sleep(POLL_S)
     facts = {
         "dirty_bytes": first.dirty_bytes,
@@ -240,14 +208,11 @@ def _look(folder: Path) -> Moment:
     return bounded(read, "asking bcache")
 
 
-def _fraction(first: Moment, now: Moment) -> float | None:
-    if not first.dirty_bytes or now.dirty_bytes is None:
-        return None
-    return min(1.0, max(0.0, 1 - now.dirty_bytes / first.dirty_bytes))
-
-
-def _text(first: Moment, now: Moment, began: float) -> str:
-    done = _fraction(first, now)
-    seconds = time.monotonic() - began
-    left = f", {duration_text(seconds / done - seconds)} left" if done and done > 0.01 and seconds > 2 else ""
-    return f"writing back {size_text(now.dirty_bytes or 0)}{left}"
+def _text(first: Moment, now: Moment, began: float) -> tuple[str, float | None]:
+    """Return the progress in words, and as a fraction where it is known."""
+    seconds, done, left = time.monotonic() - began, None, ""
+    if first.dirty_bytes and now.dirty_bytes is not None:
+        done = min(1.0, max(0.0, 1 - now.dirty_bytes / first.dirty_bytes))
+        if done > 0.01 and seconds > 2:
+            left = f", {duration_text(seconds / done - seconds)} left"
+    return f"writing back {size_text(now.dirty_bytes or 0)}{left}", done

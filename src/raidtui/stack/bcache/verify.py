@@ -75,7 +75,7 @@ def member_differences(devices: dict[str, Device], found: dict[str, Any]) -> lis
 def differences(cached: BcacheDevice, found: dict[str, Any]) -> list[Difference]:
     """Compare `found` (from `kernel.read_back`) with the requested device."""
     asked: dict[str, Any] = {
-        "backing_uuid": kernel.uuid_of(cached, "backing"),
+        "backing_uuid": cached.backing.uuid,
         "mode": cached.mode,
         "replacement": cached.replacement,
         "bucket_size": kernel.hprint(cached.bucket_bytes),

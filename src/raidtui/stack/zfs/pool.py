@@ -17,6 +17,7 @@ from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.stack.blockdev import MISSING_LIBRARY, TOOL_FAILED, CallFailed, stuck
+from raidtui.stack.nodes import running
 
 KSTAT: Final = Path("/proc/spl/kstat/zfs")
 PACKAGES: Final = "zfsutils-linux zfs-dkms"
@@ -220,16 +221,8 @@ def device_bytes(kernel_name: str) -> int | None:
 
 def makers(name: str) -> list[int]:
     """Processes of zpool, zfs or mount that still work on a pool of this name."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            argv = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        named = any(word.partition(b"/")[0] == name.encode() for word in argv[1:])
-        if named and argv[0].rpartition(b"/")[2] in (b"zpool", b"zfs", b"mount", b"mount.zfs"):
-            found.append(int(path.parent.name))
-    return found
+    found = running("zpool", "zfs", "mount", "mount.zfs")
+    return [pid for pid, argv in found if any(word.partition("/")[0] == name for word in argv[1:])]
 
 
 OLDEST: Final = (2, 3)

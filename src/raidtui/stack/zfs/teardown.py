@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ from raidtui.stack import blockdev, directory
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
-from raidtui.stack.teardown import await_links, await_makers, exclusive, is_there, may_erase, open_for_writing, until_gone
+from raidtui.stack.teardown import await_links, await_makers, erase_marks, exclusive, open_for_writing, until_gone
 from raidtui.stack.zfs import pool
 from raidtui.stack.zfs.commands import ZfsPool, undo_argvs
 from raidtui.stack.zfs.devices import (
@@ -73,7 +74,9 @@ def teardown(context: Context, zpool: ZfsPool) -> Outcome:
     def attempt() -> str:
         commands.extend(_destroy(context, zpool))
         devices, missing[:] = present_devices(context, zpool)
-        trouble = _erase_all(context, devices, name, erased)
+        trouble = erase_marks(
+            context, devices, lambda device: _is_marked(device, name), partial(_erase, context), "its labels", erased
+        )
         return trouble or ("it reappears after each removal" if pool.state(name) is not None else "")
 
     until_gone(attempt, "the pool", name)
@@ -170,24 +173,6 @@ def users(zpool: ZfsPool) -> str:
     """Return the users of the volume in words; empty if none is known. It opens nothing."""
     node = pool.linked_node(zpool.dataset) if zpool.has_volume else None
     return "; ".join(users_of(node)) if node else ""
-
-
-def _erase_all(context: Context, devices: list[Device], name: str, erased: list[str]) -> str:
-    """Erase the run's labels and tables; return the devices that still have them, with the reasons."""
-    trouble = []
-    for device in devices:
-        try:
-            if not _is_marked(device, name) or not may_erase(context, device.ref):
-                continue
-            _erase(context, device)
-            if _is_marked(device, name):
-                trouble.append(f"{device.path} still has its labels")
-            else:
-                erased.append(device.ref)
-        except (ProblemError, OSError) as error:
-            if is_there(context, device.ref, device.path):
-                trouble.append(f"{device.path}: {error}")
-    return "; ".join(trouble)
 
 
 def _is_marked(device: Device, name: str) -> bool:
