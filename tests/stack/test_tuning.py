@@ -10,7 +10,7 @@ import pytest
 from raidtui.model.problem import ProblemError, fail
 from raidtui.model.refusals import STUCK
 from raidtui.stack.context import Context
-from raidtui.stack.tuning import apply, kernel
+from raidtui.stack.tuning import apply
 from raidtui.stack.tuning.apply import recall
 from raidtui.stack.tuning.spec import SettingOfDevice, Settings
 
@@ -29,7 +29,7 @@ class Server:
             self.put(f"{name}/diskseq", str(number))
         self.put("md127/md/stripe_cache_size", "256")
         self.folder.mkdir()
-        monkeypatch.setattr(kernel, "SYS_BLOCK", self.block)
+        monkeypatch.setattr(apply, "SYS_BLOCK", self.block)
         monkeypatch.setattr(apply, "boot_id", lambda: self.boot)
         self.context = Context("20260101-000000-abcdefgh", self.folder, {}, lambda *_: None, threading.Event())
         self.context.built = {f"md:{name}": f"/dev/{name}" for name in ("sda", "sdb", "md127")}
@@ -80,7 +80,7 @@ def test_what_was_asked_found_set_and_restored_is_recorded(server: Server) -> No
 def test_what_was_found_is_remembered_before_the_first_value_changes(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "write", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(apply, "write", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         apply.set_all(server.context, args(sda_read_ahead_kb="1024", sdb_write_cache="write through"))
     assert server.remembers() == {"sda queue/read_ahead_kb": "128", "sdb queue/write_cache": "write back"}
@@ -91,7 +91,7 @@ def test_a_kill_between_two_values_leaves_nothing_that_is_not_put_back(
     server: Server, monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:
     asked = args(sda_scheduler="mq-deadline", sda_read_ahead_kb="64", sdb_read_ahead_kb="64")
-    original, count = kernel.write, 0
+    original, count = apply.write, 0
 
     def write(file: Path, value: str) -> None:
         nonlocal count
@@ -99,10 +99,10 @@ def test_a_kill_between_two_values_leaves_nothing_that_is_not_put_back(
         if (count := count + 1) == writes:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(kernel, "write", write)
+    monkeypatch.setattr(apply, "write", write)
     with pytest.raises(KeyboardInterrupt):
         apply.set_all(server.context, asked)
-    monkeypatch.setattr(kernel, "write", original)
+    monkeypatch.setattr(apply, "write", original)
     apply.put_back(server.context, asked)
     assert (server.get("sda/queue/scheduler"), server.get("sda/queue/read_ahead_kb")) in [
         ("none", "128"), ("[none] mq-deadline", "128"),
@@ -145,15 +145,15 @@ def test_a_restart_has_put_everything_back_by_itself(server: Server) -> None:
 def test_what_could_not_be_put_back_is_named_and_tried_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = args(sda_read_ahead_kb="1024", sdb_read_ahead_kb="1024")
     apply.set_all(server.context, asked)
-    original = kernel.write
-    monkeypatch.setattr(kernel, "write", lambda file, value: original(file, value) if "sdb" in str(file) else None)
+    original = apply.write
+    monkeypatch.setattr(apply, "write", lambda file, value: original(file, value) if "sdb" in str(file) else None)
     with pytest.raises(ProblemError) as error:
         apply.put_back(server.context, asked)
     (problem,) = error.value.problems
     assert (problem.code, problem.exit) == ("tuning-left", 6)
     assert "sda queue/read_ahead_kb" in problem.message
     assert server.get("sdb/queue/read_ahead_kb") == "128"
-    monkeypatch.setattr(kernel, "write", original)
+    monkeypatch.setattr(apply, "write", original)
     assert apply.put_back(server.context, asked).result == "undone"
     assert server.get("sda/queue/read_ahead_kb") == "128"
 
@@ -161,7 +161,7 @@ def test_what_could_not_be_put_back_is_named_and_tried_again(server: Server, mon
 def test_a_device_that_hangs_is_waited_for_once(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = args(sda_read_ahead_kb="1024", sda_nr_requests="32", sdb_read_ahead_kb="1024")
     apply.set_all(server.context, asked)
-    original, waited = kernel.read, []
+    original, waited = apply.read, []
 
     def read(file: Path) -> str | None:
         if "sda" in str(file):
@@ -169,7 +169,7 @@ def test_a_device_that_hangs_is_waited_for_once(server: Server, monkeypatch: pyt
             raise fail(STUCK, "no answer")
         return original(file)
 
-    monkeypatch.setattr(kernel, "read", read)
+    monkeypatch.setattr(apply, "read", read)
     with pytest.raises(ProblemError) as error:
         apply.put_back(server.context, asked)
     assert [problem.code for problem in error.value.problems] == ["tuning-left"]
@@ -197,7 +197,7 @@ def test_what_the_kernel_does_not_offer_is_refused_before_anything_is_set(server
 
 
 def test_a_value_that_is_read_back_otherwise_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "write", lambda *_: None)
+    monkeypatch.setattr(apply, "write", lambda *_: None)
     with pytest.raises(ProblemError) as error:
         apply.set_all(server.context, args(sda_write_cache="write through"))
     assert error.value.problems[0].code == "tuning-not-taken"
@@ -218,7 +218,7 @@ def test_a_value_that_is_read_back_otherwise_is_refused(server: Server, monkeypa
     ],
 )
 def test_only_what_the_kernel_rounds_may_differ(file: str, asked: str, now: str | None, held: bool) -> None:
-    assert kernel.holds(file, asked, now) == held
+    assert apply.holds(file, asked, now) == held
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_only_what_the_kernel_rounds_may_differ(file: str, asked: str, now: str 
 )  # fmt: skip
 def test_a_setting_is_read_as_it_would_be_written(tmp_path: Path, text: str, value: str) -> None:
     (tmp_path / "it").write_text(f"{text}\n")
-    assert kernel.read(tmp_path / "it") == value
+    assert apply.read(tmp_path / "it") == value
 
 
 def test_the_cpu_governor_is_set_and_put_back_on_every_cpu(

@@ -27,7 +27,7 @@ from raidtui.gate import locks
 from raidtui.model.plan import Options
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import PlanRequest
-from raidtui.stack.tuning import kernel
+from raidtui.stack.tuning import apply
 from raidtui.stack.zfs.tuning import CLAIM
 
 SCENARIO, BINDING = json.loads(Path(sys.argv[1]).read_text()), json.loads(sys.argv[2])
@@ -99,7 +99,7 @@ def killed(layout: str, writes: int) -> dict[str, Any]:
     folder = start(layouts=(layout,))
 
     def work() -> int:
-        original, count = kernel.write, 0
+        original, count = apply.write, 0
 
         def write(file: Path, value: str) -> None:
             nonlocal count
@@ -108,7 +108,7 @@ def killed(layout: str, writes: int) -> dict[str, Any]:
             if count == writes:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        kernel.write = write
+        apply.write = write
         return int(Runner(folder).run())
 
     code, while_dead = child(work), seen()

@@ -64,6 +64,8 @@ class Context:
         """`report(text, fraction or None)`: progress of the step that runs."""
         self.cancelled = cancelled
         self.built: dict[str, str] = {}
+        self.rooms: dict[str, int] = {}
+        """Bytes of room for files that were read back, by reference of a measured directory."""
         self.zero_proof: dict[str, dict[str, Any]] = {}
         self.written: set[str] = set()
         """Ids of the disks that may hold data of this run."""

@@ -91,7 +91,7 @@ def _open_folder(args: CellRun | Prefill | Precondition, context: Context) -> It
             if folder != FIRST_TARGET_FD:
                 raise fail(TARGET, f"{ref} cannot be pinned", place=ref, exit=Exit.INVALID)
             room = os.fstatvfs(root)
-            size_bytes = min(room.f_blocks * room.f_frsize, args.size_bytes)
+            size_bytes = min(room.f_blocks * room.f_frsize, args.size_bytes, context.rooms.get(ref, args.size_bytes))
             yield Target((TargetDevice(folder, path, size_bytes),), "directory")
         finally:
             _give_back(folder, context.permits.values())

@@ -10,7 +10,7 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import Problem, fail
 from raidtui.model.scenario import Node, RoleRef
 from raidtui.stack.layer import Draft, Layer, Part, Planned
-from raidtui.stack.tuning.kernel import echo
+from raidtui.stack.tuning.apply import echo
 from raidtui.stack.tuning.spec import (
     TUNING_NO_DEVICE,
     TUNING_TWICE,
@@ -46,7 +46,9 @@ def with_tuning(node: Node, roles: Mapping[str, tuple[Part, ...]], own: Planned,
     tuning = tuning_in(node.spec)
     if tuning is None:
         return own
-    before = [*_server(tuning), *_disks(node, tuning, roles)]
+    before = list(_disks(node, tuning, roles))
+    if settings := tuple(tuning.server_settings()):
+        before.insert(0, _Group("the server", tuple((None, setting) for setting in settings)))
     early, late = _device(node, tuning, own)
     if own.before_cell and (early or late):
         text = f"with cold caches the device of this {node.kind} is created again before each cell, without its tuning"
@@ -92,11 +94,6 @@ def _without_device(node: Node, tuning: Tuning, layer: Layer[Any], place: str) -
                                        remedy='Tune the disks: "disks", or the device of the layer below.')  # fmt: skip
 
 
-def _server(tuning: Tuning) -> Iterator[_Group]:
-    if settings := tuple(tuning.server_settings()):
-        yield _Group("the server", tuple((None, setting) for setting in settings))
-
-
 def _disks(node: Node, tuning: Tuning, roles: Mapping[str, tuple[Part, ...]]) -> Iterator[_Group]:
     """Yield one group for each role."""
     for sources in node.inputs.values():
@@ -126,7 +123,12 @@ def _step(group: _Group, names: Names) -> tuple[Draft, Draft]:
         SettingOfDevice(part.ref if part else "", setting.file, setting.value) for part, setting in group.settings
     )
     commands = tuple(
-        echo(setting.file, setting.value, part.path if part else "", built=part is not None and not _is_disk(part))
+        echo(
+            setting.file,
+            setting.value,
+            part.path if part else "",
+            built=part is not None and not part.ref.startswith("disk:"),
+        )
         for part, setting in group.settings
     )
     args = Settings(created.uuid, settings)
@@ -135,7 +137,3 @@ def _step(group: _Group, names: Names) -> tuple[Draft, Draft]:
         Draft("tune.set", f"Tune {group.of}: {words}", args, commands, creates=created, seconds=0.2),
         Draft("tune.back", f"Put the tuning of {group.of} back", args, seconds=0.2),
     )
-
-
-def _is_disk(part: Part) -> bool:
-    return part.ref.startswith("disk:")

@@ -132,6 +132,7 @@ def _mounted(context: Context, zpool: ZfsPool, own: dict[str, str]) -> tuple[dic
     options = list(mounted.options)
     wrong = [Difference("mount option", option, "none") for option in mounts.SAFE if option not in options]
     least = zpool.size_bytes if zpool.least_bytes is None else zpool.least_bytes
+    context.rooms[zpool.ref] = room_bytes
     if room_bytes < least:
         wrong.append(Difference("room for files", f"at least {least} bytes", room_bytes))
     return {"path": mounted.point, "options": options, "size_bytes": room_bytes}, wrong
