@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -351,10 +352,9 @@ def blank(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
 
 def lists(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     """What the tools themselves list, against what is offered; what is refused, and with which words."""
-    tools = {
-        "pool": properties.parse_usage(properties._usage("zpool")),
-        "dataset": properties.parse_usage(properties._usage("zfs")),
-    }
+    usages = {of: pool.call((tool, "get", "-H", "no-such-property"), check=False).error_text
+              for of, tool in (("pool", "zpool"), ("dataset", "zfs"))}  # fmt: skip
+    tools = {of: re.findall(r"^\t([a-z_]+) +(?:YES|NO) +", usage, re.MULTILINE) for of, usage in usages.items()}
     known = {of: properties.known_properties(of) for of in ("pool", "dataset")}
     said = {}
     for name, (where, given) in case["tried"].items():

@@ -11,7 +11,6 @@ from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack.bcache import describe
-from raidtui.stack.bcache import spec as options
 from raidtui.stack.bcache.command import create_argvs, detach_argv, node_path, remove_argvs, tune_argvs
 from raidtui.stack.bcache.rules import BLOCK, LARGEST_BLOCK, LEAST_BUCKETS, TOO_SMALL
 from raidtui.stack.bcache.spec import KIB, BcacheDevice, BcacheSpec, CacheSettings, Role
@@ -61,7 +60,7 @@ def plan(spec: BcacheSpec, parts: Parts, names: Names, policy: Policy) -> Planne
 def _offers(spec: BcacheSpec, parts: Parts, ref: str, path: str) -> Part:
     """The device that a layer above may stand on. Stripes below are only stripes above where data begins with one."""
     backing, cache = parts["on"][0], parts["cache"][0]
-    offset = options.data_offset_bytes(spec)
+    offset = spec.data_offset_bytes
     aligned = backing.stripe_bytes is not None and offset % backing.stripe_bytes == 0
     return Part(
         ref,
@@ -77,7 +76,9 @@ def _offers(spec: BcacheSpec, parts: Parts, ref: str, path: str) -> Part:
 
 
 def _block(spec: BcacheSpec, parts: Parts) -> int:
-    return options.block_bytes(spec, *(part.logical_sector_bytes for name in ("on", "cache") for part in parts[name]))
+    """Return the block of the new device; by default the larger logical sector of both devices."""
+    sectors = [part.logical_sector_bytes for name in ("on", "cache") for part in parts[name]]
+    return spec.block.bytes if spec.block is not None else max(sectors)
 
 
 def _cached_device(spec: BcacheSpec, parts: Parts, name: str, set_uuid: str) -> BcacheDevice:
@@ -90,7 +91,7 @@ def _cached_device(spec: BcacheSpec, parts: Parts, name: str, set_uuid: str) -> 
         disks=tuple(dict.fromkeys(disk for part in roles.values() for disk in part.disks)),
         paths={part.ref: part.path for part in roles.values() if not part.ref.startswith("disk:")},
         mode=spec.mode,
-        bucket_bytes=options.bucket_bytes(spec),
+        bucket_bytes=spec.bucket_bytes,
         block_bytes=_block(spec, parts),
         data_offset_bytes=spec.data_offset.bytes if spec.data_offset is not None else None,
         replacement=spec.replacement,
@@ -101,7 +102,7 @@ def _cached_device(spec: BcacheSpec, parts: Parts, name: str, set_uuid: str) -> 
             spec.writeback_percent,
             int(spec.writeback_delay.seconds) if spec.writeback_delay is not None else None,
         ),
-        size_bytes=parts["on"][0].size_bytes - options.data_offset_bytes(spec),
+        size_bytes=parts["on"][0].size_bytes - spec.data_offset_bytes,
     )
 
 
@@ -109,13 +110,13 @@ def _refuse(spec: BcacheSpec, parts: Parts) -> None:
     """Raise ProblemError if the sizes or sectors of the devices do not allow bcache."""
     backing, cache = parts["on"][0], parts["cache"][0]
     problems = []
-    bucket, block = options.bucket_bytes(spec), _block(spec, parts)
+    bucket, block = spec.bucket_bytes, _block(spec, parts)
     buckets = cache.size_bytes // bucket
     if buckets < LEAST_BUCKETS:
         text = f"the cache has room for {buckets} buckets of {bucket // KIB} KiB, and needs at least {LEAST_BUCKETS}"
         remedy = "Choose a smaller bucket or larger disk."
         problems.append(TOO_SMALL.problem(text, place="bcache.cache", remedy=remedy))
-    if backing.size_bytes < 2 * options.data_offset_bytes(spec) + block:
+    if backing.size_bytes < 2 * spec.data_offset_bytes + block:
         text = "the backing device has no room behind its superblock"
         problems.append(TOO_SMALL.problem(text, place="bcache.on", remedy="Bind a larger disk."))
     sector = max(backing.logical_sector_bytes, cache.logical_sector_bytes)

@@ -12,7 +12,7 @@ from typing import Final
 
 from raidtui.base.files import read_text
 from raidtui.model.problem import Problem, Refusal
-from raidtui.stack.bcache.spec import DEFAULT_DATA_OFFSET_BYTES, KIB, MIB, SECTOR, BcacheSpec, bucket_bytes
+from raidtui.stack.bcache.spec import DEFAULT_DATA_OFFSET_BYTES, KIB, MIB, SECTOR, BcacheSpec
 from raidtui.stack.layer import stands_on
 
 DEVICES: Final = Refusal(
@@ -149,7 +149,7 @@ def _power_of_two(value: int, least: int, most: int) -> bool:
 
 
 def _sizes(spec: BcacheSpec) -> Found:
-    bucket, offset, cutoff = bucket_bytes(spec), spec.data_offset, spec.sequential_cutoff
+    bucket, offset, cutoff = spec.bucket_bytes, spec.data_offset, spec.sequential_cutoff
     if not _power_of_two(bucket, SMALLEST_BUCKET, LARGEST_BUCKET):
         text = f"a bucket of {bucket} bytes is not a power of two from 4KiB to 16MiB"
         yield BUCKET, "bucket", text, "Such as 512KiB or 2MiB."

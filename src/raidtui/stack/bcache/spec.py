@@ -56,6 +56,14 @@ class BcacheSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     tuning: Tuning | None = None
     """Kernel settings while the device stands."""
 
+    @property
+    def bucket_bytes(self) -> int:
+        return self.bucket.bytes if self.bucket is not None else DEFAULT_BUCKET_BYTES
+
+    @property
+    def data_offset_bytes(self) -> int:
+        return self.data_offset.bytes if self.data_offset is not None else DEFAULT_DATA_OFFSET_BYTES
+
 
 class Role(msgspec.Struct, frozen=True):
     """One of the two devices below, with its planned superblock UUID."""
@@ -105,16 +113,3 @@ class BcacheDevice(msgspec.Struct, frozen=True):
     @property
     def backing(self) -> Role:
         return self.devices[0]
-
-
-def bucket_bytes(spec: BcacheSpec) -> int:
-    return spec.bucket.bytes if spec.bucket is not None else DEFAULT_BUCKET_BYTES
-
-
-def data_offset_bytes(spec: BcacheSpec) -> int:
-    return spec.data_offset.bytes if spec.data_offset is not None else DEFAULT_DATA_OFFSET_BYTES
-
-
-def block_bytes(spec: BcacheSpec, *sectors: int) -> int:
-    """The block of the new device over devices with these logical sectors."""
-    return spec.block.bytes if spec.block is not None else max(sectors)

@@ -7,7 +7,7 @@ from typing import Final
 
 from raidtui.base.text import plural
 from raidtui.stack.amplification import PAGE_BYTES, Share, Spread, Writes, copies, parity_share, parity_words
-from raidtui.stack.fs.spec import COPIES, FIELDS_OF, KIB, MAY_FAIL, PARITY, FilesystemSpec, block_bytes, profile
+from raidtui.stack.fs.spec import COPIES, FIELDS_OF, KIB, MAY_FAIL, PARITY, FilesystemSpec
 
 _NONE: Final = "none"
 _DEFAULTS: Final[dict[str, dict[str, tuple[str, str]]]] = {
@@ -45,7 +45,7 @@ def describe(spec: FilesystemSpec, counts: Mapping[str, int]) -> str:
     devices = counts.get("on", 0)
     found: list[str] = [spec.type]
     if spec.type == "btrfs" and (devices > 1 or spec.data):
-        found[0] += f" {profile(spec, 'data', devices)} over {plural(devices, 'device')}"
+        found[0] += f" {spec.profile('data', devices)} over {plural(devices, 'device')}"
     if spec.compress is not None:
         found.append(spec.compress + (f" level {spec.compress_level}" if spec.compress_level else ""))
     if spec.block_size is not None:
@@ -71,8 +71,8 @@ def defaults(spec: FilesystemSpec, counts: Mapping[str, int]) -> dict[str, tuple
     found |= _DEFAULTS[spec.type]
     if spec.type == "btrfs":
         count = max(1, counts.get("on", 0))
-        found["data"] = (profile(spec, "data", count), "mkfs.btrfs' default")
-        found["metadata"] = (profile(spec, "metadata", count), f"mkfs.btrfs' default on {plural(count, 'device')}")
+        found["data"] = (spec.profile("data", count), "mkfs.btrfs' default")
+        found["metadata"] = (spec.profile("metadata", count), f"mkfs.btrfs' default on {plural(count, 'device')}")
     if spec.geometry == "none" and spec.type in ("xfs", "ext4"):
         found |= dict.fromkeys(("stripe_unit", "stripe_width"), (_NONE, "geometry is none"))
     return found
@@ -82,7 +82,7 @@ def may_fail(spec: FilesystemSpec, devices: int) -> int:
     """Return how many devices may fail without data loss, whichever these are."""
     if spec.type != "btrfs":
         return 0
-    return min(MAY_FAIL[profile(spec, what, devices)] for what in ("data", "metadata"))
+    return min(MAY_FAIL[spec.profile(what, devices)] for what in ("data", "metadata"))
 
 
 def tolerates_failures(spec: FilesystemSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
@@ -98,7 +98,7 @@ def write_penalty(spec: FilesystemSpec, devices: int) -> float:
     """Device writes for one small write of data; what the filesystem writes for itself comes on top."""
     if spec.type != "btrfs":
         return 1.0
-    kind = profile(spec, "data", devices)
+    kind = spec.profile("data", devices)
     return float(1 + PARITY[kind] if kind in PARITY else COPIES[kind])
 
 
@@ -119,7 +119,7 @@ def amplifies(spec: FilesystemSpec, counts: Mapping[str, int], writes: Writes) -
 
 def _data(spec: FilesystemSpec, devices: int, writes: Writes) -> Spread:
     # A block that is smaller than a page is written with the page that it is in.
-    least = max(1.0, max(PAGE_BYTES, block_bytes(spec) if spec.type == "xfs" else 0) / writes.block_bytes)
+    least = max(1.0, max(PAGE_BYTES, spec.block_bytes if spec.type == "xfs" else 0) / writes.block_bytes)
     if spec.type == "btrfs":
         return _btrfs(spec, devices, writes, least)
     if spec.type == "ext4" and spec.journal_mode == "journal":
@@ -131,7 +131,7 @@ def _btrfs(spec: FilesystemSpec, devices: int, writes: Writes, least: float) -> 
     """Pattern of the writes of a copy-on-write filesystem: it writes elsewhere and gathers, so that random writes may
     become sequential.
     """
-    kind = profile(spec, "data", devices)
+    kind = spec.profile("data", devices)
     if kind in PARITY:
         parity = PARITY[kind]
         share = parity_share(writes, _BTRFS_STRIPE_BYTES, max(1, devices - parity), parity)

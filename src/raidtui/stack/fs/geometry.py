@@ -12,7 +12,7 @@ from raidtui.base.text import clean
 from raidtui.model.problem import fail
 from raidtui.model.units import size_text, size_texts
 from raidtui.stack.fs.rules import BLOCK, GROUPS, LOG, STRIPE, TOO_LARGE, TOO_SMALL
-from raidtui.stack.fs.spec import COPIES, KIB, MIB, PARITY, FilesystemSpec, block_bytes, profile
+from raidtui.stack.fs.spec import COPIES, KIB, MIB, PARITY, FilesystemSpec
 from raidtui.stack.layer import Part
 
 LEAST_BYTES: Final = {"xfs": 320 * MIB, "ext4": 64 * MIB, "btrfs": 256 * MIB, "f2fs": 256 * MIB}
@@ -58,7 +58,7 @@ def stripes(spec: FilesystemSpec, part: Part) -> Stripes | None:
         return Stripes(spec.stripe_unit.bytes, (spec.stripe_width or spec.stripe_unit).bytes, "as given")
     if not part.chunk_bytes or not part.stripe_bytes:
         return None
-    if part.chunk_bytes % block_bytes(spec) or part.stripe_bytes % part.chunk_bytes:
+    if part.chunk_bytes % spec.block_bytes or part.stripe_bytes % part.chunk_bytes:
         return None
     return Stripes(part.chunk_bytes, part.stripe_bytes, f"chunk and stripe of {part.ref.partition(':')[0]} below")
 
@@ -78,7 +78,7 @@ def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
         text = f"{spec.type} needs at least {least}, and there are {there}"
         raise fail(TOO_SMALL, text, place="filesystem.on", remedy="Bind larger disks.")
     share = _OWN_SHARE[spec.type]
-    if spec.type == "xfs" and block_bytes(spec) < SMALL_BLOCK:
+    if spec.type == "xfs" and spec.block_bytes < SMALL_BLOCK:
         share += 0.07  # what it keeps for its trees grows as blocks get smaller
     if spec.overprovision is not None:
         share = max(share, spec.overprovision / 100 + 0.05)
@@ -91,7 +91,7 @@ def room_bytes(spec: FilesystemSpec, parts: Sequence[Part]) -> int:
 
 def _blocks_factor(spec: FilesystemSpec) -> int:
     """Return the factor of the sizes of log and trees of xfs, which have a fixed number of blocks."""
-    return max(1, block_bytes(spec) // SMALL_BLOCK) if spec.type == "xfs" else 1
+    return max(1, spec.block_bytes // SMALL_BLOCK) if spec.type == "xfs" else 1
 
 
 def _own_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
@@ -102,7 +102,7 @@ def _own_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
     if spec.type != "btrfs":
         return min(own + int(sizes[0] * 0.002), max(own, 2200 * MIB))
     chunk = min(int(sum(sizes) * 0.1), 1024 * MIB if sum(sizes) > _LARGE_BTRFS else 256 * MIB)
-    copies = {what: COPIES.get(profile(spec, what, len(sizes)), 1) for what in _KINDS}
+    copies = {what: COPIES.get(spec.profile(what, len(sizes)), 1) for what in _KINDS}
     return own + chunk * copies["metadata"] // copies["data"]
 
 
@@ -110,7 +110,7 @@ def _data_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
     """Return the room that the profile leaves for data; every device contributes as much as the smallest."""
     if spec.type != "btrfs":
         return sizes[0]
-    kind = profile(spec, "data", len(sizes))
+    kind = spec.profile("data", len(sizes))
     if kind == "single":
         return sum(sizes)
     whole = min(sizes) * len(sizes)
@@ -121,7 +121,7 @@ def _data_bytes(spec: FilesystemSpec, sizes: Sequence[int]) -> int:
 
 def refuse(spec: FilesystemSpec, parts: Sequence[Part], found: Stripes | None) -> None:
     """Raises ProblemError (`fs-block`, `fs-log`, `fs-groups`, `fs-stripe`, `fs-too-small`, `fs-too-large`)."""
-    sector, size, block = max(part.logical_sector_bytes for part in parts), parts[0].size_bytes, block_bytes(spec)
+    sector, size, block = max(part.logical_sector_bytes for part in parts), parts[0].size_bytes, spec.block_bytes
     if spec.type in ("xfs", "ext4") and block < sector:
         text = f"blocks of {block} bytes on a device with sectors of {sector} bytes"
         raise fail(BLOCK, text, place="filesystem.block_size", remedy="Leave block_size out.")
@@ -143,7 +143,7 @@ def refuse(spec: FilesystemSpec, parts: Sequence[Part], found: Stripes | None) -
 
 def _refuse_stripes(spec: FilesystemSpec, found: Stripes) -> None:
     """mkfs.xfs keeps the width, ext4 the unit, in too few bits for more: mke2fs cuts it off without a word."""
-    largest_unit = MOST_STRIDE * block_bytes(spec)
+    largest_unit = MOST_STRIDE * spec.block_bytes
     if spec.type == "xfs" and found.width > LARGEST_WIDTH:
         what, size, option = "a stripe", found.width, "stripe_width"
         most = f"{size_text(LARGEST_WIDTH + 1)} and more are too large for xfs"
@@ -174,7 +174,7 @@ def _refuse_groups(spec: FilesystemSpec, size: int, found: Stripes | None) -> No
         )
         raise fail(GROUPS, text, place="filesystem.allocation_groups", remedy="Leave allocation_groups out.")
     if log is not None and log.bytes < least:
-        text = f"a log of {log.text} may be too small for blocks of {size_text(block_bytes(spec))}"
+        text = f"a log of {log.text} may be too small for blocks of {size_text(spec.block_bytes)}"
         raise fail(LOG, text, place="filesystem.log_size", remedy=f"Leave it out, or use {least >> 20}MiB.")
     if log is not None and log.bytes > room:
         text = f"a log of {log.text} does not fit into one of {groups} allocation groups of {size_text(each)}"

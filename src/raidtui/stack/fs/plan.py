@@ -10,7 +10,7 @@ from raidtui.model.plan import Argv, Created, Names
 from raidtui.model.scenario import Policy
 from raidtui.stack import mounts
 from raidtui.stack.fs import describe, geometry
-from raidtui.stack.fs.spec import MIB, Filesystem, FilesystemSpec, block_bytes, profile
+from raidtui.stack.fs.spec import MIB, Filesystem, FilesystemSpec
 from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shape
 
 _METADATA_BYTES: Final = 256 * MIB
@@ -84,12 +84,12 @@ def _filesystem(spec: FilesystemSpec, on: tuple[Part, ...], stripes: geometry.St
         paths={part.ref: part.path for part in on},
         disks=tuple(dict.fromkeys(disk for part in on for disk in part.disks)),
         size_bytes=geometry.room_bytes(spec, on),
-        block_bytes=block_bytes(spec) if spec.type in ("xfs", "ext4") else None,
+        block_bytes=spec.block_bytes if spec.type in ("xfs", "ext4") else None,
         stripe_unit=stripes.unit if stripes else None,
         stripe_width=stripes.width if stripes else None,
         log_bytes=spec.log_size.bytes if spec.log_size is not None else None,
-        data=profile(spec, "data", len(on)) if btrfs else None,
-        metadata=profile(spec, "metadata", len(on)) if btrfs else None,
+        data=spec.profile("data", len(on)) if btrfs else None,
+        metadata=spec.profile("metadata", len(on)) if btrfs else None,
         node_bytes=spec.node_size.bytes if spec.node_size is not None else None,
         **{name: getattr(spec, name) for name in _AS_GIVEN},
     )

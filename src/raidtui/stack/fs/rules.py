@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from raidtui.model.problem import Problem, Refusal
-from raidtui.stack.fs.spec import FIELDS_OF, KIB, LEAST_DEVICES, MIB, FilesystemSpec, block_bytes, profile
+from raidtui.stack.fs.spec import FIELDS_OF, KIB, LEAST_DEVICES, MIB, FilesystemSpec
 
 OPTION: Final = Refusal(
     "fs-option",
@@ -115,7 +115,7 @@ def _devices(spec: FilesystemSpec, count: int) -> Found:
             yield DEVICES, "on", text, "Put an md array, a volume or a pool under it, or use btrfs."
         return
     for what in ("data", "metadata"):
-        kind = profile(spec, what, count)
+        kind = spec.profile(what, count)
         if count < LEAST_DEVICES[kind]:
             text = f"{kind} needs at least {LEAST_DEVICES[kind]} devices, and there are {count}"
             yield DEVICES, what if getattr(spec, what) else "on", text, "Give its role more disks, or choose another."
@@ -154,7 +154,7 @@ def _stripes(spec: FilesystemSpec) -> Found:
             if value is not None:
                 yield STRIPE, name, "geometry is none", "Remove one of them."
         return
-    if unit is not None and (unit.bytes == 0 or unit.bytes % block_bytes(spec)):
+    if unit is not None and (unit.bytes == 0 or unit.bytes % spec.block_bytes):
         yield STRIPE, "stripe_unit", f"{unit.text} is not a multiple of the block size", "Such as 64KiB."
     if width is not None and unit is None:
         yield STRIPE, "stripe_width", "stripe_unit is missing", "Give both, or neither."

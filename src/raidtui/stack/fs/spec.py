@@ -81,6 +81,16 @@ class FilesystemSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     tuning: Tuning | None = None
     """Kernel settings while the filesystem stands."""
 
+    def profile(self, what: Literal["data", "metadata"], devices: int) -> str:
+        """btrfs: how it is spread; mkfs.btrfs' own default where nothing is said."""
+        default = "single" if what == "data" else "dup" if devices == 1 else "raid1"
+        return getattr(self, what) or default
+
+    @property
+    def block_bytes(self) -> int:
+        """4 KiB unless it says otherwise: smaller devices would make mkfs choose less by itself."""
+        return self.block_size.bytes if self.block_size is not None else 4 * KIB
+
 
 FIELDS_OF: Final[dict[str, frozenset[str]]] = {
     "xfs": frozenset({"block_size", "geometry", "stripe_unit", "stripe_width", "log_size", "allocation_groups", "reflink"}),
@@ -128,18 +138,3 @@ class Filesystem(msgspec.Struct, frozen=True, kw_only=True):
     fsync_mode: str | None = None
     atime: str
     discard: str
-
-
-def profile(spec: FilesystemSpec, what: Literal["data", "metadata"], devices: int) -> str:
-    """btrfs: how it is spread; mkfs.btrfs' own default where nothing is said."""
-    given = spec.data if what == "data" else spec.metadata
-    if given is not None:
-        return given
-    if what == "data":
-        return "single"
-    return "dup" if devices == 1 else "raid1"
-
-
-def block_bytes(spec: FilesystemSpec) -> int:
-    """4 KiB unless it says otherwise: smaller devices would make mkfs choose less by itself."""
-    return spec.block_size.bytes if spec.block_size is not None else 4 * KIB

@@ -19,7 +19,7 @@ from raidtui.stack.context import Context
 from raidtui.stack.layer import Reading
 from raidtui.stack.zfs import pool
 from raidtui.stack.zfs.commands import ArcLimit
-from raidtui.stack.zfs.spec import ZpoolSpec, block_bytes, in_force
+from raidtui.stack.zfs.spec import ZpoolSpec
 
 PARAMETER: Final = Path("/sys/module/zfs/parameters/zfs_arc_max")
 ARCSTATS: Final = Path("/proc/spl/kstat/zfs/arcstats")
@@ -48,13 +48,13 @@ def keeps(spec: ZpoolSpec, reading: Reading) -> bool:
     O_DIRECT goes past it in a dataset, where blocks are whole pages, and those that are written whole records. It does
     not on a volume, and not with zfs_dio_enabled=0.
     """
-    if in_force(spec, "primarycache", "all") != "all":
+    if spec.in_force("primarycache", "all") != "all":
         return False
     tuned = spec.tuning.parameters.get(DIRECT.name) if spec.tuning is not None else None
     on = (tuned if tuned is not None else read_text(DIRECT)) not in (0, "0")
-    if spec.dataset is None or not reading.direct or not on or in_force(spec, "direct", "standard") == "disabled":
+    if spec.dataset is None or not reading.direct or not on or spec.in_force("direct", "standard") == "disabled":
         return True
-    whole = block_bytes(spec) if reading.writes else PAGE_BYTES
+    whole = spec.block_bytes if reading.writes else PAGE_BYTES
     return not reading.block_bytes or any(size % PAGE_BYTES or size % whole for size in reading.block_bytes)
 
 

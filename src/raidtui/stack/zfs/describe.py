@@ -17,24 +17,12 @@ from raidtui.model.units import size_text
 from raidtui.stack.amplification import PAGE_BYTES, Share, Spread, Writes
 from raidtui.stack.layer import EVERY_WRITE, WritePath
 from raidtui.stack.zfs import size
-from raidtui.stack.zfs.spec import (
-    Group,
-    ZpoolSpec,
-    ashift,
-    block_bytes,
-    copies,
-    groups,
-    in_force,
-    number,
-    places,
-    reducing,
-    vdev_input,
-)
+from raidtui.stack.zfs.spec import Group, ZpoolSpec, number, vdev_input
 
 
 def describe(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
     """`raidz1 of 6, log, blocks of 16KiB`, or `…, files in records of 128KiB`."""
-    found = groups(spec, counts)
+    found = spec.groups(counts)
     data = [group for group in found if group.role == "member"]
     texts = []
     for (kind, width), alike in groupby(data, key=lambda group: (group.word or group.kind, len(group.devices))):
@@ -47,10 +35,10 @@ def describe(spec: ZpoolSpec, counts: Mapping[str, int]) -> str:
         mirrors = sum(group.kind == "mirror" for group in found if group.role == role)
         texts.append(f"{role} of {mirrors} mirrors" if mirrors > 1 else f"{'mirrored ' if mirrors else ''}{role}")
     for name in ("compression", "dedup"):
-        value = in_force(spec, name, "")
+        value = spec.in_force(name, "")
         if value and (name, value) != ("dedup", "off"):
             texts.append(f"{name} {value}")
-    blocks, size_ = "blocks" if spec.dataset is None else "files in records", block_bytes(spec)
+    blocks, size_ = "blocks" if spec.dataset is None else "files in records", spec.block_bytes
     return ", ".join([*texts, f"{blocks} of " + (f"{size_ >> 10}KiB" if size_ >= 1024 else f"{size_}B")])
 
 
@@ -75,8 +63,8 @@ def defaults(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, tuple[str,
 
 def write_path(spec: ZpoolSpec) -> tuple[WritePath, ...]:
     """A log takes synchronous writes (zfsprops(7): sync, logbias). An L2ARC is filled from memory, past all writes."""
-    sync = in_force(spec, "sync", "standard")
-    if spec.log is None or sync == "disabled" or in_force(spec, "logbias", "latency") == "throughput":
+    sync = spec.in_force("sync", "standard")
+    if spec.log is None or sync == "disabled" or spec.in_force("logbias", "latency") == "throughput":
         return ()
     behind = tuple(vdev_input(index, vdev) for index, vdev in enumerate(spec.vdevs))
     return (WritePath("log", behind, EVERY_WRITE if sync == "always" else "every synchronous write", large=True),)
@@ -84,7 +72,7 @@ def write_path(spec: ZpoolSpec) -> tuple[WritePath, ...]:
 
 def tolerates_failures(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """Return for each input the number of devices that may fail without data loss, and a sentence about it."""
-    found, at = groups(spec, counts), places(spec, counts)
+    found, at = spec.groups(counts), spec.places(counts)
     holding = [name for name in at if name not in ("log", "cache", "spares")]
     answer = {name: _of_vdevs([group for group in found if group.devices[0] in at[name]]) for name in holding}
     if "log" in at:
@@ -140,26 +128,26 @@ Range = tuple[float, float]
 
 def amplifies(spec: ZpoolSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
     """Data of the vdevs that hold it; beside it the log of what has to be durable at once."""
-    found, at = groups(spec, counts), places(spec, counts)
+    found, at = spec.groups(counts), spec.places(counts)
     names = {group.devices: next(name for name in at if group.devices[0] in at[name]) for group in found}
     holding = [group for group in found if group.role == "member"]
     special = [group for group in found if group.role == "special"]
-    if special and (number(in_force(spec, "special_small_blocks", "0")) or 0) >= block_bytes(spec):
+    if special and (number(spec.in_force("special_small_blocks", "0")) or 0) >= spec.block_bytes:
         holding = special
-    below = Writes(min(writes.block_bytes, 1 << ashift(spec)), _AGGREGATED_BYTES, False, writes.syncs, False)
-    if (reduced := reducing(spec)) and writes.reducible:
+    below = Writes(min(writes.block_bytes, 1 << spec.ashift), _AGGREGATED_BYTES, False, writes.syncs, False)
+    if (reduced := spec.reducing) and writes.reducible:
         unknown = {names[group.devices]: Share(None, None, below) for group in holding}
         return Spread(unknown, f"ZFS has {' and '.join(reduced)} on: how much becomes less, only the data tells")
     blocks, read, words = _blocks(spec, writes)
-    kept = copies(spec)
-    of_data = [_on_vdev(group, block_bytes(spec), ashift(spec)) for group in holding]
+    kept = spec.copies
+    of_data = [_on_vdev(group, spec.block_bytes, spec.ashift) for group in holding]
     shares = _shared(holding, names, of_data, (blocks[0] * kept, blocks[1] * kept), below, reads_high=read)
     why = f"{words}, on {holding[0].kind} {_range_text(of_data)}" + (f", {kept} copies" if kept > 1 else "")
     log = [group for group in found if group.role == "log"]
     if logged := _logged(spec, bool(log), writes):
         where = "its own device" if log else "the same"
         log = log or [group for group in found if group.role == "member"]
-        of_log = [_on_vdev(group, logged[2], ashift(spec)) for group in log]
+        of_log = [_on_vdev(group, logged[2], spec.ashift) for group in log]
         for name, share in _shared(log, names, of_log, logged[:2], below, keeps=False).items():
             shares[name] = _sum_of(shares[name], share) if name in shares else share
         why += f", and the log of synchronous writes ({_range_text([logged[:2]])}) on {where}"
@@ -175,7 +163,7 @@ def _blocks(spec: ZpoolSpec, writes: Writes) -> tuple[Range, float, str]:
     Writes within one transaction group share a block. One that is written in part is read before (dbuf.c,
     dmu_buf_will_dirty), unless it is in memory.
     """
-    block, size_ = block_bytes(spec), writes.block_bytes
+    block, size_ = spec.block_bytes, writes.block_bytes
     named = size_text(block)
     if size_ % block == 0:
         return (1.0, 1.0), 0.0, f"whole blocks of {named}"
@@ -233,19 +221,19 @@ def _logged(spec: ZpoolSpec, has_device: bool, writes: Writes) -> tuple[float, f
 
     Only what is used of a log block is written, in pages: a write that comes alone takes its record's head along.
     """
-    sync = in_force(spec, "sync", "standard")
+    sync = spec.in_force("sync", "standard")
     if sync == "disabled" or not (writes.syncs or sync == "always"):
         return None
-    if in_force(spec, "logbias", "latency") == "throughput":
+    if spec.in_force("logbias", "latency") == "throughput":
         return None
     volume = spec.dataset is None
     alone = -(-(writes.block_bytes + _RECORD_BYTES) // PAGE_BYTES) * PAGE_BYTES
     points = not has_device and writes.block_bytes >= _INDIRECT_FROM[volume] and (
-        not volume or block_bytes(spec) > _INDIRECT_FROM[True]
+        not volume or spec.block_bytes > _INDIRECT_FROM[True]
     )  # fmt: skip
     # Whole records that come by O_DIRECT go past memory to their place at once, and the log points at them (since 2.3,
     # unless direct=disabled; zil.c, zil_write_state).
-    past = not volume and writes.block_bytes % block_bytes(spec) == 0 and in_force(spec, "direct", "") != "disabled"
+    past = not volume and writes.block_bytes % spec.block_bytes == 0 and spec.in_force("direct", "") != "disabled"
     return (0.0 if points or past else 1.0), alone / writes.block_bytes, min(alone, 128 << 10)
 
 

@@ -45,8 +45,8 @@ class Devices(NamedTuple):
 
 
 def devices_of(spec: ZpoolSpec, parts: Parts) -> Devices:
-    found = [part for name in options.operands(spec) for part in parts.get(name, ())]
-    groups = options.groups(spec, {name: len(of_input) for name, of_input in parts.items()})
+    found = [part for name in spec.operands() for part in parts.get(name, ())]
+    groups = spec.groups({name: len(of_input) for name, of_input in parts.items()})
     room = [size.part_bytes(part.size_bytes) if part.ref.startswith(PARTITIONED) else part.size_bytes for part in found]
     for group in groups:
         least = min(room[device] for device in group.devices)
@@ -58,7 +58,7 @@ def devices_of(spec: ZpoolSpec, parts: Parts) -> Devices:
 def reduces(spec: ZpoolSpec) -> tuple[str, ...]:
     """ZFS compresses unless it is told not to, and deduplicates where it is told to."""
     words = {"compression": "compresses", "dedup": "deduplicates"}
-    return tuple(words[name] for name in options.reducing(spec))
+    return tuple(words[name] for name in spec.reducing)
 
 
 def memory_bytes(spec: ZpoolSpec, reading: Reading) -> int | None:
@@ -80,12 +80,12 @@ def measured_as(spec: ZpoolSpec) -> TargetKind:
 
 def shape(spec: ZpoolSpec, parts: Parts) -> Shape:
     """Raises ProblemError (`zpool-too-small`)."""
-    devices, block, copies = devices_of(spec, parts), options.block_bytes(spec), options.copies(spec)
+    devices, block, copies = devices_of(spec, parts), spec.block_bytes, spec.copies
     return Shape(
         size_bytes(spec, devices),
         describe.may_fail(devices.groups),
-        describe.write_penalty(devices.groups, block, options.ashift(spec), copies),
-        data_share=size.data_share(devices.groups, block, options.ashift(spec)) / copies,
+        describe.write_penalty(devices.groups, block, spec.ashift, copies),
+        data_share=size.data_share(devices.groups, block, spec.ashift) / copies,
     )
 
 
@@ -150,13 +150,13 @@ def size_bytes(spec: ZpoolSpec, devices: Devices) -> int:
 
     Raises ProblemError (`zpool-too-small`).
     """
-    block = options.block_bytes(spec)
+    block = spec.block_bytes
     what, child = ("dataset", spec.dataset) if spec.dataset is not None else ("volume", spec.volume)
     assert child is not None, "refused when the scenario was read"
     place = f"zpool.{what}.size"
     if min(devices.room) < size.SMALLEST_BYTES:
         raise fail(TOO_SMALL, "a pool takes devices of 64 MiB or more", place="zpool", remedy="Bind larger disks.")
-    room = size.volume_room(devices.groups, devices.room, options.ashift(spec), block, options.copies(spec))
+    room = size.volume_room(devices.groups, devices.room, spec.ashift, block, spec.copies)
     wanted = child.size.of(room) // block * block
     if wanted < block:
         remedy = "Bind larger disks, or ask for a larger share."
@@ -174,14 +174,14 @@ def refuse_impossible(spec: ZpoolSpec, devices: Devices) -> None:
     """Refuse pools that are impossible on these disks, layers below and this server's ZFS. Raises ProblemError."""
     pool.require_new_enough(pool.module_version())
     sector = max(part.logical_sector_bytes for part in devices.parts)
-    if sector > 1 << options.ashift(spec):
+    if sector > 1 << spec.ashift:
         # Not an error for zpool: it says that it took this ashift, and takes a larger one (vdev_open in vdev.c).
-        text = f"with ashift={options.ashift(spec)} ZFS writes less than the disks' sectors of {sector} bytes"
+        text = f"with ashift={spec.ashift} ZFS writes less than the disks' sectors of {sector} bytes"
         raise fail(PROPERTY, text, place="zpool.properties.ashift", remedy="Write 12.")
     arc.refuse_more_than_memory(spec)
     if unmet := list(rules.check_feature_sets(spec, "zpool")):
         raise ProblemError(*unmet)
-    own, tuned = options.measured_properties(spec), spec.tuning.parameters if spec.tuning is not None else {}
+    own, tuned = spec.measured_properties, spec.tuning.parameters if spec.tuning is not None else {}
     largest = options.number(tuned.get(LARGEST_BLOCK, ""))
     refuse_unknown(spec.properties, spec.inherited, own, volume=spec.dataset is None, largest=largest)
     # zpool mixes devices of other sizes in one vdev only when forced (zpool_vdev.c, ZPOOL_FUZZ). Disks and arrays get
@@ -212,13 +212,13 @@ def pool_of(spec: ZpoolSpec, devices: Devices, name: str, pool_uuid: str) -> Zfs
     """Arguments of every action: the whole pool, so that each can be run, and undone, from its own step alone."""
     roles = {device: group.role for group in devices.groups for device in group.devices}
     namespace = uuid.UUID(pool_uuid)
-    volume, block = spec.dataset is None, options.block_bytes(spec)
+    volume, block = spec.dataset is None, spec.block_bytes
     # With failmode=wait, every program that uses the volume would hang forever once too many disks are gone.
     of_pool: Values = {"cachefile": "none", "ashift": str(DEFAULT_ASHIFT), "failmode": DEFAULT_FAILMODE, **spec.properties}
     # The root is never mounted, and a `legacy` filesystem only by mount(8).
     of_root: Values = {"mountpoint": "none", "canmount": "off", **spec.inherited}
     first: Values = {"volblocksize": block} if volume else {"mountpoint": "legacy"}
-    own: Values = {**first, **options.measured_properties(spec)}
+    own: Values = {**first, **spec.measured_properties}
     wanted = size_bytes(spec, devices)
     child = spec.volume or spec.dataset
     is_share = child is not None and child.size.bytes is None

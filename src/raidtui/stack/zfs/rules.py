@@ -19,20 +19,7 @@ from raidtui.model.problem import Problem, Refusal
 from raidtui.stack.layer import stands_on
 from raidtui.stack.zfs.arc import ARC
 from raidtui.stack.zfs.properties import PROPERTY, check_form
-from raidtui.stack.zfs.spec import (
-    EXTRA,
-    Group,
-    Vdev,
-    ZpoolSpec,
-    ashift,
-    block_bytes,
-    block_property,
-    groups,
-    measured_properties,
-    number,
-    operands,
-    vdev_input,
-)
+from raidtui.stack.zfs.spec import EXTRA, Group, Vdev, ZpoolSpec, number, vdev_input
 
 MOST_WIDE: Final = 255
 LEAST_ARC: Final = 64 << 20
@@ -108,7 +95,7 @@ def check(spec: ZpoolSpec, counts: Mapping[str, int], place: str) -> list[Proble
     """Return the problems of this pool, given the number of devices of each input."""
     found = list(_vdevs(spec, counts))
     if not found:
-        found += _replication(groups(spec, counts))
+        found += _replication(spec.groups(counts))
     found += [*_below(spec), *_extras(spec, counts), *_properties(spec), *_features(spec), *_measured(spec)]
     return _problems(found, place)
 
@@ -181,7 +168,7 @@ def _called(group: Group) -> str:
 
 def _below(spec: ZpoolSpec) -> Found:
     """A pool waits for its devices, and they for the pool that they are in: another layer between changes nothing."""
-    for name, operand in operands(spec).items():
+    for name, operand in spec.operands().items():
         if stands_on(operand.raw, "zpool"):
             text = "a pool on a volume of another pool can hang the machine, however deep that is"
             yield ON_ZPOOL, name, text, "Put it on disks, or on other kinds of layers."
@@ -236,15 +223,15 @@ def _measured(spec: ZpoolSpec) -> Found:
     assert child is not None
     inherited = name not in child.properties and name in spec.inherited
     at = f"inherited.{name}" if inherited else f"{what}.properties.{name}"
-    block, given, size = block_bytes(spec), block_property(spec), child.size.bytes
+    block, given, size = spec.block_bytes, spec.block_property, child.size.bytes
     if given is not None and not number(given):
         yield PROPERTY, at, f"{name} is a number of bytes, not {given}", "Such as 16K."
         return
     if block & (block - 1) or not 512 <= block <= 16 << 20:
         yield PROPERTY, at, f"{name} is a power of two from 512 to 16M, not {block}", "Such as 16K."
         return
-    if what == "volume" and block < 1 << min(16, max(9, ashift(spec))):
-        text = f"a volblocksize of {block} fills {1 << ashift(spec)} bytes of ashift={ashift(spec)}: the rest is lost"
+    if what == "volume" and block < 1 << min(16, max(9, spec.ashift)):
+        text = f"a volblocksize of {block} fills {1 << spec.ashift} bytes of ashift={spec.ashift}: the rest is lost"
         yield PROPERTY, at, text, "Such as 16K."
     if size is not None and (size < block or size % block):
         text = f"{child.size.text} is not a multiple of the {what}'s blocks of {block} bytes"
@@ -336,4 +323,4 @@ def _needs(spec: ZpoolSpec) -> Iterator[tuple[str, str, str]]:
 
 def _given_properties(spec: ZpoolSpec) -> tuple[tuple[str, Mapping[str, str | int]], ...]:
     child = "volume" if spec.dataset is None else "dataset"
-    return ("inherited", spec.inherited), (f"{child}.properties", measured_properties(spec))
+    return ("inherited", spec.inherited), (f"{child}.properties", spec.measured_properties)

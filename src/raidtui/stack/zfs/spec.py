@@ -168,6 +168,80 @@ class ZpoolSpec(msgspec.Struct, Redirecting, frozen=True, forbid_unknown_fields=
     def elsewhere(key: str) -> str:
         return of_pool(key)
 
+    def operands(self) -> dict[str, Operand]:
+        """Return the operands by input name, in the order of the devices."""
+        found: dict[str, Operand | None] = {}
+        for index, vdev in enumerate(self.vdevs):
+            for kind in vdev.given():
+                found[f"vdevs[{index}].{kind}"] = getattr(vdev, kind)
+        found |= {name: getattr(self, name) for name, _ in EXTRA}
+        return {name: operand for name, operand in found.items() if operand is not None}
+
+    def places(self, counts: Mapping[str, int]) -> dict[str, range]:
+        """Return the positions of each input's devices in the list of all devices."""
+        found, at = {}, 0
+        for name in self.operands():
+            found[name] = range(at, at + counts.get(name, 0))
+            at += len(found[name])
+        return found
+
+    def groups(self, counts: Mapping[str, int]) -> list[Group]:
+        """Return all top-level vdevs and devices that stand alone, given the number of devices of each input."""
+        found: list[Group] = []
+        at = self.places(counts)
+        for index, vdev in enumerate(self.vdevs):
+            name = vdev_input(index, vdev)
+            found += _split(vdev, name.partition(".")[2], at.get(name, range(0)))
+        widths = {str(name): width for name, width in (self.mirrored_per or {}).items()}
+        for name, role in EXTRA:
+            devices = tuple(at.get(name, ()))
+            if name in (self.mirrored or ()) and devices:
+                each = widths.get(name, len(devices))
+                found += [Group(role, "mirror", devices[first : first + each]) for first in range(0, len(devices), each)]
+            else:
+                found += [Group(role, "stripe", (device,)) for device in devices]
+        return found
+
+    @property
+    def ashift(self) -> int:
+        """Power of two of the smallest write; 12 where neither given nor readable."""
+        value = self.properties.get("ashift", DEFAULT_ASHIFT)
+        return int(value) if str(value).isdecimal() else DEFAULT_ASHIFT
+
+    @property
+    def measured_properties(self) -> Properties:
+        """Return the properties of the volume or the dataset."""
+        child = self.volume or self.dataset
+        return child.properties if child is not None else {}
+
+    def in_force(self, name: str, default: str) -> str:
+        """The value that a property has for what is measured: its own, else inherited, else ZFS's `default`."""
+        return str({**self.inherited, **self.measured_properties}.get(name, default))
+
+    @property
+    def reducing(self) -> list[str]:
+        """Return the properties in force that make less of written data: `compression`, `dedup`."""
+        return [name for name, usual in (("compression", "on"), ("dedup", "off")) if self.in_force(name, usual) != "off"]
+
+    @property
+    def block_bytes(self) -> int:
+        """The volume's `volblocksize`, or the dataset's `recordsize`."""
+        given = self.block_property
+        default = DEFAULT_BLOCK_BYTES if self.dataset is None else DEFAULT_RECORD_BYTES
+        return default if given is None else number(given) or default
+
+    @property
+    def block_property(self) -> str | int | None:
+        """Return the block property as written in the scenario; None if it is not given."""
+        if self.dataset is None:
+            return self.measured_properties.get("volblocksize")
+        return {**self.inherited, **self.dataset.properties}.get("recordsize")
+
+    @property
+    def copies(self) -> int:
+        """Return the number of copies of every block (property `copies`), in addition to the redundancy of the vdevs."""
+        return number(self.in_force("copies", "1")) or 1
+
 
 class Group(msgspec.Struct, frozen=True):
     """One top-level vdev, or one device that stands alone, as given to `zpool create`."""
@@ -209,43 +283,6 @@ def vdev_input(index: int, vdev: Vdev) -> str:
     return f"vdevs[{index}].{(vdev.given() or ['stripe'])[0]}"
 
 
-def operands(spec: ZpoolSpec) -> dict[str, Operand]:
-    """Return the operands by input name, in the order of the devices."""
-    found: dict[str, Operand | None] = {}
-    for index, vdev in enumerate(spec.vdevs):
-        for kind in vdev.given():
-            found[f"vdevs[{index}].{kind}"] = getattr(vdev, kind)
-    found |= {name: getattr(spec, name) for name, _ in EXTRA}
-    return {name: operand for name, operand in found.items() if operand is not None}
-
-
-def places(spec: ZpoolSpec, counts: Mapping[str, int]) -> dict[str, range]:
-    """Return the positions of each input's devices in the list of all devices."""
-    found, at = {}, 0
-    for name in operands(spec):
-        found[name] = range(at, at + counts.get(name, 0))
-        at += len(found[name])
-    return found
-
-
-def groups(spec: ZpoolSpec, counts: Mapping[str, int]) -> list[Group]:
-    """Return all top-level vdevs and devices that stand alone, given the number of devices of each input (`operands`)."""
-    found: list[Group] = []
-    at = places(spec, counts)
-    for index, vdev in enumerate(spec.vdevs):
-        name = vdev_input(index, vdev)
-        found += _split(vdev, name.partition(".")[2], at.get(name, range(0)))
-    widths = {str(name): width for name, width in (spec.mirrored_per or {}).items()}
-    for name, role in EXTRA:
-        devices = tuple(at.get(name, ()))
-        if name in (spec.mirrored or ()) and devices:
-            each = widths.get(name, len(devices))
-            found += [Group(role, "mirror", devices[first : first + each]) for first in range(0, len(devices), each)]
-        else:
-            found += [Group(role, "stripe", (device,)) for device in devices]
-    return found
-
-
 def _split(vdev: Vdev, kind: str, devices: range) -> Iterator[Group]:
     if kind == "stripe":
         yield from (Group("member", kind, (device,)) for device in devices)
@@ -261,12 +298,6 @@ def _split(vdev: Vdev, kind: str, devices: range) -> Iterator[Group]:
         yield group
 
 
-def ashift(spec: ZpoolSpec) -> int:
-    """Power of two of the smallest write; 12 where neither given nor readable."""
-    value = spec.properties.get("ashift", DEFAULT_ASHIFT)
-    return int(value) if str(value).isdecimal() else DEFAULT_ASHIFT
-
-
 def number(value: str | int) -> int | None:
     """Return the number of bytes that ZFS reads from a text: `16K`, `16KB` and `16KiB` are 16384; None for other texts.
 
@@ -274,38 +305,3 @@ def number(value: str | int) -> int | None:
     """
     match = re.fullmatch(r"([0-9]+)(?:([KMGTP])(?:I?B)?|B)?", str(value).upper())
     return int(match[1]) << (10 * " KMGTP".index(match[2] or " ")) if match else None
-
-
-def measured_properties(spec: ZpoolSpec) -> Properties:
-    """Return the properties of the volume or the dataset."""
-    child = spec.volume or spec.dataset
-    return child.properties if child is not None else {}
-
-
-def in_force(spec: ZpoolSpec, name: str, default: str) -> str:
-    """The value that a property has for what is measured: its own, else inherited, else ZFS's `default`."""
-    return str({**spec.inherited, **measured_properties(spec)}.get(name, default))
-
-
-def reducing(spec: ZpoolSpec) -> list[str]:
-    """Return the properties in force that make less of written data: `compression`, `dedup`."""
-    return [name for name, usual in (("compression", "on"), ("dedup", "off")) if in_force(spec, name, usual) != "off"]
-
-
-def block_bytes(spec: ZpoolSpec) -> int:
-    """The volume's `volblocksize`, or the dataset's `recordsize`."""
-    given = block_property(spec)
-    default = DEFAULT_BLOCK_BYTES if spec.dataset is None else DEFAULT_RECORD_BYTES
-    return default if given is None else number(given) or default
-
-
-def block_property(spec: ZpoolSpec) -> str | int | None:
-    """Return the block property as written in the scenario; None if it is not given."""
-    if spec.dataset is None:
-        return measured_properties(spec).get("volblocksize")
-    return {**spec.inherited, **spec.dataset.properties}.get("recordsize")
-
-
-def copies(spec: ZpoolSpec) -> int:
-    """Return the number of copies of every block (property `copies`), in addition to the redundancy of the vdevs."""
-    return number(in_force(spec, "copies", "1")) or 1
