@@ -17,7 +17,7 @@ from test_verdicts import rounds
 
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Pass, Steady
-from raidtui.results.charts.catalog import CHARTS, panels_of
+from raidtui.results.charts import CHARTS, panels_of
 from raidtui.results.charts.drawing import panel_svg
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.formats import FORMATS
@@ -205,7 +205,7 @@ def test_without_the_charting_library_the_page_says_so_and_a_drawing_is_refused(
 
 
 def test_libraries_are_imported_only_when_something_is_drawn():
-    code = ("import sys, raidtui.results.formats as f; from raidtui.results.charts import catalog\n"
+    code = ("import sys, raidtui.results.formats as f; import raidtui.results.charts\n"
             "print(sorted({'matplotlib', 'numpy', 'xlsxwriter'} & set(sys.modules)))")  # fmt: skip
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 

@@ -312,15 +312,15 @@ def test_a_layout_that_is_told_apart_from_itself_is_said_to_be():
 
 def test_both_buildings_are_among_the_cells_of_every_export():
     from raidtui.results.comparison import without_cells
+    from raidtui.results.formats import FORMATS
     from raidtui.results.formats.page import cells_table
-    from raidtui.results.formats.workbook import XLSX as XLSX
     from raidtui.results.lines import tidy
 
     comparison = compare(result(*rounds("a", 1), *again(*rounds("a", 2)), *rounds("b", 3)))
     labels = [line["layout"] for line in tidy(comparison)]
     assert (labels.count("a"), labels.count("a again"), labels.count("b")) == (5, 5, 5)
     assert cells_table(comparison).count("a again") == 5
-    assert XLSX.write(comparison)
+    assert FORMATS["xlsx"].write(comparison)
     assert not any(entry.again for row in without_cells(comparison).rows for entry in row.entries)
 
 

@@ -252,7 +252,4 @@ def _problem_lines(problem: Problem, *, with_remedy: bool = True) -> Iterator[st
         yield f"    → {clean(problem.remedy)}"
 
 
-COMMANDS: Final = {
-    "plan": (add_scenario_arguments, plan_command),
-    "preview": (add_scenario_arguments, preview_command),
-}
+COMMANDS: Final = {"plan": (add_scenario_arguments, plan_command), "preview": (add_scenario_arguments, preview_command)}

@@ -23,12 +23,11 @@ from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.refusals import FILE, NO_TERMINAL, OUTPUT, UNKNOWN_NAME
 from raidtui.model.result import Result
-from raidtui.results.charts.catalog import CHARTS
+from raidtui.results.charts import CHARTS
 from raidtui.results.compare import compare, compare_many
 from raidtui.results.comparison import Comparison, without_cells
 from raidtui.results.extract import Extract, extract
-from raidtui.results.formats import FORMATS
-from raidtui.results.formats.base import Format
+from raidtui.results.formats import FORMATS, Format
 from raidtui.results.library import Known
 from raidtui.results.load import read_result
 
@@ -166,8 +165,7 @@ def compare_command(args: Namespace) -> int:
 def _given(args: Namespace) -> list[Result | Extract]:
     """Return the named results, followed by the found ones. Raises ProblemError."""
     if not args.results and args.find is None:
-        raise fail(NOTHING_GIVEN, "no result was named",
-                   remedy="Name results, or find kept ones: --find WORDS.")  # fmt: skip
+        raise fail(NOTHING_GIVEN, "no result was named", remedy="Name results, or find kept ones: --find WORDS.")
     given = given_numbers(args, args.results)
     if args.find is not None:
         found, known = found_results(args.find)

@@ -158,7 +158,4 @@ def show_checkup(checkup: Checkup, out: Console) -> None:
         out.print(text(f"Nothing is missing on {checkup.host}."))
 
 
-COMMANDS: Final = {
-    "disks": (add_disks_arguments, disks_command),
-    "doctor": (add_doctor_arguments, doctor_command),
-}
+COMMANDS: Final = {"disks": (add_disks_arguments, disks_command), "doctor": (add_doctor_arguments, doctor_command)}

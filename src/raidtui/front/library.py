@@ -17,7 +17,7 @@ from raidtui.model.refusals import FILE, OUTPUT
 from raidtui.model.result import Result
 from raidtui.results.comparison import Comparison
 from raidtui.results.extract import Extract
-from raidtui.results.formats.base import Format
+from raidtui.results.formats import Format
 from raidtui.results.library import Known, Library
 from raidtui.results.load import read_result
 

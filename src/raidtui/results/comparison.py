@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from raidtui.model.measure import Latency
@@ -111,6 +113,15 @@ class Comparison(msgspec.Struct, frozen=True):
     accounts: tuple[Account, ...] = ()
     """Accounts of all valid cells that are kept whole: the ceiling of their bare disks, the reached share, and the limit.
     """
+
+    def columns(self) -> Iterator[tuple[int, str, Unit]]:
+        """Yield index, workload and unit of every column."""
+        for index, (workload, unit) in enumerate(zip(self.workloads, self.units, strict=True)):
+            yield index, workload, unit
+
+    def measured(self, index: int) -> Iterator[tuple[Row, Entry]]:
+        """Yield the rows that were measured under the workload of this column, with their entries."""
+        return ((row, entry) for row in self.rows if (entry := row.entries[index]) is not None)
 
 
 def without_cells(comparison: Comparison) -> Comparison:

@@ -290,15 +290,13 @@ def tidy(comparison: Comparison) -> Iterator[dict[str, Value]]:
         for index, workload in enumerate(comparison.workloads):
             entry = row.entries[index]
             head: dict[str, Value] = {"layout": clean(row.label), "workload": clean(workload)}
+            head = {**dict.fromkeys(COLUMNS), **head, **_origin(comparison, row)}
             for point in entry.points if entry is not None else ():
-                rest = _rest(accounts.get((row.source, point.id)))
-                yield {**dict.fromkeys(COLUMNS), **head, **_numbers(point), **_origin(comparison, row), **rest}
+                yield {**head, **_numbers(point), **_rest(accounts.get((row.source, point.id)))}
             for point in entry.again if entry is not None else ():
-                second = {**head, "layout": clean(again_label(row.label))}
-                yield {**dict.fromkeys(COLUMNS), **second, **_numbers(point), **_origin(comparison, row)}
+                yield {**head, "layout": clean(again_label(row.label)), **_numbers(point)}
             if entry is None:
-                nothing = {"state": state_of(row, index), "reasons": clean(row.failed, 4096)}
-                yield {**dict.fromkeys(COLUMNS), **head, **nothing, **_origin(comparison, row)}
+                yield {**head, "state": state_of(row, index), "reasons": clean(row.failed, 4096)}
 
 
 def _numbers(point: Point) -> dict[str, Value]:

@@ -1,4 +1,35 @@
-"""Charts of a comparison, drawn by matplotlib, which is imported when the first one is drawn.
+"""Charts of a comparison, by the word that names them on the command line, in the order in which they are shown."""
 
-matplotlib: well kept, less than half the size of its peers, draws both SVG and PNG without a browser, and Debian has it.
-"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from raidtui.results.charts.courses import HEAT_MAP, LINES, PASSES, ROUNDS
+from raidtui.results.charts.drawing import Chart, Panel
+from raidtui.results.charts.summaries import BARS, LATENCY, ROOFLINE
+from raidtui.results.comparison import Comparison
+
+_ALL = (BARS, ROUNDS, PASSES, LATENCY, LINES, HEAT_MAP, ROOFLINE)
+CHARTS = MappingProxyType({made.name: made for made in _ALL})
+"""Charts by the word that names them on the command line."""
+
+_MOST_PANELS = 24
+"""Largest number of panels of one kind."""
+
+
+def panels_of(comparison: Comparison, names: Sequence[str] = ()) -> list[Panel]:
+    """Panels of these kinds, or of all; one that says so where there is nothing to draw."""
+    found = [panel for name in names or CHARTS for panel in some_of(CHARTS[name], comparison)]
+    return found or [_words("There is nothing to draw")]
+
+
+def some_of(chart: Chart, comparison: Comparison) -> list[Panel]:
+    """The panels of one kind, the first ones where they are very many, and then one that says so."""
+    panels = chart.panels(comparison)
+    left_out = len(panels) - _MOST_PANELS
+    return [*panels[:_MOST_PANELS], _words(f"{chart.title}: {left_out} more are not drawn")] if left_out > 0 else panels
+
+
+def _words(title: str) -> Panel:
+    return Panel(title, lambda axes, _: axes.set_axis_off(), 0.6)

@@ -12,11 +12,10 @@ from html import escape
 from importlib.resources import files
 
 from raidtui.base.text import clean, plural
-from raidtui.results.charts.catalog import CHARTS, panels_of, some_of
+from raidtui.results.charts import CHARTS, panels_of, some_of
 from raidtui.results.charts.drawing import available, panel_svg, sheet_png, sheet_svg
 from raidtui.results.comparison import Comparison, Entry, Row
 from raidtui.results.extract import Point
-from raidtui.results.formats.base import Format
 from raidtui.results.lines import (
     ABOUT,
     HEADS,
@@ -48,8 +47,7 @@ def text(value: object, limit: int = 4096) -> str:
 def comparison_table(comparison: Comparison) -> str:
     """Layouts × workloads. Every number leads to the cells that it is from."""
     means = has_means(comparison)
-    heads = [f"{text(name)}<br><small>{unit}</small>"
-             for name, unit in zip(comparison.workloads, comparison.units, strict=True)]  # fmt: skip
+    heads = [f"{text(name)}<br><small>{unit}</small>" for _, name, unit in comparison.columns()]
     heads += ["geometric mean<br><small>of the shares</small>"] if means else []
     rows = [_row(comparison, number, row, means) for number, row in enumerate(comparison.rows)]
     return _table(["Layout", *heads], rows, long=False)
@@ -99,8 +97,8 @@ def latency_table(comparison: Comparison) -> str:
     heads = ["Layout", "Workload", "Direction", "Rounds", "Mean", "p50", "p99", "p99.9", "Longest"]
     rows = []
     for number, row in enumerate(comparison.rows):
-        for index, workload in enumerate(comparison.workloads):
-            entry = row.entries[index]
+        for index, entry in enumerate(row.entries):
+            workload = comparison.workloads[index]
             for direction, one in entry.latency.items() if entry is not None else ():
                 times = (one.mean_us, one.p50_us, one.p99_us, one.p999_us, one.max_us)
                 rows.append(
@@ -123,11 +121,9 @@ def cells_table(comparison: Comparison) -> str:
 def _cells(comparison: Comparison, number: int, row: Row) -> Iterator[str]:
     for index, workload in enumerate(comparison.workloads):
         entry = row.entries[index]
-        for place, point in enumerate(entry.points if entry is not None else ()):
+        for place, point in enumerate((*entry.points, *entry.again) if entry is not None else ()):
             name = f' id="{anchor(number, index)}"' if place == 0 else ""
             yield f"<tr{name}>{_cell(comparison, row, workload, point)}</tr>"
-        for point in entry.again if entry is not None else ():
-            yield f"<tr>{_cell(comparison, row, workload, point)}</tr>"
 
 
 def _state(point: Point) -> str:
@@ -301,20 +297,11 @@ def _file(name: str) -> str:
     return (files("raidtui.results.formats") / name).read_text("utf-8")
 
 
-HTML = Format("html", ".html", "one page with charts, that needs nothing but itself", write_html)
-
-
 def write_svg(comparison: Comparison, names: Sequence[str] = ()) -> bytes:
     """Write all charts, or those of these kinds. Raises ProblemError (`no-charts`) without the charting library."""
     return sheet_svg(panels_of(comparison, names))
 
 
-SVG = Format("svg", ".svg", "all charts on one sheet, light or dark as the reader's screen is", write_svg, charts=write_svg)
-
-
 def write_png(comparison: Comparison, names: Sequence[str] = ()) -> bytes:
     """Write all charts, or those of these kinds. Raises ProblemError (`no-charts`) without the charting library."""
     return sheet_png(panels_of(comparison, names))
-
-
-PNG = Format("png", ".png", "all charts on one sheet, as a picture", write_png, binary=True, charts=write_png)

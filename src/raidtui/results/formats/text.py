@@ -14,7 +14,6 @@ from rich.cells import cell_len
 from raidtui.base.text import clean
 from raidtui.model.convert import plain
 from raidtui.results.comparison import Comparison, without_cells
-from raidtui.results.formats.base import Format
 from raidtui.results.lines import (
     ABOUT,
     COLUMNS,
@@ -66,7 +65,7 @@ def table_lines(comparison: Comparison, width: int, *, about: bool = True) -> li
     notes = Footnotes()
     longest = max(_SHORTEST, min(_LONGEST, width * 2 // 5))
     first = ["LAYOUT", *(_name(row.label, longest) for row in comparison.rows)]
-    heads = [f"{_name(name, longest)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
+    heads = [f"{_name(name, longest)} {unit}" for _, name, unit in comparison.columns()]
     body = [
         [entry_words(row, index, unit) + notes.marks(row, index) for index, unit in enumerate(comparison.units)]
         for row in comparison.rows
@@ -121,9 +120,6 @@ def _aligned(first: list[str], table: list[list[str]]) -> list[str]:
     ]  # fmt: skip
 
 
-TABLE = Format("table", ".txt", "a table for a terminal", write_table)
-
-
 def write_csv(comparison: Comparison) -> bytes:
     """A header and the lines. An empty field is a value that is not there."""
     out = io.StringIO(newline="")
@@ -142,9 +138,6 @@ def _text(value: Value) -> str:
         return str(value)
     # A spreadsheet takes what begins with one of these signs for a formula.
     return f"'{value}" if value[:1] in ("=", "+", "-", "@") else value
-
-
-CSV = Format("csv", ".csv", "one line for each cell, units in the header", write_csv)
 SCHEMA = "raidtui.comparison/1"
 
 
@@ -162,9 +155,6 @@ def write_json(comparison: Comparison) -> bytes:
     return (text.replace("\x7f", "\\u007f") + "\n").encode()
 
 
-JSON = Format("json", ".json", "JSON, schema raidtui.comparison/1", write_json)
-
-
 def write_md(comparison: Comparison) -> bytes:
     """GitHub's tables; names and reasons are escaped, so that they are never markup."""
     return ("\n".join(_lines(comparison)) + "\n").encode()
@@ -173,7 +163,7 @@ def write_md(comparison: Comparison) -> bytes:
 def _lines(comparison: Comparison) -> list[str]:
     notes = Footnotes()
     means = has_means(comparison)
-    heads = [f"{_md_text(name)} {unit}" for name, unit in zip(comparison.workloads, comparison.units, strict=True)]
+    heads = [f"{_md_text(name)} {unit}" for _, name, unit in comparison.columns()]
     heads += ["geomean"] if means else []
     found = [f"| Layout | {' | '.join(heads)} |", f"|:---|{'---:|' * len(heads)}"] if heads else ["Nothing was measured."]
     for row in comparison.rows if heads else ():
@@ -206,6 +196,3 @@ def _where(comparison: Comparison) -> list[str]:
 
 def _md_text(value: str) -> str:
     return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", clean(value, 4096))
-
-
-MD = Format("md", ".md", "a table in Markdown", write_md)

@@ -14,7 +14,6 @@ from raidtui.base.text import clean, plural
 from raidtui.model.problem import fail
 from raidtui.results.charts.drawing import NO_CHARTS
 from raidtui.results.comparison import Comparison, Entry, Row
-from raidtui.results.formats.base import Format
 from raidtui.results.lines import COLUMNS, beside, legend_lines, share_interval_text, state_of, tidy, why
 from raidtui.results.rates import SCALE, Unit, rate_of
 
@@ -142,7 +141,7 @@ class Overview:
     def _heads(self) -> None:
         sheet, looks, comparison = self._sheet, self._looks, self._comparison
         sheet.write_string(FIRST - 1, 0, "Layout", looks.head)
-        for index, (name, unit) in enumerate(zip(comparison.workloads, comparison.units, strict=True)):
+        for index, name, unit in comparison.columns():
             first = self.column(index, 0)
             sheet.merge_range(FIRST - 2, first, FIRST - 2, first + WIDTH - 1, "", looks.head)
             sheet.write_string(FIRST - 2, first, f"{clean(name)}, {unit}", looks.head)
@@ -313,6 +312,3 @@ def _chart(book: Workbook, overview: Overview, comparison: Comparison, index: in
     chart.set_x_axis({"num_format": "#,##0", "min": 0})
     chart.set_size({"width": 620, "height": max(260, 80 + 22 * len(comparison.rows))})
     return chart
-
-
-XLSX = Format("xlsx", ".xlsx", "a workbook with live formulas and charts", write_xlsx, binary=True)
