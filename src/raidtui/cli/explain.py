@@ -6,15 +6,18 @@ import importlib
 import pkgutil
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from raidtui.base.text import clean_lines
-from raidtui.cli.screen import connect, console, indented, print_json, table, text
+from raidtui.cli.screen import connect, indented, show_or_json, table, text
 from raidtui.front.phrases import sentence
-from raidtui.model.convert import plain
 from raidtui.model.problem import REFUSALS, ProblemError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _PACKAGES: Final = ("model", "results", "foreign", "lab", "client", "front", "cli")
 """Packages whose refusals are explained without an engine."""
@@ -36,23 +39,22 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def explain_command(args: Namespace) -> int:
     """Print one explanation, or the list of codes."""
-    found = _one(args) if args.code else _all(args)
-    if args.json:
-        print_json(plain(found))
-        return 0
-    out = console(args)
-    if isinstance(found, Explanation):
-        out.print(text(f"{found.code}: {found.title}", "bold"))
-        for paragraph in clean_lines(found.meaning).splitlines():
-            out.print(indented(paragraph, 2))
-        for paragraph in clean_lines(found.way_out).splitlines():
-            out.print(indented(paragraph, 2, "→"))
-        return 0
+    return show_or_json(args, _one(args), _show) if args.code else show_or_json(args, _all(args), _show_list)
+
+
+def _show(found: Explanation, out: Console) -> None:
+    out.print(text(f"{found.code}: {found.title}", "bold"))
+    for paragraph in clean_lines(found.meaning).splitlines():
+        out.print(indented(paragraph, 2))
+    for paragraph in clean_lines(found.way_out).splitlines():
+        out.print(indented(paragraph, 2, "→"))
+
+
+def _show_list(found: Sequence[Explanation], out: Console) -> None:
     listing = table("CODE", "MEANS")
     for entry in found:
         listing.add_row(text(entry.code), text(entry.title))
     out.print(listing)
-    return 0
 
 
 def local_explanations() -> dict[str, Explanation]:

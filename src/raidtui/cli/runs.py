@@ -12,7 +12,7 @@ from raidtui.base.text import clean
 from raidtui.cli.plan import split_ids
 from raidtui.cli.printers import LIVE_EVERY_S
 from raidtui.cli.replay import Signals, finish, watch
-from raidtui.cli.screen import connect, console, print_json, table, text
+from raidtui.cli.screen import add_json_argument, connect, print_json, show_or_json, table, text
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import check_output
 from raidtui.front.phrases import sentence
@@ -28,19 +28,11 @@ if TYPE_CHECKING:
 _STATE_STYLES = {"running": "cyan", "interrupted": "bold red"}
 
 
-def add_runs_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def runs_command(args: Namespace) -> int:
     """Print the runs, oldest first."""
     with connect(args) as engine:
         found: RunList = engine.call("runs", None, RunList)
-    if args.json:
-        print_json(plain(found))
-    else:
-        show(found, console(args))
-    return 0
+    return show_or_json(args, found, show)
 
 
 def latest(engine: EngineClient) -> str:
@@ -183,7 +175,7 @@ def lines(found: Recovered) -> Iterator[str]:
 
 
 COMMANDS: Final = {
-    "runs": (add_runs_arguments, runs_command),
+    "runs": (add_json_argument, runs_command),
     "attach": (add_attach_arguments, attach_command),
     "cancel": (add_cancel_arguments, cancel_command),
     "recover": (add_recover_arguments, recover_command),

@@ -7,9 +7,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from raidtui.cli.screen import connect, console, indented, print_json, table, text
+from raidtui.cli.screen import add_json_argument, connect, console, indented, print_json, show_or_json, table, text
 from raidtui.front.files import read_bytes, shipped
-from raidtui.model.convert import plain
 from raidtui.model.describe import Field, Kind, Kinds, Preset
 from raidtui.model.jsonio import read_json
 from raidtui.model.problem import Refusal, fail
@@ -23,10 +22,6 @@ NO_KIND: Final = Refusal(
     "No layer and no workload engine has this name.",
     "`raidtui kinds` lists them.",
 )
-
-
-def add_scenarios_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def scenarios_command(args: Namespace) -> int:
@@ -59,17 +54,9 @@ def kinds_command(args: Namespace) -> int:
     with connect(args, root=False) as engine:
         kinds: Kinds = engine.call("describe", None, Kinds)
     if args.kind is None:
-        if args.json:
-            print_json(plain(kinds))
-        else:
-            show(kinds, console(args))
-        return 0
+        return show_or_json(args, kinds, show)
     kind, presets = chosen(kinds, args.kind)
-    if args.json:
-        print_json(plain(kind))
-    else:
-        show_kind(kind, presets, console(args))
-    return 0
+    return show_or_json(args, kind, lambda kind, out: show_kind(kind, presets, out))
 
 
 def chosen(kinds: Kinds, name: str) -> tuple[Kind, tuple[Preset, ...]]:
@@ -149,7 +136,7 @@ def schema_command(args: Namespace) -> int:
 
 
 COMMANDS: Final = {
-    "scenarios": (add_scenarios_arguments, scenarios_command),
+    "scenarios": (add_json_argument, scenarios_command),
     "kinds": (add_kinds_arguments, kinds_command),
     "schema": (add_schema_arguments, schema_command),
 }

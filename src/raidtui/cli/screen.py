@@ -9,9 +9,9 @@ import shlex
 import sys
 import time
 import traceback
-from argparse import Namespace
-from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING, Any
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from raidtui import __version__
 from raidtui.base.files import private_folder, write_atomic
@@ -21,6 +21,7 @@ from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import place
 from raidtui.front.follow import WaitingTalk
 from raidtui.front.phrases import problems_document, sentence
+from raidtui.model.convert import plain
 from raidtui.model.problem import Exit, ProblemError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+T = TypeVar("T")
 PIPE_WIDTH = 120
 """Columns where the output is not a terminal and COLUMNS does not say otherwise."""
 
@@ -57,6 +59,19 @@ def print_json(value: Any) -> None:
     print()
 
 
+def add_json_argument(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def show_or_json(args: Namespace, document: T, show: Callable[[T, Console], None]) -> int:
+    """Print a document as JSON with --json, else with `show`. Return exit code 0."""
+    if args.json:
+        print_json(plain(document))
+    else:
+        show(document, console(args))
+    return 0
+
+
 def console(args: Namespace | None = None, file: IO[str] | None = None, width: int | None = None) -> Console:
     """A Rich console on `file` (stdout): colours only on a terminal, and never where NO_COLOR or --no-color says so."""
     from rich.console import Console
@@ -67,11 +82,12 @@ def console(args: Namespace | None = None, file: IO[str] | None = None, width: i
             raise
 
     file = file or sys.stdout
-    plain = bool(os.environ.get("NO_COLOR")) or bool(args and getattr(args, "no_color", False))
+    colourless = bool(os.environ.get("NO_COLOR")) or bool(args and getattr(args, "no_color", False))
     if width is None and not file.isatty():
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isascii() and columns.isdigit() and 20 <= int(columns) <= 1000 else PIPE_WIDTH
-    return Piped(file=file, width=width, no_color=plain, markup=False, highlight=False, emoji=False, legacy_windows=False)
+    return Piped(file=file, width=width, no_color=colourless, markup=False, highlight=False, emoji=False,
+                 legacy_windows=False)  # fmt: skip
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
 from raidtui.base.text import clean, plural
-from raidtui.cli.screen import connect, console, indented, json_text, print_json, table, text
+from raidtui.cli.screen import add_json_argument, connect, console, indented, json_text, show_or_json, table, text
 from raidtui.front.phrases import look_line
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, Link, lasting
@@ -32,12 +32,7 @@ def disks_command(args: Namespace) -> int:
     """Print the disks, once or at every change."""
     with connect(args) as engine:
         if not args.watch:
-            found: DiskList = engine.call("disks", None, DiskList)
-            if args.json:
-                print_json(plain(found))
-            else:
-                show_disks(found, console(args))
-            return 0
+            return show_or_json(args, engine.call("disks", None, DiskList), show_disks)
         shown: tuple[Disk, ...] | None = None
         for found in engine.stream("watch-disks", None, DiskList):
             if (now := lasting(found.disks)) == shown:
@@ -127,19 +122,11 @@ def _state_style(state: str) -> str:
     return {"free": "green", "in use": "yellow", "system": "red"}.get(state, "")
 
 
-def add_doctor_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def doctor_command(args: Namespace) -> int:
     """Print every check. The exit code is 0 even if something is missing, since the rest can be used."""
     with connect(args) as engine:
         checkup: Checkup = engine.call("doctor", None, Checkup)
-    if args.json:
-        print_json(plain(checkup))
-    else:
-        show_checkup(checkup, console(args))
-    return 0
+    return show_or_json(args, checkup, show_checkup)
 
 
 def show_checkup(checkup: Checkup, out: Console) -> None:
@@ -158,4 +145,4 @@ def show_checkup(checkup: Checkup, out: Console) -> None:
         out.print(text(f"Nothing is missing on {checkup.host}."))
 
 
-COMMANDS: Final = {"disks": (add_disks_arguments, disks_command), "doctor": (add_doctor_arguments, doctor_command)}
+COMMANDS: Final = {"disks": (add_disks_arguments, disks_command), "doctor": (add_json_argument, doctor_command)}
