@@ -109,9 +109,13 @@ def export(comparison: Comparison, format_: Format, path: str) -> None:
     data = format_.write(comparison)
     try:
         with Path(path).open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            try:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            except OSError:
+                Path(path).unlink(missing_ok=True)  # created here: no part of a comparison stays behind
+                raise
     except FileExistsError:
         raise fail(OUTPUT, "it exists already", place=path, remedy="Choose another name.") from None
     except OSError as error:
