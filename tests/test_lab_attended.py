@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from lab_harness import slow_ones_run, start_lab
-from raidtui.lab import ssh
+from lab_harness import send_driver, slow_ones_run, start_lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 
@@ -29,9 +28,7 @@ def seen(request: pytest.FixtureRequest) -> Seen:
     cases = "slow cancelled hung" if slow_ones_run(request) else "slow hung"
     lab = start_lab("attended", "2x2G")
     try:
-        ssh.sync_code(lab.name)
-        for name in ("lvm_driver.py", "attended_driver.py"):
-            lab.put_file(HERE / "stack" / name, f"/root/{name}")
+        send_driver(lab, "lvm_driver.py", "attended_driver.py")
         run = f"/usr/bin/python3 /root/attended_driver.py {cases} > /root/seen 2> /root/error; echo $? > /root/ended"
         lab.run(f"setsid sh -c '{run}' < /dev/null > /dev/null 2>&1 &")
         done, until = "", time.monotonic() + 600

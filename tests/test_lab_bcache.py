@@ -12,15 +12,13 @@ from typing import Any
 
 import pytest
 
-from lab_harness import MakeLab, start_lab
+from lab_harness import MakeLab, seen_by_driver, start_driver, start_lab
 from lab_kills import in_thirds, killed_at
-from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
 
 HERE = Path(__file__).parent
-DRIVER = HERE / "stack/bcache_driver.py"
 Seen = dict[str, dict[str, Any]]
 
 
@@ -100,11 +98,7 @@ LONG = [
 
 def drive(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
     """Run the driver in the guest; do to its disks what it asks for."""
-    ssh.sync_code(lab.name)
-    lab.put_file(DRIVER, "/root/bcache_driver.py")
-    lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
-    run = "/usr/bin/python3 /root/bcache_driver.py < /root/cases.json > /root/seen 2> /root/error"
-    lab.run(f"setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
+    start_driver(lab, "bcache_driver.py", cases)
     while True:
         lab.wait_for("test -e /run/bcache-asked -o -e /root/ended", 1500)
         if lab.run("test -e /root/ended", check=False).code == 0:
@@ -115,10 +109,7 @@ def drive(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
         else:
             lab.throttle(serial, iops=20 if what == "slow" else 0)
         lab.run("rm /run/bcache-asked")
-    assert lab.run("cat /root/ended").text.strip() == "0", lab.run("cat /root/error").text
-    found = [json.loads(line) for line in lab.run("cat /root/seen").text.splitlines()]
-    print({one["case"]: one["seconds"] for one in found})
-    return {one["case"]: one for one in found}
+    return seen_by_driver(lab)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lab_harness import start_lab
+from lab_harness import seen_by_driver, start_driver, start_lab
 from lab_kills import in_thirds, killed_at
 from raidtui.lab import ssh
 from raidtui.lab.control import Lab
@@ -73,21 +73,16 @@ def lab() -> Iterator[Lab]:
 
 def drive(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
     """Everything that the driver saw, by case."""
-    lab.put_file(HERE / "stack/fs_driver.py", "/root/fs_driver.py")
-    lab.run("rm -f /root/ended; cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
-    run = "/usr/bin/python3 /root/fs_driver.py < /root/cases.json > /root/seen 2> /root/error"
-    lab.run(f"setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
+    start_driver(lab, "fs_driver.py", cases)
     lab.wait_for("test -e /run/fs-ready -o -e /root/ended", 1200)
     serial = lab.run("cat /run/fs-ready 2>/dev/null || true").text.strip()
     if serial:
         lab.unplug(serial)
         lab.run("touch /run/fs-pulled")
         lab.wait_for("test -e /root/ended", 400)
-    assert lab.run("cat /root/ended").text.strip() == "0", lab.run("cat /root/error").text
+    found = seen_by_driver(lab)
     if serial:
         lab.plug(serial, like_new=True)
-    found = {case["case"]: case for line in lab.run("cat /root/seen").text.splitlines() for case in [json.loads(line)]}
-    print({name: case["seconds"] for name, case in found.items()})
     return found
 
 

@@ -12,16 +12,14 @@ from typing import Any
 
 import pytest
 
-from lab_harness import MakeLab, start_lab
+from lab_harness import MakeLab, seen_by_driver, start_driver, start_lab
 from lab_kills import in_thirds, killed_at
-from raidtui.lab import ssh
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(3600)]
 slow = pytest.mark.slow
 
 HERE = Path(__file__).parent
-DRIVER = HERE / "stack/lvm_driver.py"
 DISKS = "5x256M,1x512M,2x6G"
 """A VDO pool has an index of 2.5 GiB and a slab of 2."""
 SKIP = "skip-if-zeroed"
@@ -181,20 +179,14 @@ def drive(suffix: str, disks: str, cases: list[dict[str, Any]]) -> Seen:
     """Everything that was seen of these cases in a lab of their own, by case; and which of its disks are zero then."""
     lab = start_lab(suffix, disks)
     try:
-        ssh.sync_code(lab.name)
-        lab.put_file(DRIVER, "/root/lvm_driver.py")
-        lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
-        run = "/usr/bin/python3 /root/lvm_driver.py < /root/cases.json > /root/seen 2> /root/error"
-        lab.run(f"setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
+        start_driver(lab, "lvm_driver.py", cases)
         lab.wait_for("test -e /run/lvm-ready -o -e /root/ended", LONGEST_S)
         unplugged = lab.run("cat /run/lvm-ready 2>/dev/null || true").text.strip()
         if unplugged:
             lab.unplug(unplugged)
             lab.run("touch /run/lvm-pulled")
         lab.wait_for("test -e /root/ended", LONGEST_S)
-        assert lab.run("cat /root/ended").text.strip() == "0", lab.run("cat /root/error").text
-        found = [json.loads(line) for line in lab.run("cat /root/seen").text.splitlines()]
-        seen: Seen = {case["case"]: case for case in found}
+        seen = seen_by_driver(lab)
         if unplugged:
             seen["unplugged"]["serial"] = unplugged
         seen["blank"]["left"] = sorted(set(lab.serials) - {unplugged})

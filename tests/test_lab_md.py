@@ -6,20 +6,16 @@ The `SLOW` cases are built only when slow tests are asked for.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab_harness import slow_ones_run, start_lab
-from raidtui.lab import ssh
+from lab_harness import seen_by_driver, slow_ones_run, start_driver, start_lab
 from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1800)]
 
-DRIVER = Path(__file__).parent / "stack/md_driver.py"
 DISKS = 7
 SKIP = "skip-if-zeroed"
 
@@ -93,22 +89,15 @@ def bench(request: pytest.FixtureRequest) -> Iterator[tuple[Lab, Seen]]:
     cases = [case for case in [*ARRAYS, *FAULTS] if case["name"] not in left_out]
     lab = start_lab("md", f"{DISKS}x128M")
     try:
-        ssh.sync_code(lab.name)
-        lab.put_file(DRIVER, "/root/md_driver.py")
-        lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
-        run = "/usr/bin/python3 /root/md_driver.py < /root/cases.json > /root/seen 2> /root/error"
-        lab.run(f"setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
+        start_driver(lab, "md_driver.py", cases)
         lab.wait_for("test -e /run/md-ready -o -e /root/ended", 1200)
         serial = lab.run("cat /run/md-ready || cat /root/error").text.strip()
         assert serial in lab.serials, serial
         lab.unplug(serial)
         lab.run("touch /run/md-pulled")
         lab.wait_for("test -e /root/ended", 400)
-        assert lab.run("cat /root/ended").text.strip() == "0", lab.run("cat /root/error").text
-        found = [json.loads(line) for line in lab.run("cat /root/seen").text.splitlines()]
-        seen = {case["case"]: case for case in found}
+        seen = seen_by_driver(lab)
         seen["unplugged"]["serial"] = serial
-        print({name: case["seconds"] for name, case in seen.items()})
         yield lab, seen
     finally:
         lab.down()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lab_harness import MakeLab, start_lab
+from lab_harness import MakeLab, seen_by_driver, start_driver, start_lab
 from lab_kills import in_thirds, killed_at
 from raidtui.lab import ssh
 from raidtui.lab.control import Lab
@@ -97,11 +97,7 @@ Seen = dict[str, dict[str, Any]]
 
 def run_cases(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
     """Run the driver with these cases and pull the disk that it asks for; what it saw, by case."""
-    ssh.sync_code(lab.name)
-    lab.put_file(HERE / "stack/zfs_driver.py", "/root/zfs_driver.py")
-    lab.run("cat > /root/cases.json", input_bytes=json.dumps(cases).encode())
-    run = "/usr/bin/python3 /root/zfs_driver.py < /root/cases.json > /root/seen 2> /root/error"
-    lab.run(f"rm -f /root/ended; setsid sh -c '{run}; echo $? > /root/ended' < /dev/null > /dev/null 2>&1 &")
+    start_driver(lab, "zfs_driver.py", cases)
     serial = ""
     if any(case["do"] == "unplugged" for case in cases):
         lab.wait_for("test -e /run/zfs-ready -o -e /root/ended", 1500)
@@ -110,11 +106,9 @@ def run_cases(lab: Lab, cases: list[dict[str, Any]]) -> Seen:
         lab.unplug(serial)
         lab.run("touch /run/zfs-pulled")
     lab.wait_for("test -e /root/ended", 1500)
-    assert lab.run("cat /root/ended").text.strip() == "0", lab.run("cat /root/error").text
-    seen = {case["case"]: case for line in lab.run("cat /root/seen").text.splitlines() for case in [json.loads(line)]}
+    seen = seen_by_driver(lab)
     if serial:
         seen["unplugged"]["serial"] = serial
-    print({name: case["seconds"] for name, case in seen.items()})
     return seen
 
 

@@ -16,9 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, "/opt/raidtui")
-
-from lvm_driver import ACTIONS, Bench, problem_of, undone
+from driver_bench import ACTIONS, problem_of
+from lvm_driver import LvmBench, undone
 
 from raidtui.base.attention import Attention
 from raidtui.stack import context
@@ -31,7 +30,7 @@ LIMIT_S = 4.0
 CHECKSUMS = {"on": 2, "sync": "skip-if-zeroed", "lvm": {"type": "raid1", "size": "32MiB", "integrity": {"mode": "bitmap"}}}
 
 
-class Attended(Bench):
+class Attended(LvmBench):
     """Its steps run as the runner runs them, with little patience."""
 
     def run(self, draft: Draft) -> Outcome:

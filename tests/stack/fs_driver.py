@@ -1,107 +1,54 @@
-"""Runs in the lab's guest, as root: builds filesystems from real permits and says what it saw, one JSON line per case.
+"""Runs in the lab's guest, as root: builds filesystems from real permits, and prints one JSON line per case.
 
-Standard input: a JSON list of cases, each with a `do` (a function below), a `layout` as scenarios have it, and a number of
-`disks`.
+A case has a `layout` as scenarios have it, and a number of `disks`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, "/opt/raidtui")
-
 import msgspec
+from driver_bench import ACTIONS, Bench, Case, drive, instead, problem_of, sh, wait_for_pull
 
 from raidtui.engine.compose.planner import disk_part, plan_layout
 from raidtui.engine.compose.reading import read_document
-from raidtui.gate.admit import admit
 from raidtui.gate.blank import make_blank
-from raidtui.inventory import boot_id, scan
 from raidtui.inventory.mounts import read_own_mounts
-from raidtui.model.disk import fingerprint
-from raidtui.model.plan import Names
-from raidtui.model.problem import ProblemError
 from raidtui.stack import directory, mounts
-from raidtui.stack.action import BoundAction, Outcome, signatures_left
-from raidtui.stack.catalog import all_actions
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Draft, Planned
 
-ACTIONS = all_actions()
 WORKLOAD = {"fio": {"rw": "write", "bs": "4KiB", "runtime": "1s"}}
 
 
-def sh(line: str) -> str:
-    return subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
-
-
-class Bench:
-    """All disks of the guest, admitted once."""
+class FsBench(Bench):
+    name = "fs"
 
     def __init__(self) -> None:
-        found = [disk for disk in scan() if disk.free]
-        permits = admit("fs-tests", [fingerprint(disk, boot_id()) for disk in found])
-        self.permits = {permit.disk.id: permit for permit in permits}
+        self.proofs: dict[str, Any] = {}
+        super().__init__()
         self.proofs = {name: make_blank(permit) for name, permit in self.permits.items()}
-        self.drafts: list[Draft] = []
-        self.context = self.fresh_context()
-        self.count = 0
-        self.planned: Planned | None = None
 
-    def fresh_context(self) -> Context:
-        """As a new process would have it: nothing built; every disk is known to be blank between cases."""
-        folder = Path("/run/raidtui-fs-tests")
-        (folder / "work").mkdir(exist_ok=True, parents=True)
-        context = Context("fs-tests", folder, self.permits, lambda *_: None, threading.Event())
+    def fresh_context(self, *, permits: bool = True) -> Context:
+        """Return a new context in which every disk is known to be blank."""
+        context = super().fresh_context(permits=permits)
         context.zero_proof |= self.proofs
-        return self.knowing(context)
-
-    def let_go(self) -> None:
-        """Let others have the disks: what is done next is not done by a run."""
-        for permit in self.permits.values():
-            permit.let_go()
-
-    def knowing(self, context: Context) -> Context:
-        """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
-        context.written |= self.permits.keys()
-        context.ours = lambda: signatures_left(BoundAction(ACTIONS[draft.action], draft.args) for draft in self.drafts)
         return context
 
-    def plan(self, case: dict[str, Any]) -> Planned:
+    def plan(self, case: Case) -> Planned:
         scenario = {"schema": "raidtui.scenario/1", "name": "t", "roles": {"data": {"count": case["disks"]}},
                     "layouts": {"it": case["layout"]}, "workloads": {"w": WORKLOAD},
                     "policy": {"initial_sync": "skip-if-zeroed"}}  # fmt: skip
         read = read_document(json.dumps(scenario)).scenario
         disks = [permit.disk for permit in self.permits.values() if permit.alive()][: case["disks"]]
-        self.count += 1
-        names = Names(f"{os.getpid():x}{self.count}")
-        self.planned = plan_layout(read.layouts["it"], {"data": tuple(map(disk_part, disks))}, names, read.policy)
+        planned = plan_layout(read.layouts["it"], {"data": tuple(map(disk_part, disks))}, self.names(), read.policy)
         self.context = self.fresh_context()
-        self.drafts += self.planned.build
-        return self.planned
-
-    def run(self, draft: Draft) -> Outcome:
-        return ACTIONS[draft.action].do(self.context, draft.args)
-
-    def build(self, planned: Planned) -> dict[str, Any]:
-        """Run the build steps; facts by action."""
-        facts: dict[str, Any] = {"commands": {}, "planned": {}}
-        for draft in planned.build:
-            outcome = self.run(draft)
-            facts[draft.action] = outcome.facts
-            facts["commands"][draft.action] = outcome.commands
-            facts["planned"][draft.action] = draft.commands
-        return facts
+        return self.keep(planned)
 
     def draft(self, action: str) -> Draft:
         assert self.planned is not None
@@ -123,39 +70,21 @@ class Bench:
         }
         return {"undo": undone, "again": again, "left": {what: found for what, found in left.items() if found}}
 
+    def give_up(self) -> dict[str, Any]:
+        return self.clean()
 
-def health(bench: Bench) -> list[str]:
-    draft = bench.draft("fs.mount")
-    return list(ACTIONS["fs.mount"].health(bench.context, draft.args))
-
-
-@contextmanager
-def patience(module: Any, name: str, seconds: float) -> Iterator[None]:
-    """What is known to be in use is not waited for as long as usual; everything after it is."""
-    usual = getattr(module, name)
-    setattr(module, name, seconds)
-    try:
-        yield
-    finally:
-        setattr(module, name, usual)
+    def sick(self) -> list[str]:
+        """Return the reasons why numbers of the mounted filesystem would be wrong."""
+        return list(ACTIONS["fs.mount"].health(self.context, self.draft("fs.mount").args))
 
 
-def problem_of(work: Callable[[], object]) -> list[Any]:
-    try:
-        work()
-    except ProblemError as error:
-        found = error.problems[0]
-        return [found.code, found.message, found.exit]
-    return []
-
-
-def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def whole(bench: FsBench, case: Case) -> dict[str, Any]:
     """Build, look, take down, look again."""
     planned = bench.plan(case)
     seen = bench.build(planned)
     make = bench.draft("fs.make")
     seen["args"] = msgspec.to_builtins(make.args)
-    seen["health"] = health(bench)
+    seen["health"] = bench.sick()
     seen["members"] = dict(ACTIONS["fs.mount"].members(bench.context, make.args))
     seen["made again"] = bench.run(make).result
     seen["mounted again"] = bench.run(bench.draft("fs.mount")).result
@@ -169,7 +98,7 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {**seen, **bench.clean()}
 
 
-def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def killed(bench: FsBench, case: Case) -> dict[str, Any]:
     """mkfs dies in the middle, at several moments; an undo each time."""
     seen: list[Any] = []
     for after_s in case["after_s"]:
@@ -184,12 +113,12 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"kills": seen}
 
 
-def busy(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def busy(bench: FsBench, case: Case) -> dict[str, Any]:
     """Somebody works in it while it is to be unmounted; then he ends."""
     bench.build(bench.plan(case))
     point = bench.context.path(bench.draft("fs.mount").args.ref)
     user = subprocess.Popen(["sleep", "600"], cwd=point)
-    with patience(mounts, "BUSY_PATIENCE_S", 1.0):
+    with instead(mounts, "BUSY_PATIENCE_S", 1.0):
         refused = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
     still = [mount.kind for mount in mounts.at(point)]
     user.kill()
@@ -197,25 +126,25 @@ def busy(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"refused": refused, "pid": user.pid, "still": still, **bench.clean()}
 
 
-def covered(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def covered(bench: FsBench, case: Case) -> dict[str, Any]:
     """Somebody mounts something else over it: it is not measured, and what is his is not unmounted."""
     bench.build(bench.plan(case))
     point = bench.context.path(bench.draft("fs.mount").args.ref)
     sh(f"mount -t tmpfs none {point}")
-    sick = health(bench)
-    with patience(mounts, "BUSY_PATIENCE_S", 1.0):
+    sick = bench.sick()
+    with instead(mounts, "BUSY_PATIENCE_S", 1.0):
         refused = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
     theirs = [mount.kind for mount in mounts.at(point)]
     sh(f"umount {point}")
     elsewhere = f"{point}-elsewhere"
     sh(f"mkdir {elsewhere} && mount --bind {point} {elsewhere}")
-    with patience(directory, "PATIENCE_S", 1.0):
+    with instead(directory, "PATIENCE_S", 1.0):
         second = problem_of(lambda: bench.run(bench.draft("fs.unmount")))
     sh(f"umount {elsewhere} && rmdir {elsewhere}")
     return {"health": sick, "refused": refused, "theirs": theirs, "elsewhere": second, **bench.clean()}
 
 
-def left_behind(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def left_behind(bench: FsBench, case: Case) -> dict[str, Any]:
     """A dead runner's mount goes on in the namespace of a daemon that it had started."""
     planned = bench.plan(case)
     for draft in planned.build:
@@ -235,7 +164,7 @@ def left_behind(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return seen
 
 
-def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def foreign(bench: FsBench, case: Case) -> dict[str, Any]:
     """Somebody else's filesystem is on the device."""
     make = bench.plan(case).build[0]
     path = bench.context.path(make.args.devices[0])
@@ -247,32 +176,14 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"refused": refused, "undone": undone, "same": sh(f"blkid -p {path}") == before, **bench.clean()}
 
 
-def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
-    """The host pulls its disk out, between the files `ready` and `pulled`."""
+def unplugged(bench: FsBench, case: Case) -> dict[str, Any]:
+    """The host pulls its disk out."""
     bench.build(bench.plan(case))
     point = bench.context.path(bench.draft("fs.mount").args.ref)
-    Path("/run/fs-ready").write_text(bench.draft("fs.make").args.disks[0])
-    while not Path("/run/fs-pulled").exists():
-        time.sleep(0.1)
+    wait_for_pull(bench, bench.draft("fs.make").args.disks[0])
     subprocess.run(f"dd if=/dev/zero of={point}/x bs=1M count=8 conv=fsync", shell=True, check=False, capture_output=True)
-    return {"health": health(bench), **bench.clean()}
-
-
-FUNCTIONS = {found.__name__: found for found in (whole, killed, busy, covered, left_behind, foreign, unplugged)}
-
-
-def main() -> None:
-    bench = Bench()
-    for case in json.load(sys.stdin):
-        began = time.monotonic()
-        signal.alarm(600)
-        try:
-            result = FUNCTIONS[case["do"]](bench, case)
-        except ProblemError as error:
-            result = {"problems": [[p.code, p.message, p.place, p.exit] for p in error.problems], **bench.clean()}
-        result |= {"case": case["name"], "seconds": round(time.monotonic() - began, 1)}
-        print(json.dumps(result, default=str), flush=True)
+    return {"health": bench.sick(), **bench.clean()}
 
 
 if __name__ == "__main__":
-    main()
+    drive(FsBench(), whole, killed, busy, covered, left_behind, foreign, unplugged)

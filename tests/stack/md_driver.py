@@ -1,134 +1,50 @@
-"""Runs in the lab's guest, as root: builds arrays from real permits and says what it saw, one JSON line per case.
-
-Standard input: a JSON list of cases, each with a `do` (a function below) and its options. One process for all of them,
-because starting Python under emulation takes longer than building an array.
-"""
+"""Runs in the lab's guest, as root: builds md arrays from real permits, and prints one JSON line per case."""
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, "/opt/raidtui")
-
 import msgspec
+from driver_bench import ACTIONS, Bench, Case, drive, instead, problem_of, sh, wait_for_pull
 from msgspec.structs import replace
 
-from raidtui.gate.admit import admit
-from raidtui.gate.blank import make_blank
-from raidtui.inventory import boot_id, scan
 from raidtui.model.convert import decode
-from raidtui.model.disk import fingerprint
 from raidtui.model.plan import Names
-from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.action import BoundAction, Outcome, signatures_left
-from raidtui.stack.context import Context
-from raidtui.stack.layer import Draft, Part, Planned
+from raidtui.stack.layer import Planned
 from raidtui.stack.md import LAYER, build, kernel, superblock, teardown
 from raidtui.stack.md.spec import MdArray, MdSpec
 
-ACTIONS = LAYER.actions
 
+class MdBench(Bench):
+    name = "md"
 
-def sh(line: str) -> str:
-    return subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
-
-
-class Bench:
-    """All disks of the guest, admitted once."""
-
-    def __init__(self) -> None:
-        found = [disk for disk in scan() if disk.free]
-        permits = admit("md-tests", [fingerprint(disk, boot_id()) for disk in found])
-        self.permits = {permit.disk.id: permit for permit in permits}
-        self.reports: list[str] = []
-        self.cancelled = threading.Event()
-        self.drafts: list[Draft] = []
-        self.context = self.fresh_context()
-        self.count = 0
-        self.planned: Planned | None = None
-
-    def fresh_context(self) -> Context:
-        """As a new process would have it: nothing built, nothing proven."""
-        folder = Path("/run/raidtui-md-tests")
-        folder.mkdir(exist_ok=True)
-        context = Context("md-tests", folder, self.permits, lambda text, _: self.reports.append(text), self.cancelled)
-        return self.knowing(context)
-
-    def let_go(self) -> None:
-        """Let others have the disks: what is done next is not done by a run."""
-        for permit in self.permits.values():
-            permit.let_go()
-
-    def knowing(self, context: Context) -> Context:
-        """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
-        context.written |= self.permits.keys()
-        context.ours = lambda: signatures_left(BoundAction(ACTIONS[draft.action], draft.args) for draft in self.drafts)
-        return context
-
-    def parts(self, ids: list[str]) -> tuple[Part, ...]:
-        disks = [self.permits[name].disk for name in ids]
-        return tuple(
-            Part(f"disk:{d.id}", d.path, d.size_bytes, d.logical_sector_bytes, (d.id,), d.discard, bool(d.rotational))
-            for d in disks
-        )
-
-    def plan(self, case: dict[str, Any]) -> Planned:
+    def plan(self, case: Case) -> Planned:
         spec = decode(MdSpec, {"on": "@data", **case["md"]})
-        ids, parts, at = list(self.permits), {}, 0
-        for name in ("on", "spares", "journal"):
-            if count := case.get(name, 0):
-                parts[name] = self.parts(ids[at : at + count])
-                at += count
+        parts = self.deal({name: case.get(name, 0) for name in ("on", "spares", "journal")})
         assert LAYER.check(spec, {name: len(found) for name, found in parts.items()}, "$") == []
-        self.count += 1
-        token = f"{os.getpid():x}{self.count}"
-        policy = Policy(initial_sync=case.get("sync", "skip-if-zeroed"))
-        self.planned = LAYER.plan(spec, parts, Names(token), policy)
-        self.drafts += self.planned.build
-        return self.planned
+        return self.keep(LAYER.plan(spec, parts, self.names(), Policy(initial_sync=case.get("sync", "skip-if-zeroed"))))
 
-    def build(self, planned: Planned, until: str = "") -> dict[str, Any]:
-        """Run the build steps; facts by action."""
-        facts: dict[str, Any] = {"commands": {}, "planned": {}}
+    def prepare(self, planned: Planned) -> None:
         if planned.needs_zero:
-            for disk in planned.build[0].args.disks:
-                self.context.zero_proof[disk] = make_blank(self.permits[disk])
-        for draft in planned.build:
-            outcome = self.run(draft)
-            facts[draft.action] = outcome.facts
-            facts["commands"][draft.action] = outcome.commands
-            facts["planned"][draft.action] = draft.commands
-            if draft.action == until:
-                break
-        return facts
+            self.make_blank(planned.build[0].args.disks)
 
-    def run(self, draft: Draft) -> Outcome:
-        return ACTIONS[draft.action].do(self.context, draft.args)
-
-    def leftovers(self) -> dict[str, Any]:
-        """Everything of md that is still to be seen; nothing when there is nothing."""
-        alive = {name: permit.path() for name, permit in self.permits.items() if permit.alive()}
-        found = {
+    def traces(self) -> dict[str, Any]:
+        return {
             "arrays": [name for name in kernel.all_arrays() if kernel.exists(name)],
-            "superblocks": {name: marks for name, path in alive.items() if (marks := superblock.read(path))},
+            "superblocks": {name: marks for name, path in self.alive().items() if (marks := superblock.read(path))},
             "map": [line for line in kernel.read_map() if kernel.exists(line[0])],
             "links": [p.name for p in Path("/dev/md").glob("*")],
             "creating": [p.name for p in Path("/run/mdadm").glob("creating-*")],
         }
-        return {what: value for what, value in found.items() if value}
 
 
-def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def whole(bench: MdBench, case: Case) -> dict[str, Any]:
     """Build, look, take down, look again."""
     planned = bench.plan(case)
     seen = bench.build(planned)
@@ -148,7 +64,7 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return seen
 
 
-def undone(bench: Bench, args: MdArray) -> dict[str, Any]:
+def undone(bench: MdBench, args: MdArray) -> dict[str, Any]:
     """Undo as a recovering process would, knowing nothing but the step's arguments; twice."""
     bench.context = bench.fresh_context()
     create = ACTIONS["md.create"]
@@ -156,16 +72,7 @@ def undone(bench: Bench, args: MdArray) -> dict[str, Any]:
     return {"undo": [first.result, second.result], "facts": first.facts, "left": bench.leftovers()}
 
 
-def problem_of(work: Callable[[], object]) -> list[Any]:
-    try:
-        work()
-    except ProblemError as error:
-        found = error.problems[0]
-        return [found.code, found.message, found.exit]
-    return []
-
-
-def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def killed(bench: MdBench, case: Case) -> dict[str, Any]:
     """mdadm dies in the middle of creating: after so many seconds, or when there is an array; an undo each time."""
     seen: list[Any] = []
     for after_s in case["after_s"]:
@@ -186,7 +93,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"kills": seen}
 
 
-def still_creating(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def still_creating(bench: MdBench, case: Case) -> dict[str, Any]:
     """The undo begins while mdadm, left behind by a crash, is still at work."""
     create = bench.plan(case).build[0]
     bench.let_go()
@@ -197,7 +104,7 @@ def still_creating(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return undone(bench, create.args)
 
 
-def broken(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def broken(bench: MdBench, case: Case) -> dict[str, Any]:
     """Something happens to a built array (`then`: shell lines), and it still is taken away whole."""
     planned = bench.plan(case)
     bench.build(planned)
@@ -219,7 +126,7 @@ def edges(path: str) -> tuple[bytes, bytes]:
         return head, disk.read()
 
 
-def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def foreign(bench: MdBench, case: Case) -> dict[str, Any]:
     """Somebody else's array has the name that the plan chose, and some members look like ours."""
     create = bench.plan(case).build[0]
     theirs = [permit.path() for permit in bench.permits.values()][-2:]
@@ -249,7 +156,7 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def refused(bench: MdBench, case: Case) -> dict[str, Any]:
     """What the actions themselves refuse."""
     planned = bench.plan(case)
     create, verify = planned.build[0], planned.build[-1]
@@ -262,31 +169,29 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     path = bench.context.path(create.args.ref)
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
-    usual, teardown.BUSY_PATIENCE_S = teardown.BUSY_PATIENCE_S, 1.0
-    busy = problem_of(lambda: bench.run(planned.teardown[0]))
-    teardown.BUSY_PATIENCE_S = usual
+    with instead(teardown, "BUSY_PATIENCE_S", 1.0):
+        busy = problem_of(lambda: bench.run(planned.teardown[0]))
     holder.kill()
     holder.wait()
     return {"unproven": unproven, "untouched": untouched, "mismatch": mismatch, "busy": busy, "pid": holder.pid,
             **undone(bench, create.args)}  # fmt: skip
 
 
-def cancelled(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def cancelled(bench: MdBench, case: Case) -> dict[str, Any]:
     """The operator cancels during the initial sync."""
     planned = bench.plan(case)
     bench.context.report = lambda text, _: (bench.reports.append(text), bench.cancelled.set())[0]
     limit = Path("/proc/sys/dev/raid/speed_limit_max")
-    usual, fastest = limit.read_text(), build._FASTEST_KIB_S
+    usual = limit.read_text()
     limit.write_text("1000")
-    build._FASTEST_KIB_S = 1000
-    stopped = problem_of(lambda: bench.build(planned))
-    build._FASTEST_KIB_S = fastest
+    with instead(build, "_FASTEST_KIB_S", 1000):
+        stopped = problem_of(lambda: bench.build(planned))
     limit.write_text(usual)
     bench.cancelled.clear()
     return {"stopped": stopped, "reports": bench.reports[-3:], **undone(bench, planned.build[0].args)}
 
 
-def stacked(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def stacked(bench: MdBench, case: Case) -> dict[str, Any]:
     """raid0 over two raid1; taken away after a crash, from above."""
     names, policy, ids = Names(f"{os.getpid():x}s"), Policy(), list(bench.permits)
     lower = [LAYER.plan(decode(MdSpec, {"on": "@a", "level": "raid1"}), {"on": bench.parts(pair)}, names, policy)
@@ -306,50 +211,16 @@ def stacked(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"size": [size, planned], "members": members, "health": health, "undo": results, "left": bench.leftovers()}
 
 
-def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
-    """The host pulls a member out, between the files `ready` and `pulled`."""
+def unplugged(bench: MdBench, case: Case) -> dict[str, Any]:
+    """The host pulls a member out."""
     planned = bench.plan(case)
     create = planned.build[0]
     bench.build(planned)
-    ready, pulled = Path("/run/md-ready"), Path("/run/md-pulled")
-    ready.write_text(create.args.disks[0])
-    while not pulled.exists():
-        time.sleep(0.1)
+    wait_for_pull(bench, create.args.disks[0])
     sh(f"dd if=/dev/zero of={bench.context.path(create.args.ref)} bs=1M count=8 oflag=direct || true")
     health = ACTIONS["md.create"].health(bench.context, create.args)
-    result = undone(bench, create.args)
-    pulled.unlink()
-    return {"health": health, **result}
-
-
-def blank(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
-    """Make every disk that is left blank, for the host to look at."""
-    left = [permit for permit in bench.permits.values() if permit.alive()]
-    return {"disks": [permit.disk.id for permit in left], "proofs": [make_blank(permit) for permit in left]}
-
-
-FUNCTIONS: dict[str, Callable[[Bench, dict[str, Any]], dict[str, Any]]] = {
-    found.__name__: found
-    for found in (whole, killed, still_creating, broken, foreign, refused, cancelled, stacked, unplugged, blank)
-}
-
-
-def main() -> None:
-    bench = Bench()
-    for case in json.load(sys.stdin):
-        began = time.monotonic()
-        signal.alarm(150)
-        bench.planned = None
-        try:
-            result = FUNCTIONS[case["do"]](bench, case)
-        except ProblemError as error:
-            result = {"problems": [[p.code, p.message, p.place, p.exit] for p in error.problems]}
-            if bench.planned is not None:
-                bench.run(bench.planned.teardown[0])
-            result["left"] = bench.leftovers()
-        result |= {"case": case["name"], "seconds": round(time.monotonic() - began, 1)}
-        print(json.dumps(result, default=str), flush=True)
+    return {"health": health, **undone(bench, create.args)}
 
 
 if __name__ == "__main__":
-    main()
+    drive(MdBench(), whole, killed, still_creating, broken, foreign, refused, cancelled, stacked, unplugged)

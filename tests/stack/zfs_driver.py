@@ -1,125 +1,43 @@
-"""Runs in the lab's guest, as root: builds pools from real permits and says what it saw, one JSON line per case.
-
-Standard input: a JSON list of cases, each with a `do` (a function below) and its options. One process for all of them,
-because starting Python under emulation takes longer than building a pool.
-"""
+"""Runs in the lab's guest, as root: builds ZFS pools from real permits, and prints one JSON line per case."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, "/opt/raidtui")
-
 import msgspec
+from driver_bench import ACTIONS, Bench, Case, drive, instead, problem_of, sh, wait_for_pull
 from msgspec.structs import replace
 
-from raidtui.gate.admit import admit
 from raidtui.gate.blank import make_blank
-from raidtui.inventory import boot_id, scan
 from raidtui.inventory.mounts import read_own_mounts
 from raidtui.model.convert import decode
-from raidtui.model.disk import fingerprint
-from raidtui.model.plan import Names
-from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
 from raidtui.stack import mounts
-from raidtui.stack.action import BoundAction, Outcome, signatures_left
-from raidtui.stack.context import Context
-from raidtui.stack.layer import Draft, Part, Planned
+from raidtui.stack.layer import Planned
 from raidtui.stack.md import LAYER as MD
 from raidtui.stack.md.spec import MdSpec
 from raidtui.stack.zfs import LAYER, arc, devices, pool, properties, teardown
 from raidtui.stack.zfs.commands import ZfsPool
 from raidtui.stack.zfs.spec import ZpoolSpec
 
-ACTIONS = {**MD.actions, **LAYER.actions}
 MAKERS = ("zpool.create", "zpool.volume", "zpool.dataset", "zpool.mount")
 
 
-def sh(line: str) -> str:
-    done = subprocess.run(line, shell=True, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, f"{line}: {done.stderr.strip()}"
-    return done.stdout
+class ZfsBench(Bench):
+    name = "zfs"
 
-
-class Bench:
-    """All disks of the guest, admitted once."""
-
-    def __init__(self) -> None:
-        found = [disk for disk in scan() if disk.free]
-        permits = admit("zfs-tests", [fingerprint(disk, boot_id()) for disk in found])
-        self.permits = {permit.disk.id: permit for permit in permits}
-        self.drafts: list[Draft] = []
-        self.context = self.fresh_context()
-        self.count = 0
-        self.planned: Planned | None = None
-
-    def fresh_context(self) -> Context:
-        """As a new process would have it: nothing built, nothing proven."""
-        folder = Path("/run/raidtui-zfs-tests")
-        folder.mkdir(exist_ok=True)
-        return self.knowing(Context("zfs-tests", folder, self.permits, lambda *_: None, threading.Event()))
-
-    def let_go(self) -> None:
-        """Let others have the disks: what is done next is not done by a run."""
-        for permit in self.permits.values():
-            permit.let_go()
-
-    def knowing(self, context: Context) -> Context:
-        """With what a run knows of its disks: they may carry what it wrote, and any signature that was planned."""
-        context.written |= self.permits.keys()
-        context.ours = lambda: signatures_left(BoundAction(ACTIONS[draft.action], draft.args) for draft in self.drafts)
-        return context
-
-    def parts(self, ids: list[str]) -> tuple[Part, ...]:
-        disks = [self.permits[name].disk for name in ids]
-        return tuple(
-            Part(f"disk:{d.id}", d.path, d.size_bytes, d.logical_sector_bytes, (d.id,), d.discard, bool(d.rotational))
-            for d in disks
-        )
-
-    def names(self) -> Names:
-        self.count += 1
-        return Names(f"{os.getpid():x}{self.count}")
-
-    def plan(self, case: dict[str, Any]) -> Planned:
+    def plan(self, case: Case) -> Planned:
         measured = {} if "dataset" in case["zpool"] else {"volume": {"size": "50%"}}
         spec = decode(ZpoolSpec, {**measured, **case["zpool"]})
-        ids, parts, at = list(self.permits), {}, 0
-        for name in LAYER.inputs(spec):
-            count = case["counts"][name]
-            parts[name] = self.parts(ids[at : at + count])
-            at += count
+        parts = self.deal({name: case["counts"][name] for name in LAYER.inputs(spec)})
         assert LAYER.check(spec, {name: len(found) for name, found in parts.items()}, "$") == []
-        self.planned = LAYER.plan(spec, parts, self.names(), Policy(caches="cold"))
-        self.drafts += self.planned.build
-        return self.planned
-
-    def build(self, planned: Planned) -> dict[str, Any]:
-        """Run the build steps; facts by action."""
-        facts: dict[str, Any] = {"commands": {}, "planned": {}, "took": {}}
-        for draft in planned.build:
-            began = time.monotonic()
-            outcome = self.run(draft)
-            facts[draft.action] = outcome.facts
-            facts["commands"][draft.action] = outcome.commands
-            facts["planned"][draft.action] = draft.commands
-            facts["took"][draft.action] = round(time.monotonic() - began, 1)
-        return facts
-
-    def run(self, draft: Draft) -> Outcome:
-        return ACTIONS[draft.action].do(self.context, draft.args)
+        return self.keep(LAYER.plan(spec, parts, self.names(), Policy(caches="cold")))
 
     def reached(self, moment: str, name: str) -> bool:
         """Whether a first partition table is written, zpool is at work, or the pool is there."""
@@ -127,11 +45,10 @@ class Bench:
             return "tables" in self.leftovers()
         return bool(pool.makers(name)) if moment == "zpool" else pool.state(name) is not None
 
-    def leftovers(self) -> dict[str, Any]:
-        """Everything of ZFS that is still to be seen; nothing when there is nothing."""
+    def traces(self) -> dict[str, Any]:
         alive = {name: permit.disk for name, permit in self.permits.items() if permit.alive()}
         numbers = {name: os.makedev(disk.major, disk.minor) for name, disk in alive.items()}
-        found = {
+        return {
             "pools": [path.parent.name for path in pool.KSTAT.glob("*/state")],
             "tables": {name: guid for name, number in numbers.items() if (guid := devices.disk_guid(number))},
             "partitions": [p.parent.name for d in alive.values() for p in Path(f"/sys/block/{d.name}").glob("*/partition")],
@@ -140,10 +57,9 @@ class Bench:
             "mounts": [mount.point for mount in read_own_mounts() if mount.kind == "zfs"],
             "points": [path.name for path in Path(mounts.FOLDER).glob("*")],
         }
-        return {what: value for what, value in found.items() if value}
 
 
-def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def whole(bench: ZfsBench, case: Case) -> dict[str, Any]:
     """Build, look, write, empty the ARC, look whether it is still there, take down, look again."""
     planned = bench.plan(case)
     seen = bench.build(planned)
@@ -168,25 +84,25 @@ def whole(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return seen
 
 
-def on_volume(bench: Bench, planned: Planned) -> dict[str, Any]:
+def on_volume(bench: ZfsBench, planned: Planned) -> dict[str, Any]:
     path = bench.context.path(planned.targets[0].refs[0])
     sh(f"dd if=/dev/urandom of={path} bs=1M count=4 oflag=direct conv=fsync")
     return {"actual_size": int(sh(f"blockdev --getsize64 {path}"))}
 
 
-def on_files(bench: Bench, planned: Planned) -> dict[str, Any]:
+def on_files(bench: ZfsBench, planned: Planned) -> dict[str, Any]:
     path = bench.context.path(planned.targets[0].refs[0])
     sh(f"dd if=/dev/urandom of={path}/file bs=1M count=4 conv=fsync")
     return {"mode": oct(os.stat(Path(path).parent).st_mode & 0o777), "mounts": sh("cat /proc/1/mountinfo").count(path)}
 
 
-def first_bytes(bench: Bench, planned: Planned) -> str:
+def first_bytes(bench: ZfsBench, planned: Planned) -> str:
     path = bench.context.path(planned.targets[0].refs[0])
     file = path if planned.targets[0].kind == "block" else f"{path}/file"
     return sh(f"head -c 4M {file} | sha256sum")
 
 
-def cold(bench: Bench, planned: Planned) -> dict[str, Any]:
+def cold(bench: ZfsBench, planned: Planned) -> dict[str, Any]:
     """What was written is still there after the pool was away, and it is healthy."""
     (draft,) = planned.before_cell
     before = first_bytes(bench, planned)
@@ -201,37 +117,16 @@ def cold(bench: Bench, planned: Planned) -> dict[str, Any]:
     }
 
 
-def undone(bench: Bench, args: ZfsPool) -> dict[str, Any]:
+def undone(bench: ZfsBench, args: ZfsPool) -> dict[str, Any]:
     """Undo as a recovering process would, knowing nothing but the step's arguments: first without disks; then twice."""
-    context = bench.fresh_context()
-    context.permits = {}
     create = ACTIONS["zpool.create"]
-    blind = create.undo(context, args)
+    blind = create.undo(bench.fresh_context(permits=False), args)
     bench.context = bench.fresh_context()
     first, second = create.undo(bench.context, args), create.undo(bench.context, args)
     return {"blind": blind.result, "undo": [first.result, second.result], "facts": first.facts, "left": bench.leftovers()}
 
 
-@contextmanager
-def patience(module: Any, seconds: float) -> Iterator[None]:
-    """What is known to be in use is not waited for as long as usual; everything after it is."""
-    usual, module.BUSY_PATIENCE_S = module.BUSY_PATIENCE_S, seconds
-    try:
-        yield
-    finally:
-        module.BUSY_PATIENCE_S = usual
-
-
-def problem_of(work: Callable[[], object]) -> list[Any]:
-    try:
-        work()
-    except ProblemError as error:
-        found = error.problems[0]
-        return [found.code, found.message, found.exit]
-    return []
-
-
-def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def killed(bench: ZfsBench, case: Case) -> dict[str, Any]:
     """The builder dies in the middle of creating, at several moments, zpool lives on or dies too; an undo each time."""
     seen: list[Any] = []
     for moment, also in case["moments"]:
@@ -256,7 +151,7 @@ def killed(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"kills": seen}
 
 
-def broken(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def broken(bench: ZfsBench, case: Case) -> dict[str, Any]:
     """Something happens to a built pool (`then`: shell lines), and it still is taken away whole."""
     planned = bench.plan(case)
     bench.build(planned)
@@ -269,7 +164,7 @@ def broken(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"health": health, "before": before, **undone(bench, create.args)}
 
 
-def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def foreign(bench: ZfsBench, case: Case) -> dict[str, Any]:
     """Somebody else's pool has the name that the plan chose."""
     create = bench.plan(case).build[0]
     name, theirs = create.args.name, [permit.path() for permit in bench.permits.values()][-1]
@@ -287,7 +182,7 @@ def foreign(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
             "left": bench.leftovers()}  # fmt: skip
 
 
-def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def refused(bench: ZfsBench, case: Case) -> dict[str, Any]:
     """What the actions themselves refuse."""
     planned = bench.plan(case)
     create, verify = planned.build[0], planned.build[-1]
@@ -300,7 +195,7 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     path = bench.context.path(create.args.ref)
     with open(path, "rb") as device:
         holder = subprocess.Popen(["sleep", "600"], stdin=device)
-    with patience(teardown, 1.0):
+    with instead(teardown, "BUSY_PATIENCE_S", 1.0):
         busy = problem_of(lambda: bench.run(planned.teardown[0]))
     holder.kill()
     holder.wait()
@@ -308,7 +203,7 @@ def refused(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
             **undone(bench, create.args)}  # fmt: skip
 
 
-def stacked(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def stacked(bench: ZfsBench, case: Case) -> dict[str, Any]:
     """A pool over two md mirrors; taken away after a crash, from above."""
     names, policy, ids = bench.names(), Policy(), list(bench.permits)
     lower = [MD.plan(decode(MdSpec, {"on": "@a", "level": "raid0"}), {"on": bench.parts(pair)}, names, policy)
@@ -328,29 +223,18 @@ def stacked(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"members": members, "health": health, "undo": results, "left": bench.leftovers()}
 
 
-def unplugged(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
-    """The host pulls a device out, between the files `ready` and `pulled`."""
+def unplugged(bench: ZfsBench, case: Case) -> dict[str, Any]:
+    """The host pulls a device out."""
     planned = bench.plan(case)
     create = planned.build[0]
     bench.build(planned)
-    ready, pulled = Path("/run/zfs-ready"), Path("/run/zfs-pulled")
-    ready.write_text(create.args.disks[0])
-    while not pulled.exists():
-        time.sleep(0.1)
+    wait_for_pull(bench, create.args.disks[0])
     sh(f"dd if=/dev/urandom of={bench.context.path(create.args.ref)} bs=1M count=8 oflag=direct || true")
     health = ACTIONS["zpool.create"].health(bench.context, create.args)
-    result = undone(bench, create.args)
-    pulled.unlink()
-    return {"health": health, **result}
+    return {"health": health, **undone(bench, create.args)}
 
 
-def blank(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
-    """Make every disk that is left blank, for the host to look at."""
-    left = [permit for permit in bench.permits.values() if permit.alive()]
-    return {"disks": [permit.disk.id for permit in left], "proofs": [make_blank(permit) for permit in left]}
-
-
-def lists(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def lists(bench: ZfsBench, case: Case) -> dict[str, Any]:
     """What the tools themselves list, against what is offered; what is refused, and with which words."""
     usages = {of: pool.call((tool, "get", "-H", "no-such-property"), check=False).error_text
               for of, tool in (("pool", "zpool"), ("dataset", "zfs"))}  # fmt: skip
@@ -368,13 +252,13 @@ def lists(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def busy_files(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
+def busy_files(bench: ZfsBench, case: Case) -> dict[str, Any]:
     """A process works in the directory: it is named, and what it uses stays."""
     planned = bench.plan(case)
     bench.build(planned)
     point = bench.context.path(planned.targets[0].refs[0])
     holder = subprocess.Popen(["sleep", "600"], cwd=point)
-    with patience(mounts, 1.0):
+    with instead(mounts, "BUSY_PATIENCE_S", 1.0):
         busy = problem_of(lambda: bench.run(planned.teardown[0]))
     still = [mount.kind for mount in mounts.at(point)]
     holder.kill()
@@ -382,27 +266,6 @@ def busy_files(bench: Bench, case: dict[str, Any]) -> dict[str, Any]:
     return {"busy": busy, "pid": holder.pid, "still": still, **undone(bench, planned.build[0].args)}
 
 
-CASES = (whole, killed, broken, foreign, refused, stacked, unplugged, blank, lists, busy_files)
-FUNCTIONS: dict[str, Callable[[Bench, dict[str, Any]], dict[str, Any]]] = {found.__name__: found for found in CASES}
-
-
-def main() -> None:
-    mounts.enter_own_namespace()
-    bench = Bench()
-    for case in json.load(sys.stdin):
-        began = time.monotonic()
-        signal.alarm(900)
-        bench.planned = None
-        try:
-            result = FUNCTIONS[case["do"]](bench, case)
-        except ProblemError as error:
-            result = {"problems": [[p.code, p.message, p.place, p.exit] for p in error.problems]}
-            if bench.planned is not None:
-                bench.run(bench.planned.teardown[0])
-            result["left"] = bench.leftovers()
-        result |= {"case": case["name"], "seconds": round(time.monotonic() - began, 1)}
-        print(json.dumps(result, default=str), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    mounts.enter_own_namespace()
+    drive(ZfsBench(), whole, killed, broken, foreign, refused, stacked, unplugged, lists, busy_files)
