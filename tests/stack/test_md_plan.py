@@ -126,7 +126,7 @@ def test_a_bitmap_chunk_too_fine_for_the_disks_is_refused() -> None:
 
 def test_a_raid0_may_have_a_chunk_that_is_no_power_of_two() -> None:
     spec, chunk = spec_of(level="raid0", chunk="192KiB"), 384
-    found = array_bytes(spec, [8 * GIB, 5 * GIB], [], None, "md")
+    found = array_bytes(spec, [8 * GIB, 5 * GIB], [], None)
     offset = data_offset_sectors(spec, 8 * GIB)
     rooms = [(each >> 9) - offset for each in (8 * GIB, 5 * GIB)]
     assert found == 512 * sum(room // chunk * chunk & ~(chunk - 1) for room in rooms), "as raid0_size in raid0.c"

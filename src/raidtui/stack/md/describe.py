@@ -41,40 +41,29 @@ def describe(spec: MdSpec, counts: Mapping[str, int]) -> str:
 
 def defaults(spec: MdSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
     """Return, for each optional field, its effective value and the reason."""
-    chunk = f"{DEFAULT_CHUNK_BYTES >> 10}KiB"
+    policy, name = consistency(spec), layout(spec)
+    chunk = ("none", "raid1 does not stripe") if spec.level == "raid1" else (f"{DEFAULT_CHUNK_BYTES >> 10}KiB", _MDADM)
+    bits = "none", f"it follows from consistency {policy}"
+    if policy in (None, "bitmap"):
+        bits = ("none", f"{spec.level} never resyncs") if policy is None else ("internal", bits[1])
+    kept = "resync", "without journal and bitmap a crash is followed by a full resync"
+    if spec.level == "raid0":
+        kept = "none", "raid0 has no redundancy to keep consistent"
+    elif spec.journal is not None:
+        kept = "journal", "it follows from the journal"
+    elif spec.bitmap == "internal":
+        kept = "bitmap", "it follows from the bitmap"
+    no_bitmap = bitmap(spec) == "none"
     return {
-        "chunk": ("none", "raid1 does not stripe") if spec.level == "raid1" else (chunk, _MDADM),
-        "layout": ("none", f"{spec.level} has no layouts") if (name := layout(spec)) is None else (name, _MDADM),
+        "chunk": chunk,
+        "layout": ("none", f"{spec.level} has no layouts") if name is None else (name, _MDADM),
         "journal": ("none", "a write journal needs a device"),
         "spares": ("none", "every disk of the role is a member"),
-        "bitmap": _bitmap(spec),
-        "bitmap_chunk": _bitmap_chunk(spec),
-        "consistency": _consistency(spec),
+        "bitmap": bits,
+        "bitmap_chunk": ("none", "there is no bitmap") if no_bitmap else ("64MiB or more", "mdadm chooses it by the size"),
+        "consistency": kept,
         "metadata": ("1.2", _MDADM),
     }
-
-
-def _bitmap(spec: MdSpec) -> tuple[str, str]:
-    policy = consistency(spec)
-    if policy is None:
-        return "none", f"{spec.level} never resyncs"
-    if policy == "bitmap":
-        return "internal", "it follows from consistency bitmap"
-    return "none", f"it follows from consistency {policy}"
-
-
-def _bitmap_chunk(spec: MdSpec) -> tuple[str, str]:
-    return ("none", "there is no bitmap") if bitmap(spec) == "none" else ("64MiB or more", "mdadm chooses it by the size")
-
-
-def _consistency(spec: MdSpec) -> tuple[str, str]:
-    if spec.level == "raid0":
-        return "none", "raid0 has no redundancy to keep consistent"
-    if spec.journal is not None:
-        return "journal", "it follows from the journal"
-    if spec.bitmap == "internal":
-        return "bitmap", "it follows from the bitmap"
-    return "resync", "without journal and bitmap a crash is followed by a full resync"
 
 
 def tolerates_failures(spec: MdSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:

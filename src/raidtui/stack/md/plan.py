@@ -48,55 +48,17 @@ def plan(spec: MdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     created = names.new("md")
     ref, path = f"md:{created.name}", node_path(created.name)
     skip = _can_skip_sync(spec, parts, policy)
-    everything = tuple(part for name in ("on", "spares", "journal") for part in parts.get(name, ()))
-    array = _array(spec, parts, created.name, created.uuid, size_bytes, skip)
-    paths = {name: [part.path for part in parts.get(name, ())] for name in ("on", "spares", "journal")}
-    journal = paths["journal"][0] if paths["journal"] else None
-    undo = (stop_argv(path), *(zero_argv(part.path) for part in everything))
-    drafts = [
-        Draft(
-            "md.create",
-            f"Create {describe.describe(spec, {'on': len(parts['on'])})}",
-            array,
-            (create_argv(array, paths["on"], paths["spares"], journal),),
-            undo,
-            created,
-            _METADATA_BYTES * len(everything),
-            seconds=3.0,
-        )
-    ]
-    if spec.level != "raid0" and not skip:
-        written, seconds = _sync_cost(spec, parts)
-        drafts.append(Draft("md.sync", "Wait for the initial sync", array, writes_bytes=written, seconds=seconds))
-    drafts.append(Draft("md.verify", "Read the array back", array, seconds=0.5))
-    offers = Part(
-        ref,
-        path,
-        size_bytes,
-        max(part.logical_sector_bytes for part in everything),
-        tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
-        discard=spec.level in ("raid0", "raid1", "raid10") and all(part.discard for part in parts["on"]),
-        rotational=any(part.rotational for part in parts["on"]),
-        stripe_bytes=rules.stripe_bytes(spec, len(parts["on"])),
-        chunk_bytes=chunk_bytes(spec),
-    )
-    teardown = Draft("md.stop", "Stop the array and erase its superblocks", array, undo, seconds=3.0,
-                     writes_bytes=_METADATA_BYTES * len(everything))  # fmt: skip
-    target = PlannedTarget((ref,), (path,), size_bytes)
-    return Planned(tuple(drafts), (teardown,), (target,), offers, needs_zero=skip)
-
-
-def _array(spec: MdSpec, parts: Parts, name: str, uuid: str, size_bytes: int, assume_clean: bool) -> MdArray:
-    everything = [part for group in parts.values() for part in group]
-    return MdArray(
-        name=name,
-        uuid=uuid,
-        ref=f"md:{name}",
+    everything = _in_order(parts)
+    disks = tuple(dict.fromkeys(disk for part in everything for disk in part.disks))
+    array = MdArray(
+        name=created.name,
+        uuid=created.uuid,
+        ref=ref,
         level=spec.level,
         members=tuple(part.ref for part in parts["on"]),
         spares=tuple(part.ref for part in parts.get("spares", ())),
         journal=parts["journal"][0].ref if "journal" in parts else None,
-        disks=tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
+        disks=disks,
         paths={part.ref: part.path for part in everything if not part.ref.startswith("disk:")},
         metadata=spec.metadata,
         chunk_bytes=chunk_bytes(spec),
@@ -105,13 +67,43 @@ def _array(spec: MdSpec, parts: Parts, name: str, uuid: str, size_bytes: int, as
         bitmap=bitmap(spec),
         bitmap_chunk_bytes=spec.bitmap_chunk.bytes if spec.bitmap_chunk is not None else None,
         size_bytes=size_bytes,
-        assume_clean=assume_clean,
+        assume_clean=skip,
     )
+    undo = (stop_argv(path), *(zero_argv(part.path) for part in everything))
+    title = f"Create {describe.describe(spec, {'on': len(parts['on'])})}"
+    written = _METADATA_BYTES * len(everything)
+    drafts = [Draft("md.create", title, array, (_planned_argv(array, parts),), undo, created, written, seconds=3.0)]
+    if spec.level != "raid0" and not skip:
+        sync_bytes, seconds = _sync_cost(spec, parts)
+        drafts.append(Draft("md.sync", "Wait for the initial sync", array, writes_bytes=sync_bytes, seconds=seconds))
+    drafts.append(Draft("md.verify", "Read the array back", array, seconds=0.5))
+    stop = Draft("md.stop", "Stop the array and erase its superblocks", array, undo, writes_bytes=written, seconds=3.0)
+    offers = Part(
+        ref,
+        path,
+        size_bytes,
+        max(part.logical_sector_bytes for part in everything),
+        disks,
+        discard=spec.level in ("raid0", "raid1", "raid10") and all(part.discard for part in parts["on"]),
+        rotational=any(part.rotational for part in parts["on"]),
+        stripe_bytes=rules.stripe_bytes(spec, len(parts["on"])),
+        chunk_bytes=chunk_bytes(spec),
+    )
+    return Planned(tuple(drafts), (stop,), (PlannedTarget((ref,), (path,), size_bytes),), offers, needs_zero=skip)
+
+
+def _in_order(parts: Parts) -> list[Part]:
+    return [part for name in ("on", "spares", "journal") for part in parts.get(name, ())]
+
+
+def _planned_argv(array: MdArray, parts: Parts) -> Argv:
+    paths = {name: [part.path for part in parts.get(name, ())] for name in ("on", "spares", "journal")}
+    return create_argv(array, paths["on"], paths["spares"], next(iter(paths["journal"]), None))
 
 
 def _size(spec: MdSpec, parts: Parts) -> int:
     sizes = {name: [part.size_bytes for part in parts.get(name, ())] for name in ("on", "spares", "journal")}
-    return size.array_bytes(spec, sizes["on"], sizes["spares"], sizes["journal"][0] if sizes["journal"] else None, "md")
+    return size.array_bytes(spec, sizes["on"], sizes["spares"], next(iter(sizes["journal"]), None))
 
 
 def _can_skip_sync(spec: MdSpec, parts: Parts, policy: Policy) -> bool:
@@ -123,17 +115,15 @@ def _can_skip_sync(spec: MdSpec, parts: Parts, policy: Policy) -> bool:
 def _check_bitmap_chunk(spec: MdSpec, parts: Parts) -> None:
     if spec.bitmap_chunk is None:
         return
-    sectors = size.component_sectors(spec, [part.size_bytes for part in parts["on"]])
-    if spec.bitmap_chunk.bytes < (least := size.bitmap_chunk_minimum(sectors)):
+    least = size.bitmap_chunk_minimum(size.component_sectors(spec, [part.size_bytes for part in parts["on"]]))
+    if spec.bitmap_chunk.bytes < least:
         raise fail(rules.BITMAP, f"a bitmap chunk of {spec.bitmap_chunk.text} is too small for disks of this size",
                    place="md.bitmap_chunk", remedy=f"At least {least >> 10}KiB.")  # fmt: skip
 
 
 def _write_penalty(spec: MdSpec, members: int) -> float:
     """Return the device writes for one small write; a journal doubles data and parity, a partial parity log adds one."""
-    if spec.level == "raid0":
-        return 1.0
-    if spec.level in ("raid1", "raid10"):
+    if spec.level not in PARITY:
         return float(describe.may_fail(spec, members) + 1)
     writes = 1.0 + PARITY[spec.level]
     return writes * 2 if spec.journal is not None else writes + (consistency(spec) == "ppl")
@@ -141,7 +131,7 @@ def _write_penalty(spec: MdSpec, members: int) -> float:
 
 def _sync_cost(spec: MdSpec, parts: Parts) -> tuple[int, float]:
     """Return the most bytes written, and the estimated seconds; members are read and written in parallel."""
-    each = 512 * size.component_sectors(spec, [part.size_bytes for part in parts["on"]])
+    each = size.SECTOR * size.component_sectors(spec, [part.size_bytes for part in parts["on"]])
     members = len(parts["on"])
     redundant = {"raid1": members - 1, "raid10": members * (1 - 1 / (describe.may_fail(spec, members) + 1))}
     written = int(each * redundant.get(spec.level, PARITY.get(spec.level, 0)))

@@ -6,6 +6,7 @@ Sources: mdadm(8), mdadm's Create.c and mdadm.c, md(4), drivers/md/{raid0,raid5,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 from raidtui.model.problem import Problem, Refusal
@@ -84,141 +85,104 @@ BITMAP: Final = Refusal(
 
 def check(spec: MdSpec, counts: Mapping[str, int], place: str) -> list[Problem]:
     """Return the reasons why this array cannot be built; `counts`: number of devices by input."""
+    found = (_members(spec, counts), _chunk(spec), _layout(spec, counts), _consistency(spec, counts), _bitmap(spec))
     return [
-        *_members(spec, counts, place),
-        *_chunk(spec, place),
-        *_layout(spec, counts, place),
-        *_consistency(spec, counts, place),
-        *_bitmap(spec, place),
+        refusal.problem(message, place=f"{place}.{option}", remedy=remedy)
+        for refusal, message, option, remedy in chain.from_iterable(found)
     ]
 
 
-def _refusal(refusal: Refusal, message: str, place: str, remedy: str) -> Problem:
-    return refusal.problem(message, place=place, remedy=remedy)
+Found = Iterator[tuple[Refusal, str, str, str]]
+"""Refusal, message, option and remedy of each problem."""
 
 
-def _members(spec: MdSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
+def _members(spec: MdSpec, counts: Mapping[str, int]) -> Found:
     count = counts.get("on", 0)
     if count < MINIMUM[spec.level]:
-        yield _refusal(
-            TOO_FEW,
-            f"{spec.level} needs at least {MINIMUM[spec.level]} members; there are {count}",
-            f"{place}.on",
-            "Give its role more disks, or choose another level.",
-        )
-    spares = counts.get("spares", 0)
+        text = f"{spec.level} needs at least {MINIMUM[spec.level]} members; there are {count}"
+        yield TOO_FEW, text, "on", "Give its role more disks, or choose another level."
     if spec.level == "raid6" and count > MOST_RAID6:
-        yield _refusal(
-            TOO_MANY,
-            f"raid6 supports at most {MOST_RAID6} members; there are {count}",
-            f"{place}.on",
-            "Give its role fewer disks.",
-        )
-    if count + spares + counts.get("journal", 0) > MOST_DEVICES:
-        yield _refusal(
-            TOO_MANY,
-            f"an array supports at most {MOST_DEVICES} devices",
-            f"{place}.on",
-            "Give its roles fewer disks.",
-        )
+        text = f"raid6 supports at most {MOST_RAID6} members; there are {count}"
+        yield TOO_MANY, text, "on", "Give its role fewer disks."
+    if count + counts.get("spares", 0) + counts.get("journal", 0) > MOST_DEVICES:
+        yield TOO_MANY, f"an array supports at most {MOST_DEVICES} devices", "on", "Give its roles fewer disks."
     if spec.spares is not None and spec.level == "raid0":
-        yield _refusal(SPARES, "raid0 cannot rebuild onto spares", f"{place}.spares", "Remove spares.")
+        yield SPARES, "raid0 cannot rebuild onto spares", "spares", "Remove spares."
 
 
-def _chunk(spec: MdSpec, place: str) -> Iterator[Problem]:
+def _chunk(spec: MdSpec) -> Found:
     if spec.chunk is None:
         return
-    place = f"{place}.chunk"
+    size, text = spec.chunk.bytes, f"a chunk of {spec.chunk.text} is"
     if spec.level == "raid1":
-        yield _refusal(CHUNK, "raid1 does not stripe and has no chunk", place, "Remove chunk.")
-        return
-    size = spec.chunk.bytes
-    if size < SMALLEST_CHUNK or size % SMALLEST_CHUNK:
-        yield _refusal(CHUNK, f"a chunk of {spec.chunk.text} is not a multiple of 4KiB", place, "Such as 64KiB.")
+        yield CHUNK, "raid1 does not stripe and has no chunk", "chunk", "Remove chunk."
+    elif size < SMALLEST_CHUNK or size % SMALLEST_CHUNK:
+        yield CHUNK, f"{text} not a multiple of 4KiB", "chunk", "Such as 64KiB."
     elif size > LARGEST_CHUNK:
-        yield _refusal(CHUNK, f"a chunk of {spec.chunk.text} is larger than 1GiB", place, "Such as 512KiB.")
+        yield CHUNK, f"{text} larger than 1GiB", "chunk", "Such as 512KiB."
     elif size & (size - 1) and spec.level != "raid0":
-        text = f"a chunk of {spec.chunk.text} is not a power of two, as {spec.level} needs"
-        yield _refusal(CHUNK, text, place, "Such as 64KiB or 512KiB.")
+        yield CHUNK, f"{text} not a power of two, as {spec.level} needs", "chunk", "Such as 64KiB or 512KiB."
 
 
-def _layout(spec: MdSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
-    if spec.layout is None:
-        wanted = copies(layout(spec) or "")
-        if wanted is None or counts.get("on", 0) < MINIMUM["raid10"]:
-            return
-    elif spec.level not in ("raid5", "raid6", "raid10"):
-        yield _refusal(LAYOUT, f"{spec.level} has no layouts", f"{place}.layout", "Remove layout.")
+def _layout(spec: MdSpec, counts: Mapping[str, int]) -> Found:
+    count, name = counts.get("on", 0), spec.layout
+    wanted = copies(layout(spec) or "") if name is None else copies(name)
+    if name is None and (wanted is None or count < MINIMUM["raid10"]):
         return
-    else:
-        wanted = copies(spec.layout)
-    if (wanted is not None) != (spec.level == "raid10"):
+    if name is not None and spec.level not in ("raid5", "raid6", "raid10"):
+        yield LAYOUT, f"{spec.level} has no layouts", "layout", "Remove layout."
+    elif (wanted is not None) != (spec.level == "raid10"):
         known = "near2, far2, offset2" if spec.level == "raid10" else "left-symmetric, right-symmetric, …"
-        yield _refusal(
-            LAYOUT, f"{spec.layout} is not a layout of {spec.level}", f"{place}.layout", f"Its layouts: {known}."
-        )
+        yield LAYOUT, f"{name} is not a layout of {spec.level}", "layout", f"Its layouts: {known}."
     elif wanted is not None and wanted[1] < 2:
-        yield _refusal(
-            LAYOUT, "one copy has no redundancy", f"{place}.layout", "Use raid0, or a layout of 2 or more copies."
-        )
-    elif wanted is not None and wanted[1] > counts.get("on", 0):
-        yield _refusal(
-            LAYOUT,
-            f"{spec.layout} keeps {wanted[1]} copies on as many members; there are {counts.get('on', 0)}",
-            f"{place}.layout",
-            "Give its role more disks, or ask for fewer copies.",
-        )
+        yield LAYOUT, "one copy has no redundancy", "layout", "Use raid0, or a layout of 2 or more copies."
+    elif wanted is not None and wanted[1] > count:
+        text = f"{name} keeps {wanted[1]} copies on as many members; there are {count}"
+        yield LAYOUT, text, "layout", "Give its role more disks, or ask for fewer copies."
 
 
-def _consistency(spec: MdSpec, counts: Mapping[str, int], place: str) -> Iterator[Problem]:
-    at, policy, members = f"{place}.consistency", consistency(spec), counts.get("on", 0)
+def _consistency(spec: MdSpec, counts: Mapping[str, int]) -> Found:
+    policy, members, journals = consistency(spec), counts.get("on", 0), counts.get("journal", 0)
+    fewer = "Give its role fewer disks."
     if spec.level == "raid0" and spec.consistency is not None:
-        yield _refusal(CONSISTENCY, "raid0 has no consistency policy", at, "Remove consistency.")
+        yield CONSISTENCY, "raid0 has no consistency policy", "consistency", "Remove consistency."
     if spec.journal is not None:
         if spec.level not in PARITY:
-            yield _refusal(
-                JOURNAL,
-                f"{spec.level} has no write journal",
-                f"{place}.journal",
-                "Use raid4, raid5 or raid6.",
-            )
-        if counts.get("journal", 0) != 1:
-            text = f"a write journal is exactly one device; there are {counts.get('journal', 0)}"
-            yield _refusal(JOURNAL, text, f"{place}.journal", "Give its role a count of 1.")
+            yield JOURNAL, f"{spec.level} has no write journal", "journal", "Use raid4, raid5 or raid6."
+        if journals != 1:
+            text = f"a write journal is exactly one device; there are {journals}"
+            yield JOURNAL, text, "journal", "Give its role a count of 1."
         if spec.consistency not in (None, "journal"):
             text = f"an array with a write journal cannot have the consistency policy {spec.consistency}"
-            yield _refusal(CONSISTENCY, text, at, "Remove consistency, or remove journal.")
+            yield CONSISTENCY, text, "consistency", "Remove consistency, or remove journal."
         if members > MOST_WITH_JOURNAL:
-            text = f"a write journal supports at most {MOST_WITH_JOURNAL} members; there are {members}"
-            yield _refusal(JOURNAL, text, f"{place}.on", "Give its role fewer disks.")
+            yield JOURNAL, f"a write journal supports at most {MOST_WITH_JOURNAL} members; there are {members}", "on", fewer
     elif policy == "journal":
-        yield _refusal(JOURNAL, "the consistency policy journal needs a journal device", at, 'Add "journal": "@role".')
-    if policy == "ppl":
-        if spec.level != "raid5":
-            yield _refusal(PPL, f"only raid5 has a partial parity log, not {spec.level}", at, "Use raid5.")
-        elif members > MOST_WITH_PPL:
-            text = f"a partial parity log supports at most {MOST_WITH_PPL} members; there are {members}"
-            yield _refusal(PPL, text, f"{place}.on", "Give its role fewer disks.")
+        text = "the consistency policy journal needs a journal device"
+        yield JOURNAL, text, "consistency", 'Add "journal": "@role".'
+    if policy == "ppl" and spec.level != "raid5":
+        yield PPL, f"only raid5 has a partial parity log, not {spec.level}", "consistency", "Use raid5."
+    elif policy == "ppl" and members > MOST_WITH_PPL:
+        yield PPL, f"a partial parity log supports at most {MOST_WITH_PPL} members; there are {members}", "on", fewer
 
 
-def _bitmap(spec: MdSpec, place: str) -> Iterator[Problem]:
-    policy, at = consistency(spec), f"{place}.bitmap"
-    if spec.bitmap == "internal":
-        if spec.level == "raid0":
-            yield _refusal(BITMAP, "raid0 never resyncs and supports no bitmap", at, "Remove bitmap.")
-        elif policy != "bitmap":
-            text = f"an array with the consistency policy {policy} cannot have a bitmap"
-            other = "make consistency bitmap" if spec.journal is None else "the journal"
-            yield _refusal(BITMAP, text, at, f"Remove bitmap, or {other}.")
+def _bitmap(spec: MdSpec) -> Found:
+    policy = consistency(spec)
+    if spec.bitmap == "internal" and spec.level == "raid0":
+        yield BITMAP, "raid0 never resyncs and supports no bitmap", "bitmap", "Remove bitmap."
+    elif spec.bitmap == "internal" and policy != "bitmap":
+        text = f"an array with the consistency policy {policy} cannot have a bitmap"
+        other = "make consistency bitmap" if spec.journal is None else "the journal"
+        yield BITMAP, text, "bitmap", f"Remove bitmap, or {other}."
     elif spec.bitmap == "none" and policy == "bitmap":
-        yield _refusal(BITMAP, "the consistency policy bitmap needs a bitmap", at, "Remove bitmap.")
-    if spec.bitmap_chunk is not None:
-        at, size = f"{place}.bitmap_chunk", spec.bitmap_chunk.bytes
-        if bitmap(spec) == "none":
-            yield _refusal(BITMAP, "bitmap_chunk needs a bitmap", at, "Remove bitmap_chunk.")
-        elif size < SMALLEST_CHUNK or size & (size - 1) or size > LARGEST_CHUNK:
-            text = f"a bitmap chunk is a power of two from 4KiB to 1GiB, not {spec.bitmap_chunk.text}"
-            yield _refusal(BITMAP, text, at, "Such as 64MiB.")
+        yield BITMAP, "the consistency policy bitmap needs a bitmap", "bitmap", "Remove bitmap."
+    if (chunk := spec.bitmap_chunk) is None:
+        return
+    if bitmap(spec) == "none":
+        yield BITMAP, "bitmap_chunk needs a bitmap", "bitmap_chunk", "Remove bitmap_chunk."
+    elif not SMALLEST_CHUNK <= chunk.bytes <= LARGEST_CHUNK or chunk.bytes & (chunk.bytes - 1):
+        text = f"a bitmap chunk is a power of two from 4KiB to 1GiB, not {chunk.text}"
+        yield BITMAP, text, "bitmap_chunk", "Such as 64MiB."
 
 
 def stripe_bytes(spec: MdSpec, members: int) -> int | None:

@@ -36,19 +36,38 @@ def tolerance_bytes(size_bytes: int, members: int) -> int:
     return members * ((8 << 20) + min(256 << 20, size_bytes // 512))
 
 
-def array_bytes(spec: MdSpec, members: Sequence[int], spares: Sequence[int], journal: int | None, place: str) -> int:
+def array_bytes(spec: MdSpec, members: Sequence[int], spares: Sequence[int], journal: int | None) -> int:
     """Return the estimated usable bytes of an array on devices of these sizes. Raises ProblemError (`md-too-small`)."""
-    chunk = chunk_bytes(spec)
-    chunk_sectors = (chunk or 0) // SECTOR
-    offset = data_offset_sectors(spec, members[0])
-    if journal is not None and journal // SECTOR < offset + _SMALLEST_JOURNAL_SECTORS:
-        raise fail(TOO_SMALL, f"{journal} bytes are too few for a write journal", place=f"{place}.journal",
+    if journal is not None and journal // SECTOR < data_offset_sectors(spec, members[0]) + _SMALLEST_JOURNAL_SECTORS:
+        raise fail(TOO_SMALL, f"{journal} bytes are too few for a write journal", place="md.journal",
                    remedy="A journal needs about 16 MiB beside its superblock; bind a larger disk.")  # fmt: skip
-    rooms = [_room(spec, size, offset, chunk_sectors) for size in (*members, *spares)]
+    rooms = _rooms(spec, (*members, *spares))
     if min(rooms) <= 0:
-        raise fail(TOO_SMALL, "a disk is too small to hold the superblock and one chunk", place=place,
+        raise fail(TOO_SMALL, "a disk is too small to hold the superblock and one chunk", place="md",
                    remedy="Bind larger disks, or choose a smaller chunk.", exit=Exit.USAGE)  # fmt: skip
-    return SECTOR * _array_sectors(spec, rooms, len(members), chunk_sectors)
+    chunk_sectors, each = (chunk_bytes(spec) or 0) // SECTOR, min(rooms)
+    if spec.level == "raid0":
+        # The kernel also rounds by the chunk as if it were a power of two (raid0.c, raid0_size).
+        return SECTOR * sum(room & -chunk_sectors for room in rooms)
+    if spec.level == "raid10":
+        kind, count = copies(layout(spec) or "") or ("near", 2)
+        near, far = (count, 1) if kind == "near" else (1, count)
+        return SECTOR * (each // chunk_sectors // far * len(members) // near * chunk_sectors)
+    return SECTOR * each * (1 if spec.level == "raid1" else len(members) - PARITY[spec.level])
+
+
+def component_sectors(spec: MdSpec, members: Sequence[int]) -> int:
+    """Return the estimated sectors used of each member, for all levels but raid0."""
+    return min(_rooms(spec, members))
+
+
+def bitmap_chunk_minimum(member_sectors: int) -> int:
+    """Return the smallest bitmap chunk (bytes) whose bitmap fits into the room that mdadm leaves for it."""
+    most_bits = (_bitmap_sectors(member_sectors) * SECTOR - 256) * 8
+    chunk, bits = 4096, member_sectors * SECTOR // 4096 + 1
+    while bits > most_bits:
+        chunk, bits = chunk * 2, (bits + 1) // 2
+    return chunk
 
 
 def data_offset_sectors(spec: MdSpec, first_member_bytes: int) -> int:
@@ -64,20 +83,17 @@ def data_offset_sectors(spec: MdSpec, first_member_bytes: int) -> int:
     return -(-needed // _MEBIBYTE) * _MEBIBYTE
 
 
-def bitmap_chunk_minimum(member_sectors: int) -> int:
-    """Return the smallest bitmap chunk (bytes) whose bitmap fits into the room that mdadm leaves for it."""
-    room_bytes = _bitmap_sectors(member_sectors) * SECTOR
-    most_bits = (room_bytes - 256) * 8
-    chunk, bits = 4096, member_sectors * SECTOR // 4096 + 1
-    while bits > most_bits:
-        chunk, bits = chunk * 2, (bits + 1) // 2
-    return chunk
-
-
-def component_sectors(spec: MdSpec, members: Sequence[int], spares: Sequence[int] = ()) -> int:
-    """Return the estimated sectors used of each member, for all levels but raid0."""
-    offset = data_offset_sectors(spec, members[0])
-    return min(_room(spec, size, offset, (chunk_bytes(spec) or 0) // SECTOR) for size in (*members, *spares))
+def _rooms(spec: MdSpec, sizes: Sequence[int]) -> list[int]:
+    """Return the sectors of each device that hold data; the first device is the first member."""
+    offset, chunk_sectors = data_offset_sectors(spec, sizes[0]), (chunk_bytes(spec) or 128 * SECTOR) // SECTOR
+    rooms = []
+    for size in sizes:
+        sectors = size // SECTOR
+        room = sectors - offset
+        if spec.metadata == "1.0":
+            room = (sectors - 16 & ~7) - 8 if spec.level == "raid0" else (sectors & ~7) - 24 - _log_sectors(spec, sectors)
+        rooms.append(room // chunk_sectors * chunk_sectors)
+    return rooms
 
 
 def _log_sectors(spec: MdSpec, device_sectors: int) -> int:
@@ -90,30 +106,3 @@ def _bitmap_sectors(device_sectors: int) -> int:
     if device_sectors - 128 >= 200 << 21:
         return 256
     return 128 if device_sectors - 8 > 8 << 21 else 8
-
-
-def _room(spec: MdSpec, device_bytes: int, offset: int, chunk_sectors: int) -> int:
-    """Return the sectors of one member that hold data."""
-    sectors = device_bytes // SECTOR
-    if spec.metadata == "1.0" and spec.level == "raid0":
-        room = (sectors - 16 & ~7) - 8
-    elif spec.metadata == "1.0":
-        room = (sectors & ~7) - (24 + _log_sectors(spec, sectors))
-    else:
-        room = sectors - offset
-    room &= ~1
-    return room // chunk_sectors * chunk_sectors if chunk_sectors else room & ~127
-
-
-def _array_sectors(spec: MdSpec, rooms: Sequence[int], members: int, chunk_sectors: int) -> int:
-    if spec.level == "raid0":
-        # The kernel also rounds by the chunk as if it were a power of two (raid0.c, raid0_size).
-        return sum(room & -chunk_sectors for room in rooms)
-    each = min(rooms)
-    if spec.level == "raid1":
-        return each
-    if spec.level != "raid10":
-        return each * (members - PARITY[spec.level])
-    kind, count = copies(layout(spec) or "") or ("near", 2)
-    near, far = (count, 1) if kind == "near" else (1, count)
-    return each // chunk_sectors // far * members // near * chunk_sectors

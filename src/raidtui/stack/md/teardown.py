@@ -82,6 +82,7 @@ def _stop(name: str, array: MdArray) -> tuple[Argv, ...]:
     while True:
         try:
             commands = blockdev.call("mdraid", "md_deactivate", path).commands
+            break
         except blockdev.CallFailed as error:
             until = until or time.monotonic() + BUSY_PATIENCE_S
             if kernel.array_uuid(name) != array.uuid:
@@ -91,19 +92,14 @@ def _stop(name: str, array: MdArray) -> tuple[Argv, ...]:
                 raise fail(BUSY, f"the array cannot be stopped: {users}", place=path,
                            remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND) from error  # fmt: skip
             time.sleep(0.3)
-            continue
-        _wait_until_gone(name, array.uuid)
-        _remove_mark(name)
-        return commands
-
-
-def _wait_until_gone(name: str, uuid: str) -> None:
-    """Wait until the kernel has dropped the node as well, which takes until udev closes it."""
+    # The kernel keeps the node until udev closes it; meanwhile another array may get the name.
     until = time.monotonic() + NODE_PATIENCE_S
     while kernel.folder(name).is_dir() and time.monotonic() < until:
-        if kernel.exists(name) and kernel.array_uuid(name) != uuid:
-            return  # another array has the name by now
+        if kernel.exists(name) and kernel.array_uuid(name) != array.uuid:
+            break
         time.sleep(0.05)
+    _remove_mark(name)
+    return commands
 
 
 def _drop_shell(name: str) -> None:
