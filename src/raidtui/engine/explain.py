@@ -10,11 +10,9 @@ from typing import Any, Final
 from raidtui.model.problem import REFUSALS, Refusal, fail
 
 UNKNOWN_CODE: Final = Refusal(
-    "unknown-code",
-    "No such code",
-    "raidtui does not have this problem code.",
-    "`raidtui explain` lists all codes.",
+    "unknown-code", "No such code", "raidtui does not have this problem code.", "`raidtui explain` lists all codes."
 )
+
 
 @cache
 def _all() -> dict[str, tuple[str, str, str]]:

@@ -76,10 +76,7 @@ class ProblemError(Exception):
 
 
 BUG: Final = Refusal(
-    "bug",
-    "A bug",
-    "An error occurred that raidtui does not handle.",
-    "Report it with the text that was shown.",
+    "bug", "A bug", "An error occurred that raidtui does not handle.", "Report it with the text that was shown."
 )
 
 

@@ -7,10 +7,7 @@ from typing import Final
 from raidtui.model.problem import Refusal
 
 CANCELLED: Final = Refusal(
-    "cancelled",
-    "Cancelled",
-    "The operator cancelled the run, or this part of it.",
-    "Start it again.",
+    "cancelled", "Cancelled", "The operator cancelled the run, or this part of it.", "Start it again."
 )
 FILE: Final = Refusal(
     "file",
@@ -31,10 +28,7 @@ JSON: Final = Refusal(
     "Correct the place that the message names.",
 )
 NO_RUN: Final = Refusal(
-    "no-run",
-    "No such run",
-    "No run has this name, or no run is in the required state.",
-    "`raidtui runs` lists the runs.",
+    "no-run", "No such run", "No run has this name, or no run is in the required state.", "`raidtui runs` lists the runs."
 )
 NO_TERMINAL: Final = Refusal(
     "no-terminal",

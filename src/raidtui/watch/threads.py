@@ -146,8 +146,7 @@ class Used(NamedTuple):
 
 
 def look_once(procfs: Path = Path("/proc")) -> dict[str, Used]:
-    """Return the CPU times of all kernel threads, by number. Differences between two looks are per thread, not only in sum.
-    """
+    """Return the CPU times of all kernel threads, by number. Differences between two looks are per thread, not only in sum."""
     ms_per_tick = 1000 / os.sysconf("SC_CLK_TCK")
     found = {}
     for folder in procfs.iterdir():

@@ -11,9 +11,7 @@ from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Reading
 
 
-def memory_for(
-    layout: Node, policy: Policy, engine: Engine, spec: Any, size_bytes: int, kind: TargetKind
-) -> int | None:
+def memory_for(layout: Node, policy: Policy, engine: Engine, spec: Any, size_bytes: int, kind: TargetKind) -> int | None:
     """Return the memory in which a layer can cache all data that the workload reads, in bytes; None if it does not fit."""
     pattern = engine.pattern(spec)
     if not pattern.reads or policy.caches == "cold":

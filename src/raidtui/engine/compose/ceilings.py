@@ -85,9 +85,7 @@ def _there(scenario: Scenario, layouts: Sequence[str], roles: tuple[str, ...], w
     return {
         load
         for name in layouts
-        if (node := scenario.layouts[name]).kind == _KIND
-        and node.spec.mode == way
-        and tuple(sorted(node.roles())) == roles
+        if (node := scenario.layouts[name]).kind == _KIND and node.spec.mode == way and tuple(sorted(node.roles())) == roles
         for load in scenario.workloads
         if scenario.policy.meets(name, load)
     }
@@ -98,5 +96,3 @@ def _bare(roles: tuple[str, ...], way: Way, workloads: tuple[str, ...]) -> Bare:
     on = [f"@{role}" for role in roles] if len(roles) > 1 else f"@{roles[0]}"
     node = Node(_KIND, DiskSpec(on=Operand(on), mode=way), {"on": tuple(map(RoleRef, roles))}, f"$.layouts.{name}.{_KIND}")
     return Bare(name, node, {_KIND: {"on": on, "mode": way}}, workloads)
-
-

@@ -20,8 +20,7 @@ KINDS_SCHEMA: Final = "raidtui.kinds/1"
 def describe() -> Kinds:
     """Return the kinds of layers and workloads that this engine knows."""
     layers = tuple(
-        Kind(kind, layer.title, doc_of(layer.spec), layer.fields, layer.offers)
-        for kind, layer in all_layers().items()
+        Kind(kind, layer.title, doc_of(layer.spec), layer.fields, layer.offers) for kind, layer in all_layers().items()
     )
     workloads = tuple(
         Kind(kind, engine.title, doc_of(engine.spec), fields_of(engine.spec), takes=engine.takes)

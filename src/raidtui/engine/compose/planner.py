@@ -55,12 +55,7 @@ COLD_BELOW: Final = Refusal(
 
 
 def make_plan(
-    scenario: Scenario,
-    binding: Mapping[str, tuple[Disk, ...]],
-    options: Options,
-    *,
-    token: str,
-    boot_id: str,
+    scenario: Scenario, binding: Mapping[str, tuple[Disk, ...]], options: Options, *, token: str, boot_id: str
 ) -> Plan:
     """The plan of one run. The same arguments give the same plan. Raises ProblemError for what cannot fit these disks."""
     prints = {role: tuple(fingerprint(d, boot_id) for d in disks) for role, disks in binding.items()}

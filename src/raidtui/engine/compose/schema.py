@@ -13,10 +13,7 @@ from raidtui.model.scenario_words import NAME_PATTERN, ROLE_PATTERN, SCHEMA
 from raidtui.model.table import Table
 
 NO_SCHEMA: Final = Refusal(
-    "no-schema",
-    "No such schema",
-    "Schemas exist for scenarios, results and tables.",
-    "`raidtui schema scenario`",
+    "no-schema", "No such schema", "Schemas exist for scenarios, results and tables.", "`raidtui schema scenario`"
 )
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

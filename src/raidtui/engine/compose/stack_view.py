@@ -93,6 +93,8 @@ def _any_disk(role: str, number: int) -> Part:
     """Stands for a disk that is not chosen yet, in arithmetic that does not depend on its size."""
     name = f"{role}{number}"
     return Part(f"disk:{name}", f"/dev/{name}", _ANY_SIZE_BYTES, 512, (name,))
+
+
 def _measured(
     layer: Layer[Any],
     spec: Any,

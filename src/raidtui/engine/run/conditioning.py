@@ -77,9 +77,7 @@ class _Told:
             self._scene.context.report("preconditioning", min(1.0, self._done / self._total))
 
 
-def _fill(
-    target: Target, times: float, most: int | None, scene: Scene, told: _Told, stop: threading.Event
-) -> list[Argv]:
+def _fill(target: Target, times: float, most: int | None, scene: Scene, told: _Told, stop: threading.Event) -> list[Argv]:
     """All passes over disks of one size."""
     commands: list[Argv] = []
     for length in conditioning_lengths(target.size_bytes, times, most):

@@ -25,10 +25,7 @@ RUNNER: Final = Refusal(
     "`raidtui runs` shows whether it began after all. The log that the message names says why it did not.",
 )
 NOT_RUNNING: Final = Refusal(
-    "not-running",
-    "The run is not running",
-    "There is nothing to cancel.",
-    "`raidtui runs` lists the runs.",
+    "not-running", "The run is not running", "There is nothing to cancel.", "`raidtui runs` lists the runs."
 )
 
 _ADMIT_TIMEOUT_S: Final = 120.0

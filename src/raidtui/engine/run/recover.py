@@ -62,9 +62,7 @@ _LEFTOVER_GRACE_S: Final = 5.0
 Report = Callable[[RecoverProgress], None]
 
 
-def recover(
-    run_name: str, without: Collection[str] = (), report: Report = lambda _: None
-) -> Iterator[RecoveredRun]:
+def recover(run_name: str, without: Collection[str] = (), report: Report = lambda _: None) -> Iterator[RecoveredRun]:
     """Recover one run, or (empty name) every run that left something.
 
     `without`: ids of disks of the named run that are not looked for, nor written to, any more. `report` receives the

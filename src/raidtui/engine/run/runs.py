@@ -49,10 +49,7 @@ RUNNING: Final = Refusal(
     "Wait, or cancel it: `raidtui cancel RUN`.",
 )
 NO_RESULT: Final = Refusal(
-    "no-result",
-    "No result yet",
-    "The run has not finished its first cell.",
-    "`raidtui attach` shows its progress.",
+    "no-result", "No result yet", "The run has not finished its first cell.", "`raidtui attach` shows its progress."
 )
 
 RUN_PATTERN: Final = r"^[0-9]{8}-[0-9]{6}-[0-9a-z]{8}$"

@@ -19,9 +19,7 @@ STOP_GRACE_S = 5.0
 class Watchdog:
     """`stop_measuring` is set when a disk is lost or the run is cancelled: a workload that goes on then is for nothing."""
 
-    def __init__(
-        self, permits: Mapping[str, Permit], cancel: threading.Event, emit: Callable[[AnyEvent], None]
-    ) -> None:
+    def __init__(self, permits: Mapping[str, Permit], cancel: threading.Event, emit: Callable[[AnyEvent], None]) -> None:
         self._permits = permits
         self._cancel = cancel
         self._emit = emit

@@ -54,9 +54,7 @@ def _with_holder(disk: Disk, held: Mapping[str, str]) -> Disk:
     return msgspec.structs.replace(disk, reasons=(*disk.reasons, held_by))
 
 
-def _watch(
-    standing: Callable[[], object], _: Callable[[], bool]
-) -> Generator[tuple[Change, ...], bool | None]:
+def _watch(standing: Callable[[], object], _: Callable[[], bool]) -> Generator[tuple[Change, ...], bool | None]:
     """Yield the begin and the end of simulated runs, which hold disks; nothing else ever changes."""
     seen = standing()
     yield ()

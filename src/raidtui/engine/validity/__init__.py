@@ -17,11 +17,7 @@ from raidtui.model.refusals import UNCHECKED
 CHECKS: Final = (
     # Causes stand before their consequences: marks of one weight are listed in this order.
     Check("lost", incidents.find_lost_disks, (incidents.LOST,)),
-    Check(
-        "said",
-        incidents.find_reports,
-        (incidents.UNHEALTHY, incidents.DEGRADED, incidents.TOOL, incidents.REMARK),
-    ),
+    Check("said", incidents.find_reports, (incidents.UNHEALTHY, incidents.DEGRADED, incidents.TOOL, incidents.REMARK)),
     Check("ended_early", incidents.find_early_end, (incidents.CANCELLED, incidents.NOTHING)),
     Check("nothing_beside", incidents.find_resync, (incidents.RESYNC,)),
     Check("bytes_agree", data_path.find_byte_differences, (data_path.DISAGREE, data_path.UNKNOWN)),
