@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from raidtui.engine import doctor
+from raidtui.engine import doctor, machine
 from raidtui.load.catalog import engines
+from raidtui.model.tool import KernelModule
 
 
 def test_iozone_is_optional_and_what_replaces_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,3 +32,29 @@ def test_an_old_version_of_a_needed_tool_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(doctor, "tool_version", lambda argv: "3.28")
     check = doctor._tool(fio)
     assert (check.ok, check.remedy) == (False, "At least 3.33 is needed: apt install fio")
+
+
+def test_everything_that_a_layer_needs_is_checked_under_its_name() -> None:
+    names = [check.name for check in doctor.checkup().checks]
+    assert len(set(names)) == len(names)
+    assert {"mdadm", "md driver", "lvm", "VDO", "zpool", "bcache", "mkfs.xfs", "libblockdev"} <= set(names)
+
+
+def test_results_name_the_versions_of_packages_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "tool_version", lambda argv: "1.0")
+    known = {"mdadm", "lvm", "zfs", "xfsprogs", "e2fsprogs", "btrfs-progs", "f2fs-tools", "fio"}
+    assert known <= machine.tool_versions().keys()
+
+
+@pytest.mark.parametrize(
+    ("there", "tool", "found"),
+    [(False, "/x", "no module dm-x"), (True, None, "make-x not found"), (True, "/x", "available as a module")],
+)
+def test_a_module_is_of_use_with_its_program(
+    monkeypatch: pytest.MonkeyPatch, there: bool, tool: str | None, found: str
+) -> None:
+    monkeypatch.setattr(doctor, "_has_module", lambda name: there)
+    monkeypatch.setattr(doctor, "find_tool", lambda name: tool)
+    wanted = KernelModule(name="x", module="dm-x", needed_for="x", remedy="new kernel", tool="make-x", tool_remedy="apt")
+    check = doctor._module(wanted)
+    assert (check.ok, check.found) == (there and tool is not None, found)

@@ -11,9 +11,20 @@ import msgspec
 import pytest
 
 from raidtui.model.frame import Frame, Frames
+from raidtui.stack.catalog import all_layers
 from raidtui.watch.sampler import Sampler
-from raidtui.watch.threads import LIST_EVERY_S, MOST_WATCHED, OTHERS, Threads, busiest, label_of, look_once
+from raidtui.watch.threads import (
+    LIST_EVERY_S,
+    MOST_WATCHED,
+    OTHERS,
+    Threads,
+    busiest,
+    label_of,
+    look_once,
+    storage_threads,
+)
 
+OF_LAYERS = [layer.threads for layer in all_layers().values()]
 KTHREAD = 0x00208040
 MS_PER_TICK = 1000 // os.sysconf("SC_CLK_TCK")
 
@@ -24,7 +35,7 @@ class Kernel:
     def __init__(self, procfs: Path) -> None:
         self.procfs = procfs
         self.now_s = 0.0
-        self.threads = Threads(procfs, lambda: self.now_s)
+        self.threads = Threads(OF_LAYERS, procfs, lambda: self.now_s)
 
     def thread(self, pid: int, name: str, ticks: int, flags: int = KTHREAD) -> None:
         folder = self.procfs / str(pid)
@@ -140,7 +151,7 @@ def test_a_line_that_cannot_be_read_is_left_out(kernel: Kernel, text: str) -> No
     ],
 )  # fmt: skip
 def test_a_thread_has_the_name_of_what_it_works_for(name: str, label: str) -> None:
-    assert label_of(name) == label
+    assert label_of(name, storage_threads(OF_LAYERS)) == label
 
 
 def test_the_machines_own_threads_can_be_read() -> None:

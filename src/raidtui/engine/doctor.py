@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import socket
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,32 +19,22 @@ from raidtui.engine.run.launch import has_systemd
 from raidtui.load.catalog import engines
 from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import Check, Checkup
-from raidtui.model.tool import Tool
+from raidtui.model.tool import KernelModule, Tool
 from raidtui.model.units import size_text
 from raidtui.stack import blockdev
+from raidtui.stack.catalog import all_layers
 
-_MDADM: Final = Tool(name="mdadm", needed_for="md arrays", remedy="apt install mdadm")
-_LVM: Final = Tool(
-    name="lvm", needed_for="LVM volumes", remedy="apt install lvm2", version=("version",), at_least=(2, 3, 12)
-)
-"""LVM 2.3.12 is the first that can be kept to the devices of one group (--devices)."""
-_ZPOOL: Final = Tool(
-    name="zpool",
-    needed_for="ZFS pools",
-    remedy="apt install zfsutils-linux zfs-dkms",
-    version=("version",),
-    at_least=(2, 3),
-)
-"""ZFS 2.3 is the first that gives its state as JSON."""
 _MIN_FREE_BYTES: Final = 256 << 20
 
 
 def checkup() -> Checkup:
     """Return all checks, the basic ones first."""
+    layers = all_layers().values()
     checks = (
-        _root(), _python(), *(_tool(tool) for engine in engines().values() for tool in engine.tools),
-        _tool(_MDADM), _md_modules(), _tool(_LVM), _vdo(), _libblockdev(), _bcache(), _tool(_ZPOOL), _filesystems(),
-        _udev(), _systemd(), _space(),
+        _root(), _python(), _udev(), _systemd(), _space(),
+        *(_tool(tool) for engine in engines().values() for tool in engine.tools),
+        *(check for layer in layers for check in (*map(_tool, layer.tools), *map(_module, layer.modules))),
+        _libblockdev({layer.libblockdev: layer.title for layer in layers if layer.libblockdev}),
     )  # fmt: skip
     return Checkup("raidtui.doctor/1", socket.gethostname(), checks)
 
@@ -54,8 +46,6 @@ def _root() -> Check:
 
 
 def _python() -> Check:
-    import sys
-
     return Check("engine's Python", True, f"{sys.executable} {sys.version.split()[0]}")
 
 
@@ -72,16 +62,28 @@ def _tool(tool: Tool) -> Check:
     return Check(tool.name, ok, version, tool.needed_for, "" if ok else f"At least {wanted} is needed: {tool.remedy}")
 
 
-def _libblockdev() -> Check:
+def _libblockdev(plugins: Mapping[str, str]) -> Check:
+    """Check libblockdev with these plugins, each with the title of the layer that needs it."""
+    layers = ", ".join(f"{title}s" for title in plugins.values())
     if importlib.util.find_spec("gi") is None:
-        return Check("libblockdev", False, "not found; needs Debian 13 or Ubuntu 24.04", "md arrays, LVM volumes",
-                     f"apt install {blockdev.PACKAGES} libblockdev-mdraid3 libblockdev-lvm3")  # fmt: skip
-    for plugin, needed_for in (("mdraid", "md arrays"), ("lvm", "LVM volumes")):
+        packages = " ".join(f"libblockdev-{plugin}3" for plugin in plugins)
+        return Check("libblockdev", False, "not found; needs Debian 13 or Ubuntu 24.04", layers,
+                     f"apt install {blockdev.PACKAGES} {packages}")  # fmt: skip
+    for plugin, title in plugins.items():
         try:
             blockdev.load(plugin)
         except ProblemError as error:
-            return Check("libblockdev", False, error.problems[0].message, needed_for, error.problems[0].remedy)
-    return Check("libblockdev", True, "with its mdraid and lvm plugins", "md arrays, LVM volumes")
+            return Check("libblockdev", False, error.problems[0].message, f"{title}s", error.problems[0].remedy)
+    return Check("libblockdev", True, f"with its plugins {', '.join(plugins)}", layers)
+
+
+def _module(wanted: KernelModule) -> Check:
+    loaded = wanted.sign is not None and wanted.sign.exists()
+    if not loaded and not _has_module(wanted.module):
+        return Check(wanted.name, False, f"no module {wanted.module}", wanted.needed_for, wanted.remedy)
+    if wanted.tool and find_tool(wanted.tool) is None:
+        return Check(wanted.name, False, f"{wanted.tool} not found", wanted.needed_for, wanted.tool_remedy)
+    return Check(wanted.name, True, "loaded" if loaded else "available as a module", wanted.needed_for)
 
 
 def _has_module(name: str) -> bool:
@@ -91,42 +93,6 @@ def _has_module(name: str) -> bool:
         return modprobe is not None and run((modprobe, "--dry-run", name), timeout_s=10, check=False).code == 0
     except ToolError:
         return False
-
-
-def _vdo() -> Check:
-    needed_for = "compression and deduplication in LVM"
-    if not _has_module("dm-vdo"):
-        return Check("VDO", False, "no module dm-vdo", needed_for, "Use a kernel from 6.9 on, which has it.")
-    if find_tool("vdoformat") is None:
-        return Check("VDO", False, "vdoformat not found", needed_for, "apt install vdo")
-    return Check("VDO", True, "module and tools are there", needed_for)
-
-
-def _bcache() -> Check:
-    if not _has_module("bcache"):
-        return Check("bcache", False, "no module bcache", "bcache",
-                     "Install the distribution's full kernel (linux-image-amd64).")  # fmt: skip
-    if find_tool("make-bcache") is None:
-        return Check("bcache", False, "make-bcache not found", "bcache", "apt install bcache-tools")
-    return Check("bcache", True, "module and tools are there", "bcache")
-
-
-def _md_modules() -> Check:
-    loaded = Path("/proc/mdstat").exists()
-    if loaded:
-        return Check("md driver", True, "loaded", "md arrays")
-    found = _has_module("raid456")
-    return Check("md driver", found, "available as a module" if found else "not in this kernel", "md arrays",
-                 "" if found else "Install the distribution's full kernel (linux-image-amd64).")  # fmt: skip
-
-
-def _filesystems() -> Check:
-    """None of them is needed by those who measure block devices alone."""
-    packages = {"xfs": "xfsprogs", "ext4": "e2fsprogs", "btrfs": "btrfs-progs", "f2fs": "f2fs-tools"}
-    missing = [package for kind, package in packages.items() if find_tool(f"mkfs.{kind}") is None]
-    found = [kind for kind, package in packages.items() if package not in missing]
-    return Check("filesystems", bool(found), ", ".join(found) or "none", "files in directories",
-                 f"apt install {' '.join(missing)}" if missing else "")  # fmt: skip
 
 
 def _udev() -> Check:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 from raidtui import __version__
 from raidtui.base.files import read_text
@@ -14,16 +12,7 @@ from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.base.text import clean
 from raidtui.load.catalog import engines
 from raidtui.model.result import Machine
-
-_VERSION_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "mdadm": ("mdadm", "--version"),
-    "lvm": ("lvm", "version"),
-    "zfs": ("zfs", "version"),
-    "xfsprogs": ("mkfs.xfs", "-V"),
-    "e2fsprogs": ("mkfs.ext4", "-V"),
-    "btrfs-progs": ("mkfs.btrfs", "--version"),
-    "f2fs-tools": ("mkfs.f2fs", "-V"),
-}
+from raidtui.stack.catalog import all_layers
 
 
 def describe() -> Machine:
@@ -44,12 +33,9 @@ def describe() -> Machine:
 
 def tool_versions() -> dict[str, str]:
     """Versions of the measuring and building tools that are installed."""
-    found = {}
-    of_engines = {tool.name: tool.version_argv for engine in engines().values() for tool in engine.tools}
-    for name, argv in {**of_engines, **_VERSION_OF}.items():
-        if version := tool_version(argv):
-            found[name] = version
-    return found
+    needed = [engine.tools for engine in engines().values()] + [layer.tools for layer in all_layers().values()]
+    versions = {tool.known_as or tool.name: tool_version(tool.version_argv) for tools in needed for tool in tools}
+    return {name: version for name, version in versions.items() if version}
 
 
 def tool_version(argv: tuple[str, ...]) -> str | None:

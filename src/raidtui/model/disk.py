@@ -118,7 +118,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 
 def names_of(disk: Disk | Fingerprint) -> set[str]:
-    """Return the words that an operator may use for this disk: id, serial, WWN, and the WWN without its `eui.` or `naa.`."""
+    """Return the words that an operator may use for a disk: id, serial, WWN, and the WWN without `eui.` or `naa.`."""
     return {disk.id, disk.serial, disk.wwid, disk.wwid.partition(".")[2]} - {""}
 
 

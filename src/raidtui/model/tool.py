@@ -1,9 +1,10 @@
-"""Program that a workload engine or a layer needs on the server: `raidtui doctor` and the lab's image ask for it."""
+"""Programs and kernel modules that layers and workload engines need: for `raidtui doctor`, results and the lab's image."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from raidtui.base.proc import find_tool
 
@@ -23,6 +24,8 @@ class Tool:
     """Consequence of its absence, in words; empty if the tool is required."""
     packages: tuple[str, ...] = ()
     """Debian packages of the lab's image; empty if it is not in main or contrib."""
+    known_as: str = ""
+    """Name under which results keep its version, if it is not the program's."""
     find: Callable[[], str | None] | None = None
     """Return its path, if it is not in the system's own folders."""
 
@@ -33,3 +36,18 @@ class Tool:
     @property
     def version_argv(self) -> tuple[str, ...]:
         return (self.path or self.name, *self.version)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelModule:
+    """A kernel module, and the program that builds with it."""
+
+    name: str
+    """Name of its line in `raidtui doctor`."""
+    module: str
+    needed_for: str
+    remedy: str
+    sign: Path | None = None
+    """A file that exists once the module is loaded."""
+    tool: str = ""
+    tool_remedy: str = ""

@@ -19,6 +19,7 @@ from raidtui.model.fields import fields_of
 from raidtui.model.plan import Argv, Created, Names, TargetKind
 from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Policy
+from raidtui.model.tool import KernelModule, Tool
 from raidtui.stack.action import Action
 from raidtui.stack.amplification import Share, Spread, Writes
 from raidtui.stack.context import Context
@@ -214,6 +215,14 @@ class Layer(Generic[Spec]):
     """Return the kinds of layers of older kernels that this layer replaces, with the refusal and the reason."""
     require: Callable[[], object] = _nothing
     """Load the libraries that build the layer. Raises ProblemError if this server lacks them."""
+    tools: tuple[Tool, ...] = ()
+    """Programs that it needs beyond those of every system."""
+    modules: tuple[KernelModule, ...] = ()
+    """Kernel modules that it needs."""
+    libblockdev: str = ""
+    """Plugin of libblockdev that it needs."""
+    threads: str = ""
+    """Regular expression for the names of kernel threads that work for it."""
     parameters: ModuleParameters | None = None
     """Kernel module whose parameters a scenario may set."""
 

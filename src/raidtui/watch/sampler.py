@@ -81,8 +81,8 @@ class Sampler:
         """Error that ended the thread: a table that could not be read, or the sink's own error."""
 
     def watch_md(self, names: Iterable[str]) -> None:
-        """Watch these arrays, and no others, from the next frame on."""
-        self._md = tuple(names)
+        """Watch the md arrays among these devices, and no others, from the next frame on."""
+        self._md = tuple(name for name in names if name.startswith("md"))
         for each in (self._threads, self._caches):
             if each:
                 each.list_soon()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,10 +20,7 @@ MOST_WATCHED: Final = 128
 _BUSY_TICKS: Final = 5
 _KERNEL_THREAD: Final = 0x00200000
 """PF_KTHREAD of include/linux/sched.h."""
-_STORAGE: Final = re.compile(
-    r"md\d|md_|mdX|z_|zvol|zfs|txg_|spa_|dbu_|dp_|arc_|l2arc|bcache|dm[-_]|kdm|kcryptd|raid|xfs|jbd2|ext4|btrfs|f2fs"
-    r"|nvme|scsi|loop|kblockd|flush-|writeback|blk"
-)
+_BLOCK_LAYER: Final = "nvme|scsi|loop|kblockd|flush-|writeback|blk"
 _WORKER: Final = re.compile(r"kworker/(?:R|[^-+]*)(?:[-+](.*))?")
 
 
@@ -36,7 +33,11 @@ class _Stat(NamedTuple):
 class Threads:
     """Reads the kernel's threads; what one used stays in the sum of its name when it ends."""
 
-    def __init__(self, procfs: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, layers: Iterable[str] = (), procfs: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`layers`: regular expressions for the names of threads that work for storage layers (`Layer.threads`)."""
+        self._storage = storage_threads(layers)
         self._procfs = str(procfs)
         self._clock = clock
         self._ms_per_tick = 1000 / os.sysconf("SC_CLK_TCK")
@@ -134,7 +135,7 @@ class Threads:
         if name not in self._labels:
             if len(self._labels) > 4096:
                 self._labels.clear()
-            self._labels[name] = label_of(name)
+            self._labels[name] = label_of(name, self._storage)
         return self._labels[name]
 
 
@@ -146,7 +147,7 @@ class Used(NamedTuple):
 
 
 def look_once(procfs: Path = Path("/proc")) -> dict[str, Used]:
-    """Return the CPU times of all kernel threads, by number. Differences between two looks are per thread, not only in sum."""
+    """Return the CPU times of all kernel threads, by number, so that two looks can be compared thread by thread."""
     ms_per_tick = 1000 / os.sysconf("SC_CLK_TCK")
     found = {}
     for folder in procfs.iterdir():
@@ -175,11 +176,16 @@ def busiest(before: Mapping[str, Used], after: Mapping[str, Used], span_s: float
     return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
-def label_of(name: str) -> str:
+def storage_threads(layers: Iterable[str]) -> re.Pattern[str]:
+    """Return the pattern for names of threads that work for storage: the kernel's block layer, and these layers."""
+    return re.compile("|".join((_BLOCK_LAYER, *filter(None, layers))))
+
+
+def label_of(name: str, storage: re.Pattern[str]) -> str:
     """The name under which a thread is summed: a worker by its queue, what is not about storage under `others`."""
     worker = _WORKER.fullmatch(name)
     what = (worker.group(1) or "") if worker else name
-    if not _STORAGE.match(what):
+    if not storage.match(what):
         return OTHERS
     return f"kworker/{what}" if worker else name
 

@@ -51,7 +51,7 @@ from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, marked
 from raidtui.stack import mounts
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
-from raidtui.stack.catalog import bind
+from raidtui.stack.catalog import all_layers, bind
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import found_foreign_data
 from raidtui.watch.caches import Caches
@@ -214,7 +214,8 @@ class Runner:
             self.sampler.stop()
 
     def _new_sampler(self) -> FrameSource:
-        return Sampler(self._frame, thermometer=self.thermometer, threads=Threads(), caches=Caches())
+        threads = Threads(layer.threads for layer in all_layers().values())
+        return Sampler(self._frame, thermometer=self.thermometer, threads=threads, caches=Caches())
 
     def _straight(self, steps: list[Step]) -> bool:
         """Steps before the first and after the last layout. False when one of them failed."""
@@ -243,7 +244,7 @@ class Runner:
         try:
             for step in phases["build"]:
                 self._do(step)
-                self.sampler.watch_md(name for name in self._family(step).devices if name.startswith("md"))
+                self.sampler.watch_md(self._family(step).devices)
         except ProblemError as error:
             self._failed(_exit_of(error, Exit.BUILD_FAILED), error.problems)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from raidtui.model.tool import KernelModule
 from raidtui.stack.action import Action
 from raidtui.stack.bcache import build, describe, kernel, plan, rules, teardown, verify
 from raidtui.stack.bcache.spec import BcacheDevice, BcacheSpec
@@ -20,6 +21,12 @@ LAYER: Final = Layer(
     title="bcache",
     spec=BcacheSpec,
     offers="block",
+    modules=(
+        KernelModule(name="bcache", module="bcache", needed_for="bcache", tool="make-bcache",
+                     remedy="Install the distribution's full kernel (linux-image-amd64).",
+                     tool_remedy="apt install bcache-tools"),
+    ),
+    threads="bcache",
     inputs=plan.inputs,
     check=rules.check,
     describe=describe.describe,

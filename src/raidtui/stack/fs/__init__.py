@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from raidtui.model.tool import Tool
 from raidtui.stack.action import Action
 from raidtui.stack.fs import build, describe, plan, rules, verify
 from raidtui.stack.fs.spec import Filesystem, FilesystemSpec
@@ -14,6 +15,15 @@ LAYER: Final = Layer(
     title="filesystem",
     spec=FilesystemSpec,
     offers="directory",
+    tools=tuple(
+        Tool(name=f"mkfs.{kind}", known_as=package, needed_for=f"files on {kind}", remedy=f"apt install {package}",
+             version=(version,), without="files can be measured on other filesystems")
+        for kind, package, version in (
+            ("xfs", "xfsprogs", "-V"), ("ext4", "e2fsprogs", "-V"), ("btrfs", "btrfs-progs", "--version"),
+            ("f2fs", "f2fs-tools", "-V"),
+        )
+    ),
+    threads="xfs|jbd2|ext4|btrfs|f2fs",
     inputs=plan.inputs,
     check=rules.check,
     describe=describe.describe,

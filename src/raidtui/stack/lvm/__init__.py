@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from raidtui.model.tool import KernelModule, Tool
 from raidtui.stack import blockdev
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
@@ -16,6 +17,16 @@ LAYER: Final = Layer(
     title="LVM volume",
     spec=LvmSpec,
     offers="block",
+    # The first that can be kept to the devices of one group (--devices).
+    tools=(
+        Tool(name="lvm", needed_for="LVM volumes", remedy="apt install lvm2", version=("version",), at_least=(2, 3, 12)),
+    ),
+    modules=(
+        KernelModule(name="VDO", module="dm-vdo", needed_for="compression and deduplication in LVM", tool="vdoformat",
+                     remedy="Use a kernel from 6.9 on, which has it.", tool_remedy="apt install vdo"),
+    ),
+    libblockdev="lvm",
+    threads="dm[-_]|kdm|kcryptd",
     inputs=inputs,
     check=rules.check,
     describe=describe.describe,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from raidtui.model.tool import Tool
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer, ModuleParameters
 from raidtui.stack.zfs import arc, build, describe, plan, rules, spec, teardown, verify
@@ -21,6 +22,12 @@ LAYER: Final = Layer(
     title="ZFS pool",
     spec=spec.ZpoolSpec,
     offers="block",
+    # The first that gives its state as JSON.
+    tools=(
+        Tool(name="zpool", known_as="zfs", needed_for="ZFS pools", remedy="apt install zfsutils-linux zfs-dkms",
+             version=("version",), at_least=(2, 3)),
+    ),
+    threads="z_|zvol|zfs|txg_|spa_|dbu_|dp_|arc_|l2arc",
     inputs=spec.ZpoolSpec.operands,
     check=rules.check,
     describe=describe.describe,
