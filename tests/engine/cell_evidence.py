@@ -68,7 +68,7 @@ def evidence(of: Cell | None = None, **changes: Any) -> Evidence:
     facts: dict[str, Any] = {
         "target_read_bytes": read, "target_written_bytes": summary.written_bytes if summary else 0,
         "monotonic_s": 21.0, "boottime_s": 21.0, "wall_s": 21.0, "pattern": READS, "region_bytes": 100 << 30,
-        "layers": ("md",), "disks": DISKS, "memory_bytes": 64 << 30,
+        "disks": DISKS, "memory_bytes": 64 << 30,
     }  # fmt: skip
     return Evidence(of or cell(), **(facts | changes))
 

@@ -34,7 +34,7 @@ def evidence_of(result: Result) -> Iterator[Evidence]:
             monotonic_s=cell.seconds, boottime_s=cell.seconds, wall_s=cell.seconds,
             pattern=engine.pattern(load.spec),
             region_bytes=engine.region_bytes(load.spec, built.size_bytes, kind=kind) if built.size_bytes else None,
-            layers=tuple(one.kind for one in node.walk()),
+            memory_cache="".join(all_layers()[one.kind].memory_cache for one in node.walk()),
             reduces=reductions(node),
             prefilled=scenario.policy.prefill or not engine.reads(load.spec),
             caches=result.scenario.get("policy", {}).get("caches", ""),

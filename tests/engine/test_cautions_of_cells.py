@@ -44,7 +44,7 @@ def quiet(share: float) -> Cell:
     return with_devices(cell(), each)
 
 
-ZVOL: dict[str, Any] = {"layers": ("zpool",)}
+ZVOL: dict[str, Any] = {"memory_cache": "arc"}
 HOT_ARC = {"arc": CacheState(190_000, 10_000, size_bytes=1 << 30)}
 
 
@@ -145,7 +145,7 @@ def written(share: float, **changes: Any) -> Cell:
 
 def test_data_that_becomes_less() -> None:
     compressible = WRITES._replace(compressible_percent=80)
-    seen = evidence(written(0.3), pattern=compressible, reduces=("compresses",), layers=("zpool",))
+    seen = evidence(written(0.3), pattern=compressible, reduces=("compresses",), memory_cache="arc")
     (mark,) = marks(seen)
     assert mark.code == "reduced-data"
     assert "can be compressed by 80 %" in mark.sentence

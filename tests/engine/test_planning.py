@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 
 from raidtui.engine.compose.binding import bind
 from raidtui.engine.compose.planner import make_plan, refused, used_roles
-from raidtui.engine.compose.reading import read_document
+from raidtui.engine.compose.reading import catalog, read_document
 from raidtui.model.disk import Disk, Reason
 from raidtui.model.plan import Options
 from raidtui.model.problem import ProblemError
@@ -206,3 +207,22 @@ def test_a_workload_that_does_not_fit_says_on_which_layouts() -> None:
         plan(workloads=loads, layouts={**SCENARIO["layouts"], "one": {"md": {"level": "raid1", "on": "@data"}}})
     said = [problem.message.partition(":")[0] for problem in caught.value.problems]
     assert said == ["on layout each", "on layout one"]
+
+
+def test_planning_reads_nothing_of_the_server() -> None:
+    asked: list[str] = []
+    catalog()
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        if planning and event in ("open", "os.listdir", "os.scandir", "subprocess.Popen", "socket.connect"):
+            asked.append(f"{event} {args[0]}")
+
+    planning = False
+    sys.addaudithook(hook)  # stays for good, and is deaf afterwards
+    planning = True
+    try:
+        made = plan()
+    finally:
+        planning = False
+    assert made.steps
+    assert asked == []

@@ -209,6 +209,8 @@ class Layer(Generic[Spec]):
     """Return the inputs that writes pass before they complete (journals, logs, caches)."""
     memory_bytes: Callable[[Spec, Reading], int | None] = lambda *_: None
     """Return the memory in which the layer caches what such a workload reads again, apart from the page cache."""
+    memory_cache: str = ""
+    """Cache in memory that answers its reads (`Frame.caches`), beside the page cache."""
     also_called: Mapping[str, str] = field(default_factory=dict)
     """Other names of the layer, with the text to write in a scenario instead."""
     replaces: Callable[[], Mapping[str, tuple[Refusal, str]]] = dict

@@ -29,6 +29,7 @@ from raidtui.model.measure import Measured, Sample
 from raidtui.model.plan import CellPlan, Step, TargetKind
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.result import Cell, DeviceUse, marked
+from raidtui.stack.catalog import all_layers
 from raidtui.stack.context import Context
 from raidtui.watch.sampler import FrameSource
 from raidtui.watch.series import Series, SeriesFold, write_amplification
@@ -176,7 +177,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         wall_s=spent[2],
         pattern=pattern,
         region_bytes=args.region_bytes,
-        layers=args.layers,
+        memory_cache=next((name for kind in args.layers if (name := all_layers()[kind].memory_cache)), ""),
         reduces=args.reduces,
         prefilled=args.laid_out,
         caches=args.caches,

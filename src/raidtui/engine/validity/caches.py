@@ -18,7 +18,6 @@ MOST_MISSING: Final = 0.5
 FEWEST_READS: Final = 100
 SMALL_SHARE: Final = 1 / 8
 """Share of the ARC that ZFS keeps as buffers in addition (1/32, dbuf_cache_shift)."""
-ARC: Final = "arc"
 UNWRITTEN = invalid(
     "unwritten-read",
     "Unwritten blocks were read",
@@ -77,8 +76,8 @@ def _left(evidence: Evidence) -> float:
 
 def _from_memory(evidence: Evidence) -> bool:
     """Small sets stay in ZFS's cache of buffers, which counts no hits: that the blocks were written is enough there."""
-    arc, region = evidence.cell.caches.get(ARC), evidence.region_bytes
-    if "zpool" not in evidence.layers:
+    arc, region = evidence.cell.caches.get(evidence.memory_cache), evidence.region_bytes
+    if not evidence.memory_cache:
         return False
     if evidence.prefilled or (arc and (arc.hit_percent or 0) >= 100 * MOST_MISSING and arc.hits >= FEWEST_READS):
         return True
@@ -87,7 +86,7 @@ def _from_memory(evidence: Evidence) -> bool:
 
 
 def _in_memory(evidence: Evidence, reached: float) -> str:
-    arc = evidence.cell.caches.get(ARC)
+    arc = evidence.cell.caches.get(evidence.memory_cache)
     size = f" of {size_text(arc.size_bytes)}" if arc is not None and arc.size_bytes else ""
     region = f", which reach over {size_text(evidence.region_bytes)}" if evidence.region_bytes else ""
     return f"the ARC{size} answered {100 * (1 - reached):.0f} % of the reads{region}"

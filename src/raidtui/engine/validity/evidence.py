@@ -48,8 +48,8 @@ class Evidence(NamedTuple):
     pattern: Pattern | None = None
     region_bytes: int | None = None
     """Part of the target that the workload uses, in bytes."""
-    layers: tuple[str, ...] = ()
-    """Kinds of the layers of the layout, lowest first."""
+    memory_cache: str = ""
+    """Cache in memory that a layer keeps (`Layer.memory_cache`); empty if none does."""
     reduces: tuple[str, ...] = ()
     """Ways in which layers reduce written data: `compresses`, `deduplicates`."""
     prefilled: bool = True

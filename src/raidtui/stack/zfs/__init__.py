@@ -27,6 +27,7 @@ LAYER: Final = Layer(
         Tool(name="zpool", known_as="zfs", needed_for="ZFS pools", remedy="apt install zfsutils-linux zfs-dkms",
              version=("version",), at_least=(2, 3)),
     ),
+    memory_cache="arc",
     threads="z_|zvol|zfs|txg_|spa_|dbu_|dp_|arc_|l2arc",
     inputs=spec.ZpoolSpec.operands,
     check=rules.check,
