@@ -7,11 +7,12 @@ from typing import Final
 
 from raidtui.model.units import Size
 from raidtui.stack.amplification import Share, Spread, Writes
-from raidtui.stack.bcache.spec import DEFAULT_BUCKET_BYTES, KIB, MIB, BcacheSpec
+from raidtui.stack.bcache.spec import DEFAULT_BUCKET_BYTES, KIB, BcacheSpec
 from raidtui.stack.layer import EVERY_WRITE, WritePath
 
 _KERNEL: Final = "the kernel's default"
 DEFAULT_CUTOFF: Final = Size("4MiB")
+"""bcache.rst, sequential_cutoff."""
 
 
 def describe(spec: BcacheSpec, counts: Mapping[str, int]) -> str:
@@ -82,13 +83,9 @@ def write_penalty(spec: BcacheSpec) -> float:
     return 2.0 if spec.mode in ("writethrough", "writeback") else 1.0
 
 
-_DEFAULT_CUTOFF_BYTES: Final = 4 * MIB
-"""bcache.rst, sequential_cutoff."""
-
-
 def amplifies(spec: BcacheSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
     """Return the amplification without bcache's journal and its tree of keys: keys of many writes share a block."""
-    cutoff = spec.sequential_cutoff.bytes if spec.sequential_cutoff is not None else _DEFAULT_CUTOFF_BYTES
+    cutoff = (spec.sequential_cutoff or DEFAULT_CUTOFF).bytes
     if spec.mode in ("writearound", "none"):
         return _spread((1, 1), (0, 0), writes, "to the backing device alone, 1")
     if cutoff and (not writes.random or writes.block_bytes >= cutoff):

@@ -12,7 +12,7 @@ from typing import Final
 
 from raidtui.base.files import read_int, read_text, sync_folder, write_atomic
 from raidtui.inventory import boot_id
-from raidtui.model.problem import Exit, Refusal, fail
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.model.units import size_text
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
@@ -36,10 +36,19 @@ ARC: Final = Refusal(
 )
 
 
+def _stat(name: str, stats: Path) -> int | None:
+    match = re.search(rf"^{name}\s+\d+\s+(\d+)$", read_text(stats) or "", re.MULTILINE)
+    return int(match.group(1)) if match else None
+
+
 def limit_bytes(stats: Path = ARCSTATS) -> int | None:
     """Return the present limit of the ARC in bytes."""
-    match = re.search(r"^c_max\s+\d+\s+(\d+)$", read_text(stats) or "", re.MULTILINE)
-    return int(match.group(1)) if match else None
+    return _stat("c_max", stats)
+
+
+def size_bytes(stats: Path = ARCSTATS) -> int | None:
+    """Return the present size of the ARC in bytes."""
+    return _stat("size", stats)
 
 
 def keeps(spec: ZpoolSpec, reading: Reading) -> bool:
@@ -59,9 +68,7 @@ def keeps(spec: ZpoolSpec, reading: Reading) -> bool:
 
 
 def most_bytes(spec: ZpoolSpec, stats: Path = ARCSTATS, meminfo: Path = MEMINFO) -> int | None:
-    """Return the limit of the ARC while the pool exists: the requested one, the present one, or ZFS's default once it is
-    loaded.
-    """
+    """Return the limit of the ARC while the pool exists: as requested, else the present one, else ZFS's own."""
     if spec.arc_max is not None:
         return spec.arc_max.bytes
     if (now := limit_bytes(stats)) is not None:
@@ -84,13 +91,7 @@ def refuse_more_than_memory(spec: ZpoolSpec) -> None:
     if spec.arc_max is None or memory is None or spec.arc_max.bytes < memory:
         return
     text = f"an ARC of {spec.arc_max.text} is not less than this server's memory of {size_text(memory)}"
-    raise fail(ARC, text, place="zpool.arc_max", remedy="Ask for less.", exit=Exit.USAGE)
-
-
-def size_bytes(stats: Path = ARCSTATS) -> int | None:
-    """Return the present size of the ARC in bytes."""
-    match = re.search(r"^size\s+\d+\s+(\d+)$", read_text(stats) or "", re.MULTILINE)
-    return int(match.group(1)) if match else None
+    raise fail(ARC, text, place="zpool.arc_max", remedy="Ask for less.")
 
 
 def limit(context: Context, asked: ArcLimit) -> Outcome:
@@ -103,9 +104,7 @@ def limit(context: Context, asked: ArcLimit) -> Outcome:
         write_atomic(memory, json.dumps(found).encode())
     _write(asked.arc_max)
     if (now := limit_bytes()) != asked.arc_max:
-        raise fail(ARC, f"asked for an ARC of at most {asked.arc_max} bytes, found {now}", place="zpool.arc_max",
-                   remedy="It has to be more than the ARC's minimum and less than the memory.",
-                   exit=Exit.BUILD_FAILED)  # fmt: skip
+        raise _refused(f"asked for an ARC of at most {asked.arc_max} bytes, found {now}")
     return Outcome("done", {"asked": asked.arc_max, "found": found["limit"], "set": now})
 
 
@@ -130,6 +129,9 @@ def _write(value: int) -> None:
     try:
         PARAMETER.write_text(str(value))
     except OSError as error:
-        raise fail(ARC, f"the ARC cannot be limited to {value} bytes: {error.strerror}", place="zpool.arc_max",
-                   remedy="It has to be more than the ARC's minimum and less than the memory.",
-                   exit=Exit.BUILD_FAILED) from error  # fmt: skip
+        raise _refused(f"the ARC cannot be limited to {value} bytes: {error.strerror}") from error
+
+
+def _refused(text: str) -> ProblemError:
+    remedy = "It has to be more than the ARC's minimum and less than the memory."
+    return fail(ARC, text, place="zpool.arc_max", remedy=remedy, exit=Exit.BUILD_FAILED)

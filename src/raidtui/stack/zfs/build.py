@@ -18,16 +18,8 @@ from raidtui.stack import directory, mounts
 from raidtui.stack.action import Outcome
 from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
-from raidtui.stack.zfs import arc, pool
-from raidtui.stack.zfs.commands import (
-    ZfsPool,
-    create_argv,
-    export_argv,
-    filesystem_argv,
-    import_argv,
-    mount_argv,
-    volume_argv,
-)
+from raidtui.stack.zfs import arc, commands, pool
+from raidtui.stack.zfs.commands import ZfsPool
 from raidtui.stack.zfs.devices import all_devices, give_partition, pool_path, udev_kept_away
 from raidtui.stack.zfs.plan import refuse_unknown
 from raidtui.stack.zfs.pool import require_new_enough, tools_version
@@ -82,7 +74,7 @@ def create(context: Context, zpool: ZfsPool) -> Outcome:
         with udev_kept_away(context, devices):
             for device in devices:
                 give_partition(context, device)
-            argv = create_argv(zpool, [pool_path(device) for device in devices])
+            argv = commands.create_argv(zpool, [pool_path(device) for device in devices])
             with context.lend(zpool.disks):
                 pool.call(argv)
             made = pool.find(name)
@@ -112,7 +104,7 @@ def create_fitting_volume(zpool: ZfsPool) -> Argv:
     block = number(zpool.own.get("volblocksize", "")) or 1
     size_bytes = zpool.size_bytes
     while True:
-        argv = volume_argv(zpool, size_bytes)
+        argv = commands.volume_argv(zpool, size_bytes)
         try:
             pool.call(argv)
             return argv
@@ -145,7 +137,7 @@ def create_filesystem(context: Context, zpool: ZfsPool) -> Outcome:
     context.stop_if_cancelled()
     if pool.dataset_properties(zpool.dataset) is not None:
         return Outcome("already there", {"dataset": zpool.dataset})
-    argv = filesystem_argv(zpool)
+    argv = commands.filesystem_argv(zpool)
     pool.call(argv)
     return Outcome("created", {"dataset": zpool.dataset}, (argv,))
 
@@ -161,7 +153,7 @@ def mount(context: Context, zpool: ZfsPool) -> Outcome:
 
 def _mount(context: Context, zpool: ZfsPool) -> Outcome:
     def run() -> Argv:
-        return mounts.tool(mount_argv(zpool), cwd=context.folder, refusal=mounts.MOUNT)
+        return mounts.tool(commands.mount_argv(zpool), cwd=context.folder, refusal=mounts.MOUNT)
 
     return directory.mount(context, zpool.ref, zpool.name, zpool.is_mount, run)
 
@@ -173,14 +165,14 @@ def make_cold(context: Context, zpool: ZfsPool) -> Outcome:
     """
     context.stop_if_cancelled()
     before = arc.size_bytes()
-    commands = unmount(context, zpool)
-    commands += _export(zpool)
+    ran = unmount(context, zpool)
+    ran += _export(zpool)
     after = arc.size_bytes()
     devices = all_devices(context, zpool)
-    commands.append(import_argv(zpool.name, [pool_path(device) for device in devices]))
+    ran.append(commands.import_argv(zpool.name, [pool_path(device) for device in devices]))
     context.about_to_write(zpool.disks)
     with context.lend(zpool.disks):
-        pool.call(commands[-1])
+        pool.call(ran[-1])
     found = pool.find(zpool.name)
     if found is None:
         raise fail(COLD, f"zpool import succeeded, but there is no pool {zpool.name}", place=zpool.name,
@@ -189,13 +181,13 @@ def make_cold(context: Context, zpool: ZfsPool) -> Outcome:
     if zpool.has_volume:
         await_volume(context, zpool)
     else:
-        commands += _mount(context, zpool).commands
-    return Outcome("done", {"arc_bytes_before": before, "arc_bytes_after": after}, tuple(commands))
+        ran += _mount(context, zpool).commands
+    return Outcome("done", {"arc_bytes_before": before, "arc_bytes_after": after}, tuple(ran))
 
 
 def _export(zpool: ZfsPool) -> list[Argv]:
     """Export the pool; wait for udev, which reads a volume after every write."""
-    argv = export_argv(zpool.name)
+    argv = commands.export_argv(zpool.name)
     until = 0.0
     while True:
         if pool.find(zpool.name) is None:

@@ -66,9 +66,7 @@ class ZfsPool(msgspec.Struct, frozen=True, omit_defaults=True):
     size_bytes: int
     sparse: bool
     least_bytes: int | None = None
-    """Least size if the size is a share of the room: another version of ZFS may have less room than was estimated. None
-    for exactly `size_bytes`.
-    """
+    """Least size of a share of the room, since ZFS may have less room than was estimated; None for exactly `size_bytes`."""
 
     @property
     def has_volume(self) -> bool:

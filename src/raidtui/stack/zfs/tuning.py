@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -12,6 +11,7 @@ from msgspec import Meta
 from raidtui.base.text import clean
 from raidtui.model.problem import Exit, Problem, Refusal, fail
 from raidtui.stack.context import Context
+from raidtui.stack.tuning.apply import can_be_set
 from raidtui.stack.tuning.spec import TUNING_NOT_OFFERED, Setting, Tuning
 from raidtui.stack.zfs import pool
 
@@ -83,16 +83,9 @@ class ZfsTuning(Tuning, frozen=True, forbid_unknown_fields=True, omit_defaults=T
             if name in REFUSED:
                 yield TUNING_REFUSED.problem(f"{name} cannot be set: {REFUSED[name]}", place=at, remedy=f"Remove {name}.")
             # Where the module is not loaded yet, that is found out when the layout is built.
-            elif PARAMETERS.is_dir() and not _writable(PARAMETERS / name):
+            elif PARAMETERS.is_dir() and not can_be_set(PARAMETERS / name):
                 yield TUNING_NOT_OFFERED.problem(f"this server's ZFS has no writable parameter {name}", place=at,
                                                  remedy=f"ls {PARAMETERS} lists them.")  # fmt: skip
-
-
-def _writable(file: Path) -> bool:
-    try:
-        return bool(file.stat().st_mode & stat.S_IWUSR)
-    except OSError:
-        return False
 
 
 def make_ready(context: Context) -> None:
@@ -109,9 +102,7 @@ def make_ready(context: Context) -> None:
 
 
 def refuse_no_way_back(values: Mapping[str, tuple[str | None, str]]) -> None:
-    """Refuse parameters that could not be restored, given the requested and the found values by file. Raises ProblemError
-    (`tuning-no-way-back`).
-    """
+    """Refuse values, (requested, found) by file, that could not be restored. Raises ProblemError (`tuning-no-way-back`)."""
     for file, (asked, found) in values.items():
         # Zero means that ZFS chooses; what it had chosen does not come back with the zero.
         if file.startswith(f"{PARAMETERS}/zfs_arc_") and found == "0" and asked not in (None, "0"):
