@@ -18,7 +18,7 @@ async def opened(pilot) -> ComposeScreen:
 async def previewed(pilot, screen) -> None:
     """Wait until what is shown is what the draft comes to."""
     await pilot.pause()
-    await until(pilot, lambda: not screen._previewer.working)
+    await until(pilot, lambda: not screen.previewing)
 
 
 async def typed(pilot, text) -> None:

@@ -13,9 +13,10 @@ from made_compose import BOUND, DISKS, HOSTILE, IDS, disk, previewed
 
 from raidtui.model.describe import LayerView, LayoutView, RoleView
 from raidtui.model.problem import Problem
-from raidtui.tui.compose.drawing import drawing
-from raidtui.tui.widgets.glyphs import ASCII, UNICODE
+from raidtui.tui.compose.drawing import Scene, drawing
+from raidtui.tui.compose.lists import ascii_signs
 
+UNICODE, ASCII = (lambda line: line), ascii_signs
 FOLDER = Path(__file__).parent / "drawings"
 THERE = {each.id: each for each in DISKS}
 VIEWS = {view.name: view for view in previewed(BOUND).layouts}
@@ -52,7 +53,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_drawing_looks_as_it_did(name):
     view, disks, width, signs = CASES[name]
-    drawn = "".join(f"{line.plain.rstrip()}\n" for line in drawing(view, disks, width, signs))
+    drawn = "".join(f"{line.plain.rstrip()}\n" for line in map(signs, drawing(view, Scene(disks, {}), width)))
     path = FOLDER / f"{name}.txt"
     if os.environ.get("RAIDTUI_WRITE_GOLDEN"):
         FOLDER.mkdir(exist_ok=True)
@@ -79,7 +80,7 @@ layers = st.recursive(
 @given(layers, st.text(max_size=70), st.integers(1, 140), st.sampled_from([UNICODE, ASCII]))
 def test_no_drawing_exceeds_its_width(stack, name, width, signs):
     view = LayoutView(name, stack if isinstance(stack, LayerView) else LayerView("md", "$", "", {"on": (stack,)}))
-    for line in drawing(view, THERE, width, signs):
+    for line in map(signs, drawing(view, Scene(THERE, {}), width)):
         assert "\n" not in line.plain
         if width >= 60:
             assert line.cell_length <= width
@@ -87,12 +88,12 @@ def test_no_drawing_exceeds_its_width(stack, name, width, signs):
 
 def test_ascii_drawings_are_ascii():
     for view in VIEWS.values():
-        assert all(line.plain.isascii() for line in drawing(view, THERE, 60, ASCII))
+        assert all(ascii_signs(line).plain.isascii() for line in drawing(view, Scene(THERE, {}), 60))
 
 
 def test_hostile_names_are_escaped_and_never_markup():
     view = LayoutView("x", LayerView("md", "$", "[red]raid1", {"on": (RoleView("data", 1, (HOSTILE,)),)}))
-    drawn = "\n".join(line.plain for line in drawing(view, {}, 80, UNICODE))
+    drawn = "\n".join(line.plain for line in drawing(view, Scene({}, {}), 80))
     assert "\x1b" not in drawn
     assert "\\x1b" in drawn
     assert "[red]raid1" in drawn
@@ -102,9 +103,9 @@ def test_a_disk_of_a_role_that_the_engine_could_not_bind_is_still_drawn_by_its_i
     unbound = msgspec.structs.replace(JOURNALED.stack.inputs["journal"][0], disks=())
     stack = msgspec.structs.replace(JOURNALED.stack, inputs={**JOURNALED.stack.inputs, "journal": (unbound,)})
     there = {key: value for key, value in THERE.items() if key != IDS[4]}
-    drawn = drawing(LayoutView("r", stack), there, 80, UNICODE, BOUND.bind)
+    drawn = drawing(LayoutView("r", stack), Scene(there, BOUND.bind), 80)
     assert any(IDS[4] in line.plain and "missing" in line.plain for line in drawn)
 
 
 def test_a_layout_that_could_not_be_read_has_no_drawing():
-    assert drawing(LayoutView("x"), THERE, 80, UNICODE) == []
+    assert drawing(LayoutView("x"), Scene(THERE, {}), 80) == []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Mapping
+from typing import Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -12,7 +15,8 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.model.describe import Kinds, Preview
+from raidtui.model.convert import plain
+from raidtui.model.describe import Kinds, Preview, PreviewRequest
 from raidtui.model.disk import Disk, lasting
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList
@@ -24,14 +28,15 @@ from raidtui.tui.compose.editor import Editor
 from raidtui.tui.compose.form import Form, FormRow, form
 from raidtui.tui.compose.lists import FormList, LineList, outline_line
 from raidtui.tui.compose.outline import Line, outline
-from raidtui.tui.compose.preview import Previewer, PreviewPane, Shown
+from raidtui.tui.compose.preview import PreviewPane, Shown
 from raidtui.tui.draft import Draft
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.shared import Seen
-from raidtui.tui.widgets.glyphs import glyphs
 
 PANES = {"outline": "#outline-pane", "form": "#form-pane", "preview": "#preview"}
 """Selector of each pane; the list or text in a pane has the pane's name as its id."""
+PAUSE_S: Final = 0.15
+"""Delay in seconds after a draft's last change before the engine is asked."""
 _EMPTY = """\
 This scenario is empty.
 
@@ -88,7 +93,10 @@ class Composer(ModeScreen):
         """Path of the outline's line under the cursor."""
         self.pane = "outline"
         self._lines: list[Line] = []
-        self._previewer: Previewer | None = None
+        self.previewing = False
+        """True while the engine is asked for a preview."""
+        self._wanted = 0
+        """Number of wanted previews so far; detects stale answers."""
         self._keys: tuple[object, ...] = ()
         self._asked_of: tuple[Disk, ...] = ()
         """Disks of the last preview request that a change of disks caused."""
@@ -105,7 +113,6 @@ class Composer(ModeScreen):
 
     def on_mount(self) -> None:
         app = self.raidtui
-        self._previewer = Previewer(app.link, self._answered, self._not_answered)
         app.draft_changed.subscribe(self, lambda _: self._draft_changed())
         app.disks_changed.subscribe(self, self._disks_changed)
         app.link_changed.subscribe(self, lambda _: self._ask_kinds())
@@ -145,12 +152,34 @@ class Composer(ModeScreen):
             self._draft_changed()
 
     def _request_preview(self) -> None:
-        if self._previewer is not None and self.kinds is not None and self._previewer.want(self.working):
-            self.run_worker(self._previewer.work(), group="preview", exclusive=True)
+        self._wanted += 1
+        if self.kinds is not None and not self.previewing:
+            self.run_worker(self._take_previews(), group="preview", exclusive=True)
 
-    def _answered(self, preview: Preview) -> None:
-        self.preview, self.lost = preview, ()
-        self.show_all()
+    async def _take_previews(self) -> None:
+        """Ask for a preview of the draft, again if it changed meanwhile; one request at a time."""
+        self.previewing = True
+        try:
+            asked = 0
+            while asked != self._wanted:
+                asked = self._wanted
+                await asyncio.sleep(PAUSE_S)
+                if asked == self._wanted:
+                    await self._take_preview(asked)
+        finally:
+            self.previewing = False
+
+    async def _take_preview(self, asked: int) -> None:
+        request = PreviewRequest(json.dumps(self.working.document, ensure_ascii=False), dict(self.working.bind))
+        try:
+            found = await self.raidtui.link.call("preview", plain(request), Preview)
+        except ProblemError as error:
+            if asked == self._wanted:
+                self._not_answered(error.problems)
+        else:
+            if asked == self._wanted:
+                self.preview, self.lost = found, ()
+                self.show_all()
 
     def _not_answered(self, problems: tuple[Problem, ...]) -> None:
         self.lost = problems
@@ -187,12 +216,12 @@ class Composer(ModeScreen):
     def _show_outline(self) -> None:
         listed = self.query_one("#outline", OutlineList)
         self._lines = outline(self.working, self.kinds, self.preview, self.disks)
-        width, signs = max(20, listed.line_width or 76), glyphs()
+        width = max(20, listed.line_width or 76)
         paths = [line.path for line in self._lines]
         if self.here not in paths:
             self.here = max(paths, key=lambda path: (shared_steps(path, self.here), -len(path)))
         with listed.prevent(OptionList.OptionHighlighted):
-            listed.show(paths, [outline_line(line, width, signs) for line in self._lines])
+            listed.show(paths, [outline_line(line, width) for line in self._lines])
             listed.go(self.here)
         pane = self.query_one("#outline-pane")
         unsaved = " · not saved" if self.raidtui.history.unsaved else ""
@@ -229,7 +258,7 @@ class Composer(ModeScreen):
         if not self.has_class("-narrow") or self.preview is None or self.here[:1] != ("layouts",) or len(self.here) < 2:
             return ""
         view = next((view for view in self.preview.layouts if view.name == self.here[1]), None)
-        return short(view, glyphs()) if view else ""
+        return short(view) if view else ""
 
     def _pane_hint(self, pane: str, more: str = "") -> Content | None:
         """Return the pane's number and key hint, if only one pane is shown."""

@@ -16,7 +16,7 @@ from raidtui.model.plan import Argv
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.rates import mb_s_text
 from raidtui.tui.compose.lists import ACCENT, BAD, DIM, WARN, beside, cut, cut_front, ends, fill
-from raidtui.tui.widgets.glyphs import Glyphs
+from raidtui.tui.widgets.glyphs import glyphs
 
 WIDEST: Final = 96
 _GAP: Final = 2
@@ -24,72 +24,31 @@ _LEAST: Final = 18
 """Least width of a readable box."""
 _MOST_ROWS: Final = 24
 """Largest number of lines for disks in one box; further disks are counted."""
-
-
-_UNBOUND: Final[Mapping[str, tuple[str, ...]]] = {}
-
-
-class Pen(NamedTuple):
-    """Characters that boxes are drawn with."""
-
-    top: str
-    bottom: str
-    side: str
-    line: str
-    down: str
-    """Start of a connecting line, in a box's lower border."""
-    up: str
-    """End of a connecting line, in a box's upper border."""
-    branch: str
-    last: str
-    bad: str
-    free: str
-    ellipsis: str
-
-
 class Scene(NamedTuple):
-    """Values that every part of a drawing needs."""
+    """Disks that a drawing may show."""
 
     disks: Mapping[str, Disk] | None
-    """Present disks by id; None if they are unknown."""
+    """Present disks by id; None if they are unknown. A chosen disk that is not among them is drawn as missing."""
     bind: Mapping[str, tuple[str, ...]]
-    pen: Pen
+    """Chosen disks by role: the engine names none for a role with a missing disk."""
 
 
-_UNICODE: Final = Pen("╭╮", "╰╯", "│", "─", "┬", "┴", "├", "└", "✗", "○", "…")
-_ASCII: Final = Pen("++", "++", "|", "-", "+", "+", "+", "+", "!", "o", "~")
-
-
-def drawing(
-    view: LayoutView,
-    disks: Mapping[str, Disk] | None,
-    width: int,
-    signs: Glyphs,
-    bind: Mapping[str, tuple[str, ...]] = _UNBOUND,
-) -> list[Content]:
-    """Return the lines of the drawing, each at most `width` cells; none if the layout could not be read.
-
-    `disks` are the present disks; a chosen disk that is not among them is drawn as missing. `bind` has the chosen disks:
-    the engine names none for a role with a missing disk.
-    """
+def drawing(view: LayoutView, scene: Scene, width: int) -> list[Content]:
+    """Return the lines of the drawing, each at most `width` cells; none if the layout could not be read."""
     if view.stack is None:
         return []
-    scene = Scene(disks, bind, _UNICODE if signs.unicode else _ASCII)
     width = max(_LEAST, min(width, WIDEST))
-    stack = _box_of(scene, view.stack, width, width // 2)
-    return [_target(scene.pen, view, width), *stack]
+    return [_target(view, width), *_box_of(scene, view.stack, width, width // 2)]
 
 
-def _target(pen: Pen, view: LayoutView, width: int) -> Content:
+def _target(view: LayoutView, width: int) -> Content:
     """`── target raid5 ────┬──── 5.2 TiB ──`"""
-    size = f" {size_text(view.size_bytes)} {pen.line * 2}" if view.size_bytes is not None else pen.line * 2
-    whole, room = f"target {clean(view.name, 63)}", width // 2 - 4
-    name = whole if cell_len(whole) <= room else cut(clean(view.name, 63), room, pen.ellipsis)
-    head = Content.assemble((pen.line * 2 + " ", DIM), (name, "bold"), " ")
-    middle = width // 2
-    before = pen.line * max(0, middle - head.cell_length)
-    after = pen.line * max(0, width - middle - 1 - len(size))
-    return fill(Content.assemble(head, (before + pen.down + after, DIM), (size, "bold")), width)
+    size = f" {size_text(view.size_bytes)} ──" if view.size_bytes is not None else "──"
+    name, room, middle = clean(view.name, 63), width // 2 - 4, width // 2
+    name = f"target {name}" if cell_len(name) + 7 <= room else cut(name, room)
+    head = Content.assemble(("── ", DIM), (name, "bold"), " ")
+    before, after = "─" * max(0, middle - head.cell_length), "─" * max(0, width - middle - 1 - len(size))
+    return fill(Content.assemble(head, (f"{before}┬{after}", DIM), (size, "bold")), width)
 
 
 def _box_of(scene: Scene, part: LayerView | RoleView, width: int, joint: int | None) -> list[Content]:
@@ -103,9 +62,9 @@ def _box_of(scene: Scene, part: LayerView | RoleView, width: int, joint: int | N
     if len(below) > 1:
         return _one_by_one(scene, part, below, width, joint)
     joints = [width // 2] * len(below)
-    box = _layer(scene, part, width, joint, joints)
+    box = _layer(part, width, joint, joints)
     for name, source in below:
-        box += [_connectors(scene.pen, [(joints[0], name)], width), *_box_of(scene, source, width, joints[0])]
+        box += [_connectors([(joints[0], name)], width), *_box_of(scene, source, width, joints[0])]
     return box
 
 
@@ -124,20 +83,19 @@ def _side_by_side(
     joints = [start + each // 2 for start, each in zip(starts, widths, strict=True)]
     names = [name for name, _ in below]
     blocks = [_box_of(scene, source, each, each // 2) for (_, source), each in zip(below, widths, strict=True)]
-    rope = _connectors(scene.pen, list(zip(joints, names, strict=True)), width)
-    return [*_layer(scene, part, width, joint, joints), rope, *beside(blocks, widths, _GAP)]
+    rope = _connectors(list(zip(joints, names, strict=True)), width)
+    return [*_layer(part, width, joint, joints), rope, *beside(blocks, widths, _GAP)]
 
 
 def _one_by_one(
     scene: Scene, part: LayerView, below: list[tuple[str, LayerView | RoleView]], width: int, joint: int | None
 ) -> list[Content]:
     """Draw inputs one below the other, on a line at the left, if they do not fit side by side."""
-    pen = scene.pen
-    lines = _layer(scene, part, width, joint, [2])
+    lines = _layer(part, width, joint, [2])
     for number, (name, source) in enumerate(below, 1):
         last = number == len(below)
-        lines.append(fill(Content.assemble("  ", (pen.last if last else pen.branch, DIM), f" {clean(name, 30)}"), width))
-        margin = Content.assemble("  ", (" " if last else pen.side, DIM), " ")
+        lines.append(fill(Content.assemble("  ", ("└" if last else "├", DIM), f" {clean(name, 30)}"), width))
+        margin = Content.assemble("  ", (" " if last else "│", DIM), " ")
         lines += [margin + line for line in _box_of(scene, source, max(_LEAST, width - 4), None)]
     return lines
 
@@ -150,28 +108,22 @@ def _needed_width(scene: Scene, part: LayerView | RoleView) -> int:
     return max(_LEAST, cell_len(part.words) + 15, beside_each_other)
 
 
-def _layer(scene: Scene, part: LayerView, width: int, joint: int | None, joints: list[int]) -> list[Content]:
-    pen = scene.pen
+def _layer(part: LayerView, width: int, joint: int | None, joints: list[int]) -> list[Content]:
     size = Content.styled(size_text(part.size_bytes), "bold") if part.size_bytes is not None else Content("")
-    lines = [ends(Content(clean(part.words, 200)), size, width - 4, pen.ellipsis)]
+    lines = [ends(Content(clean(part.words, 200)), size, width - 4)]
     if part.stripe_bytes is not None:
         lines.append(Content.styled(f"full stripe {size_text(part.stripe_bytes)}", DIM))
-    lines += [
-        Content.styled(cut(f"{pen.bad} {clean(problem.message)}", width - 4, pen.ellipsis), BAD)
-        for problem in part.problems
-    ]
-    return _framed(pen, Content.styled(clean(part.kind, 30), ACCENT), Content(""), lines, width, joint, joints)
+    lines += [Content.styled(cut(f"✗ {clean(problem.message)}", width - 4), BAD) for problem in part.problems]
+    return _framed(Content.styled(clean(part.kind, 30), ACCENT), Content(""), lines, width, joint, joints)
 
 
 def _role(scene: Scene, part: RoleView, width: int, joint: int | None) -> list[Content]:
-    pen = scene.pen
-    title = Content.styled(cut(f"@{clean(part.role, 31)}", width - 6, pen.ellipsis), "bold " + ACCENT)
+    title = Content.styled(cut(f"@{clean(part.role, 31)}", width - 6), "bold " + ACCENT)
     ids = _ids(scene, part)
     if not ids:
-        lines = [Content.styled(cut(f"{pen.free} {plural(part.count, 'disk')}, not chosen", width - 4, pen.ellipsis), DIM)]
-        return _framed(pen, title, Content(""), lines, width, joint, [])
-    count = Content.styled(f"{len(ids)}", DIM)
-    return _framed(pen, title, count, _disks(scene, ids, width - 4), width, joint, [])
+        lines = [Content.styled(cut(f"○ {plural(part.count, 'disk')}, not chosen", width - 4), DIM)]
+        return _framed(title, Content(""), lines, width, joint, [])
+    return _framed(title, Content.styled(f"{len(ids)}", DIM), _disks(scene, ids, width - 4), width, joint, [])
 
 
 def _ids(scene: Scene, part: RoleView) -> tuple[str, ...]:
@@ -193,30 +145,29 @@ def _disks(scene: Scene, ids: tuple[str, ...], width: int) -> list[Content]:
 
 
 def _disk(scene: Scene, disk_id: str, width: int) -> Content:
-    pen = scene.pen
     disk = scene.disks.get(disk_id) if scene.disks is not None else None
     gone = scene.disks is not None and disk is None
     if disk is not None and disk.reasons:
-        right = Content.styled(f"{pen.bad} not free", BAD)
+        right = Content.styled("✗ not free", BAD)
     elif gone:
-        right = Content.styled(f"{pen.bad} missing", BAD)
+        right = Content.styled("✗ missing", BAD)
     else:
         right = Content(size_text(disk.size_bytes)) if disk else Content("")
-    name = cut_front(clean(disk_id, 60), max(4, width - right.cell_length - 1), pen.ellipsis)
-    return ends(Content.styled(name, BAD) if gone else Content(name), right, width, pen.ellipsis)
+    name = cut_front(clean(disk_id, 60), max(4, width - right.cell_length - 1))
+    return ends(Content.styled(name, BAD) if gone else Content(name), right, width)
 
 
 def _framed(
-    pen: Pen, title: Content, corner: Content, lines: list[Content], width: int, joint: int | None, joints: list[int]
+    title: Content, corner: Content, lines: list[Content], width: int, joint: int | None, joints: list[int]
 ) -> list[Content]:
-    upper = _border(pen, pen.top, width, {} if joint is None else {joint: pen.up}, title, corner)
-    lower = _border(pen, pen.bottom, width, dict.fromkeys(joints, pen.down), Content(""), Content(""))
-    side = Content.styled(pen.side, DIM)
+    upper = _border("╭╮", width, {} if joint is None else {joint: "┴"}, title, corner)
+    lower = _border("╰╯", width, dict.fromkeys(joints, "┬"), Content(""), Content(""))
+    side = Content.styled("│", DIM)
     return [upper, *(side + " " + fill(line, width - 4) + " " + side for line in lines), lower]
 
 
-def _border(pen: Pen, corners: str, width: int, joints: Mapping[int, str], title: Content, corner: Content) -> Content:
-    signs = [corners[0], *pen.line * (width - 2), corners[1]]
+def _border(corners: str, width: int, joints: Mapping[int, str], title: Content, corner: Content) -> Content:
+    signs = [corners[0], *"─" * (width - 2), corners[1]]
     taken = title.cell_length + 4 if title.cell_length else 0
     for where, sign in joints.items():
         if taken <= where < width - 1:
@@ -228,32 +179,32 @@ def _border(pen: Pen, corners: str, width: int, joints: Mapping[int, str], title
     return fill(Content.assemble(head, (between, DIM), tail), width)
 
 
-def _connectors(pen: Pen, joints: list[tuple[int, str]], width: int) -> Content:
+def _connectors(joints: list[tuple[int, str]], width: int) -> Content:
     """Return the line between two boxes, with the input's name beside each connector."""
     line = Content("")
     for where, name in joints:
         line = line.pad_right(max(0, where - line.cell_length))
-        line = line + Content.assemble((pen.side, DIM), " ", clean(name, 30))
+        line = line + Content.assemble(("│", DIM), " ", clean(name, 30))
     return fill(line, width)
 
 
 _LABEL = 15
 
 
-def figures(view: LayoutView, width: int, signs: Glyphs) -> list[Content]:
+def figures(view: LayoutView, width: int) -> list[Content]:
     """Return capacity, tolerated failures, write penalty, stripe and ceiling: one wrapped line each."""
-    lines: list[Content] = []
-    none = Content.styled(signs.absent, DIM)
-    lines += _fact("usable", _usable(view) or none, width)
-    lines += _fact("may fail", _may_fail(view) or none, width)
-    penalty = view.write_penalty
-    writes = f"{penalty:g} × device writes for one small random write" if penalty is not None else ""
-    lines += _fact("write penalty", Content(writes) if writes else none, width)
-    lines += _fact("full stripe", Content(size_text(view.stripe_bytes)) if view.stripe_bytes is not None else none, width)
-    return lines + _fact("ceiling", Content(_ceiling(view.ceiling)) if view.ceiling else none, width)
+    penalty, stripe = view.write_penalty, view.stripe_bytes
+    facts = {
+        "usable": _usable(view),
+        "may fail": _may_fail(view),
+        "write penalty": None if penalty is None else Content(f"{penalty:g} × device writes for one small random write"),
+        "full stripe": None if stripe is None else Content(size_text(stripe)),
+        "ceiling": Content(_ceiling(view.ceiling)) if view.ceiling else None,
+    }
+    return [line for name, fact in facts.items() for line in _fact(name, fact or Content.styled("–", DIM), width)]
 
 
-def short(view: LayoutView, signs: Glyphs) -> str:
+def short(view: LayoutView) -> str:
     """Return a layout's figures for a border: `5.2 TiB · 1 may fail · 4× writes`."""
     parts = []
     if view.size_bytes is not None:
@@ -266,14 +217,12 @@ def short(view: LayoutView, signs: Glyphs) -> str:
         parts.append(plural(len(view.problems), "problem"))
     elif view.warnings:
         parts.append(plural(len(view.warnings), "warning"))
-    return " · ".join(parts) if signs.unicode else ", ".join(parts).replace("×", "x")
+    return " · ".join(parts)
 
 
 def warning_lines(warnings: Sequence[str], width: int) -> list[Content]:
-    lines: list[Content] = []
-    for warning in warnings:
-        lines += _hanging(Content.styled("! ", f"bold {WARN}"), Content.styled(clean(warning, 400), WARN), width)
-    return lines
+    sign = Content.styled("! ", f"bold {WARN}")
+    return [line for one in warnings for line in _hanging(sign, Content.styled(clean(one, 400), WARN), width)]
 
 
 def load_lines(view: WorkloadView, width: int) -> list[Content]:
@@ -281,29 +230,25 @@ def load_lines(view: WorkloadView, width: int) -> list[Content]:
     return [*_fact("load", Content(clean(view.words)), width), *_fact("takes", Content(duration_text(view.seconds)), width)]
 
 
-def overview(preview: Preview, width: int, signs: Glyphs) -> list[Content]:
+def overview(preview: Preview, width: int) -> list[Content]:
     """Return all layouts in a table, and the cost of the whole run."""
-    lines = []
-    if preview.layouts:
-        lines += _table(preview.layouts, width, signs)
-        lines.append(Content(""))
-    cells = plural(preview.cells, "cell") if preview.cells else signs.absent
+    lines = [*_table(preview.layouts, width), Content("")] if preview.layouts else []
+    cells = plural(preview.cells, "cell") if preview.cells else "–"
     lines += _fact("to measure", Content(cells), width)
     if preview.seconds is not None:
         takes = "at most about" if preview.ends_early else "takes about"
         lines += _fact(takes, Content(duration_text(preview.seconds)), width)
-        writes = size_text(preview.writes_bytes) if preview.writes_bytes is not None else "as much as the disks take"
-        lines += _fact("writes", Content(f"at most {writes}" if preview.writes_bytes is not None else writes), width)
+        most = preview.writes_bytes
+        writes = "as much as the disks take" if most is None else f"at most {size_text(most)}"
+        lines += _fact("writes", Content(writes), width)
     if preview.erases:
         lines += _fact("erases", Content(plural(len(preview.erases), "disk")), width)
     return lines
 
 
 def command_lines(commands: Sequence[Argv], width: int) -> list[Content]:
-    lines: list[Content] = []
-    for argv in commands:
-        lines += [Content(line) for line in _wrapped([clean(shlex.quote(word), 300) for word in argv], width)]
-    return lines
+    quoted = ([clean(shlex.quote(word), 300) for word in argv] for argv in commands)
+    return [Content(line) for words in quoted for line in _wrapped(words, width)]
 
 
 def commands_text(commands: Sequence[Argv]) -> str:
@@ -311,11 +256,10 @@ def commands_text(commands: Sequence[Argv]) -> str:
     return "".join(f"{shlex.join(argv)}\n" for argv in commands)
 
 
-def heading(text: str, width: int, hint: str = "", signs: Glyphs | None = None) -> Content:
-    line = signs.horizontal if signs else "─"
+def heading(text: str, width: int, hint: str = "") -> Content:
     left = Content.assemble((text, f"bold {ACCENT}"), " ")
     right = Content.styled(f" {hint}" if hint else "", DIM)
-    return left + Content.styled(line * max(0, width - left.cell_length - right.cell_length), "$panel") + right
+    return left + Content.styled("─" * max(0, width - left.cell_length - right.cell_length), "$panel") + right
 
 
 def _usable(view: LayoutView) -> Content | None:
@@ -359,7 +303,7 @@ _MARK_WIDTH = 5
 """Width of a layout's count of problems or warnings: `  ✗ 9`."""
 
 
-def _table(views: Sequence[LayoutView], width: int, signs: Glyphs) -> list[Content]:
+def _table(views: Sequence[LayoutView], width: int) -> list[Content]:
     marked = any(view.problems or view.warnings for view in views)
     left = width - (_MARK_WIDTH if marked else 0)
     names = min(28, max(8, *(cell_len(clean(view.name)) for view in views)))
@@ -370,26 +314,25 @@ def _table(views: Sequence[LayoutView], width: int, signs: Glyphs) -> list[Conte
 
     def row(name: str, words: Mapping[str, str]) -> str:
         cells = "".join(f" {words[title]:>{size}}" for title, size in _COLUMNS if title in shown)
-        return f"{cut(name, names, signs.ellipsis):<{names}}{cells}"
+        return f"{cut(name, names):<{names}}{cells}"
 
     head = Content.styled(row("layout", {title: title for title, _ in _COLUMNS}), DIM)
-    return [head, *(Content(row(clean(view.name), _figures(view, signs))) + _mark(view, signs) for view in views)]
+    return [head, *(Content(row(clean(view.name), _figures(view))) + _mark(view) for view in views)]
 
 
-def _figures(view: LayoutView, signs: Glyphs) -> dict[str, str]:
-    absent = signs.absent
-    share = f"{view.size_bytes / view.raw_bytes * 100:.0f} %" if view.size_bytes is not None and view.raw_bytes else absent
+def _figures(view: LayoutView) -> dict[str, str]:
+    share = f"{view.size_bytes / view.raw_bytes * 100:.0f} %" if view.size_bytes is not None and view.raw_bytes else "–"
     return {
-        "usable": size_text(view.size_bytes) if view.size_bytes is not None else absent,
-        "may fail": str(view.may_fail) if view.may_fail is not None else absent,
+        "usable": size_text(view.size_bytes) if view.size_bytes is not None else "–",
+        "may fail": str(view.may_fail) if view.may_fail is not None else "–",
         "of raw": share,
-        "writes": f"{view.write_penalty:g} ×" if view.write_penalty is not None else absent,
+        "writes": f"{view.write_penalty:g} ×" if view.write_penalty is not None else "–",
     }
 
 
-def _mark(view: LayoutView, signs: Glyphs) -> Content:
+def _mark(view: LayoutView) -> Content:
     if view.problems:
-        return Content.styled(f"  {'✗' if signs.unicode else 'x'} {len(view.problems)}", BAD)
+        return Content.styled(f"  {'✗' if glyphs().unicode else 'x'} {len(view.problems)}", BAD)
     return Content.styled(f"  ! {len(view.warnings)}", WARN) if view.warnings else Content("")
 
 

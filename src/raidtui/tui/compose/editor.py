@@ -16,8 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from raidtui.base.text import clean
 from raidtui.tui.compose.document import MISSING, layer_at
 from raidtui.tui.compose.form import FormRow, as_text, input_hint, parse
-from raidtui.tui.compose.lists import BAD, LineList, about_lines, choice_lines, same
-from raidtui.tui.widgets.glyphs import glyphs
+from raidtui.tui.compose.lists import BAD, LineList, about_lines, choice_lines
 
 NEW_LAYER: Final = "a layer …"
 NOTHING: Final = "nothing"
@@ -238,7 +237,7 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         self._choose(whole=True)
 
     def _set_text(self, where: str, said: Content) -> None:
-        if not same(self._said.get(where), said):
+        if (before := self._said.get(where)) is None or not said.is_same(before):
             self._said[where] = said
             self.query_one(where, Static).update(said)
 
@@ -314,7 +313,7 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
             if not row.field.required:
                 notes[LEFT_OUT] = " · ".join(filter(None, (row.fallback, row.setting.why if row.setting else "")))
         names = [word for word, _ in self._choices]
-        lines = choice_lines(names, chosen, refused, notes, glyphs())
+        lines = choice_lines(names, chosen, refused, notes)
         choices = self.query_one("#choices", LineList)
         choices.show(names, lines, [name in refused for name in names])
         self._chosen_word = chosen[0] if chosen else None

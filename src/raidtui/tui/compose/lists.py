@@ -17,7 +17,7 @@ from raidtui.base.text import clean
 from raidtui.tui.compose.document import MISSING, Path
 from raidtui.tui.compose.form import Form, FormRow
 from raidtui.tui.compose.outline import Line
-from raidtui.tui.widgets.glyphs import Glyphs, glyphs
+from raidtui.tui.widgets.glyphs import glyphs
 
 BAD = "$text-error"
 WARN = "$text-warning"
@@ -27,37 +27,41 @@ ACCENT = "$primary"
 OFF = "dim italic"
 
 
-def same(one: Content | None, other: Content) -> bool:
-    """Return True if text and styles are equal; `==` compares the text only."""
-    return one is not None and one.plain == other.plain and one.spans == other.spans
+_ASCII = str.maketrans("│├└╭╮╰╯─┬┴✗○●…–×", "|++++++-++!o*~-x")
 
 
-def cut(text: str, width: int, ellipsis: str) -> str:
+def ascii_signs(line: Content) -> Content:
+    """Return `line` with signs that every terminal can draw."""
+    return Content(line.plain.translate(_ASCII), list(line.spans))
+
+
+def cut(text: str, width: int) -> str:
     """Cut the end of `text` to at most `width` cells."""
+    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip() + "…"[: max(0, width)]
+
+
+def cut_front(text: str, width: int) -> str:
+    """Cut the start of `text` to at most `width` cells: serials differ at their end."""
     if cell_len(text) <= width:
         return text
-    return set_cell_size(text, max(0, width - len(ellipsis))).rstrip() + ellipsis if width >= len(ellipsis) else ""
+    while cell_len(text) >= width:
+        text = text[1:]
+    return f"…{text}"
 
 
-def cut_front(text: str, width: int, ellipsis: str) -> str:
-    """Cut the start of `text` to at most `width` cells: serials differ at their end."""
-    while text and cell_len(text) > width - len(ellipsis) and cell_len(text) + len(ellipsis) > width:
-        text, ellipsis = text[1:], ellipsis
-        if cell_len(text) + len(ellipsis) <= width:
-            return ellipsis + text
-    return text
+def shorten(line: Content, width: int) -> Content:
+    """Cut the end of a styled line to at most `width` cells; the ellipsis has no style."""
+    return line if line.cell_length <= width else line.truncate(max(0, width - 1)) + "…"[: max(0, width)]
 
 
 def fill(line: Content, width: int) -> Content:
     """Cut or pad `line` to exactly `width` cells."""
-    return line.truncate(width).pad_right(max(0, width - min(width, line.cell_length)))
+    return line.truncate(width, pad=True)
 
 
-def ends(left: Content, right: Content, width: int, ellipsis: str = "…") -> Content:
+def ends(left: Content, right: Content, width: int) -> Content:
     """Align `left` and `right` in a line of `width` cells; `left` is cut if both are too long."""
-    room = width - right.cell_length - (1 if right.cell_length else 0)
-    if left.cell_length > room:
-        left = left.truncate(max(0, room - len(ellipsis))) + Content(ellipsis)
+    left = shorten(left, width - right.cell_length - (1 if right.cell_length else 0))
     return fill(left.pad_right(max(0, width - left.cell_length - right.cell_length)) + right, width)
 
 
@@ -65,18 +69,11 @@ def beside(blocks: list[list[Content]], widths: list[int], gap: int) -> list[Con
     """Join blocks side by side, `gap` cells apart; shorter blocks are padded with blanks."""
     height = max(map(len, blocks), default=0)
     space = Content(" " * gap)
-    return [
-        space.join(
-            fill(block[row] if row < len(block) else Content(""), width)
-            for block, width in zip(blocks, widths, strict=True)
-        )
-        for row in range(height)
+    padded = [
+        [fill(line, width) for line in (block + [Content("")] * height)[:height]]
+        for block, width in zip(blocks, widths, strict=True)
     ]
-
-
-def words(value: object, style: str = "", limit: int = 400) -> Content:
-    """Return a foreign string as harmless text, never as markup."""
-    return Content.styled(clean(value, limit), style) if style else Content(clean(value, limit))
+    return [space.join(row) for row in zip(*padded, strict=True)]
 
 
 class LineList(OptionList):
@@ -116,10 +113,11 @@ class LineList(OptionList):
 
     def show(self, keys: Sequence[Hashable], lines: Sequence[Content], off: Sequence[bool] = ()) -> None:
         """Show these lines. The cursor skips lines whose `off` is True."""
+        lines = lines if glyphs().unicode else [ascii_signs(line) for line in lines]
         shown = list(zip(lines, off or [False] * len(lines), strict=True))
         if list(keys) == self.keys and [o for _, o in shown] == [o for _, o in self._shown]:
             for index, (now, before) in enumerate(zip(shown, self._shown, strict=True)):
-                if not same(before[0], now[0]):
+                if not now[0].is_same(before[0]):
                     self.replace_option_prompt_at_index(index, now[0])
             self._shown = shown
             return
@@ -136,48 +134,44 @@ class LineList(OptionList):
             self.highlighted = self.keys.index(key) if key in self.keys else min(otherwise, len(self.keys) - 1)
 
 
-_BRANCHES = str.maketrans({"│": "|", "├": "+", "└": "+"})
-
-
-def outline_line(line: Line, width: int, signs: Glyphs) -> Content:
+def outline_line(line: Line, width: int) -> Content:
     """Return one outline line of `width` cells: branch, name, and a note or an error."""
-    bad = "✗" if signs.unicode else "!"
-    branch = line.branch if signs.unicode else line.branch.translate(_BRANCHES)
+    branch = line.branch
     if line.what in ("section", "policy"):
         head = Content.styled(line.words, f"bold {ACCENT}")
     elif line.what == "scenario":
-        head = Content.styled(cut(line.words, width, signs.ellipsis), "bold")
+        head = Content.styled(cut(line.words, width), "bold")
     elif line.what == "disk":
         room = max(8, width - cell_len(branch) - cell_len(line.wrong or line.note[:9]) - 4)
-        head = Content.assemble((branch, DIM), (cut_front(line.words, room, signs.ellipsis), BAD if line.wrong else ""))
+        head = Content.assemble((branch, DIM), (cut_front(line.words, room), BAD if line.wrong else ""))
     else:
-        head = Content.assemble((branch, DIM), cut(line.words, max(8, width - cell_len(branch)), signs.ellipsis))
-    note = Content.styled(f"{bad} {line.wrong}", BAD) if line.wrong else Content.styled(line.note, DIM)
+        head = Content.assemble((branch, DIM), cut(line.words, max(8, width - cell_len(branch))))
+    note = Content.styled(f"✗ {line.wrong}", BAD) if line.wrong else Content.styled(line.note, DIM)
     room = width - head.cell_length - 2
     if room < 4 or not note.cell_length:
-        return fill(head + Content.styled(f" {bad}", BAD), width) if line.wrong else fill(head, width)
-    return fill(head + "  " + _cut(note, room, signs), width)
+        return fill(head + Content.styled(" ✗", BAD), width) if line.wrong else fill(head, width)
+    return fill(head + "  " + shorten(note, room), width)
 
 
-def form_line(row: FormRow, names: int, width: int, signs: Glyphs) -> Content:
+def form_line(row: FormRow, names: int, width: int) -> Content:
     """Return one form line: error mark, option name in `names` cells, value, and the value's reason."""
-    mark = Content.styled("✗" if signs.unicode else "!", BAD) if row.wrong else Content(" ")
-    name = cut("  " * row.depth + clean(row.field.name, 60), names, signs.ellipsis).ljust(names)
+    mark = Content.styled("✗", BAD) if row.wrong else Content(" ")
+    name = cut("  " * row.depth + clean(row.field.name, 60), names).ljust(names)
     if row.heading:
         return fill(Content.assemble(mark, " ", (name, "" if not row.wrong else BAD)), width)
     if row.refused:
-        said = cut(f"refused: {clean(row.refused)}", max(0, width - names - 3), signs.ellipsis)
+        said = cut(f"refused: {clean(row.refused)}", max(0, width - names - 3))
         return fill(Content.assemble(mark, " ", (name, OFF), " ", (said, OFF)), width)
     given = row.value is not MISSING
     room = max(6, width - names - 3)
-    value = row.shown or signs.absent
+    value = row.shown or "–"
     note = row.wrong or ("" if given else _why(row))
     style = "bold" if given else DIM
-    shown = Content.styled(cut(value, room, signs.ellipsis), style)
+    shown = Content.styled(cut(value, room), style)
     left = room - shown.cell_length - 2
-    tail = Content.styled(cut(note, left, signs.ellipsis), BAD if row.wrong else DIM) if left > 5 else Content("")
+    tail = Content.styled(cut(note, left), BAD if row.wrong else DIM) if left > 5 else Content("")
     gap = max(2, 16 - shown.cell_length) if left > 24 else 2
-    tail = _cut(tail, room - shown.cell_length - gap, signs)
+    tail = shorten(tail, room - shown.cell_length - gap)
     return fill(Content.assemble(mark, " ", (name, BAD if row.wrong else ""), " ", shown, " " * gap, tail), width)
 
 
@@ -205,10 +199,9 @@ def about_lines(row: FormRow, kind: str) -> Content:
 
 
 def choice_lines(
-    choices: Sequence[str], chosen: Sequence[str], refused: Mapping[str, str], notes: Mapping[str, str], signs: Glyphs
+    choices: Sequence[str], chosen: Sequence[str], refused: Mapping[str, str], notes: Mapping[str, str]
 ) -> list[Content]:
     """Return one line per choice, with a mark for the chosen and a reason for the refused."""
-    on, free = ("●", "○") if signs.unicode else ("*", "o")
     widest = max([0, *(cell_len(clean(choice, 60)) for choice in choices)])
     lines = []
     for choice in choices:
@@ -216,28 +209,18 @@ def choice_lines(
         said = f"refused: {clean(refused[choice])}" if choice in refused else clean(notes.get(choice, ""))
         style = OFF if choice in refused else "bold" if taken else ""
         word = clean(choice, 60).ljust(widest)
-        lines.append(Content.assemble((on if taken else free, style or DIM), " ", (word, style), "  ", (said, DIM)))
+        lines.append(Content.assemble(("●" if taken else "○", style or DIM), " ", (word, style), "  ", (said, DIM)))
     return lines
 
 
-def problem_line(place: str, message: str, signs: Glyphs) -> Content:
-    bad = "✗" if signs.unicode else "!"
-    return Content.assemble((f"{bad} ", BAD), (clean(place, 200), "bold") if place else "", " " if place else "",
-                            (clean(message, 300), BAD))  # fmt: skip
+def problem_line(place: str, message: str) -> Content:
+    return Content.assemble(("✗ ", BAD), (clean(place, 200), "bold"), " " if place else "", (clean(message, 300), BAD))
 
 
 def _why(row: FormRow) -> str:
     if row.setting is not None and row.setting.why:
         return clean(row.setting.why)
     return "" if row.renames or row.field.default is None else "default"
-
-
-def _cut(text: Content, width: int, signs: Glyphs) -> Content:
-    if text.cell_length <= width:
-        return text
-    if width <= len(signs.ellipsis):
-        return Content("")
-    return text.truncate(width - len(signs.ellipsis)) + Content(signs.ellipsis)
 
 
 class FormList(LineList):
@@ -284,11 +267,11 @@ Options that Linux would refuse here are greyed, with the reason.
     def show_form(self, form: Form) -> None:
         another = bool(form.rows) and (not self._rows or self._rows[0].path != form.rows[0].path)
         self._rows = form.rows
-        width, signs = max(24, self.line_width or 70), glyphs()
+        width = max(24, self.line_width or 70)
         names = names_width(form.rows, width)
         keys = [(row.path, row.renames) for row in form.rows]
         with self.prevent(OptionList.OptionHighlighted):
-            self.show(keys, [form_line(row, names, width, signs) for row in form.rows])
+            self.show(keys, [form_line(row, names, width) for row in form.rows])
             if another:
                 self.go(None)
 

@@ -17,7 +17,6 @@ from raidtui.tui.compose.document import device_fields, group_fields
 from raidtui.tui.compose.edit import BELOW
 from raidtui.tui.compose.lists import DIM, LineList, cut
 from raidtui.tui.widgets.dialog import Dialog
-from raidtui.tui.widgets.glyphs import glyphs
 
 
 class Entry(NamedTuple):
@@ -131,9 +130,8 @@ Type a part of the name; **up** and **down** move through the matches, **enter**
 
 
 def _line(entry: Entry, widest: int, room: int) -> Content:
-    ellipsis = glyphs().ellipsis
-    words = cut(clean(entry.words, 200), room if not entry.note else max(34, widest), ellipsis)
-    note = cut(clean(entry.note, 200), max(0, room - widest - 2), ellipsis)
+    words = cut(clean(entry.words, 200), room if not entry.note else max(34, widest))
+    note = cut(clean(entry.note, 200), max(0, room - widest - 2))
     return Content.assemble(words.ljust(widest), "  ", (note, DIM))
 
 

@@ -1,11 +1,9 @@
-"""Preview pane: the drawn layout, its figures, problems and build commands, and the requests to the engine for them."""
+"""Preview pane: the drawn layout, its figures, problems and build commands."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -16,13 +14,13 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 
 from raidtui.front.phrases import sentence
-from raidtui.model.convert import plain
-from raidtui.model.describe import LayoutView, Preview, PreviewRequest, WorkloadView
+from raidtui.model.describe import LayoutView, Preview, WorkloadView
 from raidtui.model.disk import Disk
 from raidtui.model.plan import Argv
-from raidtui.model.problem import Problem, ProblemError
+from raidtui.model.problem import Problem
 from raidtui.tui.compose.document import Path, path_of, place_of
 from raidtui.tui.compose.drawing import (
+    Scene,
     command_lines,
     commands_text,
     drawing,
@@ -32,68 +30,8 @@ from raidtui.tui.compose.drawing import (
     overview,
     warning_lines,
 )
-from raidtui.tui.compose.lists import BAD, DIM, LineList, problem_line, same
-from raidtui.tui.draft import Draft
+from raidtui.tui.compose.lists import BAD, DIM, LineList, ascii_signs, problem_line
 from raidtui.tui.widgets.glyphs import glyphs
-
-PAUSE_S: Final = 0.15
-"""Delay in seconds after a draft's last change before the engine is asked."""
-
-
-class Asker(Protocol):
-    """The part of `Link` that the previewer uses."""
-
-    async def call(self, method: str, params: Any = None, type_: Any = Any) -> Any: ...
-
-
-def request_of(draft: Draft) -> PreviewRequest:
-    return PreviewRequest(json.dumps(draft.document, ensure_ascii=False), dict(draft.bind))
-
-
-class Previewer:
-    """Previews of the latest wanted draft: the preview goes to `on_answer`, problems go to `on_problem`."""
-
-    def __init__(
-        self, link: Asker, on_answer: Callable[[Preview], None], on_problem: Callable[[tuple[Problem, ...]], None]
-    ) -> None:
-        self._link = link
-        self._on_answer = on_answer
-        self._on_problem = on_problem
-        self._wanted: Draft | None = None
-        self._count = 0
-        """Number of wanted drafts so far; detects stale answers."""
-        self.working = False
-
-    def want(self, draft: Draft) -> bool:
-        """Request a preview of this draft. Return True if `work` has to be started for it."""
-        self._wanted = draft
-        self._count += 1
-        return not self.working
-
-    async def work(self) -> None:
-        """Ask the engine until every wanted draft was asked."""
-        self.working = True
-        try:
-            while self._wanted is not None:
-                await self._once()
-        finally:
-            self.working = False
-
-    async def _once(self) -> None:
-        count = self._count
-        await asyncio.sleep(PAUSE_S)
-        draft = self._wanted
-        if count != self._count or draft is None:
-            return
-        self._wanted = None
-        try:
-            answer = await self._link.call("preview", plain(request_of(draft)), Preview)
-        except ProblemError as error:
-            if count == self._count:
-                self._on_problem(error.problems)
-            return
-        if count == self._count:
-            self._on_answer(answer)
 
 
 class Shown(NamedTuple):
@@ -173,7 +111,7 @@ The layout as it would be built, from its target down to the disks, and its figu
         return layout.build if layout else (load.command,) if load and load.command else ()
 
     def draw(self) -> None:
-        shown, width, signs = self._shown, max(20, self.scrollable_content_region.width), glyphs()
+        shown, width = self._shown, max(20, self.scrollable_content_region.width)
         layout, load = self._shown_views()
         self.border_title = Content(f"Preview · {layout.name if layout else load.name if load else 'all layouts'}")
         said = [Content.styled(sentence(problem), BAD) for problem in shown.lost]
@@ -187,10 +125,10 @@ The layout as it would be built, from its target down to the disks, and its figu
         after = [] if layout is None else warning_lines(layout.warnings, width)
         after += [] if load is None else warning_lines(load.warnings, width)
         if self.commands:
-            after += [*([Content("")] if after else []), heading("commands", width, "c: copy", signs)]
+            after += [*([Content("")] if after else []), heading("commands", width, "c: copy")]
             after += command_lines(self.commands, width)
         if layout is not None and layout.teardown:
-            after += [Content(""), heading("and to take it down", width, "", signs), *command_lines(layout.teardown, width)]
+            after += [Content(""), heading("and to take it down", width), *command_lines(layout.teardown, width)]
         self._put("#after", [Content(""), *after] if after else [])
 
     def action_problems(self) -> None:
@@ -222,14 +160,14 @@ The layout as it would be built, from its target down to the disks, and its figu
         self.post_message(self.Asked(self._problems[event.option_index]))
 
     def _figures_lines(self, layout: LayoutView | None, load: WorkloadView | None, width: int) -> list[Content]:
-        signs, preview = glyphs(), self._shown.preview
+        shown, preview = self._shown, self._shown.preview
         if layout is not None:
-            stack = drawing(layout, self._shown.disks, width, signs, self._shown.bind)
-            told = [] if layout.problems and layout.size_bytes is None else figures(layout, width, signs)
+            stack = drawing(layout, Scene(shown.disks, shown.bind), width)
+            told = [] if layout.problems and layout.size_bytes is None else figures(layout, width)
             return [*stack, *([Content("")] if stack and told else []), *told]
         if load is not None:
             return load_lines(load, width)
-        return overview(preview, width, signs) if preview is not None and not self._shown.empty else []
+        return overview(preview, width) if preview is not None and not shown.empty else []
 
     def _show_problems(self, layout: LayoutView | None, load: WorkloadView | None, width: int) -> None:
         preview = self._shown.preview
@@ -238,10 +176,9 @@ The layout as it would be built, from its target down to the disks, and its figu
         self._problems = [*own, *others] if not self._shown.empty else []
         problems = self.query_one("#problems", LineList)
         problems.set_class(not self._problems, "gone")
-        lines = [problem_line(self._place_words(problem), problem.message, glyphs()) for problem in self._problems]
+        lines = [problem_line(self._place_words(problem), problem.message) for problem in self._problems]
         problems.show(list(range(len(lines))), lines)
-        head = [Content(""), heading("problems", width, "enter: go there", glyphs())] if lines else []
-        self._put("#wrong-head", head)
+        self._put("#wrong-head", [Content(""), heading("problems", width, "enter: go there")] if lines else [])
 
     def _place_words(self, problem: Problem) -> str:
         path = path_of(self._shown.document, problem.place)
@@ -258,9 +195,9 @@ The layout as it would be built, from its target down to the disks, and its figu
         return None, None
 
     def _put(self, where: str, lines: Sequence[Content]) -> None:
-        if same(self._drawn.get(where), said := Content("\n").join(lines)):
-            return
-        self._drawn[where] = said
-        part = self.query_one(where, Static)
-        part.set_class(not lines, "gone")
-        part.update(said)
+        said = Content("\n").join(lines if glyphs().unicode else [ascii_signs(line) for line in lines])
+        if (before := self._drawn.get(where)) is None or not said.is_same(before):
+            self._drawn[where] = said
+            part = self.query_one(where, Static)
+            part.set_class(not lines, "gone")
+            part.update(said)
