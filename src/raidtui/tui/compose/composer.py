@@ -26,7 +26,7 @@ from raidtui.tui.compose.drawing import short
 from raidtui.tui.compose.edit import Change
 from raidtui.tui.compose.editor import Editor
 from raidtui.tui.compose.form import Form, FormRow, form
-from raidtui.tui.compose.lists import FormList, LineList, outline_line
+from raidtui.tui.compose.lists import FormList, LineList, ValueGiven, outline_line
 from raidtui.tui.compose.outline import Line, outline
 from raidtui.tui.compose.preview import PreviewPane, Shown
 from raidtui.tui.draft import Draft
@@ -347,13 +347,12 @@ class Composer(ModeScreen):
 
     @on(Editor.Typed)
     def _typed(self, message: Editor.Typed) -> None:
-        if type(message) is Editor.Typed:
-            self.pending = edit.set_value(self.raidtui.draft, message.row.path, message.value).draft
-            self._show_form()
-            self._request_preview()
+        self.pending = edit.set_value(self.raidtui.draft, message.row.path, message.value).draft
+        self._show_form()
+        self._request_preview()
 
-    @on(Editor.Taken)
-    def _taken(self, message: Editor.Taken) -> None:
+    @on(ValueGiven)
+    def _given(self, message: ValueGiven) -> None:
         row, here = message.row, self.here
         self.pending = None
         if row.renames:
@@ -375,15 +374,10 @@ class Composer(ModeScreen):
         listed.focus()
         listed.step(message.by)
 
-    @on(FormList.Begun)
-    def _begun(self) -> None:
+    @on(OptionList.OptionSelected, "#form")
+    def _option_chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
         self.query_one(Editor).begin()
 
-    @on(FormList.Set)
-    def _set(self, message: FormList.Set) -> None:
-        self.take(edit.set_value(self.raidtui.draft, message.row.path, message.value)._replace(path=self.here))
-
-    @on(FormList.Left)
-    @on(PreviewPane.Left)
-    def _left(self) -> None:
+    def action_to_outline(self) -> None:
         self.focus_pane("outline")

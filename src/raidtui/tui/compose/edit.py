@@ -15,7 +15,6 @@ from raidtui.tui.draft import Draft, without_disks, without_role, wrong_role_nam
 BELOW: Final = object()
 """Placeholder in a new layer's options for the layer's input."""
 _USUAL_COUNT: Final = {"data": 4}
-_LEFT_OUT: Final[Mapping[str, Any]] = {}
 
 
 class Change(NamedTuple):
@@ -34,7 +33,7 @@ def add_role(draft: Draft, name: str) -> Change:
     return _changed(draft, path, {"count": count, "where": {}}, f"add role {name}")
 
 
-def add_layout(draft: Draft, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT, word: str = "") -> Change:
+def add_layout(draft: Draft, kind: Kind, given: Mapping[str, Any], word: str = "") -> Change:
     """Add a layout of one layer, named `word` (`raid5`), over the most likely role."""
     name = free_name(draft, "layouts", word or _kind_name(kind, given))
     role = likely_role(draft)
@@ -48,12 +47,12 @@ def add_preset(draft: Draft, preset: Preset) -> Change:
     return _changed(draft, ("workloads", name), {preset.kind: options}, f"add workload {name}")
 
 
-def add_workload(draft: Draft, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
+def add_workload(draft: Draft, kind: Kind, given: Mapping[str, Any]) -> Change:
     name = free_name(draft, "workloads", _kind_name(kind, given))
     return _changed(draft, ("workloads", name), {kind.kind: first_options(kind, given)}, f"add workload {name}")
 
 
-def put_on_top(draft: Draft, path: Path, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
+def put_on_top(draft: Draft, path: Path, kind: Kind, given: Mapping[str, Any]) -> Change:
     """Put a layer on top of the layer whose options are at `path`."""
     below = {str(path[-1]): at(draft.document, path, {})}
     made = {kind.kind: first_options(kind, given, below)}
@@ -61,7 +60,7 @@ def put_on_top(draft: Draft, path: Path, kind: Kind, given: Mapping[str, Any] = 
     return done._replace(path=(*path[:-1], kind.kind))
 
 
-def put_below(draft: Draft, into: Path, kind: Kind, given: Mapping[str, Any] = _LEFT_OUT) -> Change:
+def put_below(draft: Draft, into: Path, kind: Kind, given: Mapping[str, Any]) -> Change:
     """Put a layer into the input at `into`; the previous sources become its input."""
     role = likely_role(draft)
     below = at(draft.document, into, f"@{role}" if role else MISSING)
@@ -97,7 +96,7 @@ def rename(draft: Draft, path: Path, new: str) -> Change:
         check_name(draft, (section, new))
     document, bind = rekey(draft.document, (section, old), new), dict(draft.bind)
     if section == "roles":
-        document = put(document, ("layouts",), _with_role_named(at(document, ("layouts",), {}), f"@{old}", f"@{new}"))
+        document = put(document, ("layouts",), _replaced(at(document, ("layouts",), {}), f"@{old}", f"@{new}"))
         bind = {new if role == old else role: ids for role, ids in draft.bind.items()}
     return Change(Draft(document, bind), f"rename {old} to {new}", (section, new))
 
@@ -123,8 +122,7 @@ def move(draft: Draft, path: Path, by: int) -> Change:
 def set_value(draft: Draft, path: Path, value: Any) -> Change:
     """Give one option another value; MISSING leaves it out."""
     what = f"leave out {path[-1]}" if value is MISSING else f"set {path[-1]}"
-    document = put(draft.document, path, copy.deepcopy(value) if value is not MISSING else value)
-    return Change(draft._replace(document=document), what, path)
+    return _changed(draft, path, copy.deepcopy(value), what)
 
 
 def take_disk_out(draft: Draft, role: str, disk: str) -> Change:
@@ -175,7 +173,7 @@ def first_options(kind: Kind, given: Mapping[str, Any], below: Any = MISSING) ->
 
     `BELOW` in the chosen options is replaced by the input.
     """
-    chosen = {name: _with_below(value, below) for name, value in given.items()}
+    chosen = _replaced(given, BELOW, below)
     if chosen != dict(given):
         below = MISSING
     return _least(kind.fields, chosen, below)
@@ -202,15 +200,6 @@ def _least(fields: tuple[Field, ...], chosen: Mapping[str, Any], below: Any) -> 
     return options
 
 
-def _with_below(value: Any, below: Any) -> Any:
-    if isinstance(value, Mapping):
-        inner = {key: _with_below(entry, below) for key, entry in value.items()}
-        return {key: entry for key, entry in inner.items() if entry is not MISSING}
-    if isinstance(value, list):
-        return [_with_below(entry, below) for entry in value]
-    return below if value is BELOW else value
-
-
 def _kind_name(kind: Kind, given: Mapping[str, Any]) -> str:
     return next((value for value in given.values() if isinstance(value, str)), kind.kind)
 
@@ -219,9 +208,11 @@ def _changed(draft: Draft, path: Path, value: Any, what: str) -> Change:
     return Change(draft._replace(document=put(draft.document, path, value)), what, path)
 
 
-def _with_role_named(value: Any, old: str, new: str) -> Any:
+def _replaced(value: Any, old: object, new: Any) -> Any:
+    """Return a copy of nested data with `new` in place of `old`. Keys whose value becomes MISSING are left out."""
     if isinstance(value, Mapping):
-        return {key: _with_role_named(entry, old, new) for key, entry in value.items()}
+        inner = {key: _replaced(entry, old, new) for key, entry in value.items()}
+        return {key: entry for key, entry in inner.items() if entry is not MISSING}
     if isinstance(value, list):
-        return [_with_role_named(entry, old, new) for entry in value]
+        return [_replaced(entry, old, new) for entry in value]
     return new if value == old else value

@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from raidtui.base.text import clean
 from raidtui.tui.compose.document import MISSING, layer_at
 from raidtui.tui.compose.form import FormRow, as_text, input_hint, parse
-from raidtui.tui.compose.lists import BAD, LineList, about_lines, choice_lines
+from raidtui.tui.compose.lists import BAD, LineList, ValueGiven, about_lines, choice_lines
 
 NEW_LAYER: Final = "a layer …"
 NOTHING: Final = "nothing"
@@ -89,15 +89,9 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         Binding("escape", "abandon", "As it was", id="option.abandon", tooltip="Keep the value of the option", show=False),
         Binding("up", "step(-1)", "Take, up", id="option.up", tooltip="Take the value and go up", show=False),
         Binding("down", "step(1)", "Take, down", id="option.down", tooltip="Take the value and go down", show=False),
-        Binding(
-            "space",
-            "toggle_device",
-            "Add or take out",
-            id="option.toggle",
-            tooltip="Add a device or take it out",
-            show=False,
-        ),
-    ]
+        Binding("space", "toggle_device", "Add or take out", id="option.toggle", show=False,
+                tooltip="Add a device or take it out"),
+    ]  # fmt: skip
 
     class Typed(Message):
         """A valid value is being typed."""
@@ -105,13 +99,6 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         def __init__(self, row: FormRow, value: Any) -> None:
             self.row, self.value = row, value
             super().__init__()
-
-    class Taken(Typed):
-        """A value was taken. `stay`: the editor goes on."""
-
-        def __init__(self, row: FormRow, value: Any, *, stay: bool = False) -> None:
-            self.stay = stay
-            super().__init__(row, value)
 
     class Abandoned(Message):
         """The option keeps its value."""
@@ -259,7 +246,7 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         if wrong:
             return False
         self.row = row._replace(value=value)
-        self.post_message(self.Taken(row, value))
+        self.post_message(ValueGiven(row, value))
         return True
 
     def _choose(self, *, whole: bool) -> None:
@@ -268,13 +255,13 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
             return
         word, value = self._choices[number]
         if row.field.type != "devices":
-            self.post_message(self.Taken(row, value))
+            self.post_message(ValueGiven(row, value))
         elif word == NEW_LAYER:
             self.post_message(self.LayerWanted(row))
         elif whole:
-            self.post_message(self.Taken(row, value))
+            self.post_message(ValueGiven(row, value))
         else:
-            self.post_message(self.Taken(row, toggled(row.value, value), stay=True))
+            self.post_message(ValueGiven(row, toggled(row.value, value), stay=True))
 
     def _check(self, row: FormRow, text: str) -> tuple[Any, str]:
         """Return the value of a text, and its error."""

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rich.cells import cell_len, set_cell_size
-from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
@@ -223,6 +222,14 @@ def _why(row: FormRow) -> str:
     return "" if row.renames or row.field.default is None else "default"
 
 
+class ValueGiven(Message):
+    """The user gave an option another value. `stay` keeps the focus where it is."""
+
+    def __init__(self, row: FormRow, value: Any, *, stay: bool = False) -> None:
+        self.row, self.value, self.stay = row, value, stay
+        super().__init__()
+
+
 class FormList(LineList):
     """List of a form's options. Enter changes the option under the cursor; left and right change choices."""
 
@@ -236,24 +243,10 @@ Options that Linux would refuse here are greyed, with the reason.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "turn(-1)", "Choice before", id="form.before", tooltip="The choice before", show=False),
         Binding("right,space", "turn(1)", "Next choice", id="form.next", tooltip="The next choice", show=False),
-        Binding(
-            "delete,backspace", "leave_out", "Leave out", id="form.leave_out", tooltip="Leave the option out", show=False
-        ),
-        Binding("escape", "back", "Scenario", id="form.back", tooltip="Back to the scenario", show=False),
-    ]
-
-    class Begun(Message):
-        """The user began to change the option under the cursor."""
-
-    class Set(Message):
-        """The user gave an option another value."""
-
-        def __init__(self, row: FormRow, value: Any) -> None:
-            self.row, self.value = row, value
-            super().__init__()
-
-    class Left(Message):
-        """The user returns to the outline."""
+        Binding("delete,backspace", "leave_out", "Leave out", id="form.leave_out", show=False,
+                tooltip="Leave the option out"),
+        Binding("escape", "screen.to_outline", "Scenario", id="form.back", tooltip="Back to the scenario", show=False),
+    ]  # fmt: skip
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -290,24 +283,16 @@ Options that Linux would refuse here are greyed, with the reason.
         if row is None or row.heading or row.refused:
             return
         if row.field.many or row.field.type not in ("choice", "switch"):
-            self.post_message(self.Begun())
+            self.action_select()
             return
         choices: list[Any] = list(row.field.choices) if row.field.type == "choice" else [True, False]
         refused = row.setting.refused_choices if row.setting else {}
         values = ([] if row.field.required else [MISSING]) + [value for value in choices if value not in refused]
         here = values.index(row.value) if row.value in values else -1
         if values and values[(here + by) % len(values)] is not row.value:
-            self.post_message(self.Set(row, values[(here + by) % len(values)]))
+            self.post_message(ValueGiven(row, values[(here + by) % len(values)]))
 
     def action_leave_out(self) -> None:
         row = self.row
         if row is not None and not row.renames and not row.heading and row.value is not MISSING:
-            self.post_message(self.Set(row, MISSING))
-
-    def action_back(self) -> None:
-        self.post_message(self.Left())
-
-    @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self.post_message(self.Begun())
+            self.post_message(ValueGiven(row, MISSING))

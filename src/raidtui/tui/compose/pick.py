@@ -164,11 +164,6 @@ def takes_layer(kind: Kind) -> bool:
     return bool(device_fields(kind) or group_fields(kind))
 
 
-def offers_block(kind: Kind) -> bool:
-    """Return True if the kind offers a block device to a layer above it."""
-    return kind.offers == "block"
-
-
 def _offers(kind: Kind) -> list[KindOffer]:
     groups = next((field for field in group_fields(kind) if field.required), None)
     if groups is not None:

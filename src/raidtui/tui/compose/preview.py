@@ -79,9 +79,6 @@ The layout as it would be built, from its target down to the disks, and its figu
             self.problem = problem
             super().__init__()
 
-    class Left(Message):
-        """The user returns to the outline."""
-
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, classes="pane")
         self.border_title = "Preview"
@@ -135,11 +132,11 @@ The layout as it would be built, from its target down to the disks, and its figu
         if self._problems:
             self.query_one("#problems").focus()
 
-    def action_back(self) -> None:
+    async def action_back(self) -> None:
         if self.query_one("#problems").has_focus:
             self.focus()
         else:
-            self.post_message(self.Left())
+            await self.run_action("screen.to_outline")
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -21,7 +21,7 @@ from raidtui.model.protocol import DiskList
 from raidtui.model.units import size_text
 from raidtui.tui.plan.overview import changed_disk
 from raidtui.tui.widgets.dialog import Dialog
-from raidtui.tui.widgets.glyphs import Glyphs
+from raidtui.tui.widgets.glyphs import glyphs
 
 if TYPE_CHECKING:
     from raidtui.tui.shared import SharedApp
@@ -123,11 +123,10 @@ class ConsentLine(Horizontal):
     ConsentLine > .tick { width: 3; padding: 0 0 0 1; color: $text-success; text-style: bold; }
     """
 
-    def __init__(self, line: Line, what: Text, signs: Glyphs) -> None:
+    def __init__(self, line: Line, what: Text) -> None:
         super().__init__()
         self.line = line
         self._line_text = what
-        self._signs = signs
 
     def compose(self) -> ComposeResult:
         yield Static(self._line_text, classes="what")
@@ -143,7 +142,7 @@ class ConsentLine(Horizontal):
         return matches(self.line, self.typed)
 
     def update_tick(self) -> None:
-        self.query_one(".tick", Static).update(Text(self._signs.good if self.correct else ""))
+        self.query_one(".tick", Static).update(Text(glyphs().good if self.correct else ""))
 
 
 class ConsentDialog(Dialog[tuple[str, ...]]):
@@ -165,12 +164,11 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
         Binding("down", "to_line(1)", "Down", id="consent.down", tooltip="To the line below", show=False),
     ]
 
-    def __init__(self, plan: Plan, signs: Glyphs) -> None:
+    def __init__(self, plan: Plan) -> None:
         count = len(plan.erases)
         yes = f"Erase {plural(count, 'disk')} and start" if count else "Start"
         super().__init__("Consent", yes=yes, no="No, leave", hint="esc: leave, nothing is touched")
         self._plan = plan
-        self._signs = signs
         self._lines = lines_to_type(plan)
 
     def questions(self) -> ComposeResult:
@@ -181,7 +179,7 @@ stands for all of them. Nothing starts before every line has its tick. **escape*
             for line in self._lines:
                 held = dict.fromkeys(roles[disk.id] for disk in line.disks if disk.id in roles)
                 role = ", ".join(clean(role, 12) for role in held)
-                yield ConsentLine(line, _line_text(line, role, width), self._signs)
+                yield ConsentLine(line, _line_text(line, role, width))
         yield Static(classes="wrong")
 
     def on_mount(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -21,7 +21,7 @@ from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text, size_text
 from raidtui.tui.disks.entries import fact_grid, hanging
 from raidtui.tui.draft import Draft, role_names
-from raidtui.tui.widgets.glyphs import Glyphs
+from raidtui.tui.widgets.glyphs import glyphs
 
 
 class Remedy(NamedTuple):
@@ -118,33 +118,34 @@ def lacks_list(lacks: Sequence[tuple[str, Remedy]]) -> RenderableType:
     return Group(*lines)
 
 
-def outdated_disks(signs: Glyphs) -> RenderableType:
+def outdated_disks() -> RenderableType:
     """Show that the list of disks is out of date."""
     words = "The list of disks is out of date: nothing can be started before the next look at them. p plans again."
     return Group(hanging(Text("!", style="bold"), Text(words, style="bold")), Text())
 
 
-def refused(problems: Sequence[Problem], signs: Glyphs, heading: str = "The engine made no plan") -> RenderableType:
+def refused(problems: Sequence[Problem], heading: str = "The engine made no plan") -> RenderableType:
     """Show all problems, each with the key to its remedy. A run that holds disks is first: it explains the rest."""
     parts: list[RenderableType] = [Text(heading, style="bold"), Text()]
     for problem in sorted(problems, key=lambda problem: problem.code != "not-free.held"):
         way = remedy_of(problem)
         first, *more = sentence(problem).splitlines()
-        parts.append(hanging(Text(signs.bad, style="bold"), Text(first)))
+        parts.append(hanging(Text(glyphs().bad, style="bold"), Text(first)))
         parts += [hanging(Text(" " * (len(line) - len(line.lstrip()))), Text(line.lstrip())) for line in more]
         parts.append(hanging(Text(" "), Text.assemble((f" {way.key} ", "bold reverse"), f" {way.words}")))
         parts.append(Text())
     return Group(*parts)
 
 
-def overview(plan: Plan, disks: Sequence[Disk], command: str, signs: Glyphs) -> RenderableType:
+def overview(plan: Plan, disks: Sequence[Disk], command: str) -> RenderableType:
     """Show all of a plan but its steps."""
     name, title = clean(plan.scenario.get("name", ""), 70), clean(plan.scenario.get("title", ""), 200)
     return Group(
         Text.assemble((name, "bold"), f": {title}" if title else ""),
         Text(),
-        fact_grid([*_costs(plan, signs), ("Endurance", _endurance(plan, disks)), ("Measured", _chosen(plan.options))], 9),
-        *_warnings(plan.warnings, signs),
+        fact_grid([*_costs(plan), ("Endurance", _endurance(plan, disks)), ("Measured", _chosen(plan.options))], 9),
+        *([Text()] if plan.warnings else []),
+        *(hanging(Text("!", style="bold"), Text(clean(warning, 1000))) for warning in plan.warnings),
         Text(),
         *_erased(plan, disks),
         Text(),
@@ -153,15 +154,15 @@ def overview(plan: Plan, disks: Sequence[Disk], command: str, signs: Glyphs) -> 
     )
 
 
-def _costs(plan: Plan, signs: Glyphs) -> Iterator[tuple[str, str]]:
+def _costs(plan: Plan) -> Iterator[tuple[str, str]]:
+    most = plan.ends_early
+    yield "Time", f"{'at most ' if most else ''}about {duration_text(plan.seconds)}"
     rounds = len({cell.round for cell in plan.cells})
     layouts = len({cell.layout for cell in plan.cells})
     workloads = len({cell.workload for cell in plan.cells})
-    most = plan.ends_early
-    yield "Time", f"{'at most ' if most else ''}about {duration_text(plan.seconds)}"
     matrix = f"{plural(layouts, 'layout')}, {plural(workloads, 'workload')}, {plural(rounds, 'round')}"
     matrix += " at most: what the ranking no longer needs is left out" if most else ""
-    yield "Cells", f"{len(plan.cells)} {signs.dot} {matrix}"
+    yield "Cells", f"{len(plan.cells)} {glyphs().dot} {matrix}"
     if plan.ceilings:
         yield "Ceilings", f"bare disks: {', '.join(clean(name, 70) for name in plan.ceilings)}"
     if plan.writes_bytes is None:
@@ -189,13 +190,6 @@ def _chosen(options: Options) -> str:
     if options.workloads:
         parts.append(f"only with {', '.join(clean(name, 40) for name in options.workloads)}")
     return "; ".join(parts)
-
-
-def _warnings(warnings: Iterable[str], signs: Glyphs) -> Iterator[RenderableType]:
-    for index, warning in enumerate(warnings):
-        if index == 0:
-            yield Text()
-        yield hanging(Text("!", style="bold"), Text(clean(warning, 1000)))
 
 
 def _erased(plan: Plan, disks: Sequence[Disk]) -> Iterator[RenderableType]:

@@ -1,4 +1,4 @@
-"""Dialogs of the screen Results: export, opening and deleting files."""
+"""Opening of results for the screen Results, and its dialogs for export and opening files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from raidtui.base.text import clean
 from raidtui.front.files import check_output, read_bytes
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
@@ -136,32 +135,6 @@ Up and down choose the format, tab goes to the file's name, enter writes it. A f
         wrong = output_problem(self._file.value.strip())
         self.query_one(".wrong", Static).update(Text(f"! {wrong}" if wrong else ""))
         return not wrong
-
-
-class ConfirmDelete(Dialog[bool]):
-    """Dialog that confirms the deletion of a result file; the default is to keep it."""
-
-    HELP = """\
-## Delete a result file
-
-Only the file goes; a run that the server keeps stays there. Escape leaves it.
-"""
-
-    def __init__(self, path: Path, words: str) -> None:
-        super().__init__("Delete a result file", yes="Delete", no="Keep", hint="esc: keep it")
-        self._path = path
-        self._words = words
-
-    def questions(self) -> ComposeResult:
-        yield Static(Text(self._words), classes="asked")
-        yield Static(Text(clean(self._path, 400)), classes="asked")
-        yield Static(Text("This cannot be undone."))
-
-    def on_mount(self) -> None:
-        self.query_one("#no", Button).focus()
-
-    def agree(self) -> None:
-        self.dismiss(True)
 
 
 def file_check(known: Callable[[Path], bool]) -> Callable[[str], str]:

@@ -7,9 +7,8 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 from rich.text import Text
 
 from raidtui.base.text import clean
@@ -18,7 +17,7 @@ from raidtui.front.library import growing
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.problem import Exit
 from raidtui.model.protocol import RunInfo
-from raidtui.model.result import RESULT_SCHEMA
+from raidtui.results.extract import lean_extract
 from raidtui.results.library import Known
 from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
@@ -26,34 +25,6 @@ from raidtui.tui.widgets.table_view import Rows
 
 BATCH = 100
 """Number of files in a batch."""
-
-
-class _Scenario(msgspec.Struct, frozen=True):
-    name: str = ""
-    title: str = ""
-
-
-class _Machine(msgspec.Struct, frozen=True):
-    host: str = ""
-
-
-class _Cell(msgspec.Struct, frozen=True):
-    valid: bool
-
-
-class Head(msgspec.Struct, frozen=True):
-    """Fields of a result file that the list shows; other fields are skipped while reading."""
-
-    schema: str
-    run: str
-    rehearsal: bool
-    complete: bool
-    started: str
-    exit: int | None
-    outcome: str
-    scenario: _Scenario
-    machine: _Machine
-    cells: tuple[_Cell, ...] = ()
 
 
 class Entry(NamedTuple):
@@ -98,7 +69,7 @@ _BY_EXIT = {
     Exit.LEFT_BEHIND: "left behind",
     Exit.CANCELLED: "cancelled",
 }
-STATE_LOOKS = {
+_LOOKS = {
     "unreadable": "alert", "interrupted": "alert", "left behind": "alert", "failed": "alert", "not built": "warn",
     "invalid": "warn", "cancelled": "warn", "not ended": "warn", "running": "accent",
 }  # fmt: skip
@@ -109,15 +80,6 @@ def state_word(exit_code: int | None) -> str:
     if exit_code is None:
         return "not ended"
     return _BY_EXIT.get(Exit(exit_code), "ended") if exit_code in set(Exit) else "ended"
-
-
-def files_in(folder: Path) -> list[Path]:
-    """Return the JSON files in the folder."""
-    try:
-        with os.scandir(folder) as found:
-            return [folder / entry.name for entry in found if entry.name.endswith(".json")]
-    except OSError:
-        return []
 
 
 class FileEntries:
@@ -137,17 +99,12 @@ class FileEntries:
         for batch in growing():
             seen.update(known.path for known in batch)
             yield [entry_of_known(known) for known in batch]
-        yield from self.read([path for path in files_in(results_folder()) if path not in seen])
+        yield from self.read([path for path in results_folder().glob("*.json") if path not in seen])
 
     def read(self, paths: Sequence[Path]) -> Iterator[list[Entry]]:
         """Yield entries in batches, so that the first are shown before the last are read."""
-        batch: list[Entry] = []
-        for path in paths:
-            batch.append(self._entry(path))
-            if len(batch) == BATCH:
-                yield batch
-                batch = []
-        yield batch
+        for start in range(0, len(paths) or 1, BATCH):
+            yield [self._entry(path) for path in paths[start : start + BATCH]]
 
     def _entry(self, path: Path) -> Entry:
         try:
@@ -156,34 +113,25 @@ class FileEntries:
             known = self._known.get(path)
             if known is not None and known[0] == stamp:
                 return known[1]
-            entry = entry_of(path, _read(path, info))
+            entry = entry_of(path, info)
             self._known[path] = stamp, entry
         except (OSError, ValueError, RecursionError) as error:
             entry = unreadable(path, error)
         return entry
 
 
-def _read(path: Path, info: os.stat_result) -> bytes:
+def entry_of(path: Path, info: os.stat_result) -> Entry:
+    """Read the entry of a result file. Raises OSError, ValueError or RecursionError for other files."""
     if not stat.S_ISREG(info.st_mode):
         raise ValueError("not a regular file")
     if info.st_size > MAX_RESULT_BYTES:
         raise ValueError(f"the file is larger than {MAX_RESULT_BYTES >> 20} MiB")
-    return path.read_bytes()
-
-
-def entry_of(path: Path, data: bytes) -> Entry:
-    """Return the entry of a result file. Raises ValueError for other files."""
-    head = _DECODER.decode(data)
-    if head.schema != RESULT_SCHEMA:
-        raise ValueError(f"the schema is {clean(head.schema, 60)}, not {RESULT_SCHEMA}")
-    return Entry(
-        str(path), head.run, path, clean(head.scenario.name, 80), clean(head.scenario.title, 200),
-        clean(head.machine.host, 60), clean(head.started, 30), len(head.cells), None, sum(c.valid for c in head.cells),
-        head.exit, head.rehearsal, head.complete, state_word(head.exit),
-    )  # fmt: skip
-
-
-_DECODER = msgspec.json.Decoder(Head)
+    found, exit_code = lean_extract(path.read_bytes())
+    return entry_of_known(Known(
+        path, found.run, clean(found.scenario, 80), clean(found.title, 200), clean(found.host, 60),
+        clean(found.started, 40), len(found.points), sum(point.valid for point in found.points), exit_code,
+        found.rehearsal, found.complete, "",
+    ))  # fmt: skip
 
 
 def entry_of_known(known: Known) -> Entry:
@@ -226,10 +174,8 @@ def merge_runs(files: Iterable[Entry], runs: Iterable[Entry]) -> list[Entry]:
         run = by_run.get(entry.run) if entry.run else None
         if run is not None:
             kept.add(entry.run)
-            changes: dict[str, Any] = {"on_server": True, "planned": run.planned}
-            if run.state in ("running", "interrupted", "recovered"):
-                changes["state"] = run.state
-            entry = entry._replace(**changes)
+            state = run.state if run.state in ("running", "interrupted", "recovered") else entry.state
+            entry = entry._replace(on_server=True, planned=run.planned, state=state)
         found.append(entry)
     found += [entry for run, entry in by_run.items() if run not in kept]
     return sorted(found, key=lambda entry: (entry.started, entry.key), reverse=True)
@@ -275,7 +221,7 @@ _FIELDS = {field.column.key: field for field in (
            lambda entry: glyphs().absent if entry.exit is None else str(entry.exit),
            lambda entry: -1 if entry.exit is None else entry.exit),
     _Field(Column("state", "State", 11, help="How the run ended, or that it is running"),
-           lambda entry: Text(entry.state, STATE_LOOKS.get(entry.state, "")), lambda entry: entry.state),
+           lambda entry: Text(entry.state, _LOOKS.get(entry.state, "")), lambda entry: entry.state),
     _Field(Column("mark", "", 9, help="rehearsal or partial: not suitable for comparing"),
            _mark, lambda entry: entry.rehearsal),
 )}  # fmt: skip
@@ -284,12 +230,9 @@ SORTS = {key: field.sort_key for key, field in _FIELDS.items()}
 
 
 def columns_for(width: int) -> tuple[Column, ...]:
-    hidden: tuple[str, ...] = ("title", "host", "cells", "exit", "mark")
-    for least, left_out in ((112, ()), (92, ("title",)), (66, ("title", "host", "exit"))):
-        if width >= least:
-            hidden = left_out
-            break
-    return tuple(field.column for key, field in _FIELDS.items() if key not in hidden)
+    """Return the columns for a table of so many cells, without the least important ones in a narrow one."""
+    needed = {"title": 112, "host": 92, "exit": 92, "cells": 66, "mark": 66}
+    return tuple(field.column for key, field in _FIELDS.items() if width >= needed.get(key, 0))
 
 
 class LibraryRows(Rows):

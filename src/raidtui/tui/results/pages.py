@@ -80,15 +80,13 @@ class Sheet:
             self.row((left.ljust(column), MUTED), (line, style))
 
     def content(self) -> Content:
-        parts: list[Content] = []
-        for line in self._lines:
-            parts.append(Content.assemble(*((signs(text), style) for text, style in line if text)))
-        return Content("\n").join(parts)
+        lines = [[(signs(text), style) for text, style in line if text] for line in self._lines]
+        return Content("\n").join([Content.assemble(*line) for line in lines])
 
 
-def cut(text: object, width: int, *, right: bool = False) -> str:
+def cut(text: object, width: int) -> str:
     """Return foreign text in exactly `width` cells."""
-    return fit(clean(text), width, "right" if right else "left", glyphs().ellipsis)[0]
+    return fit(clean(text), width, "left", "…")[0]
 
 
 _LOOK = {VALID: GOOD, PARTLY: WARN, INVALID: BAD, NOT_BUILT: BAD}

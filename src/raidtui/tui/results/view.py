@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static
 
@@ -78,47 +75,11 @@ Up, down, page up and page down scroll. `[` and `]` go to the other pages, **esc
             self.query_one(Static).update(self._make(self._result, width) if self._result else Content(""))
 
 
-class PageTab(Static):
-    """Tab with the name of a page; a click opens the page."""
-
-    class Picked(Message):
-        """The tab was clicked."""
-
-        def __init__(self, page: str) -> None:
-            super().__init__()
-            self.page = page
-
-    DEFAULT_CSS = """
-    PageTab { width: auto; padding: 0 1; color: $text-muted; }
-    PageTab:hover { color: $foreground; text-style: underline; }
-    PageTab.-here { background: $primary; color: $background; text-style: bold; }
-    PageTab.-here:nocolor { text-style: bold reverse; }
-    """
-
-    def __init__(self, page: str, words: str) -> None:
-        super().__init__(Text(words), id=f"tab-{page}")
-        self._page = page
-
-    def on_click(self, event: events.Click) -> None:
-        event.stop()
-        self.post_message(self.Picked(self._page))
-
-
 class CellChart(Chart):
-    """Chart whose escape key leaves the playhead first, then the result."""
+    """Chart of one cell. Its escape key removes the playhead; without one, the screen's escape leaves the result."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Back", id="results.chart_back", tooltip="No playhead; without one, back to the list"),
-    ]
-
-    def action_leave(self) -> None:
-        if self.cursor_s is not None:
-            self.action_live()
-        else:
-            self.post_message(self.Left())
-
-    class Left(Message):
-        """The user leaves the chart."""
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.cursor_s is not None if action == "live" else super().check_action(action, parameters)
 
 
 class ResultView(Vertical):
@@ -126,6 +87,10 @@ class ResultView(Vertical):
 
     DEFAULT_CSS = """
     ResultView > #page-bar { height: 1; margin: 0 0 1 0; }
+    ResultView .tab { width: auto; padding: 0 1; color: $text-muted; }
+    ResultView .tab:hover { color: $foreground; text-style: underline; }
+    ResultView .tab.-here { background: $primary; color: $background; text-style: bold; }
+    ResultView .tab.-here:nocolor { text-style: bold reverse; }
     ResultView > #result-pages { height: 1fr; }
     ResultView LiveTable { background: $background; }
     ResultView .cell-name { height: 1; color: $foreground; text-style: bold; }
@@ -146,7 +111,7 @@ class ResultView(Vertical):
     def compose(self) -> ComposeResult:
         with Horizontal(id="page-bar"):
             for page, words in PAGES.items():
-                yield PageTab(page, words)
+                yield Static(words, id=f"tab-{page}", classes="tab")
         with ContentSwitcher(initial="summary", id="result-pages"):
             yield Page(pages.summary, id="summary")
             with Vertical(id="cells"):
@@ -255,14 +220,15 @@ class ResultView(Vertical):
         chart.show(cells.device_series(cell, name) if cell and name else [], begin_s=0.0, ended=True)
 
     def _mark_tab(self) -> None:
-        for tab in self.query(PageTab):
+        for tab in self.query(".tab"):
             tab.set_class(tab.id == f"tab-{self.page}", "-here")
 
-    @on(PageTab.Picked)
-    def _picked(self, event: PageTab.Picked) -> None:
+    @on(events.Click, ".tab")
+    def _tab_clicked(self, event: events.Click) -> None:
         event.stop()
-        self.page = event.page
-        self.take_focus()
+        if event.widget is not None and event.widget.id is not None:
+            self.page = event.widget.id.removeprefix("tab-")
+            self.take_focus()
 
     @on(LiveTable.Highlighted, "#cell-table")
     def _cell_reached(self, event: LiveTable.Highlighted) -> None:

@@ -26,7 +26,6 @@ from raidtui.tui.compose.pick import (
     layer_offers,
     load_entry,
     load_offers,
-    offers_block,
     takes_layer,
 )
 from raidtui.tui.compose.preview import PreviewPane
@@ -141,7 +140,7 @@ class ComposeScreen(Composer):
     def _below(self, into: Path) -> None:
         self._add_layer(
             f"A layer below, as {into[-1]}",
-            offers_block,
+            lambda kind: kind.offers == "block",
             lambda offer: edit.put_below(self.raidtui.draft, into, offer.kind, offer.given),
         )
 

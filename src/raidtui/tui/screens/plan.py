@@ -36,8 +36,6 @@ from raidtui.tui.plan.overview import (
 )
 from raidtui.tui.plan.steps import StepTree, commands_text
 from raidtui.tui.screens.base import ModeScreen
-from raidtui.tui.shared import Seen
-from raidtui.tui.widgets.glyphs import glyphs
 
 
 class Overview(VerticalScroll):
@@ -163,18 +161,16 @@ class PlanScreen(ModeScreen):
         self.refresh_bindings()
 
     def _words(self) -> RenderableType:
-        signs = glyphs()
-        above = [refused(self._not_started, signs, "Nothing was started")] if self._not_started else []
+        above = [refused(self._not_started, "Nothing was started")] if self._not_started else []
         if self.stale and self._plan is not None:
-            above.append(outdated_disks(signs))
+            above.append(outdated_disks())
         if self._problems:
-            return Group(*above, refused(self._problems, signs))
+            return Group(*above, refused(self._problems))
         if self._plan is None or self._busy == _STARTING:
             lacks = missing(self.raidtui.draft)
             return lacks_list(lacks) if lacks and not self._busy else Text(self._busy or _PLANNING, style="dim")
         found = self.raidtui.disks
-        shown = overview(self._plan, found.disks if found else (), self._line(self._plan), signs)
-        return Group(*above, shown)
+        return Group(*above, overview(self._plan, found.disks if found else (), self._line(self._plan)))
 
     def _titles(self) -> tuple[str, str]:
         if self._plan is None or self._busy:
@@ -242,8 +238,7 @@ class PlanScreen(ModeScreen):
     def action_consent(self) -> None:
         plan, request = self._plan, self._request
         if plan is not None and request is not None:
-            signs = glyphs()
-            self.app.push_screen(ConsentDialog(plan, signs), lambda erase: self._start(request, plan, erase))
+            self.app.push_screen(ConsentDialog(plan), lambda erase: self._start(request, plan, erase))
 
     def _start(self, request: PlanRequest, plan: Plan, erase: tuple[str, ...] | None) -> None:
         if erase is None:

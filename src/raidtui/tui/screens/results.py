@@ -20,14 +20,16 @@ from raidtui.front.library import export
 from raidtui.front.phrases import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
+from raidtui.results.comparison import Comparison
 from raidtui.results.formats import FORMATS
 from raidtui.tui.draft import Draft
 from raidtui.tui.results.compare_view import CompareView
-from raidtui.tui.results.dialogs import ConfirmDelete, ExportDialog, Opener, Target, file_check
+from raidtui.tui.results.dialogs import ExportDialog, Opener, Target, file_check
 from raidtui.tui.results.library import Entry
 from raidtui.tui.results.library_pane import LibraryPane
 from raidtui.tui.results.pages import commands_text
-from raidtui.tui.results.view import OF_A_CELL, CellChart, ResultView
+from raidtui.tui.results.view import OF_A_CELL, ResultView
+from raidtui.tui.run.dialogs import Confirm
 from raidtui.tui.screens.base import ModeScreen
 from raidtui.tui.shared import Seen
 from raidtui.tui.widgets.dialog import AskText
@@ -222,10 +224,6 @@ class ResultsScreen(ModeScreen):
         elif not self._list.clear_search() and self._list.marked:
             self._list.clear_marks()
 
-    @on(CellChart.Left)
-    def _chart_left(self) -> None:
-        self.action_back()
-
     def _to_list(self) -> None:
         if self.has_class("-comparing"):
             self._switch("result-view" if self._view.result else "results-message", opened=False)
@@ -269,16 +267,15 @@ class ResultsScreen(ModeScreen):
         comparison = self._compare.comparison
         if comparison is not None:
             name = comparison.sources[0].scenario if len(comparison.sources) == 1 else "comparison"
-            self.app.push_screen(ExportDialog(_file_name(name)), self._export)
 
-    def _export(self, target: Target | None) -> None:
-        if target is not None:
-            self._write(target)
+            def asked(target: Target | None) -> None:
+                if target is not None:
+                    self._export(comparison, target)
+
+            self.app.push_screen(ExportDialog(_file_name(name)), asked)
 
     @work(group="export")
-    async def _write(self, target: Target) -> None:
-        comparison = self._compare.comparison
-        assert comparison is not None
+    async def _export(self, comparison: Comparison, target: Target) -> None:
         path = str(Path(target.path).expanduser())
         try:
             await asyncio.to_thread(export, comparison, FORMATS[target.format], path)
@@ -336,7 +333,9 @@ class ResultsScreen(ModeScreen):
         entry = self._here
         if entry is not None and entry.path is not None and self._may_delete(entry):
             words = f"{entry.scenario or 'It'}, {plural(entry.cells, 'cell')}, began {entry.started[:16].replace('T', ' ')}"
-            self.app.push_screen(ConfirmDelete(entry.path, words), partial(self._delete, entry))
+            asked = f"{words}\n\n{clean(entry.path, 400)}\n\nThis cannot be undone. A run on the server stays there."
+            dialog = Confirm("Delete a result file", asked, yes="Delete", no="Keep")
+            self.app.push_screen(dialog, partial(self._delete, entry))
 
     def _may_delete(self, entry: Entry) -> bool:
         """Return True for JSON files directly in the results folder."""
