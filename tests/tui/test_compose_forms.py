@@ -15,10 +15,10 @@ from raidtui.engine.compose.reading import read_document
 from raidtui.model.describe import Field, Kind
 from raidtui.tui.compose import edit, files
 from raidtui.tui.compose.document import MISSING
+from raidtui.tui.compose.edit import layer_offers
 from raidtui.tui.compose.editor import entries, toggled
 from raidtui.tui.compose.form import as_text, form, parse
 from raidtui.tui.compose.outline import outline
-from raidtui.tui.compose.pick import layer_offers
 from raidtui.tui.draft import EMPTY, Draft
 
 KINDS = made_compose.known()
@@ -37,8 +37,8 @@ def test_a_layer_known_only_to_the_engine_is_offered_and_has_a_form():
     ), "block")  # fmt: skip
     kinds = msgspec.structs.replace(KINDS, layers=(*KINDS.layers, cache))
     offers = [offer for offer in layer_offers(kinds) if offer.kind.kind == "newcache"]
-    assert [offer.entry.words for offer in offers] == ["writeback", "writethrough"]
-    change = edit.add_layout(BOUND, cache, offers[0].given, offers[0].entry.words)
+    assert [offer.words for offer in offers] == ["writeback", "writethrough"]
+    change = edit.add_layout(BOUND, cache, offers[0].given, offers[0].words)
     made = form(change.draft.document, ("layouts", "writeback", "newcache"), kinds, None)
     assert [(row.field.name, row.shown) for row in made.rows] == [
         ("name", "writeback"), ("on", "@data"), ("mode", "writeback"), ("bucket", "512KiB"),
@@ -47,7 +47,7 @@ def test_a_layer_known_only_to_the_engine_is_offered_and_has_a_form():
 
 def test_every_layer_that_is_offered_can_be_added_and_has_a_form():
     for offer in layer_offers(KINDS):
-        change = edit.add_layout(BOUND, offer.kind, offer.given, offer.entry.words)
+        change = edit.add_layout(BOUND, offer.kind, offer.given, offer.words)
         name = change.path[1]
         made = form(change.draft.document, ("layouts", name, offer.kind.kind), KINDS, previewed(change.draft))
         assert len(made.rows) > len(offer.kind.fields) / 2

@@ -24,8 +24,7 @@ from raidtui.model.plan import Options
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList
 from raidtui.tui.draft import EMPTY, with_role
-from raidtui.tui.plan.overview import changed_disk, findings, missing, remedy_of, request_of
-from raidtui.tui.plan.steps import StepTree, commands_text, groups
+from raidtui.tui.plan.panes import StepTree, changed_disk, commands_text, findings, groups, missing, remedy_of, request_of
 from raidtui.tui.shared import DisksSeen
 
 ONE, TWO = "S64GNE0R100001", "S64GNE0R100002"

@@ -1,15 +1,28 @@
-"""Edits of a draft: pure functions that return the next draft and the name of the change."""
+"""Edits of a draft: pure functions that return the next draft and the name of the change; kinds that can be added."""
 
 from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from raidtui.model.describe import Field, Kind, Kinds, Preset
 from raidtui.model.scenario_words import NAME_PATTERN
-from raidtui.tui.compose.document import MISSING, Layer, Path, at, drop, layer_at, main_input, put, rekey, shift
+from raidtui.tui.compose.document import (
+    MISSING,
+    Layer,
+    Path,
+    at,
+    device_fields,
+    drop,
+    group_fields,
+    layer_at,
+    main_input,
+    put,
+    rekey,
+    shift,
+)
 from raidtui.tui.draft import Draft, without_disks, without_role, wrong_role_name
 
 BELOW: Final = object()
@@ -216,3 +229,37 @@ def _replaced(value: Any, old: object, new: Any) -> Any:
     if isinstance(value, list):
         return [_replaced(entry, old, new) for entry in value]
     return new if value == old else value
+
+
+class KindOffer(NamedTuple):
+    """A kind to add, with the options that the choice implies."""
+
+    kind: Kind
+    given: Mapping[str, Any]
+    words: str
+
+
+def layer_offers(kinds: Kinds, fits: Callable[[Kind], bool] = lambda kind: True) -> list[KindOffer]:
+    """Return every fitting layer; a layer with a required choice (`level`) once for each value (`raid5`)."""
+    return [offer for kind in kinds.layers if fits(kind) for offer in _offers(kind)]
+
+
+def load_offers(kinds: Kinds) -> list[Preset | KindOffer]:
+    """Return the workload presets, then every workload kind without preset values."""
+    return [*kinds.presets, *(offer for kind in kinds.workloads for offer in _offers(kind))]
+
+
+def takes_layer(kind: Kind) -> bool:
+    """Return True if the kind has device inputs."""
+    return bool(device_fields(kind) or group_fields(kind))
+
+
+def _offers(kind: Kind) -> list[KindOffer]:
+    groups = next((field for field in group_fields(kind) if field.required), None)
+    if groups is not None:
+        names = [field.name for field in groups.fields if field.type == "devices"]
+        return [KindOffer(kind, {groups.name: [{name: BELOW}]}, name) for name in names]
+    chosen = next((field for field in kind.fields if field.type == "choice" and field.required), None)
+    if chosen is None:
+        return [KindOffer(kind, {}, kind.kind)]
+    return [KindOffer(kind, {chosen.name: choice}, choice) for choice in chosen.choices]

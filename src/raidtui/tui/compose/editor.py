@@ -142,7 +142,7 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
 
     def show(self, row: FormRow | None, roles: Mapping[str, str]) -> None:
         """Show an option; text being typed is kept. `roles` maps each existing role to its note."""
-        same = row is not None and self.row is not None and row.path == self.row.path and row.renames == self.row.renames
+        same = row is not None and self.row is not None and (row.path, row.renames) == (self.row.path, self.row.renames)
         typing = same and self.typing
         if self.typing and not same:
             self.take_text()
@@ -150,16 +150,16 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         if not typing:
             self.row = row
         self._show_title()
-        self._set_text("#about", self._about(row) if row else Content(""))
-        by_line = row is not None and not row.heading and not row.refused and not self._is_list(row)
-        self.query_one("#typed").set_class(not by_line, "gone")
-        self.query_one("#wrong").set_class(not by_line, "gone")
-        by_list = row is not None and self._is_list(row) and not row.refused
-        self.query_one("#choices").set_class(not by_list, "gone")
-        if row is not None and by_list:
-            self._show_choices(row)
-        if row is not None and by_line and not typing:
-            self._show_text(row)
+        hint = input_hint(row.field) if row is not None and not self._is_list(row) else ""
+        self._set_text("#about", about_lines(row, hint) if row else Content(""))
+        editable = row if row is not None and not row.heading and not row.refused else None
+        by_list = editable is not None and self._is_list(editable)
+        for part, used in (("#typed", not by_list), ("#wrong", not by_list), ("#choices", by_list)):
+            self.query_one(part).set_class(editable is None or not used, "gone")
+        if editable is not None and by_list:
+            self._show_choices(editable)
+        elif editable is not None and not typing:
+            self._show_text(editable)
 
     def begin(self) -> None:
         if self.row is None or self.row.heading or self.row.refused:
@@ -272,9 +272,6 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
         except ValueError as error:
             return MISSING, clean(error, 200)
         return value, "a value is required" if value is MISSING and row.field.required else ""
-
-    def _about(self, row: FormRow) -> Content:
-        return about_lines(row, "" if self._is_list(row) or row.heading or row.renames else input_hint(row.field))
 
     def _text(self, row: FormRow) -> str:
         return as_text(row.field, row.value)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
+from textual import events, on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from raidtui.base.text import clean
 from raidtui.tui.compose.document import MISSING, Path
 from raidtui.tui.compose.form import Form, FormRow
 from raidtui.tui.compose.outline import Line
+from raidtui.tui.widgets.dialog import Dialog
 from raidtui.tui.widgets.glyphs import glyphs
 
 BAD = "$text-error"
@@ -179,8 +182,8 @@ def names_width(rows: Sequence[FormRow], width: int) -> int:
     return min(max([4, *(cell_len(row.field.name) + 2 * row.depth for row in rows)]), max(8, width * 2 // 5))
 
 
-def about_lines(row: FormRow, kind: str) -> Content:
-    """Return the description below a form: an option's errors, help and default."""
+def about_lines(row: FormRow, hint: str) -> Content:
+    """Return the description below a form: an option's errors, help, default and the hint of what may be typed."""
     parts = []
     if row.wrong:
         parts.append(Content.styled(f"! {row.wrong}", BAD))
@@ -192,8 +195,8 @@ def about_lines(row: FormRow, kind: str) -> Content:
     if not row.field.required and not row.renames and not row.heading and (fallback or row.setting):
         why = f", {clean(row.setting.why)}" if row.setting and row.setting.why else ""
         parts.append(Content.assemble((f"Left out: {fallback or 'nothing'}{why}.", DIM)))
-    if kind:
-        parts.append(Content.styled(kind, DIM))
+    if hint and not row.heading and not row.renames:
+        parts.append(Content.styled(hint, DIM))
     return Content("\n").join(parts)
 
 
@@ -296,3 +299,119 @@ Options that Linux would refuse here are greyed, with the reason.
         row = self.row
         if row is not None and not row.renames and not row.heading and row.value is not MISSING:
             self.post_message(ValueGiven(row, MISSING))
+
+
+class Entry(NamedTuple):
+    """One line of the list."""
+
+    words: str
+    note: str = ""
+
+
+class Pick(Dialog[int]):
+    """Dialog that answers the number of the chosen entry, or None."""
+
+    HELP = """\
+## A list to choose from
+
+Type a part of the name; **up** and **down** move through the matches, **enter** chooses one, **escape** cancels.
+"""
+    DEFAULT_CSS = """
+    Pick LineList { height: auto; max-height: 14; margin: 1 0 0 0; }
+    Pick LineList > .option-list--option-highlighted {
+        color: $block-cursor-foreground; background: $block-cursor-background; text-style: $block-cursor-text-style;
+    }
+    Pick .none { height: 1; color: $text-muted; }
+    Pick .gone { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "step(-1)", "Up", id="pick.up", tooltip="The line above", show=False),
+        Binding("down", "step(1)", "Down", id="pick.down", tooltip="The line below", show=False),
+        Binding("pageup", "step(-10)", "Up", id="pick.page-up", tooltip="Ten lines up", show=False),
+        Binding("pagedown", "step(10)", "Down", id="pick.page-down", tooltip="Ten lines down", show=False),
+    ]
+
+    def __init__(self, title_words: str, entries: Sequence[Entry], *, asked: str = "", yes: str = "Take") -> None:
+        super().__init__(title_words, yes=yes, hint="enter: take it · esc: leave")
+        self._entries = list(entries)
+        self._asked = asked
+        self._searching = len(entries) > 5
+        self._narrowed = ""
+
+    def questions(self) -> ComposeResult:
+        if self._asked:
+            yield Static(Content(self._asked), classes="asked")
+        search = Input(placeholder="type to narrow the list", id="search", compact=True)
+        search.set_class(not self._searching, "gone")
+        yield search
+        yield LineList(id="entries")
+        yield Static("nothing matches", classes="none gone")
+
+    def on_mount(self) -> None:
+        self._narrow(self.query_one("#search", Input).value)
+        self.query_one("#search" if self._searching else "#entries").focus()
+
+    @on(LineList.WidthChanged)
+    def _widened(self) -> None:
+        self._narrow(self.query_one("#search", Input).value)
+
+    def agree(self) -> None:
+        search = self.query_one("#search", Input).value
+        if search != self._narrowed:
+            self._narrow(search)
+        key = self.query_one("#entries", LineList).key
+        if isinstance(key, int):
+            self.dismiss(key)
+
+    def on_key(self, event: events.Key) -> None:
+        """Send keys typed before the dialog opened to its search."""
+        search = self.query_one("#search", Input)
+        if self._searching and event.is_printable and event.character and not search.has_focus:
+            event.stop()
+            search.focus()
+            search.insert_text_at_cursor(event.character)
+
+    def action_step(self, by: int) -> None:
+        entries = self.query_one("#entries", LineList)
+        if entries.keys:
+            entries.highlighted = min(max((entries.highlighted or 0) + by, 0), len(entries.keys) - 1)
+
+    @on(Input.Changed, "#search")
+    def _searched(self, event: Input.Changed) -> None:
+        event.stop()
+        self._narrow(event.value)
+
+    @on(Input.Submitted, "#search")
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.agree()
+
+    @on(OptionList.OptionSelected, "#entries")
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.agree()
+
+    def _narrow(self, text: str) -> None:
+        """Show the entries that contain every word of `text`, those that begin with it first."""
+        wanted = text.lower().split()
+        fresh, self._narrowed = text != self._narrowed, text
+        kept = [
+            number
+            for number, entry in enumerate(self._entries)
+            if all(word in f"{entry.words} {entry.note}".lower() for word in wanted)
+        ]
+        kept.sort(key=lambda number: not self._entries[number].words.lower().startswith(text.lower().strip()))
+        entries = self.query_one("#entries", LineList)
+        widest = max([0, *(min(34, len(clean(self._entries[number].words, 60))) for number in kept)])
+        room = max(30, entries.line_width or 66)
+        entries.show(kept, [_line(self._entries[number], widest, room) for number in kept])
+        if fresh:
+            entries.go(None)
+        entries.set_class(not kept, "gone")
+        self.query_one(".none").set_class(bool(kept), "gone")
+
+
+def _line(entry: Entry, widest: int, room: int) -> Content:
+    words = cut(clean(entry.words, 200), room if not entry.note else max(34, widest))
+    note = cut(clean(entry.note, 200), max(0, room - widest - 2))
+    return Content.assemble(words.ljust(widest), "  ", (note, DIM))

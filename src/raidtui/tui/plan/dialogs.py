@@ -19,7 +19,7 @@ from raidtui.model.disk import Fingerprint
 from raidtui.model.plan import Options, Plan
 from raidtui.model.protocol import DiskList
 from raidtui.model.units import size_text
-from raidtui.tui.plan.overview import changed_disk
+from raidtui.tui.plan.panes import changed_disk
 from raidtui.tui.widgets.dialog import Dialog
 from raidtui.tui.widgets.glyphs import glyphs
 

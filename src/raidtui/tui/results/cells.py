@@ -8,7 +8,7 @@ from rich.text import Text
 
 from raidtui.base.text import clean
 from raidtui.model.measure import Direction, Sample
-from raidtui.model.result import Cell, DeviceUse, Result
+from raidtui.model.result import Cell, Result
 from raidtui.results.accounting import accounts
 from raidtui.results.extract import extract
 from raidtui.results.lines import cell_words
@@ -82,31 +82,14 @@ class DeviceRows(Rows):
         use = self._devices[key]
         return [
             key, use.role, use.disk or glyphs().absent, mb_s_text(use.read_bytes), mb_s_text(use.written_bytes),
-            _await(use.mean_read_await_ms), _await(use.mean_write_await_ms), _percent(use),
+            _await(use.mean_read_await_ms), _await(use.mean_write_await_ms),
+            glyphs().absent if (busy := use.mean_utilisation_percent) is None else f"{busy:.0f}",
             spark(use.series.get("util_percent", ()), 6, top=100.0),
         ]  # fmt: skip
 
 
 def _await(ms: float | None) -> str:
     return latency_text(None if ms is None else ms * 1000)
-
-
-def _percent(use: DeviceUse) -> str:
-    value = use.mean_utilisation_percent
-    return glyphs().absent if value is None else f"{value:.0f}"
-
-
-_DIRECTIONS = ("read", "write", "trim")
-
-
-def iops_series(cell: Cell) -> list[Series]:
-    """Return operations per second, a line for each direction."""
-    return _by_direction(cell, lambda found: found.iops)
-
-
-def throughput_series(cell: Cell) -> list[Series]:
-    """Return MB/s, a line for each direction."""
-    return _by_direction(cell, lambda found: found.bytes_per_s / 1e6)
 
 
 def latency_series(cell: Cell) -> list[Series]:
@@ -133,8 +116,9 @@ def device_series(cell: Cell, name: str) -> list[Series]:
 
 
 def _by_direction(cell: Cell, value: Callable[[Direction], float]) -> list[Series]:
+    """Return one line for each direction that moved data."""
     found = []
-    for name in _DIRECTIONS:
+    for name in ("read", "write", "trim"):
         given: list[tuple[float, Direction | None]] = [(sample.at_s, getattr(sample, name)) for sample in cell.samples]
         if any(direction is not None for _, direction in given):
             found.append(Series(name, [(at, None if d is None else value(d)) for at, d in given]))
@@ -144,6 +128,14 @@ def _by_direction(cell: Cell, value: Callable[[Direction], float]) -> list[Serie
 def _slowest(sample: Sample, field: str) -> float | None:
     values = [us / 1000 for direction in sample.moved if (us := getattr(direction.latency, field)) is not None]
     return max(values, default=None)
+
+
+CHARTS: tuple[tuple[str, str, str, Callable[[Cell], list[Series]]], ...] = (
+    ("rate", "Throughput", " MB/s", lambda cell: _by_direction(cell, lambda found: found.bytes_per_s / 1e6)),
+    ("iops", "IOPS", "", lambda cell: _by_direction(cell, lambda found: found.iops)),
+    ("latency", "Latency", " ms", latency_series),
+)
+"""Charts of a cell: id, title, unit, and the function that makes their lines."""
 
 
 def account_words(result: Result) -> dict[str, str]:

@@ -1,8 +1,9 @@
-"""Comparison of results: a table of layouts × workloads, and notes on the row under the cursor."""
+"""Comparison of results: a table of layouts × workloads, notes on the row under the cursor, and its export."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from rich.text import Text
@@ -10,11 +11,15 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Static
+from textual.widgets import Button, Input, OptionList, Static
+from textual.widgets.option_list import Option
 
+from raidtui.front.files import check_output
+from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
 from raidtui.results.compare import compare_many
 from raidtui.results.comparison import Comparison
+from raidtui.results.formats import FORMATS
 from raidtui.results.lines import (
     INVALID,
     MARKS,
@@ -31,6 +36,7 @@ from raidtui.results.lines import (
 )
 from raidtui.results.rates import rate_text
 from raidtui.tui.results.pages import BAD, MUTED, WARN, Sheet, signs
+from raidtui.tui.widgets.dialog import Dialog
 from raidtui.tui.widgets.glyphs import bar, glyphs
 from raidtui.tui.widgets.live_table import LiveTable
 from raidtui.tui.widgets.table_line import Column
@@ -77,7 +83,12 @@ class Grid(Rows):
         return [label, *(self._cell(row, column) for column in range(len(self._column_names)))]
 
     def at(self, key: str, column: int) -> tuple[int, int]:
+        """Return the numbers of layout and workload in a cell of the table."""
         return (column, int(key)) if self._turned else (int(key), column)
+
+    def row(self, key: str | None) -> list[tuple[int, int]]:
+        """Return layout and workload of every cell in a row; none if there is no such row."""
+        return [self.at(key, column) for column in range(len(self._column_names))] if key in self.keys else []
 
     def _columns(self, width: int) -> tuple[Column, ...]:
         names = self._column_names
@@ -219,17 +230,14 @@ class CompareView(Vertical):
         table.show(grid)
         table.redraw()
         self.border_subtitle = "h and l: sideways" if grid.width > width else ""
-        self._show_notes(table.cursor_key)
+        self._show_notes(self.comparison, grid.row(table.cursor_key))
 
-    def _show_notes(self, key: str | None) -> None:
-        """Show the baseline, the notes on this row and the sources below the table."""
-        comparison = self.comparison
-        if comparison is None:
-            return
+    def _show_notes(self, comparison: Comparison, cells: list[tuple[int, int]]) -> None:
+        """Show the baseline, the notes on these cells and the sources below the table."""
         sheet = Sheet(self.size.width - 5)
         if comparison.baseline:
             sheet.para(f"% of {comparison.baseline}", style=MUTED)
-        for layout, load in self._cells_of(comparison, key):
+        for layout, load in cells:
             row = comparison.rows[layout]
             if reason := why(row, load):
                 state = state_of(row, load)
@@ -246,18 +254,11 @@ class CompareView(Vertical):
             sheet.para(f"{words}, {source.valid} of {source.cells} cells valid", mark=f"{number}:", style=MUTED)
         self.query_one("#compare-about > Static", Static).update(sheet.content())
 
-    def _cells_of(self, comparison: Comparison, key: str | None) -> list[tuple[int, int]]:
-        if key is None:
-            return []
-        row = int(key)
-        if self._view.turned:
-            return [(layout, row) for layout in range(len(comparison.rows))] if row < len(comparison.workloads) else []
-        return [(row, load) for load in range(len(comparison.workloads))] if row < len(comparison.rows) else []
-
     @on(LiveTable.Highlighted)
     def _reached(self, event: LiveTable.Highlighted) -> None:
         event.stop()
-        self._show_notes(event.key)
+        if self.comparison is not None and isinstance(self.table.rows, Grid):
+            self._show_notes(self.comparison, self.table.rows.row(event.key))
 
     @on(LiveTable.HeaderPressed)
     def _sorted(self, event: LiveTable.HeaderPressed) -> None:
@@ -266,3 +267,88 @@ class CompareView(Vertical):
         again = wanted and wanted == self._view.sort
         self._view = self._view._replace(sort=wanted, descending=not self._view.descending if again else True)
         self._draw()
+
+
+class Target(NamedTuple):
+    """An export: the name of the format, and the path of the new file."""
+
+    format: str
+    path: str
+
+
+class ExportDialog(Dialog[Target]):
+    """Dialog for format and file name. The name's suffix follows the format."""
+
+    HELP = """\
+## Export
+
+Up and down choose the format, tab goes to the file's name, enter writes it. A file that exists is never replaced.
+"""
+    DEFAULT_CSS = """
+    ExportDialog OptionList { height: auto; max-height: 10; border: none; padding: 0; margin: 0 0 1 0; }
+    ExportDialog OptionList:focus { border: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "agree", "Write", id="export.write", tooltip="Write the file", priority=True),
+    ]
+
+    def __init__(self, name: str) -> None:
+        """`name` is the file's name without its ending."""
+        super().__init__("Export the comparison", yes="Write", hint="enter: write it · esc: leave")
+        self._names = list(FORMATS)
+        self._base_name = name
+
+    def questions(self) -> ComposeResult:
+        wide = max(map(len, self._names))
+        yield OptionList(*(
+            Option(Text.assemble((name.ljust(wide), "bold"), f"  {FORMATS[name].about}", no_wrap=True), id=name)
+            for name in self._names
+        ), id="formats")  # fmt: skip
+        yield Static("File, in the folder where raidtui was started or with its path", classes="asked")
+        yield Input(self._base_name + FORMATS[self._names[0]].suffix, id="file", compact=True, select_on_focus=False)
+        yield Static(classes="wrong")
+
+    def on_mount(self) -> None:
+        self.query_one(OptionList).focus()
+        self._check()
+
+    def agree(self) -> None:
+        if self._check():
+            self.dismiss(Target(self._format, self._file.value.strip()))
+
+    def action_agree(self) -> None:
+        """Write the file on enter, unless the other button has the focus."""
+        if isinstance(self.focused, Button) and self.focused.id == "no":
+            self.action_leave()
+        else:
+            self.agree()
+
+    @property
+    def _file(self) -> Input:
+        return self.query_one("#file", Input)
+
+    @property
+    def _format(self) -> str:
+        return self._names[self.query_one(OptionList).highlighted or 0]
+
+    @on(OptionList.OptionHighlighted)
+    def _other_format(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        value = self._file.value
+        ending = next((f.suffix for f in FORMATS.values() if value.endswith(f.suffix)), "")
+        self._file.value = value[: len(value) - len(ending)] + FORMATS[self._format].suffix
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._check()
+
+    def _check(self) -> bool:
+        path, wrong = self._file.value.strip(), ""
+        try:
+            check_output(str(Path(path).expanduser()) if path else None)
+        except ProblemError as error:
+            wrong = error.problems[0].message
+        wrong = wrong if path else "a file needs a name"
+        self.query_one(".wrong", Static).update(Text(f"! {wrong}" if wrong else ""))
+        return not wrong

@@ -1,24 +1,27 @@
-"""Entries of the library: result files and runs, and their table rows."""
+"""Entries of the library: result files and runs, their table rows, and the reader of their results."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rich.text import Text
 
 from raidtui.base.text import clean
-from raidtui.front.files import results_folder
+from raidtui.front.files import read_bytes, results_folder
 from raidtui.front.library import growing
 from raidtui.model.jsonio import MAX_RESULT_BYTES
 from raidtui.model.problem import Exit
 from raidtui.model.protocol import RunInfo
+from raidtui.model.result import Result
 from raidtui.results.extract import lean_extract
 from raidtui.results.library import Known
+from raidtui.results.load import read_result
 from raidtui.tui.widgets.glyphs import glyphs
 from raidtui.tui.widgets.table_line import Column
 from raidtui.tui.widgets.table_view import Rows
@@ -250,3 +253,29 @@ class LibraryRows(Rows):
     def state(self, key: str) -> str:
         """Return the style of a row: unreadable files are dim."""
         return "dim" if self._entries[key].problem else ""
+
+
+_KEPT: Final = 12
+
+
+class Opener:
+    """Reader of results that keeps the latest ones."""
+
+    def __init__(self, fetch: Callable[[str], Awaitable[bytes]]) -> None:
+        """`fetch` requests a run's result from the server."""
+        self._fetch = fetch
+        self._kept: dict[Entry, Result] = {}
+
+    async def result(self, entry: Entry) -> Result:
+        """Return the result of an entry. Raises ProblemError if the file or run cannot be read."""
+        if (known := self._kept.pop(entry, None)) is None:
+            if entry.path is not None:
+                path = str(entry.path)
+                known = await asyncio.to_thread(lambda: read_result(read_bytes(path), path))
+            else:
+                raw = await self._fetch(entry.run)
+                known = await asyncio.to_thread(read_result, raw, entry.run)
+        self._kept[entry] = known
+        while len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return known

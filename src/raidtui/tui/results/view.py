@@ -17,7 +17,7 @@ from raidtui.front.phrases import mark_words
 from raidtui.model.mark import Mark
 from raidtui.model.result import Cell, Result, marks_of
 from raidtui.tui.results import cells, pages
-from raidtui.tui.results.cells import CELL_COLUMNS, DEVICE_COLUMNS, CellRows, DeviceRows, account_words
+from raidtui.tui.results.cells import CELL_COLUMNS, CHARTS, DEVICE_COLUMNS, CellRows, DeviceRows, account_words
 from raidtui.tui.results.pages import signs
 from raidtui.tui.widgets.chart import Chart, SharedTime
 from raidtui.tui.widgets.live_table import LiveTable
@@ -120,9 +120,8 @@ class ResultView(Vertical):
             with Vertical(id="charts"):
                 yield Static(classes="cell-name")
                 with SharedTime():
-                    yield CellChart("Throughput", id="chart-rate", unit=" MB/s", window_s=None, empty="no series was kept")
-                    yield CellChart("IOPS", id="chart-iops", window_s=None, empty="no series was kept")
-                    yield CellChart("Latency", id="chart-latency", unit=" ms", window_s=None, empty="no series was kept")
+                    for name, title, unit, _ in CHARTS:
+                        yield CellChart(title, id=f"chart-{name}", unit=unit, window_s=None, empty="no series was kept")
             with Vertical(id="devices"):
                 yield Static(classes="cell-name")
                 yield LiveTable(DEVICE_COLUMNS, id="device-table", empty="no device was watched")
@@ -194,8 +193,7 @@ class ResultView(Vertical):
         said = [*map(_mark_line, marks_of(cell) if cell else ()), self._accounts.get(id_ or "", "")]
         self.query_one("#cell-reasons", Static).update(Text("\n".join(filter(None, said))))
         self.query_one("#cell-reasons").set_class(not said[:-1], "-account")
-        for name, series in (("rate", cells.throughput_series), ("iops", cells.iops_series),
-                             ("latency", cells.latency_series)):  # fmt: skip
+        for name, *_, series in CHARTS:
             self.query_one(f"#chart-{name}", Chart).show(series(cell) if cell else [], begin_s=0.0, ended=True)
         devices = DeviceRows(cell)
         self.query_one("#device-table", LiveTable).show(devices)

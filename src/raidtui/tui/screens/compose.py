@@ -16,18 +16,10 @@ from raidtui.model.problem import Problem, ProblemError
 from raidtui.tui.compose import edit, files
 from raidtui.tui.compose.composer import PANES, Composer
 from raidtui.tui.compose.document import Layer, Path, at, layer_at, main_input
-from raidtui.tui.compose.edit import Change
+from raidtui.tui.compose.edit import Change, KindOffer, layer_offers, load_offers, takes_layer
 from raidtui.tui.compose.editor import Editor
 from raidtui.tui.compose.files import confirm_unsaved, save
-from raidtui.tui.compose.pick import (
-    Entry,
-    KindOffer,
-    Pick,
-    layer_offers,
-    load_entry,
-    load_offers,
-    takes_layer,
-)
+from raidtui.tui.compose.lists import Entry, Pick
 from raidtui.tui.compose.preview import PreviewPane
 from raidtui.tui.draft import USUAL_ROLES, role_names
 from raidtui.tui.widgets.dialog import AskText, Dialog, Offer
@@ -50,7 +42,7 @@ class ComposeScreen(Composer):
         Binding("x", "remove", "Remove", id="compose.remove", tooltip="Take away what is under the cursor"),
         Binding("u,ctrl+z", "undo", "Undo", id="compose.undo", tooltip="Undo the last change"),
         Binding("s,ctrl+s", "save", "Save", id="compose.save", tooltip="Save the scenario as a JSON file"),
-        Binding("p", "plan", "Plan", id="compose.plan", tooltip="Go on to the plan"),
+        Binding("p", "app.switch_mode('plan')", "Plan", id="compose.plan", tooltip="Go on to the plan"),
         Binding("t", "on_top", "Layer on top", id="compose.top", tooltip="Put a layer on the one here", show=False),
         Binding("b", "below", "Layer below", id="compose.below", tooltip="Put a layer below the one here", show=False),
         Binding("R", "rename", "Rename", id="compose.rename", tooltip="Give it another name", show=False),
@@ -60,7 +52,8 @@ class ComposeScreen(Composer):
         Binding("o", "open", "Open", id="compose.open", tooltip="Open a scenario or result file", show=False),
         Binding("e", "problem", "Next problem", id="compose.problem", tooltip="Go to the next problem's place", show=False),
         Binding("c", "copy", "Copy commands", id="compose.copy", tooltip="Copy the commands to the clipboard", show=False),
-        Binding("g", "disks", "Choose disks", id="compose.disks", tooltip="Go to Disks and choose some", show=False),
+        Binding("g", "app.switch_mode('disks')", "Choose disks", id="compose.disks", show=False,
+                tooltip="Go to Disks and choose some"),
         Binding("tab", "pane(1)", "Pane", id="compose.next", tooltip="To the next pane"),
         Binding("shift+tab", "pane(-1)", "Pane before", id="compose.before", tooltip="To the pane before", show=False),
     ]  # fmt: skip
@@ -99,12 +92,6 @@ class ComposeScreen(Composer):
             self._problem = problems[(last + 1) % len(problems)]
             self.go_to_problem(self._problem)
 
-    async def action_plan(self) -> None:
-        await self.app.switch_mode("plan")
-
-    async def action_disks(self) -> None:
-        await self.app.switch_mode("disks")
-
     def action_copy(self) -> None:
         self.query_one(PreviewPane).action_copy()
 
@@ -120,7 +107,7 @@ class ComposeScreen(Composer):
         self._add_layer(
             "New layout: its lowest layer",
             takes_layer,
-            lambda offer: edit.add_layout(self.raidtui.draft, offer.kind, offer.given, offer.entry.words),
+            lambda offer: edit.add_layout(self.raidtui.draft, offer.kind, offer.given, offer.words),
         )
 
     def action_on_top(self) -> None:
@@ -151,14 +138,17 @@ class ComposeScreen(Composer):
         if (known := self._known_kinds()) is None:
             return
         offers = layer_offers(known, fits)
-        dialog = Pick(title, [offer.entry for offer in offers])
+        dialog = Pick(title, [Entry(offer.words, offer.kind.title) for offer in offers])
         self._ask(dialog, lambda taken: self._change(lambda: change(offers[taken])))
 
     def action_add_workload(self) -> None:
         if (known := self._known_kinds()) is None:
             return
         offers = load_offers(known)
-        dialog = Pick("New workload", [load_entry(offer) for offer in offers])
+        dialog = Pick("New workload", [
+            Entry(offer.title, offer.name) if isinstance(offer, Preset) else Entry(f"free: {offer.words}", offer.kind.title)
+            for offer in offers
+        ])  # fmt: skip
         self._ask(dialog, lambda taken: self._add_load(offers[taken]))
 
     def _add_load(self, offer: Preset | KindOffer) -> None:

@@ -24,7 +24,9 @@ from raidtui.model.units import duration_text
 from raidtui.tui.compose.files import save
 from raidtui.tui.draft import Draft
 from raidtui.tui.plan.dialogs import ChoiceDialog, ConsentDialog
-from raidtui.tui.plan.overview import (
+from raidtui.tui.plan.panes import (
+    StepTree,
+    commands_text,
     disk_facts,
     lacks_list,
     missing,
@@ -34,7 +36,6 @@ from raidtui.tui.plan.overview import (
     refused,
     request_of,
 )
-from raidtui.tui.plan.steps import StepTree, commands_text
 from raidtui.tui.screens.base import ModeScreen
 
 

@@ -23,9 +23,8 @@ from raidtui.model.result import Result
 from raidtui.results.comparison import Comparison
 from raidtui.results.formats import FORMATS
 from raidtui.tui.draft import Draft
-from raidtui.tui.results.compare_view import CompareView
-from raidtui.tui.results.dialogs import ExportDialog, Opener, Target, file_check
-from raidtui.tui.results.library import Entry
+from raidtui.tui.results.compare_view import CompareView, ExportDialog, Target
+from raidtui.tui.results.library import Entry, Opener
 from raidtui.tui.results.library_pane import LibraryPane
 from raidtui.tui.results.pages import commands_text
 from raidtui.tui.results.view import OF_A_CELL, ResultView
@@ -321,7 +320,12 @@ class ResultsScreen(ModeScreen):
             self.notify(f"copied: {clean(entry.path, 300)}", timeout=3, markup=False)
 
     def action_add_file(self) -> None:
-        check = file_check(lambda path: str(path) in self._list.entries)
+        def check(text: str) -> str:
+            path = Path(text).expanduser()
+            if str(path.absolute()) in self._list.entries:
+                return "the file is in the list already"
+            return "" if path.is_file() else "the file does not exist"
+
         self.app.push_screen(AskText("Open a result file", "Path of the file", check=check, yes="Open"), self._add_file)
 
     def _add_file(self, text: str | None) -> None:
