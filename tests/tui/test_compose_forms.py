@@ -128,6 +128,24 @@ def test_a_saved_scenario_reads_back_unchanged_by_engine_and_screen(tmp_path):
     assert list(read_document(path.read_text()).scenario.layouts) == list(DOCUMENT["layouts"])
 
 
+@pytest.mark.parametrize(("text", "wrong"), [
+    ("~no-such-user/x.json", "no folder ~no-such-user"), ("x" * 300, "too long"), ("no-folder/x", "no folder no-folder"),
+    ("x.json", ""),
+])  # fmt: skip
+def test_any_text_can_be_typed_as_the_name_of_a_file(tmp_path, monkeypatch, text, wrong):
+    monkeypatch.chdir(tmp_path)
+    assert wrong in files.wrong_target(text)
+    assert bool(files.wrong_target(text)) == bool(wrong)
+
+
+def test_a_dangling_link_does_not_hide_the_results_to_begin_from(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = files.results_folder()
+    (folder / "gone.json").symlink_to(tmp_path / "nothing")
+    (folder / "mine.result.json").write_text("{}")
+    assert [one.words for one in files.beginnings() if one.note.startswith("result")] == ["mine"]
+
+
 def test_every_shipped_scenario_can_start_a_draft():
     names = [beginning for beginning in files.beginnings() if beginning.note.startswith("shipped")]
     assert names

@@ -656,6 +656,17 @@ def test_a_file_of_another_folder_is_opened_but_never_deleted(stage, shelf, tmp_
     scene(stage, act)
 
 
+@pytest.mark.parametrize(("text", "wrong"), [("~no-such-user", "does not exist"), ("x" * 300, "too long")])
+def test_any_text_can_be_typed_as_the_path_of_a_file(stage, shelf, text, wrong):
+    async def act(pilot, app, screen):
+        await pilot.press("o")
+        await until(pilot, lambda: app.screen is not screen)
+        app.screen.query_one("#text").value = text
+        await until(pilot, lambda: wrong in str(app.screen.query_one(".wrong").render()))
+
+    scene(stage, act)
+
+
 def test_the_path_and_the_commands_are_copied(stage, shelf):
     async def act(pilot, app, screen):
         await go_to(pilot, screen, "quick")

@@ -44,6 +44,11 @@ def read_bytes(name: str) -> bytes:
     return data
 
 
+def typed_path(text: str) -> Path:
+    """Return the path that was typed, with the home folder in place of `~`. The `~name` of an unknown user stays."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser fails for an unknown user
+
+
 def document(name: str) -> str:
     """Return the text of a scenario or result, given by path, `-` for stdin, or the name of a shipped scenario."""
     path = Path(name)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from raidtui.base.files import write_atomic
 from raidtui.base.text import clean
-from raidtui.front.files import document, results_folder, shipped
+from raidtui.front.files import document, results_folder, shipped, typed_path
 from raidtui.front.phrases import sentence
 from raidtui.model import refusals
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES, read_json
@@ -37,12 +38,13 @@ def beginnings() -> Iterator[Beginning]:
     yield Beginning("empty", "no roles, no layouts, no workloads")
     for name, path in shipped():
         yield Beginning(name, f"shipped · {_title(path)}", str(path))
-    try:
-        results = sorted(results_folder().glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    except OSError:
-        return
-    for path in results[:200]:
-        when = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
+    results = []
+    with suppress(OSError):
+        for path in results_folder().glob("*.json"):
+            with suppress(OSError):  # a file that is gone by now, or a link to one
+                results.append((path.stat().st_mtime, path))
+    for mtime, path in sorted(results, reverse=True)[:200]:
+        when = datetime.fromtimestamp(mtime).strftime("%Y-%m-%d %H:%M")
         yield Beginning(path.name.removesuffix(".json").removesuffix(".result"), f"result · {when}", str(path))
 
 
@@ -75,19 +77,20 @@ def text_of(document: Mapping[str, Any]) -> str:
 def write(path: str, document: Mapping[str, Any]) -> None:
     """Write the scenario file, replacing an existing one. Raises ProblemError if it cannot be written."""
     try:
-        write_atomic(Path(path).expanduser(), text_of(document).encode(), 0o644)
+        write_atomic(typed_path(path), text_of(document).encode(), 0o644)
     except OSError as error:
         raise fail(FILE, f"the file cannot be written: {error.strerror or error}", place=path) from None
 
 
 def wrong_target(text: str) -> str:
     """Return why a scenario cannot be saved there; empty if it can."""
-    path = Path(text).expanduser()
-    if path.is_dir():
-        return "this is a folder"
-    if not path.parent.is_dir():
-        return f"there is no folder {path.parent}"
-    return ""
+    path = typed_path(text)
+    try:
+        if path.is_dir():
+            return "this is a folder"
+        return "" if path.parent.is_dir() else f"there is no folder {path.parent}"
+    except OSError as error:  # no permission, or a name that is too long
+        return f"the file cannot be written: {error.strerror}"
 
 
 def _checked(found: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -124,7 +127,7 @@ def save(app: SharedApp, then: Then = lambda: None) -> None:
     def named(path: str | None) -> None:
         if not path:
             return
-        if Path(path).expanduser().exists():
+        if typed_path(path).exists():
             entries = [Entry("keep the file", "nothing is written"), Entry("replace it")]
             question = Pick(f"{clean(Path(path).name, 60)} exists already", entries)
             app.push_screen(question, lambda taken: _write(app, path, then) if taken == 1 else None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from rich.text import Text
@@ -14,7 +13,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from raidtui.front.files import check_output
+from raidtui.front.files import check_output, typed_path
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
 from raidtui.results.compare import compare_many
@@ -346,7 +345,7 @@ Up and down choose the format, tab goes to the file's name, enter writes it. A f
     def _check(self) -> bool:
         path, wrong = self._file.value.strip(), ""
         try:
-            check_output(str(Path(path).expanduser()) if path else None)
+            check_output(str(typed_path(path)) if path else None)
         except ProblemError as error:
             wrong = error.problems[0].message
         wrong = wrong if path else "a file needs a name"

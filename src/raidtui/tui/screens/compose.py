@@ -10,6 +10,7 @@ from typing import ClassVar, TypeVar
 from textual.binding import Binding, BindingType
 
 from raidtui.base.text import clean
+from raidtui.front.files import typed_path
 from raidtui.front.phrases import sentence
 from raidtui.model.describe import Kind, Kinds, Preset
 from raidtui.model.problem import Problem, ProblemError
@@ -208,7 +209,7 @@ class ComposeScreen(Composer):
     def action_open(self) -> None:
         near = [Offer(path.name) for path in sorted(FilePath().glob("*.json"))[:20]]
         dialog = AskText("Open", "A scenario or result file, by its path.", offers=near)
-        self._ask(dialog, lambda name: self._begin(str(FilePath(name).expanduser()), f"open {FilePath(name).name}"))
+        self._ask(dialog, lambda name: self._begin(str(typed_path(name)), f"open {FilePath(name).name}"))
 
     def _begin(self, name: str, what: str) -> None:
         self.run_worker(self._load(name, what), group="load", exclusive=True)

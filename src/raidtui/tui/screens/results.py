@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.widgets import ContentSwitcher, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.front.library import export
+from raidtui.front.files import export, typed_path
 from raidtui.front.phrases import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
@@ -275,7 +275,7 @@ class ResultsScreen(ModeScreen):
 
     @work(group="export")
     async def _export(self, comparison: Comparison, target: Target) -> None:
-        path = str(Path(target.path).expanduser())
+        path = str(typed_path(target.path))
         try:
             await asyncio.to_thread(export, comparison, FORMATS[target.format], path)
         except ProblemError as error:
@@ -321,16 +321,19 @@ class ResultsScreen(ModeScreen):
 
     def action_add_file(self) -> None:
         def check(text: str) -> str:
-            path = Path(text).expanduser()
+            path = typed_path(text)
             if str(path.absolute()) in self._list.entries:
                 return "the file is in the list already"
-            return "" if path.is_file() else "the file does not exist"
+            try:
+                return "" if path.is_file() else "the file does not exist"
+            except OSError as error:  # no permission, or a name that is too long
+                return f"the file cannot be read: {error.strerror}"
 
         self.app.push_screen(AskText("Open a result file", "Path of the file", check=check, yes="Open"), self._add_file)
 
     def _add_file(self, text: str | None) -> None:
         if text:
-            entry = self._list.add(Path(text).expanduser().absolute())
+            entry = self._list.add(typed_path(text).absolute())
             self._open(entry.key, focus=True)
 
     def action_delete(self) -> None:
