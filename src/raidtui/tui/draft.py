@@ -69,6 +69,11 @@ def roles_of(draft: Draft) -> dict[str, str]:
     return {disk: role for role, disks in draft.bind.items() for disk in disks}
 
 
+def names_in(draft: Draft, part: str) -> tuple[str, ...]:
+    """Return the names of the draft's `roles`, `layouts` or `workloads`."""
+    return tuple(_given(draft.document.get(part)))
+
+
 def role_names(draft: Draft) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*_roles(draft), *draft.bind)))
 

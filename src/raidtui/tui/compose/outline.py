@@ -10,7 +10,7 @@ from raidtui.model.describe import Kinds, LayerView, Preview
 from raidtui.model.disk import Disk
 from raidtui.model.units import size_text
 from raidtui.tui.compose.document import Layer, Path, Source, at, inputs, layer_at, path_of, place_of
-from raidtui.tui.draft import Draft
+from raidtui.tui.draft import Draft, names_in
 
 What = Literal["scenario", "section", "role", "disk", "layout", "layer", "input", "workload", "policy"]
 
@@ -42,7 +42,7 @@ def outline(draft: Draft, kinds: Kinds | None, preview: Preview | None, disks: M
     """Return every line, from the top. `disks` are the present disks by id; None if they are unknown yet."""
     context = _Context(draft, kinds, views(preview), disks)
     document = draft.document
-    roles, layouts, workloads = (_entries(document, name) for name in ("roles", "layouts", "workloads"))
+    roles, layouts, workloads = (names_in(draft, name) for name in ("roles", "layouts", "workloads"))
     lines = [Line("scenario", (), (), "", clean(document.get("name", ""), 63), clean(document.get("title", "")))]
     lines.append(Line("section", ("roles",), ("roles",), "", "Roles", "" if roles else "r: add one"))
     lines += (line for name in roles for line in _role(context, name))
@@ -52,11 +52,6 @@ def outline(draft: Draft, kinds: Kinds | None, preview: Preview | None, disks: M
     lines += (_workload(context, name, preview) for name in workloads)
     lines.append(Line("policy", ("policy",), ("policy",), "", "Policy", _policy_words(document)))
     return _with_problems(lines, document, preview)
-
-
-def _entries(document: Mapping[str, Any], section: str) -> list[str]:
-    found = document.get(section)
-    return list(found) if isinstance(found, Mapping) else []
 
 
 def _role(context: _Context, name: str) -> Iterator[Line]:
@@ -103,7 +98,7 @@ def _source(context: _Context, above: Layer, name: str, source: Source, branch: 
         layer = source.layer
         return Line("layer", layer.path, layer.path, branch, f"{name}: {clean(layer.kind)}", _layer_words(context, layer))
     role = source.text.removeprefix("@")
-    known = source.text.startswith("@") and role in _entries(context.draft.document, "roles")
+    known = source.text.startswith("@") and role in names_in(context.draft, "roles")
     return Line("input", source.path, above.path, branch, f"{name}: {clean(source.text, 40)}", "",
                 "" if known else "role does not exist")  # fmt: skip
 
@@ -128,11 +123,8 @@ def _policy_words(document: Mapping[str, Any]) -> str:
     policy = document.get("policy")
     if not isinstance(policy, Mapping) or not policy:
         return "default"
-    return clean(", ".join(f"{key} {_short(value)}" for key, value in policy.items()), 80)
-
-
-def _short(value: Any) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+    words = {True: "yes", False: "no"}
+    return clean(", ".join(f"{k} {words[v] if isinstance(v, bool) else v}" for k, v in policy.items()), 80)
 
 
 def views(preview: Preview | None) -> dict[str, LayerView]:

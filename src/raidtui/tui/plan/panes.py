@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -25,7 +25,7 @@ from raidtui.model.problem import Problem
 from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text, size_text
 from raidtui.tui.disks.entries import fact_grid, hanging
-from raidtui.tui.draft import Draft, role_names
+from raidtui.tui.draft import Draft, names_in, role_names
 from raidtui.tui.widgets.glyphs import glyphs
 
 
@@ -40,12 +40,6 @@ COMPOSE = Remedy("2", "Compose")
 DISKS = Remedy("1", "Disks")
 RUN = Remedy("4", "Run")
 AGAIN = Remedy("ctrl+r", "reconnect")
-
-
-def names_in(draft: Draft, part: str) -> tuple[str, ...]:
-    """Return the names of the draft's `roles`, `layouts` or `workloads`."""
-    given = draft.document.get(part)
-    return tuple(given) if isinstance(given, Mapping) else ()
 
 
 def request_of(draft: Draft, options: Options) -> PlanRequest:

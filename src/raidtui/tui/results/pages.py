@@ -11,6 +11,7 @@ from textual.content import Content
 
 from raidtui.base.text import clean, plural
 from raidtui.front.phrases import pairs, places, ranking_line
+from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.result import Built, Result
 from raidtui.model.units import duration_text, size_text
 from raidtui.results.compare import compare
@@ -252,13 +253,13 @@ def machine(result: Result, width: int) -> Content:
     for role, prints in result.binding.items():
         sheet.head(f"@{role}", plural(len(prints), "disk"))
         for found in prints:
-            _disk(sheet, found.id, found.model, found.size_bytes, known.get(found.id))
+            _disk(sheet, found, known.get(found.id))
     return sheet.content()
 
 
-def _disk(sheet: Sheet, id_: str, model: str, size_bytes: int, disk: Any) -> None:
-    sheet.row((cut(id_, min(32, sheet.width - 12)), "bold"), f"  {size_text(size_bytes):>10}")
-    words = [model]
+def _disk(sheet: Sheet, found: Fingerprint, disk: Disk | None) -> None:
+    sheet.row((cut(found.id, min(32, sheet.width - 12)), "bold"), f"  {size_text(found.size_bytes):>10}")
+    words = [found.model]
     if disk is not None:
         link = disk.link
         words += [

@@ -22,7 +22,7 @@ from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.protocol import DiskList, PlanRequest
 from raidtui.model.units import duration_text
 from raidtui.tui.compose.files import save
-from raidtui.tui.draft import Draft
+from raidtui.tui.draft import Draft, names_in
 from raidtui.tui.plan.dialogs import ChoiceDialog, ConsentDialog
 from raidtui.tui.plan.panes import (
     StepTree,
@@ -30,7 +30,6 @@ from raidtui.tui.plan.panes import (
     disk_facts,
     lacks_list,
     missing,
-    names_in,
     outdated_disks,
     overview,
     refused,
