@@ -14,7 +14,7 @@ from made_compose import BOUND, DISKS, HOSTILE, IDS, disk, previewed
 from raidtui.model.describe import LayerView, LayoutView, RoleView
 from raidtui.model.problem import Problem
 from raidtui.tui.compose.drawing import Scene, drawing
-from raidtui.tui.compose.lists import ascii_signs
+from raidtui.tui.compose.lists import ascii_signs, cut_front
 
 UNICODE, ASCII = (lambda line: line), ascii_signs
 FOLDER = Path(__file__).parent / "drawings"
@@ -109,3 +109,7 @@ def test_a_disk_of_a_role_that_the_engine_could_not_bind_is_still_drawn_by_its_i
 
 def test_a_layout_that_could_not_be_read_has_no_drawing():
     assert drawing(LayoutView("x"), Scene(THERE, {}), 80) == []
+
+
+def test_a_serial_that_just_fits_is_not_cut():
+    assert [cut_front("S64GNE", width) for width in (7, 6, 5, 1)] == ["S64GNE", "S64GNE", "…4GNE", "…"]

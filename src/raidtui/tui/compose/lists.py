@@ -46,7 +46,7 @@ def cut_front(text: str, width: int) -> str:
     """Cut the start of `text` to at most `width` cells: serials differ at their end."""
     if cell_len(text) <= width:
         return text
-    while cell_len(text) >= width:
+    while text and cell_len(text) >= width:
         text = text[1:]
     return f"…{text}"
 
