@@ -87,7 +87,9 @@ class Grid(Rows):
 
     def row(self, key: str | None) -> list[tuple[int, int]]:
         """Return layout and workload of every cell in a row; none if there is no such row."""
-        return [self.at(key, column) for column in range(len(self._column_names))] if key in self.keys else []
+        if key is None or key not in self.keys:
+            return []
+        return [self.at(key, column) for column in range(len(self._column_names))]
 
     def _columns(self, width: int) -> tuple[Column, ...]:
         names = self._column_names

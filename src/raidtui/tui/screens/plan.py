@@ -36,6 +36,7 @@ from raidtui.tui.plan.panes import (
     request_of,
 )
 from raidtui.tui.screens.base import ModeScreen
+from raidtui.tui.shared import Seen
 
 
 class Overview(VerticalScroll):
