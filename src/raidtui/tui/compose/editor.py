@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from textual import events, on
@@ -93,29 +94,27 @@ Choices that are not allowed are greyed, with the reason. In a list of devices *
                 tooltip="Add a device or take it out"),
     ]  # fmt: skip
 
+    @dataclass
     class Typed(Message):
         """A valid value is being typed."""
 
-        def __init__(self, row: FormRow, value: Any) -> None:
-            self.row, self.value = row, value
-            super().__init__()
+        row: FormRow
+        value: Any
 
     class Abandoned(Message):
         """The option keeps its value."""
 
+    @dataclass
     class LayerWanted(Message):
         """A new layer is to go into this input."""
 
-        def __init__(self, row: FormRow) -> None:
-            self.row = row
-            super().__init__()
+        row: FormRow
 
+    @dataclass
     class Stepped(Message):
         """On to the next option."""
 
-        def __init__(self, by: int) -> None:
-            self.by = by
-            super().__init__()
+        by: int
 
     def __init__(self, check_name: Callable[[FormRow, str], str]) -> None:
         """`check_name` returns the error of a new name for a row's entry; empty if it is valid."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -225,12 +226,13 @@ def _why(row: FormRow) -> str:
     return "" if row.renames or row.field.default is None else "default"
 
 
+@dataclass
 class ValueGiven(Message):
     """The user gave an option another value. `stay` keeps the focus where it is."""
 
-    def __init__(self, row: FormRow, value: Any, *, stay: bool = False) -> None:
-        self.row, self.value, self.stay = row, value, stay
-        super().__init__()
+    row: FormRow
+    value: Any
+    stay: bool = False
 
 
 class FormList(LineList):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from textual import events, on
@@ -72,12 +73,11 @@ The layout as it would be built, from its target down to the disks, and its figu
         Binding("c", "copy", "Copy commands", id="preview.copy", tooltip="Copy the commands to the clipboard", show=False),
     ]
 
+    @dataclass
     class Asked(Message):
         """The user chose a problem: go to its place."""
 
-        def __init__(self, problem: Problem) -> None:
-            self.problem = problem
-            super().__init__()
+        problem: Problem
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id, classes="pane")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -73,16 +74,13 @@ _EMPTY = "no runs and no results yet\n\n2  compose layouts\n3  plan and start a 
 _NEWEST = ("started", True)
 
 
-class FilesRead(Message):
+@dataclass
+class FilesRead(Message, bubble=False):
     """Message about further files that were read; the `last` message has all of them."""
 
-    bubble = False
-
-    def __init__(self, entries: list[Entry], last: bool, problem: str = "") -> None:
-        super().__init__()
-        self.entries = entries
-        self.last = last
-        self.problem = problem
+    entries: list[Entry]
+    last: bool
+    problem: str = ""
 
 
 class LibraryPane(Vertical):
