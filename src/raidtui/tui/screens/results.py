@@ -16,7 +16,8 @@ from textual.timer import Timer
 from textual.widgets import ContentSwitcher, Static
 
 from raidtui.base.text import clean, plural
-from raidtui.front.files import export, typed_path
+from raidtui.front.files import typed_path
+from raidtui.front.library import export
 from raidtui.front.phrases import sentence
 from raidtui.model.problem import ProblemError
 from raidtui.model.result import Result
