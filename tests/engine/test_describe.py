@@ -8,7 +8,7 @@ from typing import get_type_hints
 import msgspec
 import pytest
 
-from raidtui.engine.compose.forms import describe
+from raidtui.engine.compose.schema import describe
 from raidtui.load.catalog import engines
 from raidtui.load.engine import Engine
 from raidtui.model.convert import decode, encode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from raidtui.engine.run.family import family_of
+from raidtui.engine.run.target import family_of
 from raidtui.model.event import CellStarted
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.engine.run.follow import follow
 from raidtui.engine.run.journal import JOURNAL_NAME, Journal, read_journal, read_lasting
+from raidtui.engine.run.launch import follow
 from raidtui.model.event import FrameTaken, Noted, RunFinished, StepProgressed, WorkloadSampled
 from raidtui.model.frame import Frame
 from raidtui.model.measure import Sample

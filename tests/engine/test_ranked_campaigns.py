@@ -16,11 +16,11 @@ from test_planning import SCENARIO, disk
 from raidtui.engine.compose.binding import bind
 from raidtui.engine.compose.planner import make_plan, used_roles
 from raidtui.engine.compose.reading import read_document
-from raidtui.engine.run.family import Family
 from raidtui.engine.run.ranking import Rankings, merit, metric_of
 from raidtui.engine.run.runner import Runner
 from raidtui.engine.run.runs import fold
 from raidtui.engine.run.tally import Tally
+from raidtui.engine.run.target import Family
 from raidtui.front.phrases import ranking_line
 from raidtui.model.convert import encode
 from raidtui.model.event import AnyEvent, CellDone, Record, RunFinished, RunStarted, Skipped, StepFailed, StepStarted

@@ -10,7 +10,7 @@ import pytest
 from test_planning import disk
 
 from raidtui import inventory
-from raidtui.engine import known_disks as recent
+from raidtui.engine import disk_list
 from raidtui.model.disk import Disk
 
 
@@ -33,44 +33,44 @@ class Machine:
 def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     made = Machine()
     monkeypatch.setattr(inventory, "scan", made.scan)
-    monkeypatch.setattr(recent.runs, "held_disks", dict)
-    monkeypatch.setattr(recent.time, "monotonic", lambda: made.now_s)
-    monkeypatch.setattr(recent, "_newest", None)
+    monkeypatch.setattr(disk_list.runs, "held_disks", dict)
+    monkeypatch.setattr(disk_list.time, "monotonic", lambda: made.now_s)
+    monkeypatch.setattr(disk_list, "_newest", None)
     yield made
-    with recent._again:
+    with disk_list._again:
         pass
 
 
 def test_disks_that_were_just_seen_are_not_looked_at_again(machine: Machine) -> None:
-    assert recent.recent() == (disk(1),)
-    machine.now_s += recent.FRESH_S / 2
-    recent.recent()
+    assert disk_list.recent() == (disk(1),)
+    machine.now_s += disk_list.FRESH_S / 2
+    disk_list.recent()
     assert machine.looks == 1
 
 
 def test_a_list_that_somebody_asked_for_serves_previews_too(machine: Machine) -> None:
-    recent.look()
+    disk_list.look()
     machine.disks = (disk(1), disk(2))
-    recent.look()
-    assert recent.recent() == (disk(1), disk(2))
+    disk_list.look()
+    assert disk_list.recent() == (disk(1), disk(2))
     assert machine.looks == 2
 
 
 def test_an_older_list_is_given_at_once_and_looked_at_again_meanwhile(machine: Machine) -> None:
-    recent.recent()
-    machine.disks, machine.now_s = (), machine.now_s + recent.FRESH_S
+    disk_list.recent()
+    machine.disks, machine.now_s = (), machine.now_s + disk_list.FRESH_S
     machine.looked.clear()
-    assert recent.recent() == (disk(1),)
+    assert disk_list.recent() == (disk(1),)
     assert machine.looked.wait(10)
-    with recent._again:
+    with disk_list._again:
         pass
-    assert recent.recent() == ()
+    assert disk_list.recent() == ()
 
 
 def test_a_list_of_long_ago_is_not_given(machine: Machine) -> None:
-    recent.recent()
-    machine.disks, machine.now_s = (), machine.now_s + recent.STALE_S
-    assert recent.recent() == ()
+    disk_list.recent()
+    machine.disks, machine.now_s = (), machine.now_s + disk_list.STALE_S
+    assert disk_list.recent() == ()
 
 
 def test_who_asks_while_somebody_looks_gets_a_look_that_began_after_that(
@@ -87,12 +87,12 @@ def test_who_asks_while_somebody_looks_gets_a_look_that_began_after_that(
         return seen
 
     monkeypatch.setattr(inventory, "scan", slow)
-    first = threading.Thread(target=recent.look)
+    first = threading.Thread(target=disk_list.look)
     first.start()
     assert begun.wait(10)
     machine.disks = (disk(1), disk(2))
     found: list[tuple[Disk, ...]] = []
-    late = [threading.Thread(target=lambda: found.append(recent.look().disks)) for _ in range(3)]
+    late = [threading.Thread(target=lambda: found.append(disk_list.look().disks)) for _ in range(3)]
     for one in late:
         one.start()
     time.sleep(0.2)  # all three wait for their turn

@@ -10,8 +10,7 @@ import pytest
 from test_planning import disk
 
 from raidtui import inventory
-from raidtui.engine import disk_watch as watching
-from raidtui.engine import known_disks as recent
+from raidtui.engine import disk_list
 from raidtui.inventory import Change
 from raidtui.model.disk import Disk, Reason
 from raidtui.model.protocol import DiskList
@@ -47,7 +46,7 @@ class Watched:
         self.server = server
         self.shown: list[DiskList] = []
         self._seconds = 0
-        self._stream = watching.watch_disks(self._stopped)
+        self._stream = disk_list.watch_disks(self._stopped)
         self.shown.append(next(self._stream))
 
     def _stopped(self) -> bool:
@@ -68,18 +67,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     monkeypatch.setattr(inventory, "scan", made.scan)
     monkeypatch.setattr(inventory, "watch", made.watch)
     monkeypatch.setattr(inventory, "boot_id", lambda: "boot")
-    monkeypatch.setattr(recent.runs, "held_disks", dict)
-    monkeypatch.setattr(recent.runs, "any_at_work", lambda: made.at_work)
-    monkeypatch.setattr(recent.time, "monotonic", lambda: made.now_s)
-    monkeypatch.setattr(recent, "_cpu_s", lambda: 0.0)
-    monkeypatch.setattr(recent, "_newest", None)
+    monkeypatch.setattr(disk_list.runs, "held_disks", dict)
+    monkeypatch.setattr(disk_list.runs, "any_at_work", lambda: made.at_work)
+    monkeypatch.setattr(disk_list.time, "monotonic", lambda: made.now_s)
+    monkeypatch.setattr(disk_list, "_cpu_s", lambda: 0.0)
+    monkeypatch.setattr(disk_list, "_newest", None)
     return made
 
 
 def test_a_list_says_when_it_was_looked_at_and_when_the_next_look_follows(server: Server) -> None:
     first = Watched(server).shown[0]
     assert first.at.endswith("+00:00")
-    assert (first.age_s, first.again_s) == (0.0, watching.AGAIN_S)
+    assert (first.age_s, first.again_s) == (0.0, disk_list.AGAIN_S)
 
 
 @pytest.mark.parametrize("change", [Change("use", "mounts"), Change("change", "nvme0n1"), Change("use", "runs")])
@@ -127,8 +126,8 @@ def test_without_any_change_there_is_a_look_every_so_often(server: Server) -> No
 def test_while_a_run_measures_there_are_fewer(server: Server) -> None:
     server.at_work = True
     watched = Watched(server)
-    assert watched.shown[0].again_s == watching.AT_WORK_S
-    assert watched.go_on(int(watching.AT_WORK_S) - 1) == []
+    assert watched.shown[0].again_s == disk_list.AT_WORK_S
+    assert watched.go_on(int(disk_list.AT_WORK_S) - 1) == []
 
 
 def test_on_a_restless_server_looks_have_pauses_between_them(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,13 +140,13 @@ def test_on_a_restless_server_looks_have_pauses_between_them(server: Server, mon
     watched = Watched(server)
     looks = server.looks
     watched.go_on(60)
-    assert server.looks - looks <= 60 / watching._BETWEEN_S
+    assert server.looks - looks <= 60 / disk_list._BETWEEN_S
 
 
 def test_a_look_that_somebody_else_asked_for_is_shown_too(server: Server) -> None:
     watched = Watched(server)
     server.disks = (disk(1),)
-    recent.look()
+    disk_list.look()
     (shown,) = watched.go_on(2)
     assert [d.id for d in shown.disks] == [disk(1).id]
     assert server.looks == 2
@@ -156,7 +155,7 @@ def test_a_look_that_somebody_else_asked_for_is_shown_too(server: Server) -> Non
 def test_previews_need_no_look_of_their_own_while_nothing_changes(server: Server) -> None:
     watched = Watched(server)
     watched.go_on(20)
-    assert recent.recent() == server.disks
+    assert disk_list.recent() == server.disks
     assert server.looks == 1
 
 

@@ -12,8 +12,8 @@ from bcache_cases import ONE_EACH, PLACE, array, disk, parts, plan, spec_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.engine.compose.forms import describe
 from raidtui.engine.compose.reading import read_document
+from raidtui.engine.compose.schema import describe
 from raidtui.engine.explain import explain
 from raidtui.model.plan import Names
 from raidtui.model.problem import REFUSALS, ProblemError

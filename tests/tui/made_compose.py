@@ -22,8 +22,8 @@ from made import HOSTILE, disk
 
 from raidtui.client.engine_client import EngineClient
 from raidtui.client.places import Place
-from raidtui.engine.compose.forms import describe
 from raidtui.engine.compose.preview import preview
+from raidtui.engine.compose.schema import describe
 from raidtui.model.convert import decode, encode, plain
 from raidtui.model.describe import Kinds, Preview, PreviewRequest
 from raidtui.model.disk import Disk

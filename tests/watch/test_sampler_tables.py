@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from raidtui.inventory.hardware import temperature_sensors
 from raidtui.model.frame import Frame, Frames, MdState
-from raidtui.watch.md import md_state
-from raidtui.watch.sampler import Sampler, next_tick
+from raidtui.watch.sampler import Sampler, md_state, next_tick
 from raidtui.watch.table import disk_table
 from raidtui.watch.temperature import Heat, Thermometer
 

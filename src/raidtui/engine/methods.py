@@ -12,18 +12,16 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import msgspec
 
 from raidtui import inventory
-from raidtui.engine import known_disks as recent
 from raidtui.engine.compose.binding import bind
-from raidtui.engine.compose.forms import describe
 from raidtui.engine.compose.planner import make_plan, refused, used_roles
 from raidtui.engine.compose.preview import preview
 from raidtui.engine.compose.reading import read_document
-from raidtui.engine.compose.schema import schema
-from raidtui.engine.disk_watch import disk_list, watch_disks
+from raidtui.engine.compose.schema import describe, schema
+from raidtui.engine.disk_list import disk_list, look, recent, watch_disks
 from raidtui.engine.doctor import checkup
 from raidtui.engine.explain import explain
 from raidtui.engine.run import launch, runs
-from raidtui.engine.run.follow import follow
+from raidtui.engine.run.launch import follow
 from raidtui.engine.run.runs import PLAN_CHANGED
 from raidtui.engine.server import server
 from raidtui.model.describe import PreviewRequest
@@ -33,7 +31,6 @@ from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.model.protocol import (
     Check,
     Checkup,
-    DiskList,
     FollowRequest,
     Pieces,
     PlanRequest,
@@ -78,11 +75,6 @@ class Method(NamedTuple):
     """True if the method runs to its end even when its client is gone: making a disk blank takes hours."""
     lasts: bool = False
     """True for a method that may run for long: refused at once where too many are under way."""
-
-
-def disks(_: Nothing, __: Stopped) -> DiskList:
-    """Return all disks with the reasons why they are not free."""
-    return disk_list(recent.look())
 
 
 def plan(request: PlanRequest, _: Stopped, token: str = "") -> Plan:
@@ -177,11 +169,11 @@ def doctor(_: Nothing, __: Stopped) -> Checkup:
 
 
 METHODS: Final[dict[str, Method]] = {
-    "disks": Method(Nothing, disks),
+    "disks": Method(Nothing, lambda _, __: disk_list(look())),
     "watch-disks": Method(Nothing, lambda _, stopped: watch_disks(stopped), lasts=True),
     "plan": Method(PlanRequest, plan),
     "describe": Method(Nothing, lambda _, __: describe()),
-    "preview": Method(PreviewRequest, lambda request, _: preview(request, recent.recent())),
+    "preview": Method(PreviewRequest, lambda request, _: preview(request, recent())),
     "start": Method(StartRequest, start, lasts=True),
     "follow": Method(FollowRequest, follow_run, lasts=True),
     "cancel": Method(RunRequest, cancel),
@@ -200,7 +192,7 @@ def _plan(request: PlanRequest, token: str, known: Mapping[str, Disk] | None = N
     scenario = document.scenario
     roles = used_roles(scenario, request.options)
     said = {role: ids for role, ids in request.bind.items() if role not in scenario.roles or role in roles}
-    found = recent.look().disks if known is None else tuple(known.values())
+    found = look().disks if known is None else tuple(known.values())
     binding = bind(roles, said, found, document.earlier)
     made = make_plan(scenario, binding, request.options, token=token or runs.new_token(), boot_id=inventory.boot_id())
     return made, {disk.id: disk for disk in found}

@@ -15,8 +15,7 @@ import msgspec
 
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.mark import Mark
-from raidtui.model.measure import Direction, Latency, Summary
-from raidtui.model.pooling import DIRECTIONS
+from raidtui.model.measure import DIRECTIONS, Direction, Latency, Summary
 from raidtui.model.problem import Problem
 from raidtui.model.result import NOT_PRECONDITIONED, RESULT_SCHEMA, Built, Cell, Machine, Result, Tuned
 from raidtui.results.facts import (

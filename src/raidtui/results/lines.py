@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from raidtui.base.text import clean, named
+from raidtui.model.measure import DIRECTIONS
 from raidtui.model.plan import Amplification
-from raidtui.model.pooling import DIRECTIONS
 from raidtui.results.accounting import Account, Rate, over_rounds
 from raidtui.results.comparison import Comparison, Entry, Noted, Row, Source
 from raidtui.results.extract import Point

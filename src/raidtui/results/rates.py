@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
-from raidtui.model.measure import Direction, Latency, Summary, in_bulk
-from raidtui.model.pooling import DIRECTIONS, Part, pooled_latency
+from raidtui.model.measure import DIRECTIONS, Direction, Latency, Part, Summary, in_bulk, pooled_latency
 from raidtui.model.result import Cell, Steady, Tracked
 from raidtui.model.statistics.samples import merged
 from raidtui.results.extract import Point

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
-from raidtui.model.frame import Frame
+from raidtui.base.files import read_int, read_text
+from raidtui.model.frame import Frame, MdState
 from raidtui.watch.caches import Caches
-from raidtui.watch.md import md_state
 from raidtui.watch.table import cpu_table, disk_table
 from raidtui.watch.temperature import Thermometer
 from raidtui.watch.threads import Threads
@@ -160,3 +160,25 @@ class Sampler:
 def next_tick(last_s: float, now_s: float, interval_s: float) -> float:
     """The next moment of the grid through `last_s` that is still to come."""
     return last_s + interval_s * (int(max(0.0, now_s - last_s) / interval_s) + 1)
+
+
+def md_state(name: str, sys_block: Path = Path("/sys/block")) -> MdState:
+    """The state of array `name` (`md127`) now; all None when there is no such array (any more)."""
+    folder = f"{sys_block}/{name}/md"
+    array_state = read_text(f"{folder}/array_state")
+    if array_state is None:
+        return MdState()
+    action = read_text(f"{folder}/sync_action")
+    done, total = None, None
+    if action not in (None, "idle", "frozen"):
+        done, total = _progress(read_text(f"{folder}/sync_completed"))
+    return MdState(array_state, action, read_int(f"{folder}/degraded"), done, total)
+
+
+def _progress(text: str | None) -> tuple[int, int] | tuple[None, None]:
+    """`1234 / 5678` in sectors; `none` and `delayed` when nothing runs (yet)."""
+    done, slash, total = (text or "").partition("/")
+    try:
+        return (int(done), int(total)) if slash else (None, None)
+    except ValueError:
+        return None, None

@@ -10,12 +10,11 @@ import msgspec
 from raidtui.base.text import plural
 from raidtui.engine.compose import preconditioning
 from raidtui.engine.compose.binding import resolve
-from raidtui.engine.compose.caching import memory_for
 from raidtui.engine.compose.cautions import of_data, of_memory, of_role
 from raidtui.engine.compose.ceilings import ceilings
 from raidtui.engine.compose.ordering import Block, blocks_of, workloads_of
 from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
-from raidtui.engine.compose.target_size import unfit
+from raidtui.engine.compose.targets import memory_for, unfit
 from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
 from raidtui.engine.step_args import CellRun, Cooldown, Prefill, Recheck

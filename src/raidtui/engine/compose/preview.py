@@ -9,17 +9,16 @@ import msgspec
 
 from raidtui.engine.compose import cautions
 from raidtui.engine.compose.binding import bind_partly
-from raidtui.engine.compose.caching import memory_for
-from raidtui.engine.compose.link_bounds import ceiling_of
 from raidtui.engine.compose.planner import disk_part, make_plan, plan_layout
 from raidtui.engine.compose.reading import open_document, reductions, silent, stacking
-from raidtui.engine.compose.stack_view import Ground, Piece, stack_of
-from raidtui.engine.compose.workload_view import workload_view
+from raidtui.engine.compose.settings import workload_settings
+from raidtui.engine.compose.stack_view import Ground, Piece, ceiling_of, stack_of
+from raidtui.engine.compose.targets import memory_for
 from raidtui.load.catalog import engines
-from raidtui.load.engine import Pattern, rehearsal
+from raidtui.load.engine import FIRST_TARGET_FD, Pattern, rehearsal
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, WorkloadView
 from raidtui.model.disk import Disk
-from raidtui.model.plan import Argv, Names
+from raidtui.model.plan import Argv, Names, TargetKind
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import Entry, Load, Node
 from raidtui.stack.layer import Draft, Planned
@@ -175,3 +174,37 @@ def _workload(name: str, entry: Entry[Load], layouts: Sequence[_Layout], asked: 
 
 def _sector_bytes(piece: Piece) -> int | None:
     return max((disk.logical_sector_bytes for disk in piece.disks), default=None)
+
+
+_ANY_SIZE_BYTES = 1 << 50
+
+
+def workload_view(
+    name: str, entry: Entry[Load], targets: Sequence[tuple[TargetKind, int]], warnings: tuple[str, ...], *, quick: bool
+) -> WorkloadView:
+    """Return the view of a workload. `targets`: kind and size of all that it will run on."""
+    load = entry.value
+    if load is None:
+        return WorkloadView(name, problems=entry.problems)
+    settings = workload_settings(load.kind, load.given if isinstance(load.given, dict) else {})
+    if load.spec is None:
+        return WorkloadView(name, problems=entry.problems, settings=settings)
+    engine, spec, problems = engines()[load.kind], load.spec, entry.problems
+    # Before a layout exists, a workload is shown on any target that it can load.
+    unknown: tuple[TargetKind, int] = ("directory" if engine.takes == "directory" else "block", _ANY_SIZE_BYTES)
+    kind, size_bytes = min(targets, key=lambda target: target[1], default=unknown)
+    if not problems and quick:
+        spec = rehearsal(engine, spec, size_bytes, kind)
+    if not problems:
+        # The same on several targets is one thing to solve: the smallest one says it.
+        ordered = sorted((target for target in targets if engine.takes in ("both", target[0])), key=lambda t: t[1])
+        found = [p for kind, size in ordered for p in engine.check_target(spec, load.place, size, kind=kind)]
+        problems = tuple({(p.code, p.place): p for p in reversed(found)}.values())
+    command: tuple[str, ...] = ()
+    seconds = 0.0
+    if not problems:
+        # Where targets differ in size, shares of them stay shares.
+        exact = targets[0][1] if len(targets) == 1 else None
+        command = engine.command(spec, (f"/proc/self/fd/{FIRST_TARGET_FD}",), size_bytes=exact, kind=kind)
+        seconds = engine.estimate(spec, size_bytes, kind=kind).seconds
+    return WorkloadView(name, engine.describe(spec), problems, warnings, settings, command, seconds)

@@ -1,16 +1,23 @@
-"""The JSON Schemas of scenario and result files, made from the very types that read them."""
+"""Descriptions of scenario files, made from the types that read them: all kinds with their options, and JSON Schemas."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
+import msgspec
+
 from raidtui.engine.compose.reading import catalog
+from raidtui.load.catalog import engines
 from raidtui.model.convert import schema_of
+from raidtui.model.describe import Kind, Kinds
+from raidtui.model.fields import doc_of, fields_of
 from raidtui.model.problem import Refusal, fail
 from raidtui.model.result import Result
 from raidtui.model.scenario import Policy, Role
 from raidtui.model.scenario_words import NAME_PATTERN, ROLE_PATTERN, SCHEMA
 from raidtui.model.table import Table
+from raidtui.stack.catalog import all_layers
 
 NO_SCHEMA: Final = Refusal(
     "no-schema", "No such schema", "Schemas exist for scenarios, results and tables.", "`raidtui schema scenario`"
@@ -82,3 +89,30 @@ def _one_of(kinds: dict[str, dict[str, Any]]) -> dict[str, Any]:
             for kind, entry in kinds.items()
         ]
     }
+
+
+KINDS_SCHEMA: Final = "raidtui.kinds/1"
+
+
+@cache
+def describe() -> Kinds:
+    """Return the kinds of layers and workloads that this engine knows."""
+    layers = tuple(
+        Kind(kind, layer.title, doc_of(layer.spec), layer.fields, layer.offers) for kind, layer in all_layers().items()
+    )
+    workloads = tuple(
+        Kind(kind, engine.title, doc_of(engine.spec), fields_of(engine.spec), takes=engine.takes)
+        for kind, engine in engines().items()
+    )
+    return Kinds(
+        KINDS_SCHEMA,
+        layers,
+        workloads,
+        _plain("role", Role),
+        _plain("policy", Policy),
+        tuple(preset for engine in engines().values() for preset in engine.presets),
+    )
+
+
+def _plain(kind: str, struct: type[msgspec.Struct]) -> Kind:
+    return Kind(kind, kind, doc_of(struct), fields_of(struct))

@@ -1,4 +1,4 @@
-"""A layout as a drawing needs it: each layer read, checked and measured alone, as far as it goes."""
+"""A layout as a drawing needs it: each layer checked and measured alone, as far as it goes, and the bound by PCIe links."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from raidtui.base.text import plural
 from raidtui.engine.compose.cautions import Inputs, Shaped
 from raidtui.engine.compose.planner import disk_part
 from raidtui.engine.compose.settings import layer_settings
-from raidtui.model.describe import LayerView, RoleView
-from raidtui.model.disk import Disk
+from raidtui.model.describe import Ceiling, LayerView, RoleView
+from raidtui.model.disk import Disk, link_bytes_per_s
 from raidtui.model.plan import Names
 from raidtui.model.problem import Problem, ProblemError
 from raidtui.model.scenario import Node, Policy, Role, RoleRef
@@ -169,3 +170,20 @@ def _kind_of(below: Mapping[str, tuple[Piece, ...]], words: str) -> str:
 
 def _with(view: LayerView, **changes: Any) -> LayerView:
     return msgspec.structs.replace(view, **changes)
+
+
+def ceiling_of(piece: Piece, *, one_by_one: bool) -> Ceiling | None:
+    """Return the bound of a layout; None if a link is unknown. `one_by_one`: the disks are measured one by one."""
+    carried = [link_bytes_per_s((disk,)) for disk in piece.data]
+    known = [bytes_per_s for bytes_per_s in carried if bytes_per_s is not None]
+    together = link_bytes_per_s(piece.data)
+    if together is None or len(known) != len(carried):
+        return None
+    if one_by_one:
+        return Ceiling(f"the slowest of {plural(len(known), 'PCIe link')}", min(known), min(known))
+    written = together
+    for inputs in piece.inputs:
+        for passage in (passage for passage in inputs.write_path if passage.bounds):
+            through = link_bytes_per_s(inputs.disks.get(passage.through, ()))
+            written = min(written, through) if through is not None else written
+    return Ceiling(plural(len(known), "PCIe link"), together, written * piece.data_share)

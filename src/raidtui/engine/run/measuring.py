@@ -7,7 +7,6 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -54,7 +53,7 @@ class Scene(NamedTuple):
     sampler: FrameSource
     listen: Callable[[Callable[[Frame], None] | None], None]
     """Have every frame handed to a function as well, or to none."""
-    live: Callable[[Sample, int], None]
+    live: Callable[[int, Sample], None]
     """Sees every sample, with the number of its pass; 0 where nothing is repeated."""
     stop: threading.Event
     """Set when the workload is to end at once: the run was cancelled, or a disk was lost."""
@@ -78,8 +77,8 @@ def prefill(args: Prefill, cell: str, scene: Scene) -> Measured:
     engine = engines()[args.engine]
     spec = decode(engine.spec, args.spec, cell)
     with open_target(args, scene.context) as target:
-        live = functools.partial(_numbered, scene, 0)
-        measured = engine.prefill(spec, target, folder=_work(scene), live=live, stop=scene.stop)
+        live = functools.partial(scene.live, 0)
+        measured = engine.prefill(spec, target, folder=scene.context.folder / "work", live=live, stop=scene.stop)
     if measured.problems and not scene.stop.is_set():
         raise fail(PREFILL, "; ".join(measured.problems), place=cell, exit=Exit.INVALID)
     return measured
@@ -197,15 +196,11 @@ def _run(
     while not passes.ended:
         if repeated:
             scene.context.report(passes.words(), None)
-        live = functools.partial(_numbered, scene, passes.number if repeated else 0)
-        at_s = time.monotonic() - began_s
-        passes.add(engine.run(spec, target, folder=_work(scene), live=live, stop=scene.stop), at_s)
+        live = functools.partial(scene.live, passes.number if repeated else 0)
+        at_s, folder = time.monotonic() - began_s, scene.context.folder / "work"
+        passes.add(engine.run(spec, target, folder=folder, live=live, stop=scene.stop), at_s)
         if scene.stop.is_set():
             return
-
-
-def _numbered(scene: Scene, number: int, sample: Sample) -> None:
-    scene.live(sample, number)
 
 
 def counted_how(how: Counted, pattern: Pattern) -> Counted:
@@ -219,10 +214,6 @@ def _target_names(target: Target, scene: Scene) -> tuple[str, ...]:
     if target.kind == "block":
         return tuple(device.name for device in target.devices)
     return tuple(name for name, what in scene.devices.items() if what == "target")
-
-
-def _work(scene: Scene) -> Path:
-    return scene.context.folder / "work"
 
 
 def _clocks() -> tuple[float, float, float]:

@@ -9,8 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from raidtui.model.mark import Coded
-from raidtui.model.measure import Measured, Summary
-from raidtui.model.pooling import pooled
+from raidtui.model.measure import Measured, Summary, pooled
 from raidtui.model.result import Pass, Steady, Tracked
 from raidtui.model.statistics.steady import MOST_ROUNDS, WINDOW, Steadiness, Window, steadiness
 

@@ -10,7 +10,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,17 +22,21 @@ from raidtui.base.proc import ToolError, find_tool, run
 from raidtui.engine.run import claims, runs
 from raidtui.engine.run.journal import Journal
 from raidtui.engine.run.launch import has_systemd, unit_name
-from raidtui.engine.run.leftovers import put_to_use
 from raidtui.engine.run.runs import RUNNING
 from raidtui.engine.step_args import common_args
 from raidtui.gate.admit import admit_for_recovery
+from raidtui.gate.last_look import same
+from raidtui.inventory import Signature
+from raidtui.inventory.signatures import signatures
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.protocol import RecoveredDisk, RecoveredRun, RecoverProgress
 from raidtui.stack.action import BoundAction, signatures_left
+from raidtui.stack.blockdev import bounded
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
+from raidtui.stack.nodes import is_suspended
 from raidtui.stack.teardown import found_foreign_data
 
 JOURNAL_UNREADABLE: Final = Refusal(
@@ -306,3 +311,62 @@ def _working_in(folder: Path) -> list[int]:
         except OSError:
             continue
     return found
+
+
+LEFTOVER_FOREIGN: Final = Refusal(
+    "leftover-foreign",
+    "Foreign data on an array or volume of an interrupted run",
+    "An array or volume of the run carries data that the run did not write. Nothing was taken apart, and no disk "
+    "was made blank.",
+    "Copy what is needed, or wipe it (`wipefs -a`), then run `raidtui recover` again.",
+)
+
+
+def put_to_use(
+    context: Context, made: Sequence[StepStarted], leaves: Callable[[Sequence[StepStarted]], list[Signature]]
+) -> list[Problem]:
+    """One problem (`leftover-foreign`) for each device of these steps that carries what the run did not put there.
+
+    Known by a signature with a UUID or a label that is not among what these steps leave. What cannot be read says nothing,
+    nor does content that no tool knows.
+    """
+    problems = []
+    for name in dict.fromkeys(_devices(context, made)):
+        with context.attended():
+            # What was put there in between may be the run's: a tool that outlived it ends its work.
+            theirs = _strange(name, leaves(made)) and _strange(name, leaves(made))
+        if theirs:
+            what = f"{theirs[0].type} {theirs[0].label or theirs[0].uuid}"
+            problems.append(
+                Problem(LEFTOVER_FOREIGN.code, f"/dev/{name} carries {what}, which the run did not create", f"/dev/{name}",
+                        f"If nobody needs it: wipefs -a /dev/{name}, then: raidtui recover", int(Exit.LEFT_BEHIND))
+            )  # fmt: skip
+    return problems
+
+
+def _devices(context: Context, made: Iterable[StepStarted]) -> Iterator[str]:
+    """Kernel names of what these steps made, and of its partitions, where it is there and answers."""
+    for step in made:
+        try:
+            members = bind(step.action, step.args).members(context)
+        except (OSError, ProblemError):
+            continue  # not there, half made, or just going
+        for name in (name for name, role in members.items() if name and role == "target" and not is_suspended(name)):
+            yield name
+            yield from sorted(path.parent.name for path in Path("/sys/class/block", name).glob("*/partition"))
+
+
+def _strange(name: str, ours: Sequence[Signature]) -> list[Signature]:
+    try:
+        found = bounded(partial(_signatures_on, name), f"reading /dev/{name}")
+    except (OSError, ProblemError):
+        return []
+    return [one for one in found if (one.uuid or one.label) and not any(same(one, own) for own in ours)]
+
+
+def _signatures_on(name: str) -> tuple[Signature, ...]:
+    fd = os.open(f"/dev/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        return signatures(fd, 0, os.lseek(fd, 0, os.SEEK_END), name)
+    finally:
+        os.close(fd)

@@ -15,10 +15,9 @@ from raidtui.base.files import write_atomic
 from raidtui.engine.machine import describe
 from raidtui.engine.run import claims, measuring, runs
 from raidtui.engine.run.conditioning import precondition
-from raidtui.engine.run.family import Family, family_of_step
 from raidtui.engine.run.journal import JOURNAL_LOST, Journal
 from raidtui.engine.run.tally import RESULT_NOT_SAVED, Tally
-from raidtui.engine.run.target import reserve
+from raidtui.engine.run.target import Family, family_of_step, reserve
 from raidtui.engine.run.watchdog import Watchdog
 from raidtui.engine.step_args import Cooldown, Precondition, Prefill, Recheck, decode_args
 from raidtui.engine.validity.incidents import LOST, UNHEALTHY
@@ -374,7 +373,7 @@ class Runner:
             context=self.context,
             sampler=self.sampler,
             listen=self._listen,
-            live=lambda sample, number: self._sampled(step, sample, number),
+            live=lambda number, sample: self._sampled(step, sample, number),
             stop=self.watchdog.stop_measuring,
             health=lambda: tuple(
                 mark_of(sentence, UNHEALTHY.code)

@@ -1,4 +1,4 @@
-"""The target of one cell, held open while it is measured: block devices for ourselves alone, or a folder of its own."""
+"""The target of one cell, held open while it is measured, and the devices of its layout."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import shutil
 import stat
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from raidtui.engine.step_args import CellRun, Precondition, Prefill
+from raidtui.engine.step_args import CellRun, Precondition, Prefill, common_args
 from raidtui.gate.permit import Permit
 from raidtui.load.engine import FIRST_TARGET_FD, Target, TargetDevice
+from raidtui.model.plan import Step
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.stack import mounts
+from raidtui.stack.action import BoundAction
 from raidtui.stack.context import Context
 
 TARGET: Final = Refusal(
@@ -165,3 +167,38 @@ def _open(ref: str, context: Context) -> int:
     if ref.startswith("disk:"):
         return context.permits[ref.removeprefix("disk:")].open_for_writing()
     return os.open(context.path(ref), os.O_RDWR | os.O_EXCL | os.O_CLOEXEC | os.O_NONBLOCK)
+
+
+class Family(NamedTuple):
+    """Devices by kernel name."""
+
+    devices: dict[str, str]
+    """Role of each device: `target` (nothing of the layout stands on it), `member`, `journal`, `spare`, …"""
+    parents: dict[str, str]
+    """The device that it is a member of, if that is a single one."""
+
+
+def family_of(steps: Iterable[Mapping[str, str]]) -> Family:
+    """Combine the members that each built step reports (`Action.members`), lowest layer first."""
+    devices: dict[str, str] = {}
+    parents: dict[str, str] = {}
+    for members in steps:
+        made = [name for name, role in members.items() if role == "target"]
+        for name, role in members.items():
+            if role == "target":
+                devices.setdefault(name, role)
+                continue
+            # An array below another one becomes its member; a disk that is measured alone stays a target.
+            devices[name] = role
+            if len(made) == 1:
+                parents[name] = made[0]
+    return Family(devices, parents)
+
+
+def family_of_step(step: Step, disks: Mapping[str, str], built: Sequence[BoundAction], context: Context) -> Family:
+    """Return the devices of a step's layout. `disks`: kernel names of the run's disks by id."""
+    args = common_args(step)
+    measured = {disks[ref.removeprefix("disk:")]: "target" for ref in args.refs if ref.startswith("disk:")}
+    # Disks that are measured one by one are independent of each other.
+    layers = built if not args.part else []
+    return family_of([measured, *(action.members(context) for action in layers)])

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from raidtui import __version__
-from raidtui.engine.run.family import Family
 from raidtui.engine.run.journal import wall_clock
 from raidtui.engine.run.measuring import device_uses
 from raidtui.engine.run.runner import Runner, run
+from raidtui.engine.run.target import Family
 from raidtui.engine.simulated.rates import Rates, rates
 from raidtui.engine.step_args import CellRun, common_args, decode_args
 from raidtui.engine.validity.evidence import caution

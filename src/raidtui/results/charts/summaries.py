@@ -7,7 +7,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from raidtui.model.pooling import DIRECTIONS
+from raidtui.model.measure import DIRECTIONS
 from raidtui.results.charts.drawing import (
     Chart,
     Panel,

@@ -1,17 +1,20 @@
-"""Find workloads that do not fit the size or the sectors of a layout's target."""
+"""A workload on a target: sizes and sectors that do not fit, and reads that memory may answer instead of the disks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from raidtui.engine.compose.reading import kind_problems
 from raidtui.load.catalog import engines
+from raidtui.load.engine import Engine
+from raidtui.model.plan import TargetKind
 from raidtui.model.problem import Exit, Problem, Refusal
-from raidtui.model.scenario import Load
-from raidtui.stack.layer import Part, PlannedTarget
+from raidtui.model.scenario import Load, Node, Policy
+from raidtui.stack.catalog import all_layers
+from raidtui.stack.layer import Part, PlannedTarget, Reading
 
 UNDER_SECTOR: Final = Refusal(
     "under-sector",
@@ -45,3 +48,14 @@ def _under_sector(load: Load, target: PlannedTarget, offers: Part | None, disk_s
         text = f"{wrong} on sectors of {sector} bytes, which {where} has"
         remedy = f"Blocks and offsets of a multiple of {sector} bytes."
         yield Problem(UNDER_SECTOR.code, text, load.place, remedy, int(Exit.USAGE))
+
+
+def memory_for(layout: Node, policy: Policy, engine: Engine, spec: Any, size_bytes: int, kind: TargetKind) -> int | None:
+    """Return the memory in which a layer can cache all data that the workload reads, in bytes; None if it does not fit."""
+    pattern = engine.pattern(spec)
+    if not pattern.reads or policy.caches == "cold":
+        return None
+    reading = Reading(pattern.block_bytes, pattern.whole_sectors, pattern.writes)
+    kept = [all_layers()[node.kind].memory_bytes(node.spec, reading) for node in layout.walk()]
+    most = max((found for found in kept if found is not None), default=0)
+    return most if engine.region_bytes(spec, size_bytes, kind=kind) <= most else None
