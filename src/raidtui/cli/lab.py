@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -97,9 +97,7 @@ def _say(line: str) -> None:
 def _up(args: argparse.Namespace) -> int:
     from raidtui.lab import life
 
-    # Ended from outside, `up` must clean after itself just as after Ctrl-C.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: _interrupt())
+    _end_like_ctrl_c()
     state = life.up(args.name, _wanted_disks(args.disks, args.like), _say, cold=args.cold, cpus=args.cpus)
     on = "lab" if args.name == DEFAULT_NAME else f"lab:{args.name}"
     name = "" if args.name == DEFAULT_NAME else f" {args.name}"
@@ -117,15 +115,16 @@ def _up(args: argparse.Namespace) -> int:
 def _prepare(args: argparse.Namespace) -> int:
     from raidtui.lab import life
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: _interrupt())
+    _end_like_ctrl_c()
     life.prepare(_say, cpus=args.cpus)
     _say("the lab is prepared: raidtui lab up")
     return int(Exit.DONE)
 
 
-def _interrupt() -> NoReturn:
-    raise KeyboardInterrupt
+def _end_like_ctrl_c() -> None:
+    """Let a command that is ended from outside clean up after itself."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
 
 
 def _wanted_disks(spec: str | None, like: str | None) -> list[DiskSpec]:

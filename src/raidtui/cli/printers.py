@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from argparse import Namespace
-from typing import Protocol
 
 from rich.console import Group
 from rich.live import Live
@@ -38,40 +37,31 @@ from raidtui.model.units import duration_text
 LIVE_EVERY_S = 10.0
 
 
-class Printer(Protocol):
-    """Shows the progress of a run. `shown` receives each record and the view after it."""
+class Printer:
+    """Shows the progress of a run; this one prints every record as a JSON line on stdout, and messages on stderr."""
 
-    def shown(self, view: RunView, record: Record) -> None: ...
+    def shown(self, view: RunView, record: Record) -> None:
+        """Show a record; `view` is the state of the run after it."""
+        print(json_text(plain(record)), flush=True)
 
     def say(self, words: str) -> None:
         """Print a message."""
+        print(words, file=sys.stderr, flush=True)
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End a display that changes in place."""
 
 
 def printer_for(args: Namespace) -> Printer:
     """Return the printer: JSON lines with --json, live lines on a terminal, else plain lines."""
     if args.json:
-        return JsonPrinter()
+        return Printer()
     if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         return LivePrinter(args)
     return PlainPrinter()
 
 
-class JsonPrinter:
-    """Prints every record as a JSON line on stdout, and messages on stderr."""
-
-    def shown(self, view: RunView, record: Record) -> None:
-        print(json_text(plain(record)), flush=True)
-
-    def say(self, words: str) -> None:
-        print(words, file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        pass
-
-
-class PlainPrinter:
+class PlainPrinter(Printer):
     """Prints a line per step, cell and note on stderr, and live numbers at most every ten seconds of the run."""
 
     def __init__(self) -> None:
@@ -81,12 +71,6 @@ class PlainPrinter:
         if (words := self._words(view, record)) is not None:
             minutes, seconds = divmod(int(record.at_s), 60)
             self.say(f"[{minutes:>3}:{seconds:02d}] {words}")
-
-    def say(self, words: str) -> None:
-        print(words, file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        pass
 
     def _words(self, view: RunView, record: Record) -> str | None:
         event = record.event
@@ -135,7 +119,7 @@ def line_of(view: RunView, record: Record) -> str | None:
 _REFRESH_PER_S = 4
 
 
-class LivePrinter:
+class LivePrinter(Printer):
     """Draws on stderr and redraws four times a second, so that the time advances between records."""
 
     def __init__(self, args: Namespace) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _HEADINGS = ("DISK", "NAME NOW", "MODEL", "SIZE", "KIND", "LINK", "°C", "STATE")
+_STATE_STYLES = {"free": "green", "in use": "yellow", "system": "red"}
 _MODEL = 2
 _RIGHT = (3, 6)
 _GAP = 2
@@ -109,17 +110,13 @@ def _print_row(row: tuple[str, ...], widths: list[int], out: Console, style: str
 
     line = Text(style=style)
     for index, (value, width) in enumerate(zip(row, widths, strict=True)):
-        cell = Text(value, style=_state_style(value) if index == len(row) - 1 and not style else "")
+        cell = Text(value, style=_STATE_STYLES.get(value, "") if index == len(row) - 1 and not style else "")
         cell.truncate(width, overflow="ellipsis")
         pad = " " * (width - cell.cell_len)
         line.append(pad if index in _RIGHT else "").append_text(cell)
         if index < len(row) - 1:
             line.append(("" if index in _RIGHT else pad) + " " * _GAP)
     out.print(line, soft_wrap=True)
-
-
-def _state_style(state: str) -> str:
-    return {"free": "green", "in use": "yellow", "system": "red"}.get(state, "")
 
 
 def doctor_command(args: Namespace) -> int:

@@ -53,6 +53,8 @@ def place(on: str) -> Place:
     """
     if not on:
         return _here()
+    # ssh needs its agent, its config and a terminal for the passphrase: the caller's environment, untouched.
+    env = dict(os.environ)
     if on == "sim" or on.startswith("sim:"):
         return _simulated(on.partition(":")[2])
     if on == "lab" or on.startswith("lab:"):
@@ -64,10 +66,10 @@ def place(on: str) -> Place:
         except ToolError as error:
             # A running lab that does not answer is retried like any other server.
             raise fail(ENGINE_START, str(error), place=f"lab {name}") from None
-        return Place(f"lab {name}", (*ssh_argv, "raidtui", "engine"), _ssh_env())
+        return Place(f"lab {name}", (*ssh_argv, "raidtui", "engine"), env)
     if not re.fullmatch(r"[A-Za-z0-9_.@:%\[\]-]{1,200}", on) or on.startswith("-"):
         raise fail(PLACE, f"{on[:80]!r} is not an ssh destination", remedy="Write user@host, or lab, or lab:NAME.")
-    return Place(on, ("ssh", "-T", "-o", "ServerAliveInterval=15", "--", on, "raidtui", "engine"), _ssh_env())
+    return Place(on, ("ssh", "-T", "-o", "ServerAliveInterval=15", "--", on, "raidtui", "engine"), env)
 
 
 def _here() -> Place:
@@ -100,11 +102,6 @@ def engine_python() -> str:
     return sys.executable
 
 
-def _ssh_env() -> Mapping[str, str]:
-    # ssh needs its agent, its config and a terminal for the passphrase: the caller's environment, untouched.
-    return dict(os.environ)
-
-
 _SSH_FAILED: Final = 255
 _NOT_EXECUTABLE: Final = 126
 _NOT_FOUND: Final = 127
@@ -122,7 +119,7 @@ _WAYS_OUT: Final = (
 def not_reached(place: Place, code: int | None, said: str) -> ProblemError:
     """Return the problem of an engine command that ended with exit code `code` before its hello. `said` is its output."""
     text = f": {said}" if said else ""
-    if _over_ssh(place) and code == _SSH_FAILED:
+    if Path(place.argv[0]).name == "ssh" and code == _SSH_FAILED:
         way = next((way for pattern, way in _WAYS_OUT if re.search(pattern, said, re.IGNORECASE)), "`ssh HOST` must work.")
         return fail(UNREACHABLE, f"cannot reach {clean(place.name)}{text or ': ssh ended without a message'}",
                     place=place.name, remedy=way.replace("HOST", place.name))  # fmt: skip
@@ -137,7 +134,3 @@ def not_reached(place: Place, code: int | None, said: str) -> ProblemError:
 def last_words(noise: bytes) -> str:
     """Return the end of a command's output as lines without control characters."""
     return clean_lines(noise[-2000:]).strip()
-
-
-def _over_ssh(place: Place) -> bool:
-    return Path(place.argv[0]).name == "ssh"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from raidtui.base.files import is_there, private_folder, write_atomic
 from raidtui.base.paths import shipped_folder, state_folder
 from raidtui.model.jsonio import MAX_RESULT_BYTES, MAX_SCENARIO_BYTES
-from raidtui.model.problem import ProblemError, Refusal, fail
+from raidtui.model.problem import Refusal, fail
 from raidtui.model.refusals import FILE, JSON, OUTPUT
 from raidtui.model.result import without_cells
 
@@ -83,16 +83,9 @@ def table_file(name: str) -> str:
 def _shipped_path(name: str) -> Path:
     known = dict(shipped())
     if name not in known:
-        raise _unknown(name, known)
+        raise fail(NO_SCENARIO, f"there is neither a file nor a shipped scenario {name!r}",
+                   remedy=f"Shipped scenarios: {', '.join(known) or 'none'}.")  # fmt: skip
     return known[name]
-
-
-def _unknown(name: str, known: dict[str, Path]) -> ProblemError:
-    return fail(
-        NO_SCENARIO,
-        f"there is neither a file nor a shipped scenario {name!r}",
-        remedy=f"Shipped scenarios: {', '.join(known) or 'none'}.",
-    )
 
 
 def results_folder() -> Path:

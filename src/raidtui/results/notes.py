@@ -112,7 +112,7 @@ def _given_names(facts: Facts) -> set[str]:
 
 _FROM = {"bitmap": "consistency", "consistency": "journal", "journal_mode": "consistency", "stripe_bytes": "stripe_size",
          "cache_mode": "mode"}  # fmt: skip
-"""Return the option that implies another one."""
+"""Options that imply a fact of the kernel."""
 
 
 def _follows(name: str, asked: set[str]) -> bool:
@@ -212,22 +212,16 @@ def _twice(extracts: Sequence[Extract]) -> Iterator[str]:
 def _of(one: Extract) -> Iterator[tuple[str, str]]:
     """Return each sentence for one result and for several, with WHO in place of the results."""
     if one.imported:
-        yield (
-            "WHO is a table: nothing but its numbers tells how they were measured",
-            "WHO are tables: nothing but their numbers tells how they were measured",
-        )
+        yield ("WHO is a table: nothing but its numbers tells how they were measured",
+               "WHO are tables: nothing but their numbers tells how they were measured")  # fmt: skip
     for note in one.notes:
         yield _same(f"WHO: {note}")
     if one.rehearsal:
-        yield (
-            "WHO is a rehearsal (--quick): good for trying, not for comparing",
-            "WHO are rehearsals (--quick): good for trying, not for comparing",
-        )
+        yield ("WHO is a rehearsal (--quick): good for trying, not for comparing",
+               "WHO are rehearsals (--quick): good for trying, not for comparing")  # fmt: skip
     if not one.complete:
-        yield (
-            "WHO is not complete: not every planned cell was measured",
-            "WHO are not complete: not every planned cell was measured",
-        )
+        yield ("WHO is not complete: not every planned cell was measured",
+               "WHO are not complete: not every planned cell was measured")  # fmt: skip
     if not one.imported and one.points and one.points[0].cell is None:
         yield _same("of WHO the index's numbers are compared: no percentiles over all rounds, no charts over time; "
                     "fewer results are read whole")  # fmt: skip
@@ -241,7 +235,7 @@ def _of(one: Extract) -> Iterator[tuple[str, str]]:
 
 
 def _which(point: Point) -> tuple[str, str, str, int, bool]:
-    """Return the only cell of its kind in a result."""
+    """Return what identifies a cell within its result."""
     return point.layout, point.part, point.workload, point.round, point.again
 
 

@@ -87,15 +87,12 @@ def unit_of(cells: Sequence[Cell]) -> Unit:
 
 
 def rate(cell: Cell, unit: Unit) -> float | None:
-    """Operations or bytes per second of a cell, all directions together; None where nothing was measured."""
-    found = directions(cell.summary)
-    if not found:
-        return None
-    return sum(d.iops if unit == "IOPS" else d.bytes_per_s for d in found)
+    """Return operations or bytes per second of a cell, all directions together; None where nothing was measured."""
+    return pass_rate(cell.summary, unit) if cell.summary is not None and cell.summary.moved else None
 
 
 def rate_of(point: Point, unit: Unit) -> float | None:
-    """The same of a point."""
+    """Return the rate of a point in this unit."""
     return point.iops if unit == "IOPS" else point.bytes_per_s if unit == "MB/s" else point.percent
 
 
@@ -210,8 +207,8 @@ def convergence_lines(cell: Cell, unit: Unit) -> Iterator[str]:
 
 
 def pass_rate(summary: Summary, unit: Unit) -> float:
-    """Operations or bytes per second of one pass, all directions together."""
-    return sum(one.iops if unit == "IOPS" else one.bytes_per_s for one in directions(summary))
+    """Return operations or bytes per second of one pass, all directions together."""
+    return sum(one.iops if unit == "IOPS" else one.bytes_per_s for one in summary.moved)
 
 
 def _marked(number: int, summary: Summary, steady: Steady, unit: Unit) -> str:
