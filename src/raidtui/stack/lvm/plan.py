@@ -12,8 +12,8 @@ from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Shap
 from raidtui.stack.lvm import commands, describe, pool, size
 from raidtui.stack.lvm.cache import WRITECACHE, cache_argvs, cache_of
 from raidtui.stack.lvm.commands import POOL, VOLUME, lvm_uuid
-from raidtui.stack.lvm.extras import INTEGRITY
 from raidtui.stack.lvm.group import Integrity, LvmGroup, PhysicalVolume, Volume
+from raidtui.stack.lvm.rules import INTEGRITY
 from raidtui.stack.lvm.spec import IMAGED, INPUTS, PARITY, REDUNDANT, LvmSpec, extent_bytes, geometry, stripe_size_bytes
 
 _SYNC_BYTES_S: Final = {True: 120e6, False: 200e6}
