@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, Literal
 
 from raidtui.model.plan import Names
@@ -33,88 +32,74 @@ SECTORS: Final = Refusal(
 
 
 def shape(spec: LvmSpec, parts: Parts) -> Shape:
-    """Raises ProblemError (`lvm-too-small`)."""
+    """Return the shape. Raises ProblemError (`lvm-too-small`)."""
     vg = group_of(spec, parts, "rtshape", Names("shape"), nosync=False)
     devices = len(parts["on"])
-    chunk, stripe = size.stripes(spec, parts["on"])
-    return Shape(
-        vg.target_bytes,
-        describe.may_fail(spec, devices) if _keeps_all(spec) else 0,
-        size.write_penalty(spec, devices),
-        chunk,
-        stripe,
-        spec.type in PARITY,
-    )
+    only_in_cache = spec.writecache is not None or (spec.cache is not None and spec.cache.mode == "writeback")
+    may_fail = 0 if only_in_cache else describe.may_fail(spec, devices)
+    penalty = size.write_penalty(spec, devices)
+    return Shape(vg.target_bytes, may_fail, penalty, *size.stripes(spec, parts["on"]), spec.type in PARITY)
 
 
 def reduces(spec: LvmSpec) -> tuple[str, ...]:
-    vdo = spec.vdo
-    found = (("compresses", vdo.compression), ("deduplicates", vdo.deduplication)) if vdo is not None else ()
-    return tuple(word for word, does in found if does)
+    if (vdo := spec.vdo) is None:
+        return ()
+    return ("compresses",) * vdo.compression + ("deduplicates",) * vdo.deduplication
 
 
 def plan(spec: LvmSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
-    """Raises ProblemError (`lvm-too-small`, `lvm-sectors`) where the disks do not allow it."""
+    """Return steps and target. Raises ProblemError (`lvm-too-small`, `lvm-sectors`) if the disks do not allow it."""
     created = names.new("lvm")
     skip = _can_skip_sync(spec, parts, policy)
     vg = group_of(spec, parts, created.name, names, nosync=skip)
     everything = _in_order(parts)
     paths = [part.path for part in everything]
+    on = [part.path for part in parts["on"]]
     undo = commands.teardown_argvs(created.name, paths)
     written = _METADATA_BYTES * len(everything)
-    group = tuple(commands.pvcreate_argv(pv, path, paths) for pv, path in zip(vg.pvs, paths, strict=True))
-    drafts = [
-        Draft(
-            "lvm.group",
-            f"Make {len(everything)} physical volumes and a volume group",
-            vg,
-            (*group, commands.vgcreate_argv(vg, paths)),
-            undo,
-            created,
-            written,
-            seconds=1.0 + 0.2 * len(everything),
-        ),
-        Draft(
-            "lvm.volume",
-            f"Create a volume, {describe.describe(spec, {'on': len(parts['on'])})}",
-            vg,
-            (commands.volume_argv(vg, [part.path for part in parts["on"]], paths),),
-            undo,
-            writes_bytes=written,
-            seconds=3.0,
-        ),
-    ]
+    pvcreates = [commands.pvcreate_argv(pv, path, paths) for pv, path in zip(vg.pvs, paths, strict=True)]
+    title = f"Make {len(everything)} physical volumes and a volume group"
+    seconds = 1.0 + 0.2 * len(everything)
+    argvs = (*pvcreates, commands.vgcreate_argv(vg, paths))
+    drafts = [Draft("lvm.group", title, vg, argvs, undo, created, written, seconds)]
+    title = f"Create a volume, {describe.describe(spec, {'on': len(on)})}"
+    argvs = (commands.volume_argv(vg, on, paths),)
+    drafts.append(Draft("lvm.volume", title, vg, argvs, undo, writes_bytes=written, seconds=3.0))
     if spec.type in REDUNDANT and not skip:
         sync_bytes, seconds = _sync_cost(vg, everything)
         drafts.append(Draft("lvm.sync", "Wait for the initial sync", vg, writes_bytes=sync_bytes, seconds=seconds))
-    drafts += _on_top(vg, parts, paths)
+    if (cache := vg.cache) is not None:
+        fast = [part.path for name, role in INPUTS.items() if role == "cache" for part in parts.get(name, ())]
+        title = f"Attach a {'writecache' if cache.kind == 'writecache' else f'{cache.mode} cache'} to the volume"
+        sizes = _CACHE_METADATA_BYTES + cache.metadata_bytes
+        argvs = cache_argvs(vg, cache, fast, paths)
+        drafts.append(Draft("lvm.cache", title, vg, argvs, undo, writes_bytes=sizes, seconds=4.0))
+    if vg.has_pool:
+        kind = " and a ".join(word for word, built in (("VDO", vg.vdo), ("thin", vg.thin)) if built is not None)
+        title, argvs = f"Make it the pool of a {kind} volume", pool.pool_argvs(vg, on, paths)
+        drafts.append(Draft("lvm.pool", title, vg, argvs, undo, writes_bytes=_POOL_METADATA_BYTES, seconds=8.0))
     drafts.append(Draft("lvm.verify", "Read the volume back", vg, seconds=1.0))
-    teardown = Draft("lvm.remove", "Remove volume, group and labels", vg, undo, seconds=4.0, writes_bytes=written)
+    remove = Draft("lvm.remove", "Remove volume, group and labels", vg, undo, writes_bytes=written, seconds=4.0)
     offers = _offers(spec, parts, vg)
     target = PlannedTarget((offers.ref,), (offers.path,), offers.size_bytes, counted=_counted(spec))
-    return Planned(tuple(drafts), (teardown,), (target,), offers, needs_zero=skip)
+    return Planned(tuple(drafts), (remove,), (target,), offers, needs_zero=skip)
 
 
 def _counted(spec: LvmSpec) -> Literal["exactly", "at least"]:
-    """Return how exactly the target's counters are.
+    """Return the relation of the target's counters to its I/O.
 
     A dm-raid device counts most requests twice: device-mapper does, and md again on the same device (md.c,
-    md_account_bio). Devices above it count once."""
+    md_account_bio). Devices above it count once.
+    """
     on_top = (spec.cache, spec.writecache, spec.vdo, spec.thin)
     return "at least" if spec.type in IMAGED - {"mirror"} and not any(on_top) else "exactly"
 
 
 def _can_skip_sync(spec: LvmSpec, parts: Parts, policy: Policy) -> bool:
-    """Return True if the sync can be skipped: only whole disks can be proven zero, and LVM never skips the sync of a raid6.
-    """
+    """Return True if the sync may be skipped: only whole disks can be proven zero, and LVM always syncs a raid6."""
     disks_only = all(part.ref.startswith("disk:") for part in parts["on"])
     possible = spec.type in REDUNDANT - {"raid6"} and spec.integrity is None
     return policy.initial_sync == "skip-if-zeroed" and possible and disks_only
-
-
-def _keeps_all(spec: LvmSpec) -> bool:
-    """Return False if a cache holds data that is nowhere else."""
-    return spec.writecache is None and (spec.cache is None or spec.cache.mode != "writeback")
 
 
 def _in_order(parts: Parts) -> tuple[Part, ...]:
@@ -122,30 +107,11 @@ def _in_order(parts: Parts) -> tuple[Part, ...]:
     return tuple(part for name in INPUTS for part in parts.get(name, ()))
 
 
-def _on_top(vg: LvmGroup, parts: Parts, paths: list[str]) -> list[Draft]:
-    """Return the steps that add cache and pools once the images are in sync."""
-    undo = commands.teardown_argvs(vg.name, paths)
-    drafts = []
-    if (cache := vg.cache) is not None:
-        on = [part.path for name, role in INPUTS.items() if role == "cache" for part in parts.get(name, ())]
-        what = "writecache" if cache.kind == "writecache" else f"{cache.mode} cache"
-        argvs = cache_argvs(vg, cache, on, paths)
-        drafts.append(Draft("lvm.cache", f"Attach a {what} to the volume", vg, argvs, undo,
-                            writes_bytes=_CACHE_METADATA_BYTES + cache.metadata_bytes, seconds=4.0))  # fmt: skip
-    if vg.has_pool:
-        on = [part.path for part in parts["on"]]
-        kind = " and a ".join(word for word, built in (("VDO", vg.vdo), ("thin", vg.thin)) if built is not None)
-        drafts.append(Draft("lvm.pool", f"Make it the pool of a {kind} volume", vg, pool.pool_argvs(vg, on, paths), undo,
-                            writes_bytes=_POOL_METADATA_BYTES, seconds=8.0))  # fmt: skip
-    return drafts
-
-
 def _sync_cost(vg: LvmGroup, parts: tuple[Part, ...]) -> tuple[int, float]:
     """Return the most bytes written and the estimated seconds: images are read and written in parallel."""
-    volume = vg.volume
-    each = volume.size_bytes // volume.stripes
-    redundant = volume.areas - volume.stripes
-    return each * redundant, each / _SYNC_BYTES_S[any(part.rotational for part in parts)]
+    each = vg.volume.size_bytes // vg.volume.stripes
+    seconds = each / _SYNC_BYTES_S[any(part.rotational for part in parts)]
+    return each * (vg.volume.areas - vg.volume.stripes), seconds
 
 
 def _offers(spec: LvmSpec, parts: Parts, vg: LvmGroup) -> Part:
@@ -154,13 +120,12 @@ def _offers(spec: LvmSpec, parts: Parts, vg: LvmGroup) -> Part:
     blocks = [layer.block_bytes for layer in (vg.cache, vg.integrity) if layer is not None]
     blocks.append(_VDO_BLOCK if spec.vdo is not None else 0)
     chunk, stripe = size.stripes(spec, parts["on"])
-    sector = max(*(part.logical_sector_bytes for part in everything), *blocks)
     return Part(
         vg.ref,
         commands.volume_path(vg.name),
         vg.target_bytes,
-        sector,
-        tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
+        max(*(part.logical_sector_bytes for part in everything), *blocks),
+        vg.disks,
         discard=plain and spec.type not in PARITY and all(part.discard for part in parts["on"]),
         rotational=any(part.rotational for part in parts["on"]),
         stripe_bytes=stripe,
@@ -168,66 +133,62 @@ def _offers(spec: LvmSpec, parts: Parts, vg: LvmGroup) -> Part:
     )
 
 
-def group_of(spec: LvmSpec, parts: Mapping[str, tuple[Part, ...]], name: str, names: Names, *, nosync: bool) -> LvmGroup:
+def group_of(spec: LvmSpec, parts: Parts, name: str, names: Names, *, nosync: bool) -> LvmGroup:
     """Return the group as planned.
 
     Raises ProblemError: `lvm-too-small`, `lvm-sectors`, `lvm-integrity`, `lvm-writecache`.
     """
     everything = [part for group in parts.values() for part in group]
     _refuse_mixed_sectors(everything)
-    _refuse_under_sector(spec, max(part.logical_sector_bytes for part in everything))
+    sector = max(part.logical_sector_bytes for part in everything)
+    _refuse_under_sector(spec, sector)
     pvs = tuple(_pv(part, role, names, spec) for input_, role in INPUTS.items() for part in parts.get(input_, ()))
     free = {role: [pv.extents for pv in pvs if pv.role == role] for role in ("member", "cache")}
     volume = _volume(spec, free["member"], nosync=nosync)
-    dense = pool.vdo_of(spec, volume.size_bytes)
-    pool_bytes = volume.size_bytes if dense is None else dense.virtual_bytes
+    vdo = pool.vdo_of(spec, volume.size_bytes)
+    checksums = spec.integrity
     return LvmGroup(
-        name,
-        f"lvm:{name}",
-        pvs,
-        tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
-        {part.ref: part.path for part in everything if not part.ref.startswith("disk:")},
-        extent_bytes(spec),
-        volume,
-        _integrity(spec, everything),
-        cache_of(spec, free["cache"]),
-        dense,
-        pool.thin_of(spec, pool_bytes, free["member"]),
-    )
+        name=name,
+        ref=f"lvm:{name}",
+        pvs=pvs,
+        disks=tuple(dict.fromkeys(disk for part in everything for disk in part.disks)),
+        paths={part.ref: part.path for part in everything if not part.ref.startswith("disk:")},
+        extent_bytes=extent_bytes(spec),
+        volume=volume,
+        integrity=None if checksums is None else Integrity(
+            checksums.mode, checksums.block_size.bytes if checksums.block_size is not None else sector
+        ),
+        cache=cache_of(spec, free["cache"]),
+        vdo=vdo,
+        thin=pool.thin_of(spec, volume.size_bytes if vdo is None else vdo.virtual_bytes, free["member"]),
+    )  # fmt: skip
 
 
 def _pv(part: Part, role: Literal["member", "cache"], names: Names, spec: LvmSpec) -> PhysicalVolume:
     start, align = size.data_start(part.stripe_bytes)
-    extents = size.extents_of(part.size_bytes, part.stripe_bytes, extent_bytes(spec))
+    extents = max(0, part.size_bytes - start) // extent_bytes(spec)
     return PhysicalVolume(part.ref, lvm_uuid(names.new("lvm-pv").uuid), role, start, align, extents)
 
 
 def _volume(spec: LvmSpec, free: list[int], *, nosync: bool) -> Volume:
-    found = size.volume(spec, free, "lvm.size", pool.thin_metadata_extents(spec, free))
+    extents = size.volume_extents(spec, free, pool.thin_metadata_extents(spec, free))
+    size_bytes = extents * extent_bytes(spec)
     shape = geometry(spec, len(free))
     return Volume(
         name=POOL if spec.vdo or spec.thin else VOLUME,
         type=spec.type,
-        size_bytes=found.size_bytes,
-        extents=found.extents,
+        size_bytes=size_bytes,
+        extents=extents,
         stripes=shape.stripes,
         copies=shape.copies,
         areas=shape.areas,
         stripe_bytes=stripe_size_bytes(spec),
-        region_bytes=size.region_bytes(spec, found.size_bytes),
+        region_bytes=size.region_bytes(spec, size_bytes),
         allocation=spec.allocation,
         redundant=spec.type in REDUNDANT,
         nosync=nosync,
         mirror_log=(spec.mirror_log or "disk") if spec.type == "mirror" else None,
     )
-
-
-def _integrity(spec: LvmSpec, parts: list[Part]) -> Integrity | None:
-    if spec.integrity is None:
-        return None
-    sector = max(part.logical_sector_bytes for part in parts)
-    block = spec.integrity.block_size.bytes if spec.integrity.block_size is not None else sector
-    return Integrity(spec.integrity.mode, block)
 
 
 def _refuse_mixed_sectors(parts: list[Part]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.model.units import VirtualExtent, size_text, size_texts
@@ -53,18 +53,6 @@ REGION_SIZE: Final = Refusal(
 )
 
 
-class Volume(NamedTuple):
-    """A volume in extents."""
-
-    extents: int
-    """Extents of data, as the volume's user sees them."""
-    extent_bytes: int
-
-    @property
-    def size_bytes(self) -> int:
-        return self.extents * self.extent_bytes
-
-
 def data_start(stripe_bytes: int | None) -> tuple[int, int]:
     """Return the position of the first extent of a physical volume, and its alignment, in bytes.
 
@@ -72,11 +60,6 @@ def data_start(stripe_bytes: int | None) -> tuple[int, int]:
     """
     align = stripe_bytes or MIB
     return -(-MIB // align) * align, align
-
-
-def extents_of(size_bytes: int, stripe_bytes: int | None, extent: int) -> int:
-    """Extents that a physical volume on a device of this size offers."""
-    return max(0, size_bytes - data_start(stripe_bytes)[0]) // extent
 
 
 def rows(free: Sequence[int], areas: int, allocation: str, *, images: bool = False) -> int:
@@ -97,39 +80,32 @@ def rows(free: Sequence[int], areas: int, allocation: str, *, images: bool = Fal
     return total
 
 
-def metadata_extents(spec: LvmSpec) -> int:
-    """Return the extents for metadata of each image: superblock and bitmap of dm-raid, or the log of an old mirror."""
-    return 1 if spec.type in REDUNDANT and not (spec.type == "mirror" and spec.mirror_log == "core") else 0
-
-
-def checksum_extents(image: int, extent: int) -> int:
-    """Return the most extents that LVM takes for checksums and journal of an image (lib/metadata/integrity_manip.c)."""
-    return -(-(image * extent // _CHECKED_BYTES + 1) * 4 * MIB // extent) + -(-_JOURNAL_BYTES // extent)
-
-
-def volume(spec: LvmSpec, free: Sequence[int], place: str, reserved: int = 0) -> Volume:
-    """Return the volume on devices with so many free extents, less `reserved` on each.
+def volume_extents(spec: LvmSpec, free: Sequence[int], reserved: int) -> int:
+    """Return the extents of data of the volume on devices with so many free extents, less `reserved` on each.
 
     Raises ProblemError (`lvm-too-small`).
     """
     extent = extent_bytes(spec)
     shape = geometry(spec, len(free))
-    room = [max(0, each - reserved) for each in free]
-    image = rows(room, shape.areas, spec.allocation, images=spec.type in IMAGED) - metadata_extents(spec)
+    image = rows([max(0, each - reserved) for each in free], shape.areas, spec.allocation, images=spec.type in IMAGED)
+    if spec.type in REDUNDANT and not (spec.type == "mirror" and spec.mirror_log == "core"):
+        image -= 1  # superblock and bitmap of dm-raid, or the log of an old mirror
     if spec.integrity is not None:
-        image -= checksum_extents(max(0, image), extent)
-    most = image * shape.stripes
+        # The most that LVM takes for checksums and their journal (lib/metadata/integrity_manip.c).
+        checked = max(0, image) * extent // _CHECKED_BYTES + 1
+        image -= -(-checked * 4 * MIB // extent) + -(-_JOURNAL_BYTES // extent)
+    most = max(0, image) * shape.stripes
     if spec.size.bytes is not None:
-        wanted = -(-spec.size.bytes // extent)
-        wanted = -(-wanted // shape.stripes) * shape.stripes
+        row_bytes = extent * shape.stripes
+        wanted = -(-spec.size.bytes // row_bytes) * shape.stripes
     else:
         wanted = max(shape.stripes, spec.size.of(most) // shape.stripes * shape.stripes)
-    if wanted < 1 or wanted > most:
-        asked, room_text = size_texts(wanted * extent, max(0, most) * extent)
-        text = f"there is room for {room_text}, not for {asked}: {max(0, most)} extents of {extent >> 10} KiB, not {wanted}"
-        raise fail(TOO_SMALL, text, place=place, remedy="Bind larger disks, or ask for a smaller size.",
-                   exit=Exit.USAGE)  # fmt: skip
-    return Volume(wanted, extent)
+    if not 1 <= wanted <= most:
+        asked, room = size_texts(wanted * extent, most * extent)
+        text = f"there is room for {room}, not for {asked}: {most} extents of {extent >> 10} KiB, not {wanted}"
+        remedy = "Bind larger disks, or ask for a smaller size."
+        raise fail(TOO_SMALL, text, place="lvm.size", remedy=remedy, exit=Exit.USAGE)
+    return wanted
 
 
 def virtual_bytes(wanted: VirtualExtent, of_bytes: int, extent: int, place: str) -> int:
