@@ -81,7 +81,7 @@ def cache_of(spec: LvmSpec, free: Sequence[int]) -> Cache | None:
 
 
 def chunk_bytes(cache: CacheSpec, size_bytes: int) -> int:
-    """The chunk that was asked for, or one of which there are not too many."""
+    """Return the requested chunk, or the smallest one with at most `MOST_CHUNKS` chunks."""
     if cache.chunk is not None:
         return cache.chunk.bytes
     chunk = DEFAULT_CHUNK_BYTES

@@ -47,7 +47,7 @@ def lvm_uuid(uuid: str) -> str:
 
 
 def limits(paths: Sequence[str]) -> dict[str, str]:
-    """The options that keep a command to these devices."""
+    """Return the options that limit a command to these devices."""
     return {"--devices": ",".join(paths), "--config": CONFIG}
 
 
@@ -74,7 +74,7 @@ def vgcreate_argv(vg: LvmGroup, paths: Sequence[str]) -> Argv:
 
 
 def volume_extra(vg: LvmGroup, paths: Sequence[str]) -> dict[str, str]:
-    """Options of the volume itself."""
+    """Return the options of the volume with the data."""
     volume = vg.volume
     extra = {"--type": volume.type, "--alloc": volume.allocation}
     if volume.stripe_bytes is not None:
@@ -94,22 +94,22 @@ def volume_extra(vg: LvmGroup, paths: Sequence[str]) -> dict[str, str]:
 
 
 def lvcreate_argv(name: str, size_bytes: int, group: str, on: Sequence[str], extra: dict[str, str]) -> Argv:
-    """Not by libblockdev, which always says yes to whatever LVM asks: here a signature that is found stays."""
+    """Return a command that creates a volume; not by libblockdev, which answers yes to every question of LVM."""
     return ("lvm", "lvcreate", "--name", name, "--size", f"{size_bytes >> 10}K", group, *on, *flat(extra))
 
 
 def volume_argv(vg: LvmGroup, on: Sequence[str], paths: Sequence[str]) -> Argv:
-    """The volume that holds the data."""
+    """Return the command that creates the volume with the data."""
     return lvcreate_argv(vg.volume.name, vg.volume.size_bytes, vg.name, on, volume_extra(vg, paths))
 
 
 def activate_argv(group: str, state: str, paths: Sequence[str]) -> Argv:
-    """Activate (`y`) or deactivate (`n`) everything in the group."""
+    """Return the command that activates (`y`) or deactivates (`n`) all volumes of the group."""
     return ("lvm", "vgchange", "--activate", state, group, *flat(limits(paths)))
 
 
 def teardown_argvs(group: str, paths: Sequence[str]) -> tuple[Argv, ...]:
-    """Deactivate, remove volumes, group and labels."""
+    """Return the commands that deactivate and remove volumes, group and labels."""
     common = flat(limits(paths))
     return (
         activate_argv(group, "n", paths),
@@ -162,7 +162,7 @@ def read_output(argv: Argv) -> str:
 
 
 def read_report(what: str, fields: Sequence[str], paths: Sequence[str], *more: str) -> Rows:
-    """Rows of `pvs`, `vgs` or `lvs` over these devices alone: by full field names, sizes in bytes, all as text.
+    """Return rows of `pvs`, `vgs` or `lvs` over these devices alone: by full field names, sizes in bytes, all as text.
 
     A group that misses devices is reported all the same. Raises ProblemError (`tool-failed`).
     """

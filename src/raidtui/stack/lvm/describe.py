@@ -31,7 +31,9 @@ from raidtui.stack.lvm.spec import (
     PARITY,
     REDUNDANT,
     STRIPED,
+    CacheSpec,
     LvmSpec,
+    ThinSpec,
     geometry,
     stripe_size_bytes,
 )
@@ -40,32 +42,28 @@ _LVM: Final = "LVM's default"
 
 
 def describe(spec: LvmSpec, counts: Mapping[str, int]) -> str:
-    """`raid5 of 4, stripe 64KiB`."""
+    """Return a short description: `raid5 of 4, stripe 64KiB`."""
     devices = counts.get("on", 0)
-    found = [f"{spec.type} of {devices}"]
     shape = geometry(spec, devices)
-    if spec.type in STRIPED and shape.areas != devices:
-        found.append(f"{shape.stripes} stripes")
-    if spec.mirrors is not None and shape.areas != devices:
-        found.append(f"{spec.mirrors} mirrors")
+    parts: list[tuple[object, str]] = [
+        (True, f"{spec.type} of {devices}"),
+        (spec.type in STRIPED and shape.areas != devices, f"{shape.stripes} stripes"),
+        (spec.mirrors is not None and shape.areas != devices, f"{spec.mirrors} mirrors"),
+    ]
     if (size := stripe_size_bytes(spec)) is not None:
-        found.append(f"stripe {spec.stripe_size.text if spec.stripe_size else f'{size >> 10}KiB'}")
-    if spec.size.text != "100%":
-        found.append(spec.size.text)
-    if spec.allocation != "normal":
-        found.append(f"allocation {spec.allocation}")
+        parts.append((True, f"stripe {spec.stripe_size.text if spec.stripe_size else f'{size >> 10}KiB'}"))
+    parts.append((spec.size.text != "100%", spec.size.text))
+    parts.append((spec.allocation != "normal", f"allocation {spec.allocation}"))
     if spec.integrity is not None:
-        found.append(f"checksums by {spec.integrity.mode}")
+        parts.append((True, f"checksums by {spec.integrity.mode}"))
     if spec.cache is not None:
-        found.append(f"{spec.cache.mode} {'cache pool' if spec.cache.kind == 'pool' else 'cachevol'}")
-    if spec.writecache is not None:
-        found.append("writecache")
+        parts.append((True, f"{spec.cache.mode} {'cache pool' if spec.cache.kind == 'pool' else 'cachevol'}"))
+    parts.append((spec.writecache, "writecache"))
     if spec.vdo is not None:
-        parts = [name for name in ("compression", "deduplication") if getattr(spec.vdo, name)]
-        found.append(f"VDO with {' and '.join(parts) or 'neither compression nor deduplication'}")
-    if spec.thin is not None:
-        found.append("thin")
-    return ", ".join(found)
+        does = [name for name in ("compression", "deduplication") if getattr(spec.vdo, name)]
+        parts.append((True, f"VDO with {' and '.join(does) or 'neither compression nor deduplication'}"))
+    parts.append((spec.thin, "thin"))
+    return ", ".join(text for present, text in parts if present)
 
 
 def defaults(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
@@ -109,44 +107,37 @@ def may_fail(spec: LvmSpec, devices: int) -> int:
 
 def tolerates_failures(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """Return for each input the number of devices that may fail without data loss, and a sentence about it."""
-    return _on(spec, counts.get("on", 0)) | _caches(spec, counts)
-
-
-def _caches(spec: LvmSpec, counts: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """Return the same for the devices of a cache."""
+    count, devices = may_fail(spec, counts.get("on", 0)), counts.get("on", 0)
+    which = f"any {count} of the {devices} devices"
+    if spec.type == "raid10":
+        which += ", and more while every block keeps a copy"
+    if count == 0:
+        which = "no device"
+        if spec.type in REDUNDANT:
+            which += ": with allocation anywhere, two images may be on one"
+    found = {"on": (count, which)}
+    lost = 0, "no device: what was not written back is lost"
     if spec.writecache is not None:
-        return {"writecache.on": (0, "no device: what was not written back is lost")}
-    if spec.cache is None:
-        return {}
-    if spec.cache.mode == "writeback":
-        return {"cache.on": (0, "no device: what was not written back is lost")}
-    return {"cache.on": (counts.get("cache.on", 0), "the cache: the volume stops until it is taken off, nothing is lost")}
+        found["writecache.on"] = lost
+    elif spec.cache is not None and spec.cache.mode == "writeback":
+        found["cache.on"] = lost
+    elif spec.cache is not None:
+        kept = "the cache: the volume stops until it is taken off, nothing is lost"
+        found["cache.on"] = counts.get("cache.on", 0), kept
+    return found
 
 
 def write_path(spec: LvmSpec) -> tuple[WritePath, ...]:
     """Return the writes that pass the fast devices (drivers/md: dm-writecache.c, dm-cache-target.c).
 
-    dm-cache takes a block in when it is worth it, not when it is written: other writes go past it, in every mode. In
-    passthrough what it holds of a block that is written is only dropped. A full writecache lets writes past.
+    dm-cache decides by use, not by writes, which blocks it holds: writes to other blocks go past it, in every mode. In
+    passthrough a write only drops the block from the cache. A full writecache lets writes past.
     """
     if spec.writecache is not None:
         return (WritePath("writecache.on", ("on",), "every write while it has room", large=True),)
     if spec.cache is not None and spec.cache.mode != "passthrough":
         return (WritePath("cache.on", ("on",), "every write to a block that it holds", large=False),)
     return ()
-
-
-def _on(spec: LvmSpec, devices: int) -> dict[str, tuple[int, str]]:
-    count = may_fail(spec, devices)
-    if count == 0:
-        why = "no device"
-        if spec.type in REDUNDANT:
-            why += ": with allocation anywhere, two images may be on one"
-        return {"on": (0, why)}
-    which = f"any {count} of the {devices} devices"
-    if spec.type == "raid10":
-        which += ", and more while every block keeps a copy"
-    return {"on": (count, which)}
 
 
 def cautions(spec: LvmSpec, below: Collection[str]) -> tuple[str, ...]:
@@ -159,24 +150,29 @@ def cautions(spec: LvmSpec, below: Collection[str]) -> tuple[str, ...]:
     )
 
 
-_THIN_CHUNK_BYTES = 64 * KIB
-"""lvmthin(7): where nothing is said, on a pool that is not very large."""
+_THIN_CHUNK_BYTES: Final = 64 * KIB
+"""Default chunk of a pool that is not very large (lvmthin(7))."""
 
 
 def amplifies(spec: LvmSpec, counts: Mapping[str, int], writes: Writes) -> Spread:
-    """LVM's own metadata, and bits of bitmaps and mirror logs, are not counted: they are few."""
+    """Return the write amplification by input. LVM's own metadata and bits of bitmaps and mirror logs are not counted."""
     share, why = _volume_share(spec, counts.get("on", 0), writes)
     if spec.integrity is not None:
-        share, why = _integrity_share(spec, share, writes), f"{why}, with checksums by {spec.integrity.mode}"
+        # A journal takes everything once more; checksums are a page for each write at most (dm-integrity).
+        low, high = bounds(share)
+        times = 2.0 if spec.integrity.mode == "journal" else 1.0
+        share = share._replace(low=low * times, high=high * times * (1 + PAGE_BYTES / writes.block_bytes))
+        why += f", with checksums by {spec.integrity.mode}"
     if spec.thin is not None:
-        share, why = _thin_share(spec, share, writes), f"{why}, chunks of a thin pool zeroed once"
+        share, why = _thin_share(spec.thin, share, writes), f"{why}, chunks of a thin pool zeroed once"
     if spec.vdo is not None:
-        return _vdo_share(spec, share, why, writes)
+        if writes.reducible and (spec.vdo.compression or spec.vdo.deduplication):
+            unknown = share._replace(low=None, high=None)
+            return Spread({"on": unknown}, "VDO makes less of what is written, by how much only the data tells")
+        return Spread({"on": share._replace(high=None)}, f"{why}, and what VDO keeps of each block beside it")
     if spec.writecache is not None:
         return _written_back("writecache.on", share, why, writes)
-    if spec.cache is not None:
-        return _cache_share(spec, share, why, writes)
-    return Spread({"on": share}, why)
+    return Spread({"on": share}, why) if spec.cache is None else _cached(spec.cache, share, why, writes)
 
 
 def _volume_share(spec: LvmSpec, devices: int, writes: Writes) -> tuple[Share, str]:
@@ -189,50 +185,36 @@ def _volume_share(spec: LvmSpec, devices: int, writes: Writes) -> tuple[Share, s
     return copies(shape.copies, below), words
 
 
-def _integrity_share(spec: LvmSpec, share: Share, writes: Writes) -> Share:
-    """dm-integrity: a journal takes everything once more; checksums are a page for each write at most."""
-    assert spec.integrity is not None
-    low, high = bounds(share)
-    times = 2.0 if spec.integrity.mode == "journal" else 1.0
-    tags = PAGE_BYTES / writes.block_bytes
-    return share._replace(low=low * times, high=high * times * (1 + tags))
+def _thin_share(thin: ThinSpec, share: Share, writes: Writes) -> Share:
+    """Return the share below a thin pool: a chunk that is not written whole is zeroed once, before it is allocated.
 
-
-def _thin_share(spec: LvmSpec, share: Share, writes: Writes) -> Share:
-    """A chunk that is not written whole is zeroed before it is given, once. Each flush writes metadata of the pool."""
-    assert spec.thin is not None
-    low, high = bounds(share)
+    Each flush writes metadata of the pool.
+    """
+    _, high = bounds(share)
     if writes.syncs:
         return share._replace(high=None)
-    chunk = spec.thin.chunk.bytes if spec.thin.chunk is not None else _THIN_CHUNK_BYTES
-    if not spec.thin.zero or writes.block_bytes >= chunk:
+    chunk = thin.chunk.bytes if thin.chunk is not None else _THIN_CHUNK_BYTES
+    if not thin.zero or writes.block_bytes >= chunk:
         return share
-    return share._replace(low=low, high=high * (1 + chunk / writes.block_bytes))
-
-
-def _vdo_share(spec: LvmSpec, share: Share, why: str, writes: Writes) -> Spread:
-    assert spec.vdo is not None
-    if writes.reducible and (spec.vdo.compression or spec.vdo.deduplication):
-        unknown = share._replace(low=None, high=None)
-        return Spread({"on": unknown}, "VDO makes less of what is written, by how much only the data tells")
-    return Spread({"on": share._replace(high=None)}, f"{why}, and what VDO keeps of each block beside it")
+    return share._replace(high=high * (1 + chunk / writes.block_bytes))
 
 
 def _written_back(cache: str, share: Share, why: str, writes: Writes) -> Spread:
-    """Into the cache first; what is there long enough is written back, what is overwritten before is not. Each flush
-    writes metadata of the cache, too."""
+    """Return the shares with a cache that takes writes first: blocks that are overwritten there are not written back.
+
+    Each flush writes metadata of the cache as well.
+    """
     front = Share(1.0, None if writes.syncs else 1.0, writes, keeps=False)
     later = share._replace(low=0.0, reads_low=0.0)
     return Spread({"on": later, cache: front}, f"into the cache, then as it is below: {why}")
 
 
-def _cache_share(spec: LvmSpec, share: Share, why: str, writes: Writes) -> Spread:
-    """dm-cache: only blocks that it holds go into it. Blocks that it takes in, a chunk each, are not counted."""
-    assert spec.cache is not None
-    if spec.cache.mode == "passthrough":
+def _cached(cache: CacheSpec, share: Share, why: str, writes: Writes) -> Spread:
+    """Return the shares with dm-cache, which takes writes only to blocks that it holds; loading a chunk is not counted."""
+    if cache.mode == "passthrough":
         return Spread({"on": share, "cache.on": Share(0.0, 0.0, writes, keeps=False)}, f"past the cache: {why}")
-    if spec.cache.mode == "writethrough":
+    if cache.mode == "writethrough":
         front = Share(0.0, None if writes.syncs else 1.0, writes, keeps=False)
         return Spread({"on": share, "cache.on": front}, f"{why}, and once into the cache where it holds the block")
-    # The least is a hit that is never written back, the most one that is. A miss lies between: it goes by.
+    # The least is a hit that is never written back, the most one that is; a miss, which goes past the cache, is between.
     return _written_back("cache.on", share, why, writes)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from raidtui.base import proc
-from raidtui.base.files import read_text
+from raidtui.base.files import read_int, read_text
 from raidtui.model.problem import ProblemError
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
@@ -43,14 +43,13 @@ def all_devices(context: Context, vg: LvmGroup) -> list[Device]:
 
 
 def paths_of(context: Context, vg: LvmGroup, role: str = "") -> list[str]:
-    """Paths of all devices, or of those with this role."""
+    """Return the paths of all devices, or of those with this role."""
     return [device.path for device in all_devices(context, vg) if role in ("", device.role)]
 
 
 def present_devices(context: Context, vg: LvmGroup) -> tuple[list[Device], list[str]]:
-    """The devices that are still there, and the references of those that are not."""
-    paths = vg.paths
-    return split_present(context, ((pv.ref, paths.get(pv.ref), partial(_device, pv)) for pv in vg.pvs))
+    """Return the devices that still exist, and the references of the missing ones."""
+    return split_present(context, ((pv.ref, vg.paths.get(pv.ref), partial(_device, pv)) for pv in vg.pvs))
 
 
 def _device(pv: PhysicalVolume, path: str) -> Device:
@@ -63,7 +62,7 @@ _SECTOR: Final = 512
 
 
 def parse_label(block: bytes) -> str | None:
-    """The UUID of the physical volume whose first sectors these are, as LVM writes it; None where there is no label."""
+    """Return the UUID (in LVM's notation) in the first sectors of a physical volume; None if there is no label."""
     for start in range(0, 4 * _SECTOR, _SECTOR):
         sector = block[start : start + _SECTOR]
         if sector[:8] != b"LABELONE" or sector[24:32] != b"LVM2 001":
@@ -123,7 +122,7 @@ def mappings(group: str) -> list[Mapping]:
 
 
 def volume_node(group: str, volume: str = VOLUME) -> str | None:
-    """Kernel name of an active volume."""
+    """Return the kernel name of an active volume."""
     return next((one.node for one in mappings(group) if one.volume == volume), None)
 
 
@@ -132,13 +131,12 @@ def is_suspended(mapping: Mapping) -> bool:
 
 
 def leaves(node: str) -> set[str]:
-    """Kernel names of what a device-mapper device stands on in the end; the way down stops at what is not LVM's."""
+    """Return kernel names of the lowest devices below a volume that are not volumes of the same group."""
     below: set[str] = set()
     for slave in _entries(SYS_BLOCK / node / "slaves"):
-        if (read_text(SYS_BLOCK / slave / "dm/name") or "").partition("-")[0] == _group(node):
-            below |= leaves(slave)
-        else:
-            below.add(slave)
+        names = [read_text(SYS_BLOCK / name / "dm/name") or "" for name in (node, slave)]
+        same_group = names[0].partition("-")[0] == names[1].partition("-")[0]
+        below |= leaves(slave) if same_group else {slave}
     return below
 
 
@@ -155,35 +153,20 @@ def stands_on(mapping: Mapping, uuids: Collection[str]) -> bool:
 
 
 def node_bytes(node: str) -> int | None:
-    text = read_text(SYS_BLOCK / node / "size") or ""
-    return int(text) * 512 if text.isdigit() else None
+    sectors = read_int(SYS_BLOCK / node / "size")
+    return None if sectors is None else sectors * 512
 
 
 def target_status(group: str) -> list[Status]:
-    """State of every active volume of the group, by the kernel. Raises proc.ToolError."""
-    names = [mapping.name for mapping in mappings(group)]
-    dmsetup = proc.find_tool("dmsetup")
-    if not names or dmsetup is None:
+    """Return the state of every active volume of the group, as the kernel reports it. Raises proc.ToolError."""
+    if (dmsetup := proc.find_tool("dmsetup")) is None:
         return []
     found = []
-    for line in _status_lines(dmsetup, names):
-        name, _, rest = line.partition(": ")
-        words = rest.split()
-        if len(words) >= 3:
-            found.append(Status(name.partition("-")[2], words[2], tuple(words[3:])))
+    for mapping in mappings(group):
+        ran = proc.run([dmsetup, "status", "--noflush", mapping.name], check=False)
+        lines = (line.split() for line in ran.text.splitlines())
+        found += [Status(mapping.volume, words[2], tuple(words[3:])) for words in lines if len(words) >= 3]
     return found
-
-
-def _status_lines(dmsetup: str, names: Iterable[str]) -> list[str]:
-    lines: list[str] = []
-    for name in names:
-        ran = proc.run([dmsetup, "status", "--noflush", name], check=False)
-        lines += [f"{name}: {line}" for line in ran.text.splitlines()]
-    return lines
-
-
-def _group(node: str) -> str:
-    return (read_text(SYS_BLOCK / node / "dm/name") or "").partition("-")[0]
 
 
 def _entries(folder: Path) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -117,50 +117,39 @@ def problems_of(status: Status) -> list[str]:
         elif not wrong and not progress.finished:
             wrong.append(Coded("resyncing", f"{status.volume} is not in sync"))
         return wrong
+    name, words = status.volume, status.words
     if status.target in ("raid", "mirror", "integrity"):
-        return [f"{status.volume} has an unknown status: {' '.join(status.words)}"]
-    if status.words[:1] in (("Fail",), ("Error",)):
-        return [f"{status.volume} failed"]
-    known = _TARGETS.get(status.target)
-    return known(status.volume, status.words) if known is not None else []
+        return [f"{name} has an unknown status: {' '.join(words)}"]
+    if words[:1] in (("Fail",), ("Error",)):
+        return [f"{name} failed"]
+    if status.target == "writecache" and words[:1] != ("0",):
+        return [f"writecache {name} has an error"]
+    if status.target == "cache":  # ends with `rw` or `ro`, and `needs_check` or `-` (cache.rst)
+        states = {"ro": f"the metadata of cache {name} is read-only", "needs_check": f"cache {name} needs a check"}
+        return [text for word, text in states.items() if word in words[-2:]]
+    if status.target == "thin-pool":  # … held root, then `rw`, `ro` or `out_of_data_space` (thin-provisioning.rst)
+        states = {word: f"thin pool {name} is {word}" for word in ("ro", "out_of_data_space")}
+        states["needs_check"] = f"thin pool {name} needs a check"
+        return [text for word, text in states.items() if word in words]
+    return _vdo_problems(name, words) if status.target == "vdo" else []
 
 
-def _cache(name: str, words: tuple[str, ...]) -> list[str]:
-    """Ends with `rw` or `ro`, and `needs_check` or `-` (cache.rst)."""
-    wrong = [f"the metadata of cache {name} is read-only"] if "ro" in words[-2:] else []
-    return wrong + ([f"cache {name} needs a check"] if "needs_check" in words[-2:] else [])
-
-
-def _writecache(name: str, words: tuple[str, ...]) -> list[str]:
-    return [] if words[:1] == ("0",) else [f"writecache {name} has an error"]
-
-
-def _pool(name: str, words: tuple[str, ...]) -> list[str]:
-    """… free blocks, held root, then `rw`, `ro` or `out_of_data_space` (thin-provisioning.rst)."""
-    wrong = [f"thin pool {name} is {word}" for word in ("ro", "out_of_data_space") if word in words]
-    return wrong + ([f"thin pool {name} needs a check"] if "needs_check" in words else [])
-
-
-def _vdo(name: str, words: tuple[str, ...]) -> list[str]:
-    """Device, operating mode, recovery, index, compression, used blocks, all blocks (vdo.rst)."""
+def _vdo_problems(name: str, words: tuple[str, ...]) -> list[str]:
+    """Return the problems in device, mode, recovery, index, compression, used blocks, all blocks (vdo.rst)."""
     if len(words) < 7:
         return [f"VDO pool {name} has an unknown status: {' '.join(words)}"]
-    wrong = [f"VDO pool {name} is {words[1]}"] if words[1] != "normal" else []
-    wrong += [f"VDO pool {name} is recovering"] if words[2] != "-" else []
-    wrong += [f"the index of VDO pool {name} is {words[3]}"] if words[3] not in ("online", *NO_INDEX) else []
-    return wrong + ([f"VDO pool {name} is full"] if words[5] == words[6] else [])
-
-
-_TARGETS: Final[dict[str, Callable[[str, tuple[str, ...]], list[str]]]] = {
-    "cache": _cache,
-    "writecache": _writecache,
-    "thin-pool": _pool,
-    "vdo": _vdo,
-}
+    _, mode, recovery, index, _, used, blocks = words[:7]
+    found = (
+        (mode != "normal", f"VDO pool {name} is {mode}"),
+        (recovery != "-", f"VDO pool {name} is recovering"),
+        (index not in ("online", *NO_INDEX), f"the index of VDO pool {name} is {index}"),
+        (used == blocks, f"VDO pool {name} is full"),
+    )
+    return [text for wrong, text in found if wrong]
 
 
 def members(context: Context, vg: LvmGroup) -> Mapping[str, str]:
-    """Kernel names of the volume and what it stands on, with their roles; nothing where it is not there."""
+    """Return kernel names of the volume and its devices with their roles; empty if the volume does not exist."""
     node = volume_node(vg.name, VOLUME)
     if node is None:
         return {}

@@ -31,23 +31,15 @@ THIN_CHUNK: Final = Refusal(
 
 
 def pool_argvs(vg: LvmGroup, on: Sequence[str], paths: Sequence[str]) -> tuple[Argv, ...]:
-    """Make the volume a pool, and the volume that is measured in it; from below."""
-    found: tuple[Argv, ...] = ()
-    if vg.vdo is not None:
-        found += vdo_argvs(vg.name, vg.vdo, paths)
-    if vg.thin is not None:
-        found += thin_argvs(vg.name, vg.thin, on, paths)
-    return found
+    """Return the commands that make the volume a pool, and create the measured volume in it; the lowest first."""
+    vdo = vdo_argvs(vg.name, vg.vdo, paths) if vg.vdo is not None else ()
+    return vdo + (thin_argvs(vg.name, vg.thin, on, paths) if vg.thin is not None else ())
 
 
 def pool_differences(vg: LvmGroup, volumes: dict[str, Row], missing: int) -> list[Difference]:
     """Return the differences of the pools and their volumes from the plan."""
-    found: list[Difference] = []
-    if vg.vdo is not None:
-        found += vdo_differences(vg, vg.vdo, volumes)
-    if vg.thin is not None:
-        found += thin_differences(vg, vg.thin, volumes, missing)
-    return found
+    vdo = vdo_differences(vg, vg.vdo, volumes) if vg.vdo is not None else []
+    return vdo + (thin_differences(vg, vg.thin, volumes, missing) if vg.thin is not None else [])
 
 
 LARGEST_BYTES: Final = 4 << 50
@@ -92,7 +84,7 @@ def vdo_of(spec: LvmSpec, size_bytes: int) -> Vdo | None:
 
 
 def _slab_bytes(vdo: VdoSpec, size_bytes: int) -> int:
-    """The slab that was asked for, or one of which there are not too many. Raises ProblemError (`lvm-vdo`)."""
+    """Return the requested slab, or the smallest one with at most `MOST_SLABS` slabs. Raises ProblemError (`lvm-vdo`)."""
     slab = vdo.slab_size.bytes if vdo.slab_size is not None else DEFAULT_SLAB_BYTES
     while vdo.slab_size is None and size_bytes > slab * MOST_SLABS and slab < LARGEST_SLAB_BYTES:
         slab *= 2
@@ -160,7 +152,7 @@ _LEAST_METADATA: Final = 4 * MIB
 
 
 def thin_metadata_extents(spec: LvmSpec, free: Sequence[int]) -> int:
-    """Extents that the pool's metadata may take of any one device; 0 without one."""
+    """Return the extents that the metadata of the thin pool may take of any one device; 0 without a thin pool."""
     if spec.thin is None:
         return 0
     largest = _largest_pool(spec, free)
@@ -169,13 +161,13 @@ def thin_metadata_extents(spec: LvmSpec, free: Sequence[int]) -> int:
 
 
 def _largest_pool(spec: LvmSpec, free: Sequence[int]) -> int:
-    """Bytes that the pool has at most: all that there are, or what VDO makes of them."""
+    """Return the most bytes of the thin pool: all bytes of the devices, or VDO's virtual size over them."""
     most = sum(free) * extent_bytes(spec)
     return spec.vdo.virtual_size.of(most) if spec.vdo is not None else most
 
 
 def thin_chunk_bytes(spec: LvmSpec, size_bytes: int) -> int:
-    """The chunk that was asked for, or one that keeps the metadata small."""
+    """Return the requested chunk, or the smallest one with which the metadata stays small."""
     if spec.thin is not None and spec.thin.chunk is not None:
         return spec.thin.chunk.bytes
     chunk = DEFAULT_THIN_CHUNK_BYTES

@@ -87,7 +87,7 @@ def _room_differences(vg: LvmGroup, pv: PhysicalVolume, found: Row, device: Devi
 
 
 def read_group(vg: LvmGroup, paths: list[str]) -> tuple[Row | None, list[Row]]:
-    """The group as `vgs` has it (None where it is not there), and all physical volumes on these devices."""
+    """Return the group as `vgs` reports it (None if it does not exist), and all physical volumes on these devices."""
     groups = [row for row in read_report("vgs", GROUP_FIELDS, paths) if row["vg_name"] == vg.name]
     return (groups[0] if groups else None), read_report("pvs", PV_FIELDS, paths)
 
@@ -133,7 +133,7 @@ def volume_differences(
 
 
 def kernel_options(group: str, volume: str) -> tuple[str, ...]:
-    """The words of a volume's first target as the kernel runs it. Raises ProblemError (`tool-failed`)."""
+    """Return the words of a volume's first target in the kernel's table. Raises ProblemError (`tool-failed`)."""
     return tuple(read_output(("dmsetup", "table", f"{group}-{volume}")).split())
 
 

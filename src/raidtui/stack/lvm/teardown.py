@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -140,12 +141,7 @@ def _deactivate(vg: LvmGroup, marked: list[Device], removed: list[str], commands
 
 
 def _remove(
-    context: Context,
-    vg: LvmGroup,
-    groups: list[str],
-    marked: list[Device],
-    erased: list[str],
-    commands: list[Argv],
+    context: Context, vg: LvmGroup, groups: list[str], marked: list[Device], erased: list[str], commands: list[Argv]
 ) -> str:
     """Remove volumes, group and labels by LVM; overwrite labels that are left. Return what remains, with the reason.
 
@@ -153,51 +149,52 @@ def _remove(
     """
     trouble = []
     devices: list[Device] = []
+
+    def attempt(device: Device, work: Callable[[Device], str]) -> None:
+        try:
+            trouble.append(work(device))
+        except (ProblemError, OSError) as error:
+            if is_there(context, device.ref, device.path):
+                trouble.append(f"{device.path}: {error}")
+
+    def hold(device: Device) -> str:
+        if may_erase(context, device.ref):
+            devices.append(device)
+        return ""
+
+    def erase(device: Device) -> str:
+        if read_label(device.path) == device.uuid:
+            fd = open_for_writing(context, device.ref, device.path)
+            try:
+                erase_label(fd)
+            finally:
+                os.close(fd)
+            if read_label(device.path) == device.uuid:
+                return f"{device.path} still has its label"
+        erased.append(device.ref)
+        return ""
+
     for device in marked:
-        try:
-            devices += [device] if may_erase(context, device.ref) else []
-        except (ProblemError, OSError) as error:
-            if is_there(context, device.ref, device.path):
-                trouble.append(f"{device.path}: {error}")
+        attempt(device, hold)
     if devices and devices == marked:
+        paths = [device.path for device in devices]
+        common = flat(limits(paths))
         with context.lend(vg.disks):
-            _remove_group(groups, [device.path for device in devices], commands)
+            for group in groups:
+                # LVM asks if the volumes of a pool may be removed as well: all of them are in the run's own group.
+                _try(("lvm", "lvremove", group, *common), commands, answer="y")
+                _try(("lvm", "vgremove", group, *common), commands)
+            _try(("lvm", "pvremove", *paths, *common), commands)
     for device in devices:
-        try:
-            if read_label(device.path) == device.uuid:
-                _erase(context, device)
-            if read_label(device.path) == device.uuid:
-                trouble.append(f"{device.path} still has its label")
-            else:
-                erased.append(device.ref)
-        except (ProblemError, OSError) as error:
-            if is_there(context, device.ref, device.path):
-                trouble.append(f"{device.path}: {error}")
-    return "; ".join(trouble)
-
-
-def _remove_group(groups: list[str], paths: list[str], commands: list[Argv]) -> None:
-    common = flat(limits(paths))
-    for group in groups:
-        # LVM asks if the volumes of a pool may be removed as well: all of them are in the run's own group.
-        _try(("lvm", "lvremove", group, *common), commands, answer="y")
-        _try(("lvm", "vgremove", group, *common), commands)
-    _try(("lvm", "pvremove", *paths, *common), commands)
+        attempt(device, erase)
+    return "; ".join(filter(None, trouble))
 
 
 def _try(argv: Argv, commands: list[Argv], answer: str | None = None) -> None:
-    """Run a command whose failure is found out afterwards. A device that does not answer ends everything."""
+    """Run a command; its failure shows in what remains. A device that does not answer is raised (`stuck`)."""
     try:
         commands.append(run_command(argv, answer=answer))
     except blockdev.CallFailed as error:
         commands += error.commands
         if error.problems[0].code == "stuck":
             raise
-
-
-def _erase(context: Context, device: Device) -> None:
-    fd = open_for_writing(context, device.ref, device.path)
-    try:
-        erase_label(fd)
-    finally:
-        os.close(fd)
