@@ -22,9 +22,14 @@ LAYER: Final = Layer(
     spec=BcacheSpec,
     offers="block",
     modules=(
-        KernelModule(name="bcache", module="bcache", needed_for="bcache", tool="make-bcache",
-                     remedy="Install the distribution's full kernel (linux-image-amd64).",
-                     tool_remedy="apt install bcache-tools"),
+        KernelModule(
+            name="bcache",
+            module="bcache",
+            needed_for="bcache",
+            tool="make-bcache",
+            remedy="Install the distribution's full kernel (linux-image-amd64).",
+            tool_remedy="apt install bcache-tools",
+        ),
     ),
     threads="bcache",
     inputs=plan.inputs,

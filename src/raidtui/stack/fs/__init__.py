@@ -16,10 +16,18 @@ LAYER: Final = Layer(
     spec=FilesystemSpec,
     offers="directory",
     tools=tuple(
-        Tool(name=f"mkfs.{kind}", known_as=package, needed_for=f"files on {kind}", remedy=f"apt install {package}",
-             version=(version,), without="files can be measured on other filesystems")
+        Tool(
+            name=f"mkfs.{kind}",
+            known_as=package,
+            needed_for=f"files on {kind}",
+            remedy=f"apt install {package}",
+            version=(version,),
+            without="files can be measured on other filesystems",
+        )
         for kind, package, version in (
-            ("xfs", "xfsprogs", "-V"), ("ext4", "e2fsprogs", "-V"), ("btrfs", "btrfs-progs", "--version"),
+            ("xfs", "xfsprogs", "-V"),
+            ("ext4", "e2fsprogs", "-V"),
+            ("btrfs", "btrfs-progs", "--version"),
             ("f2fs", "f2fs-tools", "-V"),
         )
     ),

@@ -119,21 +119,14 @@ def _device(node: Node, tuning: Tuning, own: Planned) -> tuple[list[_Group], lis
 def _step(group: _Group, names: Names) -> tuple[Draft, Draft]:
     """Return the steps that write and restore the settings."""
     created = names.new("tuning")
-    settings = tuple(
-        SettingOfDevice(part.ref if part else "", setting.file, setting.value) for part, setting in group.settings
-    )
-    commands = tuple(
-        echo(
-            setting.file,
-            setting.value,
-            part.path if part else "",
-            built=part is not None and not part.ref.startswith("disk:"),
-        )
-        for part, setting in group.settings
-    )
-    args = Settings(created.uuid, settings)
+    settings, commands = [], []
+    for part, setting in group.settings:
+        ref, path = (part.ref, part.path) if part is not None else ("", "")
+        settings.append(SettingOfDevice(ref, setting.file, setting.value))
+        commands.append(echo(setting.file, setting.value, path, built=not ref.startswith("disk:")))
+    args = Settings(created.uuid, tuple(settings))
     words = ", ".join(dict.fromkeys(setting.words for _, setting in group.settings))
     return (
-        Draft("tune.set", f"Tune {group.of}: {words}", args, commands, creates=created, seconds=0.2),
+        Draft("tune.set", f"Tune {group.of}: {words}", args, tuple(commands), creates=created, seconds=0.2),
         Draft("tune.back", f"Put the tuning of {group.of} back", args, seconds=0.2),
     )

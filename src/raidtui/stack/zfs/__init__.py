@@ -24,8 +24,14 @@ LAYER: Final = Layer(
     offers="block",
     # The first that gives its state as JSON.
     tools=(
-        Tool(name="zpool", known_as="zfs", needed_for="ZFS pools", remedy="apt install zfsutils-linux zfs-dkms",
-             version=("version",), at_least=(2, 3)),
+        Tool(
+            name="zpool",
+            known_as="zfs",
+            needed_for="ZFS pools",
+            remedy="apt install zfsutils-linux zfs-dkms",
+            version=("version",),
+            at_least=(2, 3),
+        ),
     ),
     memory_cache="arc",
     threads="z_|zvol|zfs|txg_|spa_|dbu_|dp_|arc_|l2arc",
