@@ -62,7 +62,7 @@ def launch(folder: Path, words: Sequence[str] = ("runner",), *, service: bool = 
             timeout_s=60,
         )  # fmt: skip
     else:
-        with (folder / "runner.log").open("wb") as log:
+        with (folder / runs.LOG_NAME).open("wb") as log:
             spawn(argv, stdin=DEVNULL, stdout=log, stderr=log, env=CLEAN_ENV, cwd="/", new_session=True)
     _await_admission(folder)
 

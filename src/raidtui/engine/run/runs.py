@@ -56,6 +56,8 @@ RUN_PATTERN: Final = r"^[0-9]{8}-[0-9]{6}-[0-9a-z]{8}$"
 _PLAN_NAME: Final = "plan.json"
 _LOCK_NAME: Final = "runner.lock"
 _CLOSED_NAME: Final = "closed"
+LOG_NAME: Final = "runner.log"
+"""Output of a runner that is no service of systemd."""
 _ALPHABET: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _Kind = TypeVar("_Kind")
 _NO_PLAN: Final = (*UNREADABLE, FileNotFoundError)
@@ -384,7 +386,7 @@ def close(folder: Path) -> None:
 
 def discard(folder: Path) -> None:
     """Remove the folder of a run that was refused before it touched anything."""
-    for name in (JOURNAL_NAME, _PLAN_NAME, _LOCK_NAME, _CLOSED_NAME, "reserve", "result.json"):
+    for name in (JOURNAL_NAME, _PLAN_NAME, _LOCK_NAME, _CLOSED_NAME, LOG_NAME, "reserve", "result.json"):
         (folder / name).unlink(missing_ok=True)
     for entry in (folder / "work").glob("*"):
         entry.unlink(missing_ok=True)

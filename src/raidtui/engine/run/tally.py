@@ -144,7 +144,7 @@ class Tally:
             changes["initial_sync"] = facts.get("initial_sync", built.initial_sync)
             changes["size_bytes"] = facts.get("size_bytes", built.size_bytes)
         if step.phase == "teardown":
-            changes["taken_down"] = step.id == self._last_steps[step.block]
+            changes["taken_down"] = step.id == self._last_steps[step.block] and not event.problems
         self._built[step.block] = msgspec.structs.replace(built, **changes)
 
     def _step_failed(self, event: StepFailed) -> None:
