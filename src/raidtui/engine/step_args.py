@@ -44,27 +44,26 @@ class Precondition(msgspec.Struct, frozen=True):
     """Limit of a rehearsal."""
 
 
-class Prefill(msgspec.Struct, frozen=True):
-    """Write the region of a workload before it is read."""
+class WorkloadRun(msgspec.Struct, frozen=True):
+    """Run a workload engine on a target."""
 
     refs: tuple[str, ...]
     engine: str
     size_bytes: int
     kind: TargetKind
     spec: dict[str, Any]
-    """Options of the workload, as a scenario has them."""
+    """Options of the workload, as a scenario has them: the engine decodes them."""
+
+
+class Prefill(WorkloadRun, frozen=True):
+    """Write the region of a workload before it is read."""
+
     region_bytes: int = 0
 
 
-class CellRun(msgspec.Struct, frozen=True):
+class CellRun(WorkloadRun, frozen=True):
     """Measure one cell."""
 
-    refs: tuple[str, ...]
-    engine: str
-    size_bytes: int
-    kind: TargetKind
-    spec: dict[str, Any]
-    """Options of the workload, as a scenario has them."""
     part: str = ""
     """The disk, if a layout is measured disk by disk."""
     counted: Counted = "exactly"

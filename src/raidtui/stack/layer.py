@@ -52,12 +52,16 @@ Parts = Mapping[str, tuple[Part, ...]]
 """Devices below a layer, by input."""
 
 
+class NoArguments(msgspec.Struct, frozen=True):
+    """Arguments of a step that has none."""
+
+
 class Draft(NamedTuple):
     """A step that does not have its place in a plan yet. Fields as in `model.plan.Step`."""
 
     action: str
     title: str
-    args: msgspec.Struct | dict[str, Any] = {}  # noqa: RUF012 - never written to
+    args: msgspec.Struct = NoArguments()
     commands: tuple[Argv, ...] = ()
     undo: tuple[Argv, ...] = ()
     creates: Created | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from raidtui.gate.admit import DISK_TWICE
@@ -69,7 +69,8 @@ def bind(
     if problems:
         raise ProblemError(*problems)
     bound.update(found)
-    _check(roles, bound)
+    if wrong := sorted(_wrong(roles, bound), key=lambda problem: problem.exit):
+        raise ProblemError(*wrong)
     return {role: bound[role] for role in roles}
 
 
@@ -118,59 +119,39 @@ def _misfits(role: Role, chosen: Iterable[Disk]) -> list[tuple[Disk, str]]:
 
 def _only_choice(roles: Mapping[str, Role], disks: Sequence[Disk]) -> tuple[dict[str, tuple[Disk, ...]], list[Problem]]:
     """Bind the unbound roles: each must have exactly as many fitting free disks as it wants, and share none."""
-    bound = {}
+    bound, problems = {}, []
     fitting = {name: [d for d in disks if d.free and not role.where.mismatch(d)] for name, role in roles.items()}
-    problems = []
     for name, role in roles.items():
-        found = fitting[name]
+        found, place = fitting[name], f"$.roles.{name}"
         rivals = {d.id for other in roles if other != name for d in fitting[other]}
         if len(found) < role.count:
-            busy = [d for d in disks if not d.free and not role.where.mismatch(d)]
-            problems.append(
-                Problem(
-                    TOO_FEW_DISKS.code,
-                    f"role {name!r} needs {role.count} free disks that fit; there are {len(found)}"
-                    + (f" (and {len(busy)} that are not free)" if busy else ""),
-                    f"$.roles.{name}",
-                    "`raidtui disks` says why a disk is not free.",
-                    exit=int(Exit.REFUSED),
-                )
-            )
+            busy = sum(not d.free and not role.where.mismatch(d) for d in disks)
+            text = f"role {name!r} needs {role.count} free disks that fit; there are {len(found)}"
+            text += f" (and {busy} that are not free)" if busy else ""
+            remedy = TOO_FEW_DISKS.way_out
+            problems.append(TOO_FEW_DISKS.problem(text, place=place, remedy=remedy, exit=Exit.REFUSED))
         elif len(found) > role.count or rivals & {d.id for d in found}:
-            names = ",".join(d.id for d in found[: role.count])
-            problems.append(
-                Problem(
-                    AMBIGUOUS_BINDING.code,
-                    f"role {name!r} needs {role.count} disks and {len(found)} fit: choose them",
-                    f"$.roles.{name}",
-                    f"For example: --bind {name}={names}",
-                    exit=int(Exit.USAGE),
-                )
-            )
+            text = f"role {name!r} needs {role.count} disks and {len(found)} fit: choose them"
+            example = f"For example: --bind {name}={','.join(d.id for d in found[: role.count])}"
+            problems.append(AMBIGUOUS_BINDING.problem(text, place=place, remedy=example))
         else:
             bound[name] = tuple(sorted(found, key=lambda d: d.id))
     return bound, problems
 
 
-def _check(roles: Mapping[str, Role], bound: Mapping[str, tuple[Disk, ...]]) -> None:
-    problems: list[Problem] = []
+def _wrong(roles: Mapping[str, Role], bound: Mapping[str, tuple[Disk, ...]]) -> Iterator[Problem]:
+    """Yield everything that is wrong with the disks of bound roles."""
     owners: dict[str, str] = {}
     for name, role in roles.items():
         chosen, place = bound[name], f"--bind {name}"
         if len(chosen) != role.count:
-            problems.append(Problem(WRONG_COUNT.code, f"role {name!r} needs {role.count} disks, {len(chosen)} were named",
-                                    place, exit=int(Exit.USAGE)))  # fmt: skip
+            yield WRONG_COUNT.problem(f"role {name!r} needs {role.count} disks, {len(chosen)} were named", place=place)
         for disk, why in _misfits(role, chosen):
-            problems.append(Problem(MISFIT.code, f"disk {disk.id} does not fit role {name!r}: {why}", place,
-                                    exit=int(Exit.USAGE)))  # fmt: skip
+            yield MISFIT.problem(f"disk {disk.id} does not fit role {name!r}: {why}", place=place)
         for disk in chosen:
             if disk.id in owners:
-                problems.append(Problem(DISK_TWICE.code, f"disk {disk.id} is named twice ({owners[disk.id]} and {name})",
-                                        place, exit=int(Exit.USAGE)))  # fmt: skip
+                yield DISK_TWICE.problem(f"disk {disk.id} is named twice ({owners[disk.id]} and {name})", place=place)
             owners[disk.id] = name
-            problems += [
-                Problem(f"not-free.{r.code}", f"disk {disk.id} is not free: {r.message}", disk.id, r.remedy, exit=3)
-                for r in disk.reasons
-            ]
-    if problems:
-        raise ProblemError(*sorted(problems, key=lambda p: p.exit))
+            for reason in disk.reasons:
+                text = f"disk {disk.id} is not free: {reason.message}"
+                yield Problem(f"not-free.{reason.code}", text, disk.id, reason.remedy, exit=int(Exit.REFUSED))

@@ -14,12 +14,12 @@ from raidtui.engine.compose.cautions import of_data, of_memory, of_role
 from raidtui.engine.compose.ceilings import ceilings
 from raidtui.engine.compose.ordering import Block, blocks_of, workloads_of
 from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
-from raidtui.engine.compose.targets import memory_for, unfit
+from raidtui.engine.compose.targets import as_run, memory_for, unfit
 from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
 from raidtui.engine.step_args import CellRun, Cooldown, Prefill, Recheck
 from raidtui.load.catalog import engines
-from raidtui.load.engine import FIRST_TARGET_FD, rehearsal
+from raidtui.load.engine import FIRST_TARGET_FD
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
 from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
@@ -39,6 +39,7 @@ ERASE_UNKNOWN: Final = Refusal(
     "Name disks by serial or WWN: `raidtui disks`.",
 )
 
+ERASE_EXACTLY: Final = "Name exactly the disks that the plan erases."
 QUICK_COOLDOWN_S: Final = 1.0
 ZERO_BYTES_PER_S: Final = 2e8
 """A guess for estimates only, for a disk without discard."""
@@ -235,15 +236,8 @@ class _Planner:
         )  # fmt: skip
 
     def _load(self, layout: str, workload: str, target: PlannedTarget) -> Load:
-        load = self.scenario.workloads[workload]
-        engine, spec = engines()[load.kind], load.spec
-        if reductions(self.nodes[layout]):
-            spec = engine.stated(spec)
-        if (ranking := self.policy.ranking) is not None:
-            spec = engine.sliced(spec, ranking.slice.seconds)
-        if self.options.quick:
-            spec = rehearsal(engine, spec, target.size_bytes, target.kind)
-        return load._replace(spec=spec)
+        load, node = self.scenario.workloads[workload], self.nodes[layout]
+        return as_run(load, node, self.policy, target, quick=self.options.quick)
 
     def _kept_in_memory(self, planned: Mapping[str, Planned]) -> Iterator[str]:
         """Workloads whose reads a layer may answer from memory, by layout."""
@@ -251,9 +245,8 @@ class _Planner:
         for layout, made in planned.items():
             for workload in (one for one in self.workloads if self.policy.meets(layout, one)):
                 for target in made.targets:
-                    load, node = self._load(layout, workload, target), self.scenario.layouts[layout]
-                    engine = engines()[load.kind]
-                    most = memory_for(node, self.policy, engine, load.spec, target.size_bytes, target.kind)
+                    load = self._load(layout, workload, target)
+                    most = memory_for(self.scenario.layouts[layout], self.policy, load, target)
                     if most is not None:
                         found[layout, workload] = most
         return of_memory(found)
@@ -375,25 +368,16 @@ def _total(values: Iterator[int | None]) -> int | None:
 
 def refused(plan: Plan, erase: tuple[str, ...], disks: Mapping[str, Disk]) -> list[Problem]:
     """Return the problems of the operator's consent: missing disks, extra disks, unknown names."""
-    named: set[str] = set()
-    problems = []
-    for name in erase:
-        disk = resolve(name, disks.values())
-        if disk is None:
-            problems.append(Problem(ERASE_UNKNOWN.code, f"--erase names {name[:80]!r}, which is no disk here", exit=3))
-        else:
-            named.add(disk.id)
-    for extra in sorted(named - set(plan.erases)):
-        problems.append(
-            Problem(ERASE_TOO_MANY.code, f"--erase names {extra}, which this plan does not erase", extra,
-                    "Name exactly the disks that the plan erases.", exit=int(Exit.REFUSED))
-        )  # fmt: skip
-    for missing in sorted(set(plan.erases) - named):
-        problems.append(
-            Problem(ERASE_TOO_FEW.code, f"this plan erases {missing}, which --erase does not name", missing,
-                    f"--erase {','.join(plan.erases)}", exit=int(Exit.REFUSED))
-        )  # fmt: skip
+    named = {name: resolve(name, disks.values()) for name in erase}
+    problems = [
+        ERASE_UNKNOWN.problem(f"--erase names {name[:80]!r}, which is no disk here", exit=Exit.REFUSED)
+        for name, disk in named.items() if disk is None
+    ]  # fmt: skip
+    ids = {disk.id for disk in named.values() if disk is not None}
+    for extra in sorted(ids - set(plan.erases)):
+        text, remedy = f"--erase names {extra}, which this plan does not erase", ERASE_EXACTLY
+        problems.append(ERASE_TOO_MANY.problem(text, place=extra, remedy=remedy, exit=Exit.REFUSED))
+    for missing in sorted(set(plan.erases) - ids):
+        text, remedy = f"this plan erases {missing}, which --erase does not name", f"--erase {','.join(plan.erases)}"
+        problems.append(ERASE_TOO_FEW.problem(text, place=missing, remedy=remedy, exit=Exit.REFUSED))
     return problems
-
-
-__all__ = ["FIRST_TARGET_FD", "disk_part", "make_plan", "plan_layout", "refused", "used_roles"]

@@ -13,7 +13,7 @@ from raidtui.engine.compose.planner import disk_part, make_plan, plan_layout
 from raidtui.engine.compose.reading import open_document, reductions, silent, stacking
 from raidtui.engine.compose.settings import workload_settings
 from raidtui.engine.compose.stack_view import Ground, Piece, ceiling_of, stack_of
-from raidtui.engine.compose.targets import memory_for
+from raidtui.engine.compose.targets import as_run, memory_for
 from raidtui.load.catalog import engines
 from raidtui.load.engine import FIRST_TARGET_FD, Pattern, rehearsal
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, WorkloadView
@@ -153,8 +153,8 @@ def _kept_in_memory(name: str, node: Node, planned: Planned, asked: _Asked) -> I
             engine = engines()[load.kind]
             if engine.takes not in ("both", target.kind) or engine.check(load.spec, load.place):
                 continue
-            spec = rehearsal(engine, load.spec, target.size_bytes, target.kind) if asked.quick else load.spec
-            most = memory_for(node, asked.ground.policy, engine, spec, target.size_bytes, target.kind)
+            policy = asked.ground.policy
+            most = memory_for(node, policy, as_run(load, node, policy, target, quick=asked.quick), target)
             if most is not None:
                 yield (name, workload), most
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from raidtui.engine.compose.reading import kind_problems
+from raidtui.engine.compose.reading import kind_problems, reductions
 from raidtui.load.catalog import engines
-from raidtui.load.engine import Engine
-from raidtui.model.plan import TargetKind
-from raidtui.model.problem import Exit, Problem, Refusal
+from raidtui.load.engine import rehearsal
+from raidtui.model.problem import Problem, Refusal
 from raidtui.model.scenario import Load, Node, Policy
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.layer import Part, PlannedTarget, Reading
@@ -47,15 +46,26 @@ def _under_sector(load: Load, target: PlannedTarget, offers: Part | None, disk_s
         where = target.paths[0] if target.kind == "block" else "what the filesystem stands on"
         text = f"{wrong} on sectors of {sector} bytes, which {where} has"
         remedy = f"Blocks and offsets of a multiple of {sector} bytes."
-        yield Problem(UNDER_SECTOR.code, text, load.place, remedy, int(Exit.USAGE))
+        yield UNDER_SECTOR.problem(text, place=load.place, remedy=remedy)
 
 
-def memory_for(layout: Node, policy: Policy, engine: Engine, spec: Any, size_bytes: int, kind: TargetKind) -> int | None:
+def as_run(load: Load, layout: Node, policy: Policy, target: PlannedTarget, *, quick: bool) -> Load:
+    """Return the workload with the options that it runs with on this target."""
+    engine, spec = engines()[load.kind], load.spec
+    if reductions(layout):
+        spec = engine.stated(spec)
+    if policy.ranking is not None:
+        spec = engine.sliced(spec, policy.ranking.slice.seconds)
+    return load._replace(spec=rehearsal(engine, spec, target.size_bytes, target.kind) if quick else spec)
+
+
+def memory_for(layout: Node, policy: Policy, load: Load, target: PlannedTarget) -> int | None:
     """Return the memory in which a layer can cache all data that the workload reads, in bytes; None if it does not fit."""
-    pattern = engine.pattern(spec)
+    engine = engines()[load.kind]
+    pattern = engine.pattern(load.spec)
     if not pattern.reads or policy.caches == "cold":
         return None
     reading = Reading(pattern.block_bytes, pattern.whole_sectors, pattern.writes)
     kept = [all_layers()[node.kind].memory_bytes(node.spec, reading) for node in layout.walk()]
     most = max((found for found in kept if found is not None), default=0)
-    return most if engine.region_bytes(spec, size_bytes, kind=kind) <= most else None
+    return most if engine.region_bytes(load.spec, target.size_bytes, kind=target.kind) <= most else None

@@ -33,6 +33,7 @@ from raidtui.model.event import RecoverFinished, RecoverStarted, StepStarted
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.protocol import RecoveredDisk, RecoveredRun, RecoverProgress
 from raidtui.stack.action import BoundAction, signatures_left
+from raidtui.stack.blank import DisksToBlank, blank
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
@@ -226,8 +227,7 @@ class _Recovery:
             if found_foreign_data(self.problems):
                 return False
             self._tell(f"making blank: {', '.join(sorted(context.permits))}")
-            args = {"disks": [f"disk:{disk}" for disk in sorted(context.permits)]}
-            outcome = bind("disks.blank", args).do(context)
+            outcome = blank(context, DisksToBlank(tuple(f"disk:{disk}" for disk in sorted(context.permits))))
             self.problems += [self._with_way_out(problem) for problem in outcome.problems]
             self.blanked += outcome.facts["blank"]
             self.actions += [f"{disk}: made blank ({proof['method']})" for disk, proof in outcome.facts["blank"].items()]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from raidtui.engine.step_args import CellRun, Precondition, Prefill, common_args
+from raidtui.engine.step_args import CellRun, Precondition, WorkloadRun, common_args
 from raidtui.gate.permit import Permit
 from raidtui.load.engine import FIRST_TARGET_FD, Target, TargetDevice
 from raidtui.model.plan import Step
@@ -39,7 +39,7 @@ _reserved: Final[set[int]] = set()
 
 
 @contextmanager
-def open_target(args: CellRun | Prefill | Precondition, context: Context) -> Iterator[Target]:
+def open_target(args: WorkloadRun | Precondition, context: Context) -> Iterator[Target]:
     """Open the target of a step under the planned descriptor numbers."""
     if args.kind == "directory":
         with _open_folder(args, context) as target:
@@ -50,7 +50,7 @@ def open_target(args: CellRun | Prefill | Precondition, context: Context) -> Ite
 
 
 @contextmanager
-def _open_devices(args: CellRun | Prefill | Precondition, context: Context) -> Iterator[Target]:
+def _open_devices(args: WorkloadRun | Precondition, context: Context) -> Iterator[Target]:
     """Hold the devices for ourselves (O_EXCL: nothing else can mount, stop or claim them).
 
     One that came out a little larger than planned is used up to its planned size: what was shown is what runs.
@@ -74,7 +74,7 @@ def _open_devices(args: CellRun | Prefill | Precondition, context: Context) -> I
 
 
 @contextmanager
-def _open_folder(args: CellRun | Prefill | Precondition, context: Context) -> Iterator[Target]:
+def _open_folder(args: WorkloadRun | Precondition, context: Context) -> Iterator[Target]:
     """A folder of the cell's own in the mounted filesystem, which cannot be unmounted meanwhile.
 
     What was laid out for the cell before is kept; whatever else lies there is removed, and all of it after the measuring.
