@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from raidtui.stack.blockdev import parse_command
 from raidtui.stack.md import kernel, superblock
 from raidtui.stack.md.plan import mdadm_uuid
-from raidtui.stack.md.spec import PARITY_LAYOUTS, layout_number
+from raidtui.stack.md.spec import PARITY_LAYOUTS
 
 ARRAY = "b96d7fc6-3781-50d8-b00c-90903d9710da"
 
@@ -59,6 +59,13 @@ def test_the_map_of_mdadm_names_arrays_by_the_same_uuid(tmp_path: Path) -> None:
     assert list(kernel.read_map(path)) == [("md127", ARRAY)]
     assert list(kernel.read_map(tmp_path / "absent")) == []
     assert mdadm_uuid(ARRAY) == "b96d7fc6:378150d8:b00c9090:3d9710da"
+
+
+def layout_number(name: str) -> int:
+    """Near copies + 256 × far copies, + 65536 for `offset` (drivers/md/raid10.c)."""
+    kind = name.rstrip("0123456789")
+    count = int(name.removeprefix(kind))
+    return {"near": count | 1 << 8, "far": 1 | count << 8, "offset": 1 | count << 8 | 1 << 16}[kind]
 
 
 @given(st.sampled_from(["near", "far", "offset"]), st.integers(2, 99))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from raidtui.base.attention import Watch, work_of
 from raidtui.base.silence import Silent
@@ -43,6 +43,23 @@ LEFT_BEHIND: Final = Refusal(
 def found_foreign_data(problems: Iterable[Problem]) -> bool:
     """Return True if a teardown stopped at foreign data; then nothing below may be made blank either."""
     return any(problem.code.endswith("-foreign") for problem in problems)
+
+
+class Device(NamedTuple):
+    """A device below a layer, as it is now."""
+
+    ref: str
+    path: str
+    devno: int
+    role: str
+    """md: `member`, `spare` or `journal`; LVM: `member` or `cache`."""
+    uuid: str = ""
+    """UUID of the physical volume, in LVM's notation; empty for md."""
+
+
+def device_at(ref: str, role: str, path: str, uuid: str = "") -> Device:
+    """Return the device with this path. Raises OSError if it does not exist."""
+    return Device(ref, path, Path(path).stat().st_rdev, role, uuid)
 
 
 def split_present(

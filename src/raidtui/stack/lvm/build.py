@@ -33,12 +33,13 @@ from raidtui.stack.lvm.commands import (
     volume_argv,
     volume_path,
 )
-from raidtui.stack.lvm.devices import Device, all_devices, mappings, paths_of, read_label, target_status, volume_node
+from raidtui.stack.lvm.devices import all_devices, mappings, paths_of, read_label, target_status, volume_node
 from raidtui.stack.lvm.group import LvmGroup, Vdo
 from raidtui.stack.lvm.read_back import group_differences, mismatch, missing_extents, read_group, read_volumes
 from raidtui.stack.lvm.teardown import teardown
 from raidtui.stack.lvm.verify import differences
 from raidtui.stack.read_back import Difference
+from raidtui.stack.teardown import Device
 
 NODE_TIMEOUT_S: Final = 20.0
 NO_ROOM: Final = "nsufficient"

@@ -20,26 +20,14 @@ from raidtui.model.problem import ProblemError
 from raidtui.stack.blockdev import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.lvm.commands import VOLUME, lvm_uuid
-from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
+from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.nodes import read_blocks, running
-from raidtui.stack.teardown import split_present
-
-
-class Device(NamedTuple):
-    """A device that is, or is to become, a physical volume of the group."""
-
-    ref: str
-    path: str
-    devno: int
-    role: str
-    """`member` holds data, `cache` what a cache keeps."""
-    uuid: str
-    """UUID of the physical volume, in LVM's notation."""
+from raidtui.stack.teardown import Device, device_at, split_present
 
 
 def all_devices(context: Context, vg: LvmGroup) -> list[Device]:
     """Return all devices in the order of the plan. Raises ProblemError if a device is missing or was replaced."""
-    return [_device(pv, context.path(pv.ref)) for pv in vg.pvs]
+    return [device_at(pv.ref, pv.role, context.path(pv.ref), pv.uuid) for pv in vg.pvs]
 
 
 def paths_of(context: Context, vg: LvmGroup, role: str = "") -> list[str]:
@@ -49,11 +37,8 @@ def paths_of(context: Context, vg: LvmGroup, role: str = "") -> list[str]:
 
 def present_devices(context: Context, vg: LvmGroup) -> tuple[list[Device], list[str]]:
     """Return the devices that still exist, and the references of the missing ones."""
-    return split_present(context, ((pv.ref, vg.paths.get(pv.ref), partial(_device, pv)) for pv in vg.pvs))
-
-
-def _device(pv: PhysicalVolume, path: str) -> Device:
-    return Device(pv.ref, path, Path(path).stat().st_rdev, pv.role, pv.uuid)
+    wanted = ((pv.ref, vg.paths.get(pv.ref), partial(device_at, pv.ref, pv.role, uuid=pv.uuid)) for pv in vg.pvs)
+    return split_present(context, wanted)
 
 
 OWN_BYTES: Final = 1 << 20

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from raidtui.model.problem import ProblemError
 from raidtui.stack.lvm.commands import read_output, read_report
-from raidtui.stack.lvm.devices import Device, leaves, node_bytes, read_label, volume_node
+from raidtui.stack.lvm.devices import leaves, node_bytes, read_label, volume_node
 from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
 from raidtui.stack.nodes import devno
 from raidtui.stack.read_back import Difference
 from raidtui.stack.read_back import mismatch as unlike
+from raidtui.stack.teardown import Device
 
 GROUP_FIELDS: Final = ("vg_name", "vg_uuid", "vg_extent_size", "vg_autoactivation", "vg_missing_pv_count", "pv_count")
 PV_FIELDS: Final = ("pv_name", "pv_uuid", "vg_name", "pe_start", "pv_pe_count", "pv_missing")

@@ -19,10 +19,10 @@ from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.lvm.commands import activate_argv, flat, limits, read_report, run_command, volume_path
-from raidtui.stack.lvm.devices import Device, Mapping, erase_label, makers, mappings, present_devices, read_label, stands_on
+from raidtui.stack.lvm.devices import Mapping, erase_label, makers, mappings, present_devices, read_label, stands_on
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.nodes import users_of
-from raidtui.stack.teardown import await_links, await_makers, is_there, may_erase, open_for_writing, until_gone
+from raidtui.stack.teardown import Device, await_links, await_makers, is_there, may_erase, open_for_writing, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
 _NO_METADATA: Final = "[unknown]"

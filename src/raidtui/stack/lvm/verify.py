@@ -5,7 +5,7 @@ from __future__ import annotations
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.lvm.cache import cache_differences
-from raidtui.stack.lvm.devices import Device, all_devices
+from raidtui.stack.lvm.devices import all_devices
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.pool import pool_differences
 from raidtui.stack.lvm.read_back import (
@@ -18,6 +18,7 @@ from raidtui.stack.lvm.read_back import (
     volume_differences,
 )
 from raidtui.stack.read_back import Difference
+from raidtui.stack.teardown import Device
 
 
 def verify(context: Context, vg: LvmGroup) -> Outcome:

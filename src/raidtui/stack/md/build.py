@@ -20,8 +20,9 @@ from raidtui.stack.md import kernel
 from raidtui.stack.md.plan import create_extra, mdadm_uuid, node_path
 from raidtui.stack.md.spec import MdArray
 from raidtui.stack.md.teardown import teardown
-from raidtui.stack.md.verify import NOT_THERE, REMEDY, Device, all_devices, differences, the_array
+from raidtui.stack.md.verify import NOT_THERE, REMEDY, all_devices, differences, the_array
 from raidtui.stack.read_back import WRONG_MEMBERS, mismatch
+from raidtui.stack.teardown import Device
 
 NODE_TIMEOUT_S: Final = 20.0
 _FASTEST_KIB_S: Final = 100_000_000

@@ -188,15 +188,6 @@ def copies(name: str) -> tuple[str, int] | None:
     return (match.group(1), int(match.group(2))) if match else None
 
 
-def layout_number(name: str) -> int:
-    """Return the kernel's number of a layout: near copies + 256 × far copies, + 65536 for `offset`; or one of raid5's."""
-    kind = copies(name)
-    if kind is None:
-        return PARITY_LAYOUTS[name]
-    near, far, offset = {"near": (kind[1], 1, 0), "far": (1, kind[1], 0), "offset": (1, kind[1], 1)}[kind[0]]
-    return near | far << 8 | offset << 16
-
-
 def layout_option(name: str) -> str:
     """Return the layout as mdadm writes it: `n2`, `f2`, `o2`, or the name."""
     kind = copies(name)

@@ -20,9 +20,9 @@ from raidtui.stack.context import Context
 from raidtui.stack.md import kernel, superblock
 from raidtui.stack.md.plan import node_path
 from raidtui.stack.md.spec import MdArray
-from raidtui.stack.md.verify import Device, present_devices
+from raidtui.stack.md.verify import present_devices
 from raidtui.stack.nodes import users_of
-from raidtui.stack.teardown import await_makers, erase_marks, lend, open_for_writing, until_gone
+from raidtui.stack.teardown import Device, await_makers, erase_marks, lend, open_for_writing, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
 NODE_PATIENCE_S: Final = 5.0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from raidtui.model.mark import Coded
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
@@ -15,7 +14,7 @@ from raidtui.stack.md import kernel
 from raidtui.stack.md.size import tolerance_bytes
 from raidtui.stack.md.spec import MdArray
 from raidtui.stack.read_back import Difference, mismatch
-from raidtui.stack.teardown import split_present
+from raidtui.stack.teardown import Device, device_at, split_present
 
 NOT_THERE: Final = Refusal(
     "md-not-there",
@@ -27,29 +26,15 @@ REMEDY: Final = "This version of the kernel or of mdadm built something else."
 _GOOD_STATES = frozenset({"clean", "active", "active-idle", "write-pending"})
 
 
-class Device(NamedTuple):
-    """A device of an array that exists now."""
-
-    ref: str
-    path: str
-    devno: int
-    role: str
-    """`member`, `journal` or `spare`."""
-
-
 def all_devices(context: Context, array: MdArray) -> list[Device]:
     """Return all devices. Raises ProblemError if one is missing or was replaced."""
-    return [_device(ref, role, context.path(ref)) for ref, role in array.references]
+    return [device_at(ref, role, context.path(ref)) for ref, role in array.references]
 
 
 def present_devices(context: Context, array: MdArray) -> tuple[list[Device], list[str]]:
     """Return the devices that still exist, and the references of the missing ones."""
-    wanted = ((ref, array.paths.get(ref), partial(_device, ref, role)) for ref, role in array.references)
+    wanted = ((ref, array.paths.get(ref), partial(device_at, ref, role)) for ref, role in array.references)
     return split_present(context, wanted)
-
-
-def _device(ref: str, role: str, path: str) -> Device:
-    return Device(ref, path, Path(path).stat().st_rdev, role)
 
 
 def differences(array: MdArray, found: dict[str, Any]) -> list[Difference]:
