@@ -20,6 +20,7 @@ from raidtui.model.convert import encode
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, Setting, WorkloadView
 from raidtui.model.disk import Disk, Link, Reason
 from raidtui.model.plan import Options
+from raidtui.model.problem import ProblemError
 
 LINK = Link(16.0, 4, 16.0, 4)
 DISKS = [disk(n, link=LINK) for n in range(1, 5)]
@@ -65,6 +66,25 @@ def test_a_whole_scenario_comes_to_what_its_plan_comes_to() -> None:
     measured = {cell.workload: step.commands[0] for step in plan.steps if step.action == "measure"
                 for cell in plan.cells if cell.id == step.cell}  # fmt: skip
     assert workload(found, "w").command[:5] == measured["w"][:5]
+
+
+def test_a_plan_is_refused_with_everything_that_a_preview_shows() -> None:
+    wrong = {
+        "inner": {"filesystem": {"type": "xfs", "on": {"md": {"level": "raid9", "on": "@data"}}}},
+        "both": {"filesystem": {"type": "zfs", "on": {"md": {"level": "raid6", "on": ["@nobody", "@data"]}}}},
+        "kind": {"md": {"level": "raid5", "on": {"raid": {}}}},
+        "few": {"md": {"level": "raid6", "on": "@data"}},
+        "fine": SCENARIO["layouts"]["raid5"],
+    }
+    with pytest.raises(ProblemError) as refused:
+        read_document(json.dumps({**SCENARIO, "layouts": wrong}))
+    found = see(layouts=wrong)
+    assert set(found.problems) == set(refused.value.problems)
+    places = {problem.place.split(".")[2] for problem in found.problems}
+    assert places == {"inner", "both", "kind", "few"}
+    assert len([problem for problem in found.problems if problem.place.startswith("$.layouts.both")]) == 2
+    assert layout(found, "fine").problems == ()
+    assert layout(found, "fine").size_bytes is not None
 
 
 def test_the_stack_is_drawn_from_disks_to_target() -> None:

@@ -43,18 +43,17 @@ def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     hints = get_type_hints(struct, include_extras=True)
     helps = _docstrings(struct)
     return tuple(
-        _field(info.name, hints[info.name], helps.get(info.name, ""), info) for info in msgspec.structs.fields(struct)
+        _of_type(
+            Field(info.name, "text", helps.get(info.name, ""), info.required, None if info.required else _default(info)),
+            hints[info.name],
+        )
+        for info in msgspec.structs.fields(struct)
     )
 
 
 def doc_of(struct: type[msgspec.Struct]) -> str:
     """The struct's own docstring, as one paragraph."""
     return " ".join((inspect.getdoc(struct) or "").split())
-
-
-def _field(name: str, hint: Any, help: str, info: msgspec.structs.FieldInfo) -> Field:
-    required = info.required
-    return _of_type(Field(name, "text", help, required, None if required else _default(info)), hint)
 
 
 def _of_type(field: Field, hint: Any) -> Field:

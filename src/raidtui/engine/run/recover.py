@@ -180,12 +180,10 @@ class _Recovery:
     def _leave_alone(self, given_up: list[Fingerprint]) -> None:
         """Count objects that were built only on given-up disks as given up."""
         here = {print_.id for print_ in self._present(given_up)}
-        theirs = [s for s in self.story.made if here & set(common_args(s).disks) and self._only_on_given_up(s)]
+        used = {step.step: set(common_args(step).disks) for step in self.story.made}
+        theirs = [s for s in self.story.made if here & used[s.step] and used[s.step] <= set(self.given_up)]
         self.made = tuple(step for step in self.story.made if step not in theirs)
         self.undone |= {step.creates.uuid for step in theirs if step.creates}
-
-    def _only_on_given_up(self, step: StepStarted) -> bool:
-        return set(common_args(step).disks) <= set(self.given_up)
 
     def _undo(self, context: Context) -> None:
         for step in reversed(self.made):

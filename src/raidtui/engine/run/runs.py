@@ -22,7 +22,6 @@ from raidtui.model.convert import encode
 from raidtui.model.disk import Fingerprint
 from raidtui.model.event import (
     CellDone,
-    DisksAdmitted,
     Record,
     RecoverFinished,
     RunFinished,
@@ -187,9 +186,6 @@ class _Bound(msgspec.Struct):
 class Story(NamedTuple):
     """State of a run, folded from its journal."""
 
-    started: RunStarted | None
-    admitted: bool
-    """The gate let the disks through: something may have been written to them."""
     made: tuple[StepStarted, ...]
     """Steps that may have created something, oldest first."""
     left: tuple[str, ...]
@@ -211,8 +207,6 @@ class Story(NamedTuple):
 
 def fold(records: Iterator[Record]) -> Story:
     """One pass over a journal. Pure."""
-    started: RunStarted | None = None
-    admitted = False
     finished: RunFinished | None = None
     recovered: RecoverFinished | None = None
     made: list[StepStarted] = []
@@ -226,10 +220,8 @@ def fold(records: Iterator[Record]) -> Story:
         event = record.event
         first = first or record.wall
         if isinstance(event, RunStarted):
-            started, recovered = event, None
+            recovered = None
             erases = {step.id: step.erases for step in event.plan.steps}
-        elif isinstance(event, DisksAdmitted):
-            admitted = True
         elif isinstance(event, StepStarted):
             begun[event.step] = event
             if event.creates:
@@ -258,10 +250,8 @@ def fold(records: Iterator[Record]) -> Story:
             left.difference_update(event.undone)
             if event.exit == Exit.DONE:
                 left, owed = set(), {}
-    there = tuple(sorted(left))
-    return Story(
-        started, admitted, tuple(made), there, tuple(owed), finished, recovered, cells, skipped, first, tuple(sorted(alone))
-    )
+    there, given_up = tuple(sorted(left)), tuple(sorted(alone))
+    return Story(tuple(made), there, tuple(owed), finished, recovered, cells, skipped, first, given_up)
 
 
 def story_of(folder: Path) -> Story:
