@@ -30,10 +30,10 @@ def test_columns_and_totals_of_a_cell() -> None:
     assert (series.at_s, series.span_s) == ([1, 3], [1, 2])
     assert set(series.devices) == {"sda", "sdb"}
     sda = series.devices["sda"]
-    assert (sda.reads_per_s, sda.writes_per_s) == ([100, 0], [0, 20])
-    assert (sda.read_bytes_per_s, sda.written_bytes_per_s) == ([409600, 0], [0, 81920])
-    assert (sda.read_await_ms, sda.write_await_ms) == ([2, None], [None, 5])
-    assert (sda.queue_length, sda.util_percent) == ([0.2, 0.1], [20, 10])
+    assert (sda["reads_per_s"], sda["writes_per_s"]) == ([100, 0], [0, 20])
+    assert (sda["read_bytes_per_s"], sda["written_bytes_per_s"]) == ([409600, 0], [0, 81920])
+    assert (sda["read_await_ms"], sda["write_await_ms"]) == ([2, None], [None, 5])
+    assert (sda["queue_length"], sda["util_percent"]) == ([0.2, 0.1], [20, 10])
     totals = series.totals["sda"]
     assert (totals.known_s, totals.reads, totals.writes, totals.flushes) == (3, 100, 40, 4)
     assert (totals.read_bytes, totals.written_bytes, totals.discarded_bytes) == (409600, 163840, 0)
@@ -81,7 +81,7 @@ def test_a_device_that_left_is_unknown_from_then_on_and_its_totals_say_so() -> N
     fold.add(Frame(at_s=13, unix_s=3, span_s=1, devices={"sda": text(reads=5)}))
     fold.add(Frame(at_s=14, unix_s=4, span_s=1, devices={"sda": text(reads=6)}))
     series = fold.series()
-    assert series.devices["sda"].reads_per_s == [7, None, None, 1]
+    assert series.devices["sda"]["reads_per_s"] == [7, None, None, 1]
     assert (series.totals["sda"].reads, series.totals["sda"].known_s) == (8, 2)
 
 

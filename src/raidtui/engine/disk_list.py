@@ -17,9 +17,9 @@ from raidtui.model.disk import Disk
 from raidtui.model.protocol import DiskList
 
 FRESH_S: Final = 5.0
-"""A list that was made, or confirmed by a cheap look, so long ago is made anew while the old one is still given."""
+"""Age in seconds (since the scan, or a cheap look that confirmed it) from which a list is renewed in the background."""
 STALE_S: Final = 60.0
-"""One of so long ago is not given any more: who asks waits for a new one."""
+"""Age in seconds from which a list is not returned any more: the request waits for a new scan."""
 
 
 class Look(NamedTuple):
@@ -29,7 +29,7 @@ class Look(NamedTuple):
     at: str
     """Begin of the scan by this server's clock (ISO 8601, UTC)."""
     began_s: float
-    """The same by the monotonic clock."""
+    """Begin of the scan by the monotonic clock."""
     cpu_s: float
     """CPU time of the look, with the tools that it ran."""
     number: int = 0
@@ -104,11 +104,11 @@ def _cpu_s() -> float:
 
 
 AGAIN_S: Final = 30.0
-"""After so long the disks are looked at again though nothing is known to have changed."""
+"""Longest time between two scans in seconds, if nothing is known to have changed."""
 LONGEST_S: Final = 60.0
-"""… or after up to so long where that costs much: a look reads 17 MB from every free disk."""
+"""Limit of that time where scans cost much CPU: a scan reads 17 MB from every free disk."""
 AT_WORK_S: Final = 300.0
-"""… and while a run measures, which a look must not disturb."""
+"""Time between two scans while a run measures, so that they hardly disturb it."""
 _SHARE: Final = 0.005
 """Largest share of all CPUs that these looks may use."""
 _BETWEEN_S: Final = 3.0

@@ -54,7 +54,7 @@ _FINISH_S: Final = 120.0
 _MOST_LASTING: Final = 16
 """Requests that may last (`Method.lasts`), at once: more are refused."""
 _MOST_SHORT: Final = 8
-"""Others at once: more wait, and are not read yet."""
+"""Short requests at once: more wait, and are not read yet."""
 _LARGE_BYTES: Final = 64 << 10
 """Requests above this are answered one at a time: what is made of them takes twenty times as much."""
 _PATIENCE_S: Final = 8.0
@@ -77,7 +77,7 @@ _PARAMS: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 def serve() -> int:
-    """Answer requests until stdin closes. Runs go on: they are not this process's children's lives."""
+    """Answer requests until stdin closes. Runs go on: their runners do not depend on this process."""
     os.umask(0o077)
     # A dying ssh session sends SIGHUP; a recovery that is under way is better finished.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -100,7 +100,7 @@ class Server:
         self._closed = threading.Event()
         """Stop reading requests: answers under way are still sent, streams end."""
         self._gone = threading.Event()
-        """Nobody reads any more."""
+        """The client does not read any more."""
         self._lines = LineReader(requests, self._gone.is_set)
         self._lasting = threading.Semaphore(_MOST_LASTING)
         self._short = threading.Semaphore(_MOST_SHORT)
@@ -220,7 +220,7 @@ class Server:
 
 
 def _read(line: bytearray) -> _Asked:
-    """Raises ProblemError (`protocol`)."""
+    """Decode a request without its parameters. Raises ProblemError (`protocol`)."""
     if more := excess(line, texts=False):
         raise _no_request(more)
     try:
@@ -233,7 +233,7 @@ def _read(line: bytearray) -> _Asked:
 
 
 def _params(asked: _Asked, method: methods.Method) -> Any:
-    """Raises ProblemError (`protocol`, `schema`)."""
+    """Decode the parameters of a request. Raises ProblemError (`protocol`, `schema`)."""
     try:
         params = _PARAMS.decode(asked.params)
     except UNREADABLE as error:

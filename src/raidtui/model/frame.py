@@ -294,7 +294,7 @@ class CpuRates(msgspec.Struct, frozen=True):
 
     @property
     def busy(self) -> float:
-        """All but idle and waiting for I/O, which is idling with a reason."""
+        """Share of the time that is neither idle nor waiting for I/O."""
         return 100 - self.idle - self.iowait
 
 
@@ -326,7 +326,7 @@ class Frames:
         self.caches: Mapping[str, CacheState] = {}
         self._caches_before: Mapping[str, CacheState] = {}
         self._threads_before: dict[str, int] | None = None
-        """The same one frame earlier; None where there was none."""
+        """`threads` one frame earlier; None before the second frame."""
         self._before: dict[str, str] = {}
         """The text before this frame of what changed in it, devices and cores alike."""
         self._new: frozenset[str] = frozenset()

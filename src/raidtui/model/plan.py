@@ -158,7 +158,7 @@ class Names:
 
 
 class Amplification(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Bytes that all disks together ought to move for each byte that a workload writes, by geometry and pattern alone.
+    """Predicted bytes that all disks together move for each byte that a workload writes, by geometry and pattern alone.
 
     What it cannot know is not in it: metadata of filesystems and of ZFS, superblocks, bits of write-intent bitmaps.
     """

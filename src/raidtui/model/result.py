@@ -124,7 +124,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     threads: dict[str, float] = {}
     """The busiest threads of the kernel, each with its share of one CPU core in percent: `{"md127_raid5": 98.5}`."""
     expected_write_amplification: Amplification | None = None
-    """The same by geometry and pattern alone; None where nothing is written, and in files that are older than this."""
+    """Predicted write amplification; None if nothing is written, and in older files."""
     data_disks: tuple[str, ...] = ()
     """Ids of the disks that keep the layout's data: no journals, caches or spares. Empty in older files."""
     caches: dict[str, CacheState] = {}
@@ -214,7 +214,7 @@ class Beyond(msgspec.Struct, frozen=True):
 
     layouts: tuple[str, str]
     round: int
-    """After which it was known."""
+    """Round after which it was known."""
 
 
 class Ranked(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -238,7 +238,7 @@ class Ranked(msgspec.Struct, frozen=True, omit_defaults=True):
     spent_s: float
     """Seconds of measuring, as planned, of the cells that were measured."""
     most_s: float
-    """The same of all that were planned."""
+    """Planned seconds of measuring of all planned cells."""
     skipped: int = 0
     """Cells that were not needed."""
     beyond: tuple[Beyond, ...] = ()

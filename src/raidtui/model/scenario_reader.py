@@ -317,7 +317,7 @@ def _reused_roles(node: Node, place: str) -> list[Problem]:
 
 
 def read_role(value: Any, place: str) -> Role:
-    """Raises ProblemError, also (`role-impossible`) for conditions that no disk can meet."""
+    """Read a role. Raises ProblemError, also (`role-impossible`) for conditions that no disk can meet."""
     role = decode(Role, value, place)
     remedy = "Take it out, or the condition that it contradicts."
     if wrong := [

@@ -23,7 +23,7 @@ _TARGET: Final = struct.Struct("=QQiI16s")
 _BUFFER_BYTES: Final = 16 << 10
 _TABLE_STATUS: Final = 0xC000FD0C | _HEADER.size << 16
 _NOFLUSH: Final = 1 << 11
-"""Without it dm-cache writes its metadata each time that it is asked."""
+"""Flag that keeps dm-cache from writing its metadata each time that its status is read."""
 _SECTOR_BYTES: Final = 512
 
 

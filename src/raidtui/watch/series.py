@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
 
 from raidtui.model.frame import CacheState, DeviceRates, Flow, Frame, Frames
 
+Column = list[float | None]
+"""One value per frame of the cell (`Series.at_s`); None where it is not known or not defined."""
 
-class DeviceSeries(msgspec.Struct, frozen=True):
-    """One device, one entry per frame of the cell (`Series.at_s`); None where a rate is not known or not defined."""
-
-    reads_per_s: list[float | None]
-    writes_per_s: list[float | None]
-    read_bytes_per_s: list[float | None]
-    written_bytes_per_s: list[float | None]
-    read_await_ms: list[float | None]
-    write_await_ms: list[float | None]
-    queue_length: list[float | None]
-    util_percent: list[float | None]
+_COLUMNS: Final[Mapping[str, tuple[Callable[[DeviceRates], float | None], int]]] = {
+    "reads_per_s": (lambda rates: rates.read.ios_per_s, 1),
+    "writes_per_s": (lambda rates: rates.write.ios_per_s, 1),
+    "read_bytes_per_s": (lambda rates: rates.read.bytes_per_s, 0),
+    "written_bytes_per_s": (lambda rates: rates.write.bytes_per_s, 0),
+    "read_await_ms": (lambda rates: rates.read.await_ms, 3),
+    "write_await_ms": (lambda rates: rates.write.await_ms, 3),
+    "queue_length": (lambda rates: rates.queue_length, 2),
+    "util_percent": (lambda rates: rates.util_percent, 1),
+}
+"""Columns of a device, each with the number of digits that are kept."""
 
 
 class DeviceTotals(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -53,9 +55,9 @@ class Series(msgspec.Struct, frozen=True):
     """End of each interval, in seconds since the first frame."""
     span_s: list[float]
     """Length of each interval."""
-    devices: dict[str, DeviceSeries]
+    devices: dict[str, dict[str, Column]]
     totals: dict[str, DeviceTotals]
-    cores_used: list[float | None]
+    cores_used: Column
     """Cores that were busy, all processes of the machine together."""
     cores_used_mean: float | None
     caches: dict[str, CacheState]
@@ -90,7 +92,7 @@ class SeriesFold:
         self._span_s: list[float] = []
         self._rates: dict[str, list[DeviceRates | None]] = {name: [] for name in self._names}
         self._temperature_max_c: dict[str, float] = {}
-        self._cores_used: list[float | None] = []
+        self._cores_used: Column = []
         self._caches: tuple[Mapping[str, CacheState], Mapping[str, CacheState]] = ({}, {})
         """Counters in the first frame, and in the last."""
         self._busy: dict[tuple[str, str], Busy] = {}
@@ -174,7 +176,7 @@ def narrow(frame: Frame, devices: Collection[str]) -> Frame:
 
 
 def write_amplification(member_written_bytes: Iterable[int | None], workload_written_bytes: int) -> float | None:
-    """Bytes that reached the members for each byte that the workload wrote: 2.0 on a mirror of two.
+    """Return the bytes that reached the members for each byte that the workload wrote: 2.0 on a mirror of two.
 
     None when the workload wrote nothing or a member's bytes are not known.
     """
@@ -190,7 +192,7 @@ def write_amplification(member_written_bytes: Iterable[int | None], workload_wri
 
 
 PROBE_BYTES = 8 << 20
-"""Bytes that udev may read of a device: some 0.7 MB whenever a writer closes it, as each fio job does."""
+"""Allowance for reads by udev: about 0.7 MB whenever a writer, such as a fio job, closes the device."""
 
 
 def counters_agree(
@@ -216,22 +218,14 @@ def _beside(frame: Frame) -> Iterator[tuple[str, str]]:
             yield name, FULL
 
 
-def _columns(rates: list[DeviceRates | None]) -> DeviceSeries:
-    reads = [r.read if r else None for r in rates]
-    writes = [r.write if r else None for r in rates]
-    return DeviceSeries(
-        reads_per_s=_rounded([flow.ios_per_s if flow else None for flow in reads], 1),
-        writes_per_s=_rounded([flow.ios_per_s if flow else None for flow in writes], 1),
-        read_bytes_per_s=_rounded([flow.bytes_per_s if flow else None for flow in reads], 0),
-        written_bytes_per_s=_rounded([flow.bytes_per_s if flow else None for flow in writes], 0),
-        read_await_ms=_rounded([flow.await_ms if flow else None for flow in reads], 3),
-        write_await_ms=_rounded([flow.await_ms if flow else None for flow in writes], 3),
-        queue_length=_rounded([r.queue_length if r else None for r in rates], 2),
-        util_percent=_rounded([r.util_percent if r else None for r in rates], 1),
-    )
+def _columns(rates: list[DeviceRates | None]) -> dict[str, Column]:
+    return {
+        name: _rounded([None if one is None else value(one) for one in rates], digits)
+        for name, (value, digits) in _COLUMNS.items()
+    }
 
 
-def _rounded(column: list[float | None], digits: int) -> list[float | None]:
+def _rounded(column: Column, digits: int) -> Column:
     return [None if value is None else round(value, digits) for value in column]
 
 

@@ -191,7 +191,7 @@ def label_of(name: str, storage: re.Pattern[str]) -> str:
 
 
 def _read(path: str, fd: int | None) -> _Stat:
-    """Raises OSError, ValueError or IndexError."""
+    """Read a stat file, open or by its path. Raises OSError, ValueError or IndexError."""
     if fd is None:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:

@@ -38,7 +38,7 @@ class Piece(NamedTuple):
     devices: int
     """Devices that it is for the layer above."""
     parts: tuple[Part, ...] | None
-    """The same; None where there is nothing to stand on."""
+    """These devices as inputs of the layer above; None if there is no device."""
     known: bool = False
     """False where disks are not chosen yet: then `parts` are only as many, and their sizes mean nothing."""
     disks: tuple[Disk, ...] = ()

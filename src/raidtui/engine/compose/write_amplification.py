@@ -13,7 +13,7 @@ from raidtui.stack.amplification import Share, Writes
 from raidtui.stack.catalog import all_layers
 
 _ANY: Writes = Writes(4096, 4096, True)
-"""To ask where data goes: that does not depend on how it comes."""
+"""Any pattern of writes: the inputs that keep the data do not depend on it."""
 _CACHED = "what is written goes through the page cache: when and how much of it reaches the disks is not known"
 
 _PARTLY = "what it reports is a part of what it writes"

@@ -59,7 +59,7 @@ def release(taken: Iterable[locks.Lock]) -> None:
 
 @contextmanager
 def held(run: str, step: StepStarted) -> Iterator[None]:
-    """While a dead run's step is undone. Raises ProblemError (`held`) while another run has what it changed."""
+    """Hold what a dead run's step changed, while it is undone. Raises ProblemError (`held`) if another run holds it."""
     taken = locks.take(run, claims_of([step]))
     try:
         yield

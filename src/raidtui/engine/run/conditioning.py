@@ -54,7 +54,7 @@ def precondition(args: Precondition, scene: Scene) -> Outcome:
 
 
 class _Either(threading.Event):
-    """Set where the other one is, or this one itself."""
+    """Event that is also set when another one is."""
 
     def __init__(self, other: threading.Event) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class _Either(threading.Event):
 
 
 class _Told:
-    """Adds up what all of them have written."""
+    """Reports the sum of what all disks have written."""
 
     def __init__(self, scene: Scene, total_bytes: int) -> None:
         self._scene, self._total, self._done = scene, total_bytes, 0

@@ -242,7 +242,7 @@ def device_uses(
             flushes=totals.flushes,
             mean_flush_await_ms=totals.flush_await_ms,
             temperature_max_c=totals.temperature_max_c,
-            series=msgspec.to_builtins(series.devices[name]),
+            series=series.devices[name],
         )
     return found
 
@@ -250,7 +250,7 @@ def device_uses(
 def _amplification(
     series: Series, scene: Scene, targets: tuple[str, ...], kind: TargetKind, written_bytes: int
 ) -> float | None:
-    """Bytes written to disks below ÷ bytes written by the workload; None where nothing was written or nothing is below."""
+    """Return bytes written to the disks ÷ bytes written by the workload; None if none were, or no layer is between."""
     on_disks = any(name in scene.disks for name in targets)
     if on_disks and kind == "block":
         return None

@@ -38,7 +38,7 @@ class Passes:
 
     @property
     def ended(self) -> bool:
-        """Steady, or as many as there may be, or something went wrong."""
+        """True once the passes are steady, the most are done, or one met a problem."""
         if not self._runs:
             return False
         return len(self._runs) >= self._most or bool(self._runs[-1].problems) or self._found.reached
@@ -80,7 +80,7 @@ class Passes:
         return Steady(passes, found.round, window, {name: _tracked(one) for name, one in found.windows.items()})
 
     def words(self) -> str:
-        """For who waits: which pass comes, and what is not steady yet."""
+        """Return the progress in words: the next pass, and the variable that is least steady."""
         about = f"pass {self.number} of at most {self._most}"
         restless = [(name, one) for name, one in self._found.windows.items() if not one.steady]
         if self.number <= WINDOW or not restless:

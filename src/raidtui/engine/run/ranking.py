@@ -45,16 +45,16 @@ class Rankings:
         return len(self._skipped)
 
     def done(self, cell: Cell) -> None:
-        """A cell was measured, validly or not. One that the operator ended says nothing of its layout."""
+        """Note a measured cell, valid or not. A cancelled one says nothing about its layout."""
         if not any(mark.code == CANCELLED.code for mark in cell.marks):
             self._done[cell.id] = cell
 
     def failed(self, cells: Iterable[str]) -> None:
-        """The layout of these cells could not be built."""
+        """Note that the layout of these cells could not be built."""
         self._failed.update(cells)
 
     def skip(self, cells: Iterable[str]) -> None:
-        """These cells were not needed."""
+        """Note that these cells were not needed."""
         self._skipped.update(cells)
 
     def not_needed(self, cell: CellPlan) -> str:
@@ -84,7 +84,7 @@ class Rankings:
         return f"told apart from all others for {cell.workload}, or close enough, {sure}"
 
     def block_not_needed(self, cells: Sequence[CellPlan]) -> str:
-        """The same of all cells of a block; empty where any of them is needed."""
+        """Return the reasons why no cell of a block is needed; empty if any of them is."""
         reasons = [self.not_needed(cell) for cell in cells]
         if not all(reasons):
             return ""
@@ -140,7 +140,7 @@ class Rankings:
         return max(cell.round for cell in self._planned[workload])
 
     def _values(self, workload: str, rounds: int) -> dict[str, dict[int, float | None]]:
-        """Up to this round; more is better. A layout that is measured disk by disk is its typical disk."""
+        """Return values up to this round by layout and round, more is better; the typical disk if measured disk by disk."""
         metric = self._metric(workload)
         parts: dict[str, dict[int, list[float | None]]] = {}
         for cell in self._planned[workload]:

@@ -136,7 +136,7 @@ class Runner:
         self.tally.add(self.journal.append(event))
 
     def _emit_if_possible(self, event: AnyEvent) -> None:
-        """While taking down: disks are given back even where nothing can be written down any more."""
+        """Journal an event of the teardown, which goes on even if the journal cannot be written any more."""
         try:
             self._emit(event)
         except OSError as error:

@@ -61,7 +61,7 @@ def find_byte_differences(evidence: Evidence) -> Iterator[Mark]:
 
 
 def _written_below_cache(evidence: Evidence) -> int:
-    """Bytes written to the devices of bcache, where it is what is measured; 0 where it is not.
+    """Return the bytes written to the devices of a measured bcache; 0 for other targets.
 
     bcache does not count on its own device what is written past its cache: the request itself is sent on to the backing
     device, and nothing is left of its length when its end is counted (request.c, cached_dev_write and bio_complete).

@@ -42,7 +42,7 @@ BUSY_RATIO: Final = 1.5
 """Share of the others' median rate below which a busy disk counts as slow."""
 BUSY_PERCENT: Final = 60.0
 IDLE_RATIO: Final = 2.0
-"""The same of a disk that has time left: it holds up only those who wait for it."""
+"""Ratio for a disk that is not busy: it delays only the requests that wait for it."""
 LEAST_APART_MS: Final = 0.1
 FEWEST_SECONDS: Final = 5
 SECOND_RATIO: Final = 1.25
@@ -69,7 +69,7 @@ class Work(NamedTuple):
     util_percent: float
     flushes: int
     seconds_ms: Sequence[float | None]
-    """The same mean for each second."""
+    """Mean time of a request in each second."""
 
 
 def find_slow_members(evidence: Evidence) -> Iterator[Mark]:

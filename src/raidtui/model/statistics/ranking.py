@@ -56,7 +56,7 @@ class Told(msgspec.Struct, frozen=True):
     verdict: Literal["apart", "close"]
     """`close`: the difference is surely smaller than what was said to be close enough."""
     round: int
-    """After which it was known."""
+    """Round after which it was known."""
     ratio: float
     """Better ÷ worse, as it was then."""
 
@@ -202,7 +202,7 @@ class _Held(NamedTuple):
         return max(self.of_all.p(difference, self.rounds), self.own.p(difference, self.rounds))
 
     def after(self, more: int) -> _Held:
-        """The same after more rounds, if the scatter is the smaller one of the two."""
+        """Return what is held after more rounds, if the scatter is the smaller one of the two."""
         rounds = self.rounds + more
         least = min(self.of_all.variance, self.own.variance)
         growth = (rounds - 1) / (self.rounds - 1)
@@ -211,7 +211,7 @@ class _Held(NamedTuple):
 
 
 def _held(a: Mapping[int, float], b: Mapping[int, float], look: int, of_all: _Scatter | None) -> _Held | None:
-    """None where this look brought nothing new of one of them, or there is too little to know a scatter."""
+    """Return what two layouts have in common; None if this look is not new for both, or the scatter is unknown."""
     both = [round_ for round_ in a if round_ in b]
     if of_all is None or look not in both or len(both) < FIRST_LOOK:
         return None

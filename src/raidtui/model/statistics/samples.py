@@ -133,7 +133,7 @@ def _beta(x: float, a: float, b: float) -> float:
 
 
 def _away(value: float) -> float:
-    """Never 0."""
+    """Return the value, or a tiny one in place of 0."""
     return value if abs(value) > _TINY else _TINY
 
 
