@@ -22,10 +22,7 @@ from raidtui.model.refusals import STUCK
 
 T = TypeVar("T")
 
-# Debian's libblockdev-lvm-dbus3 would replace this plugin by one with other features.
-_LIBRARIES: Final = {"lvm": "libbd_lvm.so.3"}
 PACKAGES: Final = "gir1.2-blockdev-3.0 python3-blockdev python3-bytesize python3-gi"
-_PLUGIN_PACKAGES: Final = {"mdraid": "libblockdev-mdraid3 mdadm", "lvm": "libblockdev-lvm3 lvm2"}
 _RUNNING: Final = re.compile(r"Running \[\d+\] (.*) \.\.\.", re.DOTALL)
 
 TOOL_FAILED: Final = Refusal(
@@ -75,28 +72,19 @@ def load(plugin: str) -> Any:
         if plugin not in _loaded:
             # libblockdev finds its tools by PATH, and the PATH of a caller cannot be trusted.
             os.environ["PATH"] = proc.CLEAN_ENV["PATH"]
-            specs = [_spec(BlockDev, name) for name in sorted({plugin, *_loaded})]
+            names = sorted({plugin, *_loaded})
+            # By file, because other packages (libblockdev-lvm-dbus3) replace a plugin by one with other features.
+            known = {name: BlockDev.plugin_specs_from_names([name])[0].name for name in names}
+            specs = [BlockDev.PluginSpec(number, f"libbd_{name}.so.3") for name, number in known.items()]
+            text, package = f"the {plugin} plugin of libblockdev cannot be loaded", f"libblockdev-{plugin}3"
             try:
                 if not BlockDev.reinit(specs, False, _on_log):
-                    raise _missing(f"the {plugin} plugin of libblockdev cannot be loaded", _PLUGIN_PACKAGES[plugin])
+                    raise _missing(text, package)
             except _glib_error() as error:
-                text = f"the {plugin} plugin of libblockdev cannot be loaded: {clean(error)}"
-                raise _missing(text, _PLUGIN_PACKAGES[plugin]) from error
+                raise _missing(f"{text}: {clean(error)}", package) from error
             BlockDev.utils_set_log_level(6)
             _loaded.add(plugin)
         return BlockDev
-
-
-def version() -> str | None:
-    """Return the version of libblockdev, or None if it is not installed."""
-    try:
-        import gi
-
-        gi.require_version("BlockDev", "3.0")
-        from gi.repository import BlockDev
-    except (ImportError, ValueError):
-        return None
-    return str(getattr(BlockDev, "_version", "3.0"))
 
 
 def call(plugin: str, function: str, *args: Any, **options: Any) -> Called:
@@ -183,13 +171,6 @@ def _on_log(_level: int, message: str) -> None:
     # libblockdev asks every tool for its version before the first use.
     if argv is not None and commands is not None and argv[1:] not in (("--version",), ("version",)):
         commands.append(argv)
-
-
-def _spec(blockdev: Any, name: str) -> Any:
-    (spec,) = blockdev.plugin_specs_from_names([name])
-    if name in _LIBRARIES:
-        return blockdev.PluginSpec(spec.name, _LIBRARIES[name])
-    return spec
 
 
 def _glib_error() -> type[Exception]:
