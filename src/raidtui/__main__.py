@@ -32,6 +32,10 @@ def main() -> int:
         from raidtui.engine.serve import serve
 
         return serve()
+    if words[:1] == ["builder"]:
+        from raidtui.stack.builder.serve import serve as build
+
+        return build()
     if words[:1] == ["runner"]:
         from raidtui.engine.run.runner import run_folder
 

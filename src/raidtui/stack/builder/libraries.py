@@ -1,0 +1,75 @@
+"""blivet and libblockdev as the builder uses them: no scan, no filter of their own, no settling. Only the child imports it.
+
+Constructing `blivet.Blivet()` would list every disk of the server and hide all devices from LVM (`filter=["r|.*|"]`), so it
+is never done: devices are made from the nodes that a step names.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gi
+
+gi.require_version("BlockDev", "3.0")
+
+import blivet  # noqa: E402
+from blivet import udev  # noqa: E402
+from blivet.devicelibs import lvm as lvm_library  # noqa: E402
+from blivet.devices import StorageDevice  # noqa: E402
+from blivet.flags import flags  # noqa: E402
+from blivet.formats import get_format  # noqa: E402
+from gi.repository import BlockDev  # noqa: E402
+
+from raidtui.base import proc  # noqa: E402
+from raidtui.model.plan import Argv  # noqa: E402
+
+flags.ibft = False
+flags.lvm_metadata_backup = False
+flags.lvm_devices_file = False
+# The runner waits for the nodes that it needs; `udevadm settle` would wait for everybody's events.
+udev.settle = lambda *_, **__: None
+# Every LVM command of raidtui names its devices itself.
+lvm_library._set_global_config = lambda: None
+
+_program = logging.getLogger("program")
+
+
+class Node(StorageDevice):
+    """A block device that is there, by the path that a step gave; blivet would derive the path from the name."""
+
+    _type = "node"
+
+    def __init__(self, path: str, kind: str | None = None, *, exists: bool = False, **options: Any) -> None:
+        """Make a device with a format of this kind to be created on it, or (`exists`) one that was found there."""
+        self._node_path = path
+        super().__init__(Path(path).name, fmt=get_format(kind, device=path, exists=exists, **options), exists=True)
+
+    @property
+    def path(self) -> str:
+        return self._node_path
+
+
+def extra(options: Mapping[str, str]) -> list[Any]:
+    """Return options for a command of libblockdev, which appends them to its argv."""
+    return [BlockDev.ExtraArg.new(name, value) for name, value in options.items()]
+
+
+def program(argv: Sequence[str], answer: str | None = None) -> Argv:
+    """Run a command that neither library has. Its log line is blivet's own. Raises OSError or ToolError.
+
+    `answer` has a line for each question that it is known to ask; others get none.
+    """
+    _program.info("Running... %s", " ".join(argv))
+    path = proc.find_tool(argv[0])
+    if path is None:
+        raise FileNotFoundError(f"{argv[0]} is not installed")
+    # The runner looks after this process and everything that it starts.
+    proc.run([path, *argv[1:]], input_bytes=None if answer is None else f"{answer}\n".encode(), silence_s=math.inf)
+    return tuple(argv)
+
+
+__all__ = ["BlockDev", "Node", "blivet", "extra", "get_format", "program"]

@@ -1,0 +1,144 @@
+"""The runner's side of the builder: starts the child when something is built, and waits for its answers under attention."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from raidtui.base import attention, proc
+from raidtui.base.attention import Watch
+from raidtui.base.paths import ENTRY
+from raidtui.base.text import clean
+from raidtui.model.plan import Argv
+from raidtui.model.problem import Exit, Refusal, fail
+from raidtui.stack.blockdev import MISSING_LIBRARY, TOOL_FAILED, CallFailed, stuck
+
+BUILDER_LOST: Final = Refusal(
+    "builder-lost",
+    "The builder ended",
+    "The process in which blivet builds ended without an answer. What it had created is taken down as after any failure.",
+    "See dmesg (out of memory?) and runner.log in the run's folder; run it again.",
+)
+PACKAGES: Final = (
+    "gir1.2-blockdev-3.0 python3-blockdev python3-bytesize python3-gi python3-packaging python3-parted python3-pyudev "
+    "python3-selinux libblockdev-mdraid3 libblockdev-lvm3 libblockdev-crypto3 libblockdev-fs3 libblockdev-part3 "
+    "libblockdev-swap3 mdadm lvm2"
+)
+"""Debian packages that blivet and libblockdev need; blivet itself and dasbus come from PyPI."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One call: `md.create` is the function `create` of `raidtui.stack.md.builder`."""
+
+    function: str
+    args: dict[str, Any]
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of the child."""
+
+    ran: Argv = ()
+    """A command that begins now; the other fields are empty then."""
+    value: Any = None
+    failed: str = ""
+    """The library's or the tool's message."""
+    missing: bool = False
+    """True if a library is missing; `failed` names it."""
+
+
+class Built(NamedTuple):
+    """Result of a call, and the commands that it executed."""
+
+    value: Any
+    commands: tuple[Argv, ...]
+
+
+_ANSWERS: Final = msgspec.json.Decoder(Answer)
+
+
+class Builder:
+    """The builder of one run. The child works in `folder`, so that recovery finds and ends what a killed runner left."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._child: proc.Child | None = None
+        self._unread = b""
+
+    def load(self) -> None:
+        """Start the child and load its libraries, which takes longer than disks may be unheld.
+
+        Raises ProblemError (`missing-library`).
+        """
+        if self._child is None or self._child.poll() is not None:
+            self.close()
+            self._child = proc.spawn(
+                (sys.executable, "-I", str(ENTRY), "builder"), stdin=proc.PIPE, stdout=proc.PIPE, cwd=self._folder
+            )
+            self._ask("ready", {})
+
+    def call(self, function: str, **args: Any) -> Built:
+        """Call a layer's function in the child.
+
+        Raises CallFailed with the tool's message (`tool-failed`), or if nothing progresses (`stuck`); ProblemError if the
+        child ended (`builder-lost`); errors of the present attention are passed on.
+        """
+        self.load()
+        return self._ask(function, args)
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        child, self._child, self._unread = self._child, None, b""
+        if child is None:
+            return
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                pipe.close()
+        if child.wait(2.0) is None:
+            child.end()
+
+    def _ask(self, function: str, args: dict[str, Any], silence_s: float | None = None) -> Built:
+        child = self._child
+        assert child is not None
+        what, commands = function.replace(".", " "), list[Argv]()
+        try:
+            assert child.stdin is not None
+            child.stdin.write(msgspec.json.encode(Request(function, msgspec.to_builtins(args))) + b"\n")
+            child.stdin.flush()
+            while (answer := self._next(child, what, silence_s)).ran:
+                commands.append(answer.ran)
+        except OSError as error:
+            self.close()
+            raise fail(BUILDER_LOST, f"{what}: the builder ended: {error.strerror}", exit=Exit.BUILD_FAILED) from error
+        except BaseException as error:
+            # Nothing moves, or the operator ended it: the child is ended with its tool; the next call starts another one.
+            started = attention.descendants(child.pid)
+            left = ([child.pid] if child.end() is None else []) + proc.end_all(started)
+            self.close()
+            if isinstance(instead := proc.given_up((what,), error, left), proc.ToolStuck):
+                raise CallFailed(stuck(what, instead), tuple(commands)) from error
+            raise
+        if answer.missing:
+            raise fail(MISSING_LIBRARY, answer.failed, remedy=f"apt install {PACKAGES}", exit=Exit.REFUSED)
+        if answer.failed:
+            problem = TOOL_FAILED.problem(f"{what} failed: {clean(answer.failed)}", exit=Exit.BUILD_FAILED)
+            raise CallFailed(problem, tuple(commands))
+        return Built(answer.value, tuple(commands))
+
+    def _next(self, child: proc.Child, what: str, silence_s: float | None) -> Answer:
+        """Return the child's next line. Raises OSError if it ended."""
+        assert child.stdout is not None
+        watch = Watch(what, lambda: attention.work_of([child.pid]), silence_s)
+        while b"\n" not in self._unread:
+            watch.tick()
+            if not select.select([child.stdout], [], [], attention.TICK_S)[0]:
+                continue
+            if not (chunk := os.read(child.stdout.fileno(), 1 << 16)):
+                raise ChildProcessError(0, f"exit code {child.wait(1.0)}")
+            self._unread += chunk
+        line, _, self._unread = self._unread.partition(b"\n")
+        return _ANSWERS.decode(line)
