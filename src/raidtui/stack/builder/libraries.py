@@ -25,7 +25,6 @@ from blivet.formats import get_format  # noqa: E402
 from gi.repository import BlockDev  # noqa: E402
 
 from raidtui.base import proc  # noqa: E402
-from raidtui.model.plan import Argv  # noqa: E402
 
 flags.ibft = False
 flags.lvm_metadata_backup = False
@@ -58,18 +57,27 @@ def extra(options: Mapping[str, str]) -> list[Any]:
     return [BlockDev.ExtraArg.new(name, value) for name, value in options.items()]
 
 
-def program(argv: Sequence[str], answer: str | None = None) -> Argv:
-    """Run a command that neither library has. Its log line is blivet's own. Raises OSError or ToolError.
+def program(argv: Sequence[str], answer: str | None = None) -> None:
+    """Run a command that neither library has, with blivet's own log line. Raises OSError, or RuntimeError with its message.
 
-    `answer` has a line for each question that it is known to ask; others get none.
+    `answer` has a line for each question that it is known to ask; others get none, which LVM takes for no.
     """
     _program.info("Running... %s", " ".join(argv))
     path = proc.find_tool(argv[0])
     if path is None:
         raise FileNotFoundError(f"{argv[0]} is not installed")
     # The runner looks after this process and everything that it starts.
-    proc.run([path, *argv[1:]], input_bytes=None if answer is None else f"{answer}\n".encode(), silence_s=math.inf)
-    return tuple(argv)
+    given = None if answer is None else f"{answer}\n".encode()
+    ran = proc.run([path, *argv[1:]], input_bytes=given, check=False, silence_s=math.inf)
+    if ran.code != 0:
+        raise RuntimeError(_last_lines(ran.error_text or ran.text) or f"{argv[0]} ended with {ran.code}")
+
+
+def _last_lines(text: str) -> str:
+    """Return a tool's error text without warnings: those about destroyed content are expected of a conversion."""
+    lines = [line.strip() for line in text.splitlines()]
+    wrong = [line for line in lines if not line.startswith(("WARNING:", "THIS WILL DESTROY CONTENT"))]
+    return " ".join(wrong or lines)[-400:]
 
 
 __all__ = ["BlockDev", "Node", "blivet", "extra", "get_format", "program"]
