@@ -22,6 +22,7 @@ from blivet.devicelibs import lvm as lvm_library  # noqa: E402
 from blivet.devices import StorageDevice  # noqa: E402
 from blivet.flags import flags  # noqa: E402
 from blivet.formats import get_format  # noqa: E402
+from blivet.static_data import lvs_info, pvs_info, vgs_info  # noqa: E402
 from gi.repository import BlockDev  # noqa: E402
 
 from raidtui.base import proc  # noqa: E402
@@ -31,8 +32,10 @@ flags.lvm_metadata_backup = False
 flags.lvm_devices_file = False
 # The runner waits for the nodes that it needs; `udevadm settle` would wait for everybody's events.
 udev.settle = lambda *_, **__: None
-# Every LVM command of raidtui names its devices itself.
+# Every LVM command of raidtui names its devices itself; blivet's own reports would read every disk of the server.
 lvm_library._set_global_config = lambda: None
+for _reports in (pvs_info, vgs_info, lvs_info):
+    type(_reports).cache = property(lambda _: {})
 
 _program = logging.getLogger("program")
 

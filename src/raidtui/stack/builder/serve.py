@@ -75,8 +75,9 @@ def _answer(request: Request) -> Answer:
     if request.function == "ready":
         return Answer()
     layer, _, name = request.function.partition(".")
+    module = "raidtui.stack.builder.tree" if layer == "tree" else f"raidtui.stack.{layer}.builder"
     try:
-        function = getattr(importlib.import_module(f"raidtui.stack.{layer}.builder"), name)
+        function = getattr(importlib.import_module(module), name)
         return Answer(value=function(**_typed(function, request.args)))
     except Exception as error:  # the process's boundary: the runner makes a problem of it
         return Answer(failed=str(getattr(error, "message", "") or error) or type(error).__name__)
