@@ -37,7 +37,7 @@ def test_an_old_version_of_a_needed_tool_is_named(monkeypatch: pytest.MonkeyPatc
 def test_everything_that_a_layer_needs_is_checked_under_its_name() -> None:
     names = [check.name for check in doctor.checkup().checks]
     assert len(set(names)) == len(names)
-    assert {"mdadm", "md driver", "lvm", "VDO", "zpool", "bcache", "mkfs.xfs", "libblockdev"} <= set(names)
+    assert {"mdadm", "md driver", "lvm", "VDO", "zpool", "bcache", "mkfs.xfs", "blivet"} <= set(names)
 
 
 def test_results_name_the_versions_of_packages_as_before(monkeypatch: pytest.MonkeyPatch) -> None:

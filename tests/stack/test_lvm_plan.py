@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -455,26 +456,26 @@ def test_a_label_is_known_by_its_uuid() -> None:
     assert parse_label(block.replace(b"LVM2", b"LVM9")) is None
 
 
-def test_a_volume_that_lvm_has_too_few_extents_for_gets_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_volume_that_lvm_has_too_few_extents_for_gets_as_many_as_there_are() -> None:
     """Another version of LVM keeps more room for itself: each of two devices has one extent less than planned."""
     group = plan(spec_of(type="striped"), {"on": 2}).build[0].args
     pvs = [{"pv_uuid": pv.uuid, "pv_pe_count": str(pv.extents - 1)} for pv in group.pvs]
     asked: list[int] = []
 
-    def run_command(argv: tuple[str, ...], *, answer: str | None = None) -> tuple[str, ...]:
+    def call(function: str, *, argv: tuple[str, ...], **_: object) -> None:
+        assert function == "lvm.create_volume"
         asked.append(int(argv[argv.index("--size") + 1].removesuffix("K")) << 10)
         if asked[-1] > 2 * (group.pvs[0].extents - 1) * group.extent_bytes:
             raise blockdev.CallFailed(blockdev.TOOL_FAILED.problem("Insufficient suitable allocatable extents"), (argv,))
-        return argv
 
-    monkeypatch.setattr(build, "run_command", run_command)
+    context: Any = SimpleNamespace(builder=SimpleNamespace(call=call))
     argv = ("lvm", "lvcreate", "--name", "volume", "--size", f"{group.volume.size_bytes >> 10}K", group.name)
     missing = missing_extents(group, pvs)
-    ran = build._run(group, argv, None, (), missing)
+    ran = build._run(context, group, argv, None, (), missing)
     assert missing == 2
     assert asked == [group.volume.size_bytes, group.volume.size_bytes - 2 * group.extent_bytes]
     assert ran[5] == f"{asked[-1] >> 10}K", "the journal has the command that succeeded"
     assert size_differences(group, "lv_size", group.volume.size_bytes, str(asked[-1]), missing) == []
     assert size_differences(group, "lv_size", group.volume.size_bytes, str(asked[-1]), 0) != []
     with pytest.raises(ProblemError):
-        build._run(group, argv, None, (), 0)
+        build._run(context, group, argv, None, (), 0)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raidtui.stack.blockdev import parse_command
+from raidtui.stack.builder.serve import parse_command
 from raidtui.stack.md import kernel, superblock
 from raidtui.stack.md.plan import mdadm_uuid
 from raidtui.stack.md.spec import PARITY_LAYOUTS
@@ -81,7 +81,8 @@ def test_layouts_are_the_kernels_numbers() -> None:
     assert kernel.layout_name("raid6", 9) == "9"
 
 
-def test_the_commands_of_libblockdev_are_read_from_its_log() -> None:
+def test_the_commands_of_blivet_and_libblockdev_are_read_from_their_log() -> None:
     assert parse_command("Running [12] mdadm --stop /dev/md/x ...") == ("mdadm", "--stop", "/dev/md/x")
+    assert parse_command("Running... lvm vgremove rtx") == ("lvm", "vgremove", "rtx")
     assert parse_command("stdout[12]: Running [1] mdadm ...") is None
     assert parse_command("...done [12] (exit code: 0)") is None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib.metadata
 import os
 import re
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +20,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.model.protocol import Check, Checkup
 from raidtui.model.tool import KernelModule, Tool
 from raidtui.model.units import size_text
-from raidtui.stack import blockdev
+from raidtui.stack.builder import process
 from raidtui.stack.catalog import all_layers
 
 _MIN_FREE_BYTES: Final = 256 << 20
@@ -34,7 +33,7 @@ def checkup() -> Checkup:
         _root(), _python(), _udev(), _systemd(), _space(),
         *(_tool(tool) for engine in engines().values() for tool in engine.tools),
         *(check for layer in layers for check in (*map(_tool, layer.tools), *map(_module, layer.modules))),
-        _libblockdev({layer.libblockdev: layer.title for layer in layers if layer.libblockdev}),
+        _builder(", ".join(f"{layer.title}s" for layer in layers if layer.built_by_blivet)),
     )  # fmt: skip
     return Checkup("raidtui.doctor/1", socket.gethostname(), checks)
 
@@ -62,19 +61,12 @@ def _tool(tool: Tool) -> Check:
     return Check(tool.name, ok, version, tool.needed_for, "" if ok else f"At least {wanted} is needed: {tool.remedy}")
 
 
-def _libblockdev(plugins: Mapping[str, str]) -> Check:
-    """Check libblockdev with these plugins, each with the title of the layer that needs it."""
-    layers = ", ".join(f"{title}s" for title in plugins.values())
-    if importlib.util.find_spec("gi") is None:
-        packages = " ".join(f"libblockdev-{plugin}3" for plugin in plugins)
-        return Check("libblockdev", False, "not found; needs Debian 13 or Ubuntu 24.04", layers,
-                     f"apt install {blockdev.PACKAGES} {packages}")  # fmt: skip
-    for plugin, title in plugins.items():
-        try:
-            blockdev.load(plugin)
-        except ProblemError as error:
-            return Check("libblockdev", False, error.problems[0].message, f"{title}s", error.problems[0].remedy)
-    return Check("libblockdev", True, f"with its plugins {', '.join(plugins)}", layers)
+def _builder(needed_for: str) -> Check:
+    try:
+        process.require()
+    except ProblemError as error:
+        return Check("blivet", False, error.problems[0].message, needed_for, error.problems[0].remedy)
+    return Check("blivet", True, f"{importlib.metadata.version('blivet')}, with libblockdev 3", needed_for)
 
 
 def _module(wanted: KernelModule) -> Check:

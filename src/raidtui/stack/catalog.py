@@ -12,6 +12,7 @@ from raidtui import stack
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import blank
 from raidtui.stack.action import STEP_ARGUMENTS, Action, BoundAction
+from raidtui.stack.builder.process import require
 from raidtui.stack.layer import Layer
 from raidtui.stack.tuning import apply as tuning
 
@@ -33,10 +34,10 @@ def all_actions() -> dict[str, Action[Any]]:
 
 
 def require_libraries(actions: Collection[str]) -> None:
-    """Load the libraries of the layers with these actions. Raises ProblemError if this server lacks one."""
+    """Check that the libraries of the layers with these actions are installed. Raises ProblemError (`missing-library`)."""
     for layer in all_layers().values():
-        if not layer.actions.keys().isdisjoint(actions):
-            layer.require()
+        if layer.built_by_blivet and not layer.actions.keys().isdisjoint(actions):
+            require()
 
 
 def bind(action: str, args: Mapping[str, Any]) -> BoundAction:

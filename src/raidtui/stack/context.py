@@ -18,6 +18,7 @@ from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import CANCELLED
 from raidtui.model.units import duration_text, size_text
 from raidtui.stack.blockdev import bounded
+from raidtui.stack.builder.process import Builder
 
 T = TypeVar("T")
 LOOKS_AT_ONCE: Final = 32
@@ -55,6 +56,7 @@ class Context:
         report: Callable[[str, float | None], None],
         cancelled: threading.Event,
         disks: Sequence[str] = (),
+        builder: Builder | None = None,
     ) -> None:
         """Create a context. `disks`: kernel names of the run's disks if there are no permits for them."""
         self.run = run
@@ -73,6 +75,8 @@ class Context:
         """Ids of the disks that the run wrote to, blank again or not."""
         self.ours: Callable[[], Sequence[Signature]] = tuple
         """Function that returns the signatures that the run's steps leave on disks."""
+        self.builder = builder or Builder(folder / "work")
+        """The process in which blivet builds; it starts with the first call."""
         self._lent: set[str] = set()
         """Ids of the disks that a layer uses."""
         self._disks = tuple(disks) or tuple(permit.disk.name for permit in permits.values())

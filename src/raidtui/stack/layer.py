@@ -219,14 +219,12 @@ class Layer(Generic[Spec]):
     """Other names of the layer, with the text to write in a scenario instead."""
     replaces: Callable[[], Mapping[str, tuple[Refusal, str]]] = dict
     """Return the kinds of layers of older kernels that this layer replaces, with the refusal and the reason."""
-    require: Callable[[], object] = _nothing
-    """Load the libraries that build the layer. Raises ProblemError if this server lacks them."""
     tools: tuple[Tool, ...] = ()
     """Programs that it needs beyond those of every system."""
     modules: tuple[KernelModule, ...] = ()
     """Kernel modules that it needs."""
-    libblockdev: str = ""
-    """Plugin of libblockdev that it needs."""
+    built_by_blivet: bool = False
+    """True if blivet builds it, in the builder's process (`stack/builder/`)."""
     threads: str = ""
     """Regular expression for the names of kernel threads that work for it."""
     parameters: ModuleParameters | None = None

@@ -35,6 +35,7 @@ from raidtui.model.protocol import RecoveredDisk, RecoveredRun, RecoverProgress
 from raidtui.stack.action import BoundAction, signatures_left
 from raidtui.stack.blank import DisksToBlank, blank
 from raidtui.stack.blockdev import bounded
+from raidtui.stack.builder.process import Builder
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import is_suspended
@@ -112,14 +113,15 @@ def _recover(folder: Path, without: Collection[str], report: Report) -> Recovere
         except ProblemError as error:  # steps of another version: undoing half of them would be worse than none
             return RecoveredRun(folder.name, int(Exit.LEFT_BEHIND), (), error.problems)
         journal = Journal(folder)
+        recovery = _Recovery(folder, story, {*story.given_up, *without}, report)
         try:
             journal.append(RecoverStarted(f"pid {os.getpid()}"))
-            recovery = _Recovery(folder, story, {*story.given_up, *without}, report)
             done = recovery.go()
             blanked, undone = tuple(dict.fromkeys(recovery.blanked)), tuple(sorted(recovery.undone))
             journal.append(RecoverFinished(done.exit, done.problems, blanked, tuple(without), undone))
             return done
         finally:
+            recovery.builder.close()
             journal.close()
             runs.close(folder)
     finally:
@@ -149,6 +151,7 @@ class _Recovery:
         self.undone: set[str] = set()
         """UUIDs of what is gone or put back."""
         self.problems: list[Problem] = []
+        self.builder = Builder(folder / "work")
 
     def go(self) -> RecoveredRun:
         """Stop what runs, undo what was made, make the disks blank. Exit 0, or 6 with what is still left."""
@@ -272,7 +275,7 @@ class _Recovery:
 
     def _context(self, permits: dict) -> Context:  # type: ignore[type-arg]
         disks = inventory.kernel_names(runs.disks_of(self.folder))
-        context = Context(self.folder.name, self.folder, permits, self._tell, threading.Event(), disks)
+        context = Context(self.folder.name, self.folder, permits, self._tell, threading.Event(), disks, self.builder)
         context.ours = lambda: signatures_left(_done(self.made))
         return context
 

@@ -209,6 +209,7 @@ class Runner:
             if self.watchdog.lost and not self._exits:
                 problems = [LOST.refusal.problem(f"disk {d} was lost", exit=Exit.INVALID) for d in self.watchdog.lost]
                 self._failed(Exit.INVALID, problems)
+            self.context.builder.close()
             self.watchdog.stop()
             self.sampler.stop()
 

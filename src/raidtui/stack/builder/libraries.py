@@ -37,6 +37,10 @@ lvm_library._set_global_config = lambda: None
 for _reports in (pvs_info, vgs_info, lvs_info):
     type(_reports).cache = property(lambda _: {})
 
+if BlockDev.get_plugin_soname(BlockDev.Plugin.LVM) not in (None, "libbd_lvm.so.3"):
+    # libblockdev-lvm-dbus3 replaces this plugin by one with other features.
+    BlockDev.reinit([BlockDev.PluginSpec(BlockDev.Plugin.LVM, "libbd_lvm.so.3")], True, None)
+
 _program = logging.getLogger("program")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import select
 import sys
@@ -29,7 +30,30 @@ PACKAGES: Final = (
     "python3-selinux libblockdev-mdraid3 libblockdev-lvm3 libblockdev-crypto3 libblockdev-fs3 libblockdev-part3 "
     "libblockdev-swap3 mdadm lvm2"
 )
-"""Debian packages that blivet and libblockdev need; blivet itself and dasbus come from PyPI."""
+"""Debian packages that blivet and libblockdev need."""
+_MODULES: Final = {
+    "blivet": "pip install --break-system-packages blivet (it is not in Debian; pure Python)",
+    "dasbus": "apt install python3-dasbus",
+    "parted": "apt install python3-parted",
+    "bytesize": "apt install python3-bytesize",
+    "packaging": "apt install python3-packaging",
+    "selinux": "apt install python3-selinux",
+}
+"""Modules that the builder imports, each with the way to get it."""
+
+
+def require() -> None:
+    """Check that blivet and its libraries are installed, and load none but gi. Raises ProblemError (`missing-library`)."""
+    try:
+        import gi
+
+        gi.require_version("BlockDev", "3.0")
+    except (ImportError, ValueError) as error:
+        text = f"libblockdev 3 cannot be loaded (it is in Debian 13 and Ubuntu 24.04, not in Debian 12): {clean(error)}"
+        raise fail(MISSING_LIBRARY, text, remedy=f"apt install {PACKAGES}", exit=Exit.REFUSED) from error
+    for module, remedy in _MODULES.items():
+        if importlib.util.find_spec(module) is None:
+            raise fail(MISSING_LIBRARY, f"the Python module {module} is not installed", remedy=remedy, exit=Exit.REFUSED)
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -77,7 +101,8 @@ class Builder:
         if self._child is None or self._child.poll() is not None:
             self.close()
             self._child = proc.spawn(
-                (sys.executable, "-I", str(ENTRY), "builder"), stdin=proc.PIPE, stdout=proc.PIPE, cwd=self._folder
+                (sys.executable, "-I", str(ENTRY), "builder"), stdin=proc.PIPE, stdout=proc.PIPE,
+                cwd=self._folder if self._folder.is_dir() else self._folder.parent,
             )
             self._ask("ready", {})
 

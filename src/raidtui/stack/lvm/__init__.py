@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from raidtui.model.tool import KernelModule, Tool
-from raidtui.stack import blockdev
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
 from raidtui.stack.lvm import build, describe, health, plan, rules, teardown, verify
@@ -25,7 +24,7 @@ LAYER: Final = Layer(
         KernelModule(name="VDO", module="dm-vdo", needed_for="compression and deduplication in LVM", tool="vdoformat",
                      remedy="Use a kernel from 6.9 on, which has it.", tool_remedy="apt install vdo"),
     ),
-    libblockdev="lvm",
+    built_by_blivet=True,
     threads="dm[-_]|kdm|kcryptd",
     inputs=inputs,
     check=rules.check,
@@ -38,7 +37,6 @@ LAYER: Final = Layer(
     cautions=describe.cautions,
     amplifies=describe.amplifies,
     write_path=describe.write_path,
-    require=lambda: blockdev.load("lvm"),
     also_called={
         "lv": "lvm",
         "dm-cache": 'lvm with "cache"',

@@ -18,18 +18,14 @@ from raidtui.base.silence import Silent
 from raidtui.inventory.stacked import read_volumes as read_all_pvs
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack import blockdev, sync
+from raidtui.stack import sync
 from raidtui.stack.action import Outcome
 from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.lvm import cache, pool
 from raidtui.stack.lvm.commands import (
     VOLUME,
-    activate_argv,
-    pv_extra,
-    run_command,
     settle,
-    vg_extra,
     volume_argv,
     volume_path,
 )
@@ -81,9 +77,9 @@ def create_group(context: Context, vg: LvmGroup) -> Outcome:
     commands: list[Argv] = []
 
     def make() -> dict[str, Any]:
-        blockdev.load("lvm")  # now: loading takes longer than the disks may be unheld
+        context.builder.load()  # now: loading takes longer than the disks may be unheld
         with context.lend(vg.disks):
-            _make_group(vg, paths, commands)
+            _make_group(context, vg, paths, commands)
         return {**_checked_group(vg, devices), "initial_sync": mode}
 
     return Outcome("created", _or_teardown(context, vg, make), tuple(commands))
@@ -108,11 +104,11 @@ def _or_teardown(context: Context, vg: LvmGroup, work: Callable[[], dict[str, An
         raise
 
 
-def _make_group(vg: LvmGroup, paths: list[str], commands: list[Argv]) -> None:
-    """Run the commands of `commands.pvcreate_argv` and `vgcreate_argv` through libblockdev."""
+def _make_group(context: Context, vg: LvmGroup, paths: list[str], commands: list[Argv]) -> None:
+    """Run the commands of `commands.pvcreate_argv` and `vgcreate_argv` through blivet."""
     for path, pv in zip(paths, vg.pvs, strict=True):
-        commands += blockdev.call("lvm", "lvm_pvcreate", path, pv.align_bytes, 0, extra=pv_extra(pv, paths)).commands
-    commands += blockdev.call("lvm", "lvm_vgcreate", vg.name, paths, vg.extent_bytes, extra=vg_extra(paths)).commands
+        commands += context.builder.call("lvm.create_label", pv=pv, path=path, paths=paths).commands
+    commands += context.builder.call("lvm.create_group", vg=vg, paths=paths).commands
 
 
 def create_volume(context: Context, vg: LvmGroup) -> Outcome:
@@ -149,7 +145,7 @@ def _make(
         # A finished volume is active, and the kernel answers at once.
         if not is_made({one.volume for one in mappings(vg.name)}):
             with context.lend(vg.disks):
-                commands.extend(_run(vg, argv, answer, paths, missing) for argv, answer in steps)
+                commands.extend(_run(context, vg, argv, answer, paths, missing) for argv, answer in steps)
         if vg.vdo is not None:
             _await_vdo(vg.name, vg.vdo)
         volumes = read_volumes(vg, paths)
@@ -165,17 +161,21 @@ def _make(
     return Outcome("created" if commands else "already there", facts, tuple(commands))
 
 
-def _run(vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str], missing: int) -> Argv:
+def _run(
+    context: Context, vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str], missing: int
+) -> Argv:
     """Run one command that creates or converts a volume; return it as it succeeded. Raises CallFailed.
 
     `missing`: number of extents that LVM has fewer than planned. A volume for which there is no room then gets
     fewer extents, one row after the other.
     """
     if argv[1] == "lvconvert":
-        return _convert(vg, argv, answer, paths)
+        return _convert(context, vg, argv, answer, paths)
     for fewer in range(missing + 1):
         try:
-            return run_command(_smaller(vg, argv, fewer), answer=answer)
+            smaller = _smaller(vg, argv, fewer)
+            context.builder.call("lvm.create_volume", vg=vg, paths=paths, argv=smaller, answer=answer)
+            return smaller
         except CallFailed as error:
             if NO_ROOM not in error.problems[0].message or fewer == missing or "--size" not in argv:
                 raise
@@ -192,7 +192,7 @@ def _smaller(vg: LvmGroup, argv: Argv, rows: int) -> Argv:
     return (*argv[:at], f"{size_kib}K", *argv[at + 1 :])
 
 
-def _convert(vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str]) -> Argv:
+def _convert(context: Context, vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str]) -> Argv:
     """Run one conversion, during which LVM takes the volume down and activates the result.
 
     LVM leaves a part active that a program has open at that moment (udev's rule for bcache reads all devices below a
@@ -201,13 +201,14 @@ def _convert(vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str])
     """
     settle()
     try:
-        return run_command(argv, answer=answer)
+        context.builder.call("lvm.create_volume", vg=vg, paths=paths, argv=argv, answer=answer)
+        return argv
     except CallFailed as error:
         if PART_LEFT_ACTIVE not in error.problems[0].message:
             raise
     for state in ("n", "y"):
         settle()
-        run_command(activate_argv(vg.name, state, paths))
+        context.builder.call("lvm.activate", vg=vg, paths=paths, state=state)
     return argv
 
 

@@ -75,8 +75,7 @@ class Group(LVMVolumeGroupDevice):
         program(activate_argv(self.name, "n", self._paths))
 
     def _pre_destroy(self) -> None:
-        """Remove the volumes. LVM asks whether those of a pool go as well: all of them are in the run's own group."""
-        program(("lvm", "lvremove", self.name, *flat(limits(self._paths))), answer="y")
+        """Do nothing: the volumes are inactive and removed."""
 
     def _destroy(self) -> None:
         program(("lvm", "vgremove", self.name, *flat(limits(self._paths))))
@@ -125,8 +124,13 @@ def activate(vg: LvmGroup, paths: tuple[str, ...], state: str) -> None:
         program(activate_argv(vg.name, state, paths))
 
 
+def remove_volumes(vg: LvmGroup, paths: tuple[str, ...]) -> None:
+    """Remove all volumes. LVM asks whether those of a pool go as well: all of them are in the run's own group."""
+    program(("lvm", "lvremove", vg.name, *flat(limits(paths))), answer="y")
+
+
 def remove_group(vg: LvmGroup, paths: tuple[str, ...]) -> None:
-    """Remove all volumes and the group."""
+    """Remove the group, which has no volumes any more."""
     Group(vg, paths, exists=True).destroy()
 
 

@@ -10,15 +10,16 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
+from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
-from raidtui.stack.lvm.commands import activate_argv, flat, limits, read_report, run_command, volume_path
+from raidtui.stack.lvm.commands import read_report, run_command, volume_path
 from raidtui.stack.lvm.devices import Mapping, erase_label, makers, mappings, present_devices, read_label, stands_on
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.nodes import users_of
@@ -62,7 +63,7 @@ def teardown(context: Context, vg: LvmGroup) -> Outcome:
         devices, missing[:] = present_devices(context, vg)
         marked = [device for device in devices if _carries(device)]
         groups = _groups_on(marked, vg)
-        _deactivate(vg, marked, removed, commands)
+        _deactivate(context, vg, marked, removed, commands)
         trouble = _remove(context, vg, groups, marked, erased, commands)
         return trouble or ("it reappears after each removal" if _ours(vg) else "")
 
@@ -112,7 +113,9 @@ def _groups_on(marked: list[Device], vg: LvmGroup) -> list[str]:
     return sorted(groups)
 
 
-def _deactivate(vg: LvmGroup, marked: list[Device], removed: list[str], commands: list[Argv]) -> None:
+def _deactivate(
+    context: Context, vg: LvmGroup, marked: list[Device], removed: list[str], commands: list[Argv]
+) -> None:
     """Deactivate by LVM if it still knows the group, then remove the rest by device-mapper, from the top.
 
     Raises ProblemError (`lvm-busy`) for a volume that is in use.
@@ -121,12 +124,13 @@ def _deactivate(vg: LvmGroup, marked: list[Device], removed: list[str], commands
         return
     names = [one.name for one in active]
     if marked:
-        _try(activate_argv(vg.name, "n", [device.path for device in marked]), commands)
+        paths = [device.path for device in marked]
+        _try(lambda: context.builder.call("lvm.activate", vg=vg, paths=paths, state="n").commands, commands)
     until = time.monotonic() + BUSY_PATIENCE_S
     while left := _ours(vg):
         for one in left:
             if not one.holders:
-                _try(("dmsetup", "remove", one.name), commands)
+                _try(partial(_remove_mapping, one.name), commands)
         now = _ours(vg)
         if len(now) < len(left):
             until = time.monotonic() + BUSY_PATIENCE_S  # progress means that it is not in use, however long it takes
@@ -178,23 +182,25 @@ def _remove(
         attempt(device, hold)
     if devices and devices == marked:
         paths = [device.path for device in devices]
-        common = flat(limits(paths))
         with context.lend(vg.disks):
-            for group in groups:
-                # LVM asks if the volumes of a pool may be removed as well: all of them are in the run's own group.
-                _try(("lvm", "lvremove", group, *common), commands, answer="y")
-                _try(("lvm", "vgremove", group, *common), commands)
-            _try(("lvm", "pvremove", *paths, *common), commands)
+            if groups:
+                _try(lambda: context.builder.call("lvm.remove_volumes", vg=vg, paths=paths).commands, commands)
+                _try(lambda: context.builder.call("lvm.remove_group", vg=vg, paths=paths).commands, commands)
+            _try(lambda: context.builder.call("lvm.remove_labels", paths=paths).commands, commands)
     for device in devices:
         attempt(device, erase)
     return "; ".join(filter(None, trouble))
 
 
-def _try(argv: Argv, commands: list[Argv], answer: str | None = None) -> None:
-    """Run a command; its failure shows in what remains. A device that does not answer is raised (`stuck`)."""
+def _remove_mapping(name: str) -> tuple[Argv, ...]:
+    return (run_command(("dmsetup", "remove", name)),)
+
+
+def _try(work: Callable[[], tuple[Argv, ...]], commands: list[Argv]) -> None:
+    """Run commands; their failure shows in what remains. A device that does not answer is raised (`stuck`)."""
     try:
-        commands.append(run_command(argv, answer=answer))
-    except blockdev.CallFailed as error:
+        commands += work()
+    except CallFailed as error:
         commands += error.commands
         if error.problems[0].code == "stuck":
             raise

@@ -1,4 +1,4 @@
-"""md arrays: Linux software RAID (md(4)), built by mdadm through libblockdev."""
+"""md arrays: Linux software RAID (md(4)), built by mdadm through blivet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 from raidtui.model.tool import KernelModule, Tool
-from raidtui.stack import blockdev
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
 from raidtui.stack.md import build, describe, plan, rules, teardown, verify
@@ -26,13 +25,12 @@ LAYER: Final = Layer(
     shape=plan.shape,
     amplifies=describe.amplifies,
     write_path=describe.write_path,
-    require=lambda: blockdev.load("mdraid"),
     tools=(Tool(name="mdadm", needed_for="md arrays", remedy="apt install mdadm"),),
     modules=(
         KernelModule(name="md driver", module="raid456", needed_for="md arrays", sign=Path("/proc/mdstat"),
                      remedy="Install the distribution's full kernel (linux-image-amd64)."),
     ),
-    libblockdev="mdraid",
+    built_by_blivet=True,
     threads=r"md\d|md_|mdX|raid",
     also_called={"mdadm": "md", "mdraid": "md", "raid": "md"}
     | {level: f'md with "level": "{level}"' for level in ("raid0", "raid1", "raid4", "raid5", "raid6", "raid10")},

@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple
 from raidtui.base.files import read_int, read_text
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack import blockdev, sync
+from raidtui.stack import sync
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.md import kernel
-from raidtui.stack.md.plan import create_extra, mdadm_uuid, node_path
+from raidtui.stack.md.plan import mdadm_uuid, node_path
 from raidtui.stack.md.spec import MdArray
 from raidtui.stack.md.teardown import teardown
 from raidtui.stack.md.verify import NOT_THERE, REMEDY, all_devices, differences, the_array
@@ -50,9 +50,9 @@ def create(context: Context, array: MdArray) -> Outcome:
                    remedy="Replay again: every plan has new names.", exit=Exit.REFUSED)  # fmt: skip
     mode = sync.sync_mode(context, array.members, redundant=array.level != "raid0", skip=array.assume_clean)
     context.about_to_write(array.disks)
-    blockdev.load("mdraid")  # now, because it is slow, and lent disks are not held
+    context.builder.load()  # now, because it is slow, and lent disks are not held
     with context.lend(array.disks):
-        commands = _run_mdadm(array, devices)
+        commands = _run_mdadm(context, array, devices)
     try:
         name = _wait_for_array(array)
         _check_members(name, devices, array)
@@ -66,16 +66,14 @@ def create(context: Context, array: MdArray) -> Outcome:
     return Outcome("created", {**_built(context, name, array), "initial_sync": mode}, commands)
 
 
-def _run_mdadm(array: MdArray, devices: list[Device]) -> tuple[Argv, ...]:
-    """Run the command of `plan.create_argv` through libblockdev, and return it as it was executed."""
+def _run_mdadm(context: Context, array: MdArray, devices: list[Device]) -> tuple[Argv, ...]:
+    """Run the command of `plan.create_argv` through blivet, and return it as it was executed."""
     paths: dict[str, list[str]] = {"member": [], "spare": [], "journal": []}
     for found in devices:
         paths[found.role].append(found.path)
-    extra = create_extra(array, next(iter(paths["journal"]), None))
-    return blockdev.call(
-        "mdraid", "md_create", node_path(array.name), array.level, paths["member"] + paths["spare"], len(paths["spare"]),
-        array.metadata, array.bitmap, array.chunk_bytes or 0, extra=extra,
-    ).commands  # fmt: skip
+    journal = next(iter(paths["journal"]), None)
+    args = {"array": array, "members": paths["member"], "spares": paths["spare"], "journal": journal}
+    return context.builder.call("md.create", **args).commands
 
 
 def _wait_for_array(array: MdArray) -> str:

@@ -14,8 +14,8 @@ from typing import Final
 
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack import blockdev
 from raidtui.stack.action import Outcome
+from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.md import kernel, superblock
 from raidtui.stack.md.plan import node_path
@@ -58,7 +58,7 @@ def teardown(context: Context, array: MdArray) -> Outcome:
 
     def attempt() -> str:
         for name in kernel.find(uuid):
-            commands.extend(_stop(name, array))
+            commands.extend(_stop(context, name, array))
             stopped.append(name)
         devices, missing[:] = present_devices(context, array)
         trouble = erase_marks(context, devices, is_ours, erase, "its superblock", erased)
@@ -66,24 +66,24 @@ def teardown(context: Context, array: MdArray) -> Outcome:
 
     until_gone(attempt, "the array", array.name)
     for name in dict.fromkeys(stopped):
-        _drop_shell(name)
+        _drop_shell(context, name, array)
     if stopped:
-        _wait_for_link(Path(node_path(array.name)))
+        _wait_for_link(context, Path(node_path(array.name)), array)
     context.built.pop(array.ref, None)
     result = "undone" if stopped or erased else "nothing to do"
     return Outcome(result, {"stopped": stopped, "erased": erased, "missing": missing}, tuple(commands))
 
 
-def _stop(name: str, array: MdArray) -> tuple[Argv, ...]:
+def _stop(context: Context, name: str, array: MdArray) -> tuple[Argv, ...]:
     """Stop one array; wait if udev has it open, but not if it is in use."""
     named = node_path(array.name)
     path = named if os.path.realpath(named) == f"/dev/{name}" else f"/dev/{name}"
     until = 0.0
     while True:
         try:
-            commands = blockdev.call("mdraid", "md_deactivate", path).commands
+            commands = context.builder.call("md.stop", array=array, path=path).commands
             break
-        except blockdev.CallFailed as error:
+        except CallFailed as error:
             until = until or time.monotonic() + BUSY_PATIENCE_S
             if kernel.array_uuid(name) != array.uuid:
                 return error.commands
@@ -102,7 +102,7 @@ def _stop(name: str, array: MdArray) -> tuple[Argv, ...]:
     return commands
 
 
-def _drop_shell(name: str) -> None:
+def _drop_shell(context: Context, name: str, array: MdArray) -> None:
     """Stop an empty device that was opened by name right after its array was stopped.
 
     Such an open makes the md driver create the device again, without members, until it is stopped
@@ -111,15 +111,15 @@ def _drop_shell(name: str) -> None:
     until = time.monotonic() + NODE_PATIENCE_S
     while kernel.is_shell(name) and time.monotonic() < until:
         with suppress(ProblemError):
-            blockdev.call("mdraid", "md_deactivate", f"/dev/{name}")
+            context.builder.call("md.stop", array=array, path=f"/dev/{name}")
         time.sleep(0.1)
 
 
-def _wait_for_link(link: Path) -> None:
+def _wait_for_link(context: Context, link: Path, array: MdArray) -> None:
     """Wait until udev has removed the link of the array; remove a dangling link that udev forgot."""
     until = time.monotonic() + NODE_PATIENCE_S
     while link.is_symlink() and not kernel.exists(link.resolve().name):
-        _drop_shell(link.resolve().name)
+        _drop_shell(context, link.resolve().name, array)
         if time.monotonic() > until:
             with suppress(OSError):
                 link.unlink()
@@ -153,8 +153,8 @@ def _erase(context: Context, device: Device, uuid: str) -> tuple[Argv, ...]:
     if all(one.uuid == uuid for one in superblock.read(device.path)):
         try:
             with lend(context, device.ref):
-                commands = blockdev.call("mdraid", "md_destroy", device.path).commands
-        except blockdev.CallFailed as error:
+                commands = context.builder.call("md.erase", path=device.path).commands
+        except CallFailed as error:
             commands = error.commands
     for one in superblock.read(device.path):
         if one.uuid == uuid:
