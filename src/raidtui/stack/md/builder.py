@@ -26,6 +26,11 @@ class Array(MDRaidArrayDevice):
         return self.node
 
     @property
+    def status(self) -> bool:
+        """True once it exists: blivet would ask udev, which may know nothing yet of an array whose mdadm was killed."""
+        return bool(self.exists)
+
+    @property
     def is_disk(self) -> bool:
         """False: blivet would take an array of whole disks for a disk, and its teardown would do nothing."""
         return False
