@@ -39,7 +39,9 @@ for _reports in (pvs_info, vgs_info, lvs_info):
 
 if BlockDev.get_plugin_soname(BlockDev.Plugin.LVM) not in (None, "libbd_lvm.so.3"):
     # libblockdev-lvm-dbus3 replaces this plugin by one with other features.
-    BlockDev.reinit([BlockDev.PluginSpec(BlockDev.Plugin.LVM, "libbd_lvm.so.3")], True, None)
+    _others = [name for name in BlockDev.get_available_plugin_names() if name != "lvm"]
+    _lvm = BlockDev.PluginSpec(BlockDev.Plugin.LVM, "libbd_lvm.so.3")
+    BlockDev.reinit([*BlockDev.plugin_specs_from_names(_others), _lvm], True, None)
 
 _program = logging.getLogger("program")
 
