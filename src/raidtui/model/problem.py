@@ -22,6 +22,11 @@ class Exit(IntEnum):
     LEFT_BEHIND = 6
     CANCELLED = 130
 
+    @property
+    def words(self) -> str:
+        """The outcome as results have it: `done`, `build failed`, `left behind`, …"""
+        return self.name.lower().replace("_", " ")
+
 
 _REFUSALS: Final[dict[str, Refusal]] = {}
 

@@ -33,11 +33,15 @@ def all_actions() -> dict[str, Action[Any]]:
     return {**blank.ACTIONS, **tuning.actions(modules), **of_layers}
 
 
+def built_by_blivet(actions: Collection[str]) -> bool:
+    """Return True if blivet builds a layer with one of these actions."""
+    return any(layer.built_by_blivet and not layer.actions.keys().isdisjoint(actions) for layer in all_layers().values())
+
+
 def require_libraries(actions: Collection[str]) -> None:
     """Check that the libraries of the layers with these actions are installed. Raises ProblemError (`missing-library`)."""
-    for layer in all_layers().values():
-        if layer.built_by_blivet and not layer.actions.keys().isdisjoint(actions):
-            require()
+    if built_by_blivet(actions):
+        require()
 
 
 def bind(action: str, args: Mapping[str, Any]) -> BoundAction:

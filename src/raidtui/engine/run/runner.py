@@ -50,7 +50,8 @@ from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, marked
 from raidtui.stack import mounts
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
-from raidtui.stack.catalog import all_layers, bind
+from raidtui.stack.builder.process import Builder
+from raidtui.stack.catalog import all_layers, bind, built_by_blivet
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import found_foreign_data
 from raidtui.watch.caches import Caches
@@ -60,15 +61,6 @@ from raidtui.watch.threads import Threads
 
 _PROGRESS_EVERY_S = 0.5
 _GONE = ("disk-gone", "disk-changed", "disk-lost")
-_OUTCOMES = {
-    Exit.DONE: "done",
-    Exit.BUG: "bug",
-    Exit.REFUSED: "refused",
-    Exit.BUILD_FAILED: "build failed",
-    Exit.INVALID: "invalid",
-    Exit.LEFT_BEHIND: "left behind",
-    Exit.CANCELLED: "cancelled",
-}
 
 
 def run_folder(folder: str) -> int:
@@ -103,6 +95,7 @@ class Runner:
         self._problems: list[Problem] = []
         self._listener: Callable[[Frame], None] | None = None
         self._permits: dict[str, Permit] = {}
+        self.builder = Builder(folder / "work")
         self._claims: list[Lock] = []
         self._done_builds: list[BoundAction] = []
         self._step = ""
@@ -122,8 +115,9 @@ class Runner:
             self._problems.append(bug(error))
             raise
         finally:
-            self._emit_if_possible(RunFinished(int(outcome), _OUTCOMES[outcome], tuple(self._problems)))
+            self._emit_if_possible(RunFinished(int(outcome), outcome.words, tuple(self._problems)))
             self._save()
+            self.builder.close()
             for permit in self._permits.values():
                 permit.close()
             claims.release(self._claims)
@@ -173,6 +167,8 @@ class Runner:
             steps = self.plan.steps
             self._claims = claims.take(self.folder.name, claims.claims_of(steps), claims.relied_on(steps))
             self._emit(Noted(f"the disks are searched for data for up to {LOOK_S:.0f} s before the first write"))
+            if built_by_blivet({step.action for step in steps}):
+                self.builder.start()  # it loads while the disks are searched
             permits = admit(self.folder.name, list(prints.values()), evidence.update)
         except ProblemError as error:
             self._failed(Exit.REFUSED, error.problems)
@@ -183,7 +179,8 @@ class Runner:
         return True
 
     def _execute(self) -> None:
-        self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel)
+        report, builder = self._report, self.builder
+        self.context = Context(self.folder.name, self.folder, self._permits, report, self.cancel, builder=builder)
         self.context.ours = lambda: signatures_left(self._done_builds)
         self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
         self.thermometer = Thermometer([permit.disk.name for permit in self._permits.values()])
@@ -209,7 +206,6 @@ class Runner:
             if self.watchdog.lost and not self._exits:
                 problems = [LOST.refusal.problem(f"disk {d} was lost", exit=Exit.INVALID) for d in self.watchdog.lost]
                 self._failed(Exit.INVALID, problems)
-            self.context.builder.close()
             self.watchdog.stop()
             self.sampler.stop()
 

@@ -91,20 +91,26 @@ class Builder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._child: proc.Child | None = None
+        self._is_ready = False
         self._unread = b""
 
+    def start(self) -> None:
+        """Start the child, which loads its libraries while others work on."""
+        if self._child is None or self._child.poll() is not None:
+            self.close()
+            folder = self._folder if self._folder.is_dir() else self._folder.parent
+            argv = (sys.executable, "-I", str(ENTRY), "builder")
+            self._child = proc.spawn(argv, stdin=proc.PIPE, stdout=proc.PIPE, cwd=folder)
+
     def load(self) -> None:
-        """Start the child and load its libraries, which takes longer than disks may be unheld.
+        """Wait until the child has loaded its libraries, which takes longer than disks may be unheld.
 
         Raises ProblemError (`missing-library`).
         """
-        if self._child is None or self._child.poll() is not None:
-            self.close()
-            self._child = proc.spawn(
-                (sys.executable, "-I", str(ENTRY), "builder"), stdin=proc.PIPE, stdout=proc.PIPE,
-                cwd=self._folder if self._folder.is_dir() else self._folder.parent,
-            )
+        self.start()
+        if not self._is_ready:
             self._ask("ready", {})
+            self._is_ready = True
 
     def call(self, function: str, **args: Any) -> Built:
         """Call a layer's function in the child.
@@ -117,7 +123,7 @@ class Builder:
 
     def close(self) -> None:
         """End the child, if there is one."""
-        child, self._child, self._unread = self._child, None, b""
+        child, self._child, self._is_ready, self._unread = self._child, None, False, b""
         if child is None:
             return
         for pipe in (child.stdin, child.stdout):

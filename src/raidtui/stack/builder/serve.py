@@ -43,9 +43,19 @@ def serve() -> int:
         out.write(msgspec.json.encode(answer) + b"\n")
 
     _record_commands(lambda argv: tell(Answer(ran=argv)))
+    missing = _load()
     for line in sys.stdin.buffer:
-        tell(_answer(_REQUESTS.decode(line)))
+        tell(missing or _answer(_REQUESTS.decode(line)))
     return 0
+
+
+def _load() -> Answer | None:
+    """Load the libraries; return the answer to all requests if one is missing."""
+    try:
+        importlib.import_module("raidtui.stack.builder.libraries")
+    except (ImportError, ValueError, OSError) as error:
+        return Answer(failed=f"blivet cannot be loaded (it needs Debian 13 or Ubuntu 24.04): {clean(error)}", missing=True)
+    return None
 
 
 def _record_commands(tell: Callable[[Argv], None]) -> None:
@@ -68,10 +78,6 @@ def _record_commands(tell: Callable[[Argv], None]) -> None:
 
 
 def _answer(request: Request) -> Answer:
-    try:
-        importlib.import_module("raidtui.stack.builder.libraries")
-    except (ImportError, ValueError, OSError) as error:
-        return Answer(failed=f"blivet cannot be loaded (it needs Debian 13 or Ubuntu 24.04): {clean(error)}", missing=True)
     if request.function == "ready":
         return Answer()
     layer, _, name = request.function.partition(".")
