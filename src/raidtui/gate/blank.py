@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from raidtui.base import proc
 from raidtui.gate.permit import DISK_GONE, Permit
 from raidtui.inventory import ioctl
 from raidtui.inventory.blocks import Node
 from raidtui.inventory.content import find_signatures, open_node
 from raidtui.inventory.sampling import EDGE_BYTES, MIB, SAMPLES, regions, sample
+from raidtui.inventory.udev import wait_for_udev
 from raidtui.inventory.waiting import require_disk_lock
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.model.refusals import CANCELLED
@@ -72,7 +72,7 @@ def make_blank(
             fcntl.ioctl(permit.exclusive(fd), BLKRRPART)
     finally:
         os.close(fd)
-    _settle()
+    wait_for_udev([permit.disk.name], SETTLE_S)  # a slow udev is no failure: what follows reads the disk itself
     if _signed(permit):
         raise _not_blank(permit, "a signature came back")
     return {"method": method, "bytes": size, "samples": samples, "seconds": round(time.monotonic() - began, 3)}
@@ -162,13 +162,6 @@ def _in_chunks(
             raise fail(NOT_BLANK, text, place=permit.disk.id, remedy="look at dmesg", exit=Exit.BUILD_FAILED) from error
         if progress is not None:
             progress(offset + length, size)
-
-
-def _settle() -> None:
-    udevadm = proc.find_tool("udevadm")
-    if udevadm is not None:
-        with suppress(proc.ToolError):  # a slow udev is no failure: the verification reads the disk itself
-            proc.run([udevadm, "settle", f"--timeout={SETTLE_S}"], timeout_s=SETTLE_S + 5, check=False)
 
 
 def _not_blank(permit: Permit, what: str) -> Exception:

@@ -16,6 +16,7 @@ from raidtui.inventory import stacked
 from raidtui.inventory.blocks import SYS, is_root
 from raidtui.inventory.mounts import PROC
 from raidtui.inventory.openers import read_openers
+from raidtui.inventory.udev import udevd_runs
 from raidtui.inventory.waiting import Pace, bounded, scan_alone
 
 QUIET_S = 0.3
@@ -50,7 +51,7 @@ def watch(
     scanned since the last changes sends True: users are examined first then, so that a use that ended during the scan is
     noticed. Raises OSError if udev's events cannot be received.
     """
-    monitor = pyudev.Monitor.from_netlink(pyudev.Context(), source="udev" if _udevd_runs() else "kernel")
+    monitor = pyudev.Monitor.from_netlink(pyudev.Context(), source="udev" if udevd_runs() else "kernel")
     monitor.filter_by("block", "disk")
     monitor.start()
     users = _Users(runs, busy)
@@ -114,10 +115,6 @@ def _next(monitor: pyudev.Monitor, timeout_s: float) -> Change | None:
     except UnicodeDecodeError:
         # Bytes from hardware in a property: something changed, and a new look will say what.
         return Change("change", "?")
-
-
-def _udevd_runs() -> bool:
-    return os.path.exists("/run/udev/control")  # noqa: PTH110
 
 
 _DISK_FILESYSTEMS = (b"btrfs", b"zfs")

@@ -16,6 +16,7 @@ from raidtui.base import proc
 from raidtui.base.attention import Watch
 from raidtui.base.silence import Silent
 from raidtui.inventory.stacked import read_volumes as read_all_pvs
+from raidtui.inventory.udev import wait_for_udev
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack import sync
@@ -25,7 +26,6 @@ from raidtui.stack.context import Context
 from raidtui.stack.lvm import cache, pool
 from raidtui.stack.lvm.commands import (
     VOLUME,
-    settle,
     volume_argv,
     volume_path,
 )
@@ -38,6 +38,7 @@ from raidtui.stack.read_back import Difference
 from raidtui.stack.teardown import Device
 
 NODE_TIMEOUT_S: Final = 20.0
+UDEV_S: Final = 20.0
 NO_ROOM: Final = "nsufficient"
 """Part of LVM's errors about too few free or suitable extents (lib/metadata/lv_manip.c)."""
 PART_LEFT_ACTIVE: Final = "is prohibited while logical volume"
@@ -199,7 +200,7 @@ def _convert(context: Context, vg: LvmGroup, argv: Argv, answer: str | None, pat
     changed one), and then refuses to activate the whole. The result exists nevertheless: it is deactivated and activated
     again, and read back as always.
     """
-    settle()
+    _let_udev_close(vg)
     try:
         context.builder.call("lvm.create_volume", vg=vg, paths=paths, argv=argv, answer=answer)
         return argv
@@ -207,9 +208,18 @@ def _convert(context: Context, vg: LvmGroup, argv: Argv, answer: str | None, pat
         if PART_LEFT_ACTIVE not in error.problems[0].message:
             raise
     for state in ("n", "y"):
-        settle()
+        _let_udev_close(vg)
         context.builder.call("lvm.activate", vg=vg, paths=paths, state=state)
     return argv
+
+
+def _let_udev_close(vg: LvmGroup) -> None:
+    """Wait until udev's rules have closed the group's devices, at most `UDEV_S`.
+
+    LVM leaves a part of a volume active that a program has open while it takes the volume down for a conversion, and then
+    refuses to go on.
+    """
+    wait_for_udev([one.node for one in mappings(vg.name)], UDEV_S)
 
 
 def _await_vdo(group: str, vdo: Vdo) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any, Final
 
@@ -119,7 +118,6 @@ def teardown_argvs(group: str, paths: Sequence[str]) -> tuple[Argv, ...]:
     )
 
 
-SETTLE_S: Final = 20
 Rows = list[dict[str, Any]]
 
 
@@ -140,17 +138,6 @@ def run_command(argv: Argv, *, answer: str | None = None) -> Argv:
         text = f"{' '.join(argv[:2])} failed: {clean(_last_lines(said))}"
         raise CallFailed(TOOL_FAILED.problem(text, exit=Exit.BUILD_FAILED), (argv,)) from error
     return argv
-
-
-def settle() -> None:
-    """Wait until udev's rules have closed new devices; at most `SETTLE_S`, and not at all without udev.
-
-    LVM leaves a part of a volume active that a program has open while it takes the volume down for a conversion, and then
-    refuses to go on.
-    """
-    if (udevadm := proc.find_tool("udevadm")) is not None:
-        with suppress(proc.ToolError):
-            proc.run([udevadm, "settle", f"--timeout={SETTLE_S}"], timeout_s=SETTLE_S + 5, check=False)
 
 
 def read_output(argv: Argv) -> str:
