@@ -10,7 +10,7 @@ from raidtui.cli.main import COMMANDS
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "raidtui"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
-EXAMPLES = {"tests/stack/test_x_plan.py", "tests/test_lab_x.py"}
+EXAMPLES = {"tests/stack/test_x_plan.py", "tests/stack/x_driver.py", "tests/test_lab_x.py"}
 """Names of files that a reader is to write."""
 FILES_OF_A_LAYER = {"spec.py", "rules.py", "plan.py", "build.py", "verify.py", "teardown.py"}
 
