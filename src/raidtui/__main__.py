@@ -35,7 +35,7 @@ def main() -> int:
     if words[:1] == ["builder"]:
         from raidtui.stack.builder.serve import serve as build
 
-        return build()
+        return build(words[1:])
     if words[:1] == ["runner"]:
         from raidtui.engine.run.runner import run_folder
 

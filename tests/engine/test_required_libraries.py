@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 
 import pytest
@@ -22,4 +23,16 @@ def test_a_server_without_libblockdev_refuses_md_and_lvm_in_words(monkeypatch: p
 
 def test_layers_without_libraries_need_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gi", None)
-    require_libraries({*all_layers()["zpool"].actions, *all_layers()["bcache"].actions})
+    require_libraries(all_layers()["bcache"].actions)
+
+
+def test_zfs_needs_pyzfs_and_not_blivet(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, object] = {"libzfs_core": object()}
+    monkeypatch.setattr(importlib.util, "find_spec", found.get)
+    monkeypatch.setitem(sys.modules, "gi", None)
+    require_libraries(all_layers()["zpool"].actions)
+    found.clear()
+    with pytest.raises(ProblemError, match="libzfs_core is not installed") as refused:
+        require_libraries(all_layers()["zpool"].actions)
+    assert refused.value.exit is Exit.REFUSED
+    assert refused.value.problems[0].remedy == "apt install python3-pyzfs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from zpool_cases import GIB, disks, parts_of, plan, spec_of
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.blockdev import TOOL_FAILED, CallFailed
+from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.builder.process import Builder, Built
+from raidtui.stack.context import Context
 from raidtui.stack.layer import Part
 from raidtui.stack.zfs import LAYER, arc, build, pool, properties, rules, size
 from raidtui.stack.zfs.commands import ArcLimit
@@ -266,24 +269,25 @@ def test_a_volume_that_does_not_fit_is_refused_unless_it_is_sparse() -> None:
 
 @pytest.mark.parametrize(("size", "real", "made"), [("80%", 0.99, 63 / 64), ("80%", 0.9, None), ("5GiB", 0.99, None)])
 def test_a_share_of_the_room_is_what_this_zfs_has_room_for(
-    monkeypatch: pytest.MonkeyPatch, size: str, real: float, made: float | None
+    tmp_path: Path, size: str, real: float, made: float | None
 ) -> None:
     zpool = plan(spec_of({"mirror": "@d"}, volume={"size": size}), {"vdevs[0].mirror": 2}).build[0].args
     tried: list[int] = []
 
-    def call(argv: tuple[str, ...]) -> None:
-        tried.append(int(argv[argv.index("-V") + 1]))
-        if tried[-1] > real * zpool.size_bytes:
-            raise CallFailed(TOOL_FAILED.problem("zfs create failed: cannot create 'x/vol': out of space"), (argv,))
+    class Full(Builder):
+        def call(self, function: str, **args: Any) -> Built:
+            assert (function, args["zpool"]) == ("zfs.create", zpool)
+            tried.append(args["size_bytes"])
+            return Built(tried[-1] <= real * zpool.size_bytes, (("lzc_create", str(tried[-1])),))
 
-    monkeypatch.setattr(pool, "call", call)
+    context = Context("t", tmp_path, {}, lambda *_: None, threading.Event(), builder=Full(tmp_path))
     if made is None:
-        with pytest.raises(CallFailed):
-            build.create_fitting_volume(zpool)
+        with pytest.raises(CallFailed, match="out of space"):
+            build.create_fitting_volume(context, zpool)
         assert min(tried) >= (zpool.least_bytes or zpool.size_bytes)
     else:
-        argv = build.create_fitting_volume(zpool)
-        assert argv[argv.index("-V") + 1] == str(tried[-1])
+        made_bytes, calls = build.create_fitting_volume(context, zpool)
+        assert (made_bytes, calls) == (tried[-1], (("lzc_create", str(tried[-1])),))
         assert tried[-1] == pytest.approx(made * zpool.size_bytes, rel=1e-3)
         assert tried[-1] % (16 << 10) == 0
     assert tried[0] == zpool.size_bytes

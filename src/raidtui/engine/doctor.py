@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +34,7 @@ def checkup() -> Checkup:
         _root(), _python(), _udev(), _systemd(), _space(),
         *(_tool(tool) for engine in engines().values() for tool in engine.tools),
         *(check for layer in layers for check in (*map(_tool, layer.tools), *map(_module, layer.modules))),
+        *(_modules(layer.title, layer.builder_modules) for layer in layers if layer.builder_modules),
         _builder(", ".join(f"{layer.title}s" for layer in layers if layer.built_by_blivet)),
     )  # fmt: skip
     return Checkup("raidtui.doctor/1", socket.gethostname(), checks)
@@ -67,6 +69,15 @@ def _builder(needed_for: str) -> Check:
     except ProblemError as error:
         return Check("blivet", False, error.problems[0].message, needed_for, error.problems[0].remedy)
     return Check("blivet", True, f"{importlib.metadata.version('blivet')}, with libblockdev 3", needed_for)
+
+
+def _modules(title: str, modules: Mapping[str, str]) -> Check:
+    name = ", ".join(modules)
+    try:
+        process.require_modules(modules)
+    except ProblemError as error:
+        return Check(name, False, error.problems[0].message, f"{title}s", error.problems[0].remedy)
+    return Check(name, True, "installed", f"{title}s")
 
 
 def _module(wanted: KernelModule) -> Check:

@@ -12,7 +12,7 @@ from raidtui import stack
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import blank
 from raidtui.stack.action import STEP_ARGUMENTS, Action, BoundAction
-from raidtui.stack.builder.process import require
+from raidtui.stack.builder.process import require, require_modules
 from raidtui.stack.layer import Layer
 from raidtui.stack.tuning import apply as tuning
 
@@ -40,6 +40,9 @@ def built_by_blivet(actions: Collection[str]) -> bool:
 
 def require_libraries(actions: Collection[str]) -> None:
     """Check that the libraries of the layers with these actions are installed. Raises ProblemError (`missing-library`)."""
+    for layer in all_layers().values():
+        if not layer.actions.keys().isdisjoint(actions):
+            require_modules(layer.builder_modules)
     if built_by_blivet(actions):
         require()
 

@@ -225,6 +225,8 @@ class Layer(Generic[Spec]):
     """Kernel modules that it needs."""
     built_by_blivet: bool = False
     """True if blivet builds it, in the builder's process (`stack/builder/`)."""
+    builder_modules: Mapping[str, str] = field(default_factory=dict)
+    """Modules that `builder.py` of the layer imports beside blivet, each with the way to get it."""
     threads: str = ""
     """Regular expression for the names of kernel threads that work for it."""
     parameters: ModuleParameters | None = None

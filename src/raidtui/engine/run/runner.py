@@ -50,7 +50,7 @@ from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, marked
 from raidtui.stack import mounts
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
-from raidtui.stack.builder.process import Builder
+from raidtui.stack.builder.process import LIBRARIES, Builder
 from raidtui.stack.catalog import all_layers, bind, built_by_blivet
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import found_foreign_data
@@ -168,7 +168,7 @@ class Runner:
             self._claims = claims.take(self.folder.name, claims.claims_of(steps), claims.relied_on(steps))
             self._emit(Noted(f"the disks are searched for data for up to {LOOK_S:.0f} s before the first write"))
             if built_by_blivet({step.action for step in steps}):
-                self.builder.start()  # it loads while the disks are searched
+                self.builder.start(LIBRARIES)  # it loads while the disks are searched
             permits = admit(self.folder.name, list(prints.values()), evidence.update)
         except ProblemError as error:
             self._failed(Exit.REFUSED, error.problems)

@@ -61,6 +61,10 @@ class Node(StorageDevice):
         return self._node_path
 
 
+def ready() -> None:
+    """Do nothing: whoever calls it waits until this module is loaded."""
+
+
 def extra(options: Mapping[str, str]) -> list[Any]:
     """Return options for a command of libblockdev, which appends them to its argv."""
     return [BlockDev.ExtraArg.new(name, value) for name, value in options.items()]
@@ -89,4 +93,4 @@ def _last_lines(text: str) -> str:
     return " ".join(wrong or lines)[-400:]
 
 
-__all__ = ["BlockDev", "Node", "blivet", "extra", "get_format", "program"]
+__all__ = ["BlockDev", "Node", "blivet", "extra", "get_format", "program", "ready"]

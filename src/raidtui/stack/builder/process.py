@@ -6,6 +6,7 @@ import importlib.util
 import os
 import select
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -31,6 +32,8 @@ PACKAGES: Final = (
     "libblockdev-swap3 mdadm lvm2"
 )
 """Debian packages that blivet and libblockdev need."""
+LIBRARIES: Final = "raidtui.stack.builder.libraries"
+"""The module that loads blivet."""
 _MODULES: Final = {
     "blivet": "pip install --break-system-packages blivet (it is not in Debian; pure Python)",
     "dasbus": "apt install python3-dasbus",
@@ -39,7 +42,7 @@ _MODULES: Final = {
     "packaging": "apt install python3-packaging",
     "selinux": "apt install python3-selinux",
 }
-"""Modules that the builder imports, each with the way to get it."""
+"""Modules that are imported with blivet, each with the way to get it."""
 
 
 def require() -> None:
@@ -51,7 +54,12 @@ def require() -> None:
     except (ImportError, ValueError) as error:
         text = f"libblockdev 3 cannot be loaded (it is in Debian 13 and Ubuntu 24.04, not in Debian 12): {clean(error)}"
         raise fail(MISSING_LIBRARY, text, remedy=f"apt install {PACKAGES}", exit=Exit.REFUSED) from error
-    for module, remedy in _MODULES.items():
+    require_modules(_MODULES)
+
+
+def require_modules(modules: Mapping[str, str]) -> None:
+    """Check that modules, given with the way to get each, are installed; load none. Raises ProblemError."""
+    for module, remedy in modules.items():
         if importlib.util.find_spec(module) is None:
             raise fail(MISSING_LIBRARY, f"the Python module {module} is not installed", remedy=remedy, exit=Exit.REFUSED)
 
@@ -94,22 +102,22 @@ class Builder:
         self._is_ready = False
         self._unread = b""
 
-    def start(self) -> None:
-        """Start the child, which loads its libraries while others work on."""
+    def start(self, *modules: str) -> None:
+        """Start the child, which loads these modules while others work on."""
         if self._child is None or self._child.poll() is not None:
             self.close()
             folder = self._folder if self._folder.is_dir() else self._folder.parent
-            argv = (sys.executable, "-I", str(ENTRY), "builder")
+            argv = (sys.executable, "-I", str(ENTRY), "builder", *modules)
             self._child = proc.spawn(argv, stdin=proc.PIPE, stdout=proc.PIPE, cwd=folder)
 
     def load(self) -> None:
-        """Wait until the child has loaded its libraries, which takes longer than disks may be unheld.
+        """Wait until the child has loaded blivet, which takes longer than disks may be unheld.
 
         Raises ProblemError (`missing-library`).
         """
-        self.start()
+        self.start(LIBRARIES)
         if not self._is_ready:
-            self._ask("ready", {})
+            self._ask("blivet.ready", {})
             self._is_ready = True
 
     def call(self, function: str, **args: Any) -> Built:
@@ -118,7 +126,7 @@ class Builder:
         Raises CallFailed with the tool's message (`tool-failed`), or if nothing progresses (`stuck`); ProblemError if the
         child ended (`builder-lost`); errors of the present attention are passed on.
         """
-        self.load()
+        self.start()
         return self._ask(function, args)
 
     def close(self) -> None:
@@ -154,7 +162,7 @@ class Builder:
                 raise CallFailed(stuck(what, instead), tuple(commands)) from error
             raise
         if answer.missing:
-            raise fail(MISSING_LIBRARY, answer.failed, remedy=f"apt install {PACKAGES}", exit=Exit.REFUSED)
+            raise fail(MISSING_LIBRARY, answer.failed, remedy="`raidtui doctor` says how to install it.", exit=Exit.REFUSED)
         if answer.failed:
             problem = TOOL_FAILED.problem(f"{what} failed: {clean(answer.failed)}", exit=Exit.BUILD_FAILED)
             raise CallFailed(problem, tuple(commands))

@@ -8,7 +8,8 @@ import os
 import re
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -16,12 +17,15 @@ import msgspec
 from raidtui.base import proc
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
-from raidtui.stack.builder.process import Answer, Request
+from raidtui.stack.builder.process import LIBRARIES, Answer, Request
 
 _RUNNING: Final = re.compile(r"Running(?: \[\d+\]|\.\.\.) (.*?)(?: \.\.\.)?", re.DOTALL)
 _VERSION_WORDS: Final = (("--version",), ("-V",), ("version",))
 _REQUESTS: Final = msgspec.json.Decoder(Request)
 _NOISY: Final = ("blivet", "testdata", "py.warnings", "dasbus")
+_OWN: Final = {"blivet": LIBRARIES, "tree": "raidtui.stack.builder.tree"}
+"""Modules that belong to no layer."""
+_CANNOT_LOAD: Final = (ImportError, ValueError, OSError)
 
 
 def parse_command(message: str) -> Argv | None:
@@ -30,8 +34,8 @@ def parse_command(message: str) -> Argv | None:
     return tuple(match.group(1).split(" ")) if match else None
 
 
-def serve() -> int:
-    """Answer requests on stdin until it closes."""
+def serve(modules: Iterable[str]) -> int:
+    """Load these modules, and answer requests on stdin until it closes. Other modules are loaded with their first use."""
     os.umask(0o077)
     # The libraries find their tools by PATH, and the PATH of a caller cannot be trusted.
     os.environ["PATH"] = proc.CLEAN_ENV["PATH"]
@@ -43,19 +47,12 @@ def serve() -> int:
         out.write(msgspec.json.encode(answer) + b"\n")
 
     _record_commands(lambda argv: tell(Answer(ran=argv)))
-    missing = _load()
+    for module in modules:
+        with suppress(*_CANNOT_LOAD):  # its first use says so
+            importlib.import_module(module)
     for line in sys.stdin.buffer:
-        tell(missing or _answer(_REQUESTS.decode(line)))
+        tell(_answer(_REQUESTS.decode(line)))
     return 0
-
-
-def _load() -> Answer | None:
-    """Load the libraries; return the answer to all requests if one is missing."""
-    try:
-        importlib.import_module("raidtui.stack.builder.libraries")
-    except (ImportError, ValueError, OSError) as error:
-        return Answer(failed=f"blivet cannot be loaded (it needs Debian 13 or Ubuntu 24.04): {clean(error)}", missing=True)
-    return None
 
 
 def _record_commands(tell: Callable[[Argv], None]) -> None:
@@ -78,12 +75,13 @@ def _record_commands(tell: Callable[[Argv], None]) -> None:
 
 
 def _answer(request: Request) -> Answer:
-    if request.function == "ready":
-        return Answer()
     layer, _, name = request.function.partition(".")
-    module = "raidtui.stack.builder.tree" if layer == "tree" else f"raidtui.stack.{layer}.builder"
     try:
-        function = getattr(importlib.import_module(module), name)
+        module = importlib.import_module(_OWN.get(layer) or f"raidtui.stack.{layer}.builder")
+    except _CANNOT_LOAD as error:
+        return Answer(failed=f"a library of the builder cannot be loaded: {clean(error)}", missing=True)
+    try:
+        function = getattr(module, name)
         return Answer(value=function(**_typed(function, request.args)))
     except Exception as error:  # the process's boundary: the runner makes a problem of it
         return Answer(failed=str(getattr(error, "message", "") or error) or type(error).__name__)

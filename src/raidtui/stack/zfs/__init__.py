@@ -1,4 +1,4 @@
-"""ZFS pools with one volume or one filesystem in them (zpoolconcepts(7)), built by `zpool` and `zfs`."""
+"""ZFS pools with one volume or one filesystem in them (zpoolconcepts(7)), built by `zpool` and by pyzfs."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ LAYER: Final = Layer(
             at_least=(2, 3),
         ),
     ),
+    builder_modules={"libzfs_core": "apt install python3-pyzfs"},
     memory_cache="arc",
     threads="z_|zvol|zfs|txg_|spa_|dbu_|dp_|arc_|l2arc",
     inputs=spec.ZpoolSpec.operands,

@@ -1,5 +1,8 @@
 """Creation of a pool on exactly the intended disks, of the measured volume or filesystem, and its export and import.
 
+The pool itself is made by the command, since no library can; volume and filesystem by pyzfs in the builder. Such a call is
+recorded like a command (`lzc_create POOL/vol zvol volsize=…`); the fact `same_as` is the `zfs create` that does the same.
+
 An export and import empties the ARC of one pool without any effect on others. A cache device keeps its content, and ZFS
 finds it again (l2arc_rebuild_enabled): only memory is cold.
 """
@@ -16,7 +19,7 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack import directory, mounts
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.blockdev import TOOL_FAILED, CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.zfs import arc, commands, pool
 from raidtui.stack.zfs.commands import ZfsPool
@@ -95,24 +98,28 @@ def create_volume(context: Context, zpool: ZfsPool) -> Outcome:
     context.stop_if_cancelled()
     if pool.volume_node(zpool.dataset) is not None:
         return Outcome("already there", await_volume(context, zpool))
-    argv = create_fitting_volume(zpool)
-    return Outcome("created", await_volume(context, zpool), (argv,))
+    size_bytes, calls = create_fitting_volume(context, zpool)
+    same = {"same_as": commands.volume_argv(zpool, size_bytes)}
+    return Outcome("created", {**await_volume(context, zpool), **same}, calls)
 
 
-def create_fitting_volume(zpool: ZfsPool) -> Argv:
-    """Create the volume, down to its least size in steps of 1/64 if the pool has less room than was estimated."""
+def create_fitting_volume(context: Context, zpool: ZfsPool) -> tuple[int, tuple[Argv, ...]]:
+    """Create the volume, down to its least size in steps of 1/64 if the pool has less room than was estimated.
+
+    Return its size and the call that made it. Raises ProblemError (`tool-failed`).
+    """
     block = number(zpool.own.get("volblocksize", "")) or 1
     size_bytes = zpool.size_bytes
-    while True:
-        argv = commands.volume_argv(zpool, size_bytes)
-        try:
-            pool.call(argv)
-            return argv
-        except CallFailed as error:
-            size_bytes -= max(block, zpool.size_bytes // 64 // block * block)
-            too_large = "out of space" in error.problems[0].message
-            if not too_large or zpool.least_bytes is None or size_bytes < zpool.least_bytes:
-                raise
+    while not (built := context.builder.call("zfs.create", zpool=zpool, size_bytes=size_bytes)).value:
+        size_bytes -= max(block, zpool.size_bytes // 64 // block * block)
+        if zpool.least_bytes is None or size_bytes < zpool.least_bytes:
+            raise _no_space(zpool, built.commands)
+    return size_bytes, built.commands
+
+
+def _no_space(zpool: ZfsPool, calls: tuple[Argv, ...]) -> CallFailed:
+    problem = TOOL_FAILED.problem(f"{zpool.dataset} cannot be created: out of space", exit=Exit.BUILD_FAILED)
+    return CallFailed(problem, calls)
 
 
 def await_volume(context: Context, zpool: ZfsPool) -> dict[str, Any]:
@@ -135,11 +142,12 @@ def await_volume(context: Context, zpool: ZfsPool) -> dict[str, Any]:
 def create_filesystem(context: Context, zpool: ZfsPool) -> Outcome:
     """Create the filesystem without mounting it. Raises ProblemError; the teardown of the pool removes it."""
     context.stop_if_cancelled()
-    if pool.dataset_properties(zpool.dataset) is not None:
+    if context.builder.call("zfs.exists", dataset=zpool.dataset).value:
         return Outcome("already there", {"dataset": zpool.dataset})
-    argv = commands.filesystem_argv(zpool)
-    pool.call(argv)
-    return Outcome("created", {"dataset": zpool.dataset}, (argv,))
+    built = context.builder.call("zfs.create", zpool=zpool)
+    if not built.value:
+        raise _no_space(zpool, built.commands)
+    return Outcome("created", {"dataset": zpool.dataset, "same_as": commands.filesystem_argv(zpool)}, built.commands)
 
 
 def mount(context: Context, zpool: ZfsPool) -> Outcome:

@@ -1,8 +1,7 @@
 """The planned pool, and the commands that build and remove it. None of them has `-f`.
 
-Commands instead of pyzfs (libzfs_core), even for datasets and volumes: pyzfs takes property values as the numbers of an
-enumeration, so that names and values as ZFS documents them would need a copy of its tables; it cannot read properties; and
-a call that hangs in the kernel would block the runner, where a command is given up. The plan shows the executed commands.
+`zpool create`, `import` and `destroy` stay commands, because neither pyzfs nor libzfs_core has them. What a plan shows as
+`zfs create` and `zfs destroy` is done by pyzfs in the builder (`builder.py`), with the same properties and reservation.
 """
 
 from __future__ import annotations

@@ -104,11 +104,9 @@ def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
                 commands += unmount(context, zpool)
                 # Destroying a pool while a program has its volume open hangs until the program ends; destroying the
                 # volume fails at once.
-                destroy_dataset, destroy = undo_argvs(zpool)[-2:]
-                has_dataset = pool.dataset_properties(zpool.dataset) is not None
-                for argv in (destroy_dataset, destroy) if has_dataset else (destroy,):
-                    commands.append(argv)
-                    pool.call(argv)
+                commands += context.builder.call("zfs.destroy", dataset=zpool.dataset).commands
+                commands.append(undo_argvs(zpool)[-1])
+                pool.call(commands[-1])
                 return commands
         except ProblemError as error:
             if pool.state(name) is None:

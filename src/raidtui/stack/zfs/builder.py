@@ -1,0 +1,158 @@
+"""Volumes and filesystems of a pool, made and destroyed by pyzfs (libzfs_core). Runs in the builder's process alone.
+
+pyzfs takes numbers where ZFS documents words, and checks next to nothing: `lzc_create` takes a recordsize of 12345. Names
+and values therefore go through libzfs itself (ctypes), with the function and in the order of `zfs create`: validation and
+translation (`zfs_valid_proplist`), then the reservation of a volume (`zvol_volsize_to_reservation`). No table is copied.
+Pools stay commands: neither library can create, import or destroy one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Final
+
+import libzfs_core
+from libzfs_core import _nvlist as nvlists
+from libzfs_core.exceptions import DatasetNotFound, FilesystemNotFound, NoSpace, ZFSError
+
+from raidtui.base.text import clean
+from raidtui.stack.zfs.commands import ZfsPool
+
+_FILESYSTEM: Final = 1
+_VOLUME: Final = 4
+"""ZFS_TYPE_FILESYSTEM and ZFS_TYPE_VOLUME (zfs/sys/fs/zfs.h)."""
+_NEWEST, _OLDEST = 9, 6
+"""Numbers of libzfs.so; 6 is that of OpenZFS 2.3."""
+
+_program = logging.getLogger("program")
+Pointer = ctypes.c_void_p
+Properties = dict[bytes, int | bytes]
+
+
+@cache
+def _libzfs() -> tuple[Any, Any]:
+    """Return libzfs and a handle of it. Raises RuntimeError if it cannot be loaded."""
+    for number in range(_NEWEST, _OLDEST - 1, -1):
+        try:
+            library = ctypes.CDLL(f"libzfs.so.{number}")
+            break
+        except OSError:
+            continue
+    else:
+        raise RuntimeError("libzfs.so of OpenZFS 2.3 or newer is not installed")
+    text, number64 = ctypes.c_char_p, ctypes.c_uint64
+    for name, result, arguments in (
+        ("libzfs_init", Pointer, ()),
+        ("libzfs_print_on_error", None, (Pointer, ctypes.c_int)),
+        ("libzfs_error_description", text, (Pointer,)),
+        ("zpool_open", Pointer, (Pointer, text)),
+        ("zpool_close", None, (Pointer,)),
+        ("zfs_valid_proplist", Pointer,
+         (Pointer, ctypes.c_int, Pointer, number64, Pointer, Pointer, ctypes.c_int, text)),
+        ("zvol_volsize_to_reservation", number64, (Pointer, number64, Pointer)),
+    ):  # fmt: skip
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    handle = library.libzfs_init()
+    if not handle:
+        raise RuntimeError("libzfs cannot be initialized: is the module zfs loaded?")
+    library.libzfs_print_on_error(handle, 0)
+    return library, handle
+
+
+@contextmanager
+def _opened(pool: str) -> Iterator[Any]:
+    """Open a pool for libzfs. Raises RuntimeError with libzfs's words."""
+    library, handle = _libzfs()
+    found = library.zpool_open(handle, pool.encode())
+    if not found:
+        raise RuntimeError(_said())
+    try:
+        yield found
+    finally:
+        library.zpool_close(found)
+
+
+def _said() -> str:
+    library, handle = _libzfs()
+    return clean(library.libzfs_error_description(handle).decode(errors="replace"))
+
+
+def translate(zpool: ZfsPool, size_bytes: int | None) -> Properties:
+    """Return the properties as `zfs create` would pass them to the kernel; `size_bytes` is that of a volume.
+
+    Raises RuntimeError with libzfs's words for what ZFS does not take.
+    """
+    library, handle = _libzfs()
+    given: Properties = {name.encode(): value.encode() for name, value in zpool.own.items()}
+    if size_bytes is not None:
+        given[b"volsize"] = size_bytes
+    kind = _FILESYSTEM if size_bytes is None else _VOLUME
+    ffi = nvlists._ffi
+    with _opened(zpool.name) as pool:
+        asked = nvlists.nvlist_in(given)
+        address = int(ffi.cast("uintptr_t", asked))
+        checked = library.zfs_valid_proplist(handle, kind, address, 0, None, pool, 1, b"cannot create")
+        if not checked:
+            raise RuntimeError(_said())
+        result: Properties = {}
+        with nvlists.nvlist_out(result) as out:
+            out[0] = ffi.cast("nvlist_t *", checked)
+        if size_bytes is not None and not zpool.sparse:
+            whole = nvlists.nvlist_in(result)
+            address = int(ffi.cast("uintptr_t", whole))
+            result[b"refreservation"] = library.zvol_volsize_to_reservation(pool, size_bytes, address)
+    return result
+
+
+def create(zpool: ZfsPool, size_bytes: int | None = None) -> bool:
+    """Create the measured volume of this size, or the filesystem; False if the pool has no room for it."""
+    properties = translate(zpool, size_bytes)
+    kind = "zfs" if size_bytes is None else "zvol"
+    _tell("lzc_create", zpool.dataset, kind, properties)
+    try:
+        libzfs_core.lzc_create(zpool.dataset.encode(), kind, properties)
+    except NoSpace:
+        return False
+    except ZFSError as error:
+        raise _failure(error) from error
+    return True
+
+
+def exists(dataset: str) -> bool:
+    """Return True if there is such a volume, filesystem or snapshot."""
+    return bool(libzfs_core.lzc_exists(dataset.encode()))
+
+
+def destroy(dataset: str) -> None:
+    """Destroy a volume or filesystem, if there is one."""
+    if not exists(dataset):
+        return
+    _tell("lzc_destroy", dataset)
+    try:
+        libzfs_core.lzc_destroy(dataset.encode())
+    except (DatasetNotFound, FilesystemNotFound):
+        return
+    except ZFSError as error:
+        raise _failure(error) from error
+
+
+def _tell(function: str, *words: str | Mapping[bytes, int | bytes]) -> None:
+    """Tell a call like a command, before it begins: the function, then its arguments, properties as `name=value`."""
+    argv = [function]
+    for word in words:
+        argv += [word] if isinstance(word, str) else [f"{name.decode()}={_text(value)}" for name, value in word.items()]
+    _program.info("Running... %s", " ".join(argv))
+
+
+def _text(value: int | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _failure(error: ZFSError) -> RuntimeError:
+    """pyzfs names datasets as bytes; the message alone is what a reader needs."""
+    return RuntimeError(f"{error.message}: {clean(bytes(error.name or b'').decode(errors='replace'))}")
