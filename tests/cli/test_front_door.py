@@ -8,7 +8,7 @@ import sys
 import made
 import pytest
 
-HEAVY = {"textual", "gi", "blivet", "rich", "pyudev", "numpy"}
+HEAVY = {"textual", "gi", "blivet", "psutil", "rich", "pyudev", "numpy"}
 
 
 def modules_after(code):
@@ -34,7 +34,11 @@ def test_parsing_is_light():
 def test_front_end_commands_never_load_the_engines_libraries(engine, tmp_path, words):
     (tmp_path / "tiny.json").write_text(json.dumps(made.SCENARIO))
     engine.answers(plan={"result": made.plan()}, disks={"result": made.disk_list()})
-    assert not modules_after(command("--on", "stor1", *words)) & {"textual", "gi", "blivet"}
+    assert not modules_after(command("--on", "stor1", *words)) & {"textual", "gi", "blivet", "psutil"}
+
+
+def test_the_engine_and_the_runner_load_psutil_only_when_a_cell_begins():
+    assert not modules_after("import raidtui.engine.serve, raidtui.engine.run.runner") & {"gi", "blivet", "psutil"}
 
 
 def test_without_a_command_the_help_is_shown_and_the_exit_code_is_2(engine):

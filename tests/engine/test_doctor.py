@@ -37,7 +37,7 @@ def test_an_old_version_of_a_needed_tool_is_named(monkeypatch: pytest.MonkeyPatc
 def test_everything_that_a_layer_needs_is_checked_under_its_name() -> None:
     names = [check.name for check in doctor.checkup().checks]
     assert len(set(names)) == len(names)
-    assert {"mdadm", "md driver", "lvm", "VDO", "zpool", "bcache", "mkfs.xfs", "blivet"} <= set(names)
+    assert {"mdadm", "md driver", "lvm", "VDO", "zpool", "bcache", "mkfs.xfs", "blivet", "psutil"} <= set(names)
 
 
 def test_results_name_the_versions_of_packages_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,3 +58,23 @@ def test_a_module_is_of_use_with_its_program(
     wanted = KernelModule(name="x", module="dm-x", needed_for="x", remedy="new kernel", tool="make-x", tool_remedy="apt")
     check = doctor._module(wanted)
     assert (check.ok, check.found) == (there and tool is not None, found)
+
+
+@pytest.mark.parametrize(
+    ("version", "ok", "remedy"),
+    [
+        ("7.0.0", True, ""),
+        ("5.8.0", False, "At least 5.9 is needed: apt install python3-psutil"),
+        (None, False, "apt install python3-psutil"),
+    ],
+)
+def test_psutil_is_named_with_the_way_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, version: str | None, ok: bool, remedy: str
+) -> None:
+    monkeypatch.setattr(doctor, "library_versions", lambda: {"psutil": version} if version else {})
+    check = doctor._psutil()
+    assert (check.ok, check.remedy) == (ok, remedy)
+
+
+def test_results_name_the_version_of_psutil() -> None:
+    assert machine.library_versions()["psutil"]

@@ -11,6 +11,7 @@ from raidtui.engine import validity
 from raidtui.engine.explain import explain
 from raidtui.engine.validity import CHECKS, KINDS, marks
 from raidtui.engine.validity.evidence import Evidence
+from raidtui.model.host import HostUse, Neighbour
 from raidtui.model.mark import WEIGHTS, Mark
 from raidtui.model.measure import Direction, Summary
 from raidtui.model.result import Cell, DeviceUse, Pass, Steady, marked, marks_of
@@ -113,3 +114,49 @@ def test_what_is_written_past_a_cache_of_bcache_is_counted_below_it() -> None:
     assert "bytes-disagree" not in codes(on_bcache(30 * MIB, 70 * MIB, 30 * MIB))
     assert "bytes-disagree" in codes(on_bcache(30 * MIB, 40 * MIB, 30 * MIB)), "the rest is nowhere"
     assert "bytes-disagree" in codes(on_bcache(0, 100 * MIB, 0, "dm-4")), "others count what goes through them"
+
+
+def on_host(*neighbours: Neighbour, **facts: object) -> Evidence:
+    return CLEAN._replace(cell=msgspec.structs.replace(CELL, host=HostUse(neighbours=neighbours, **facts)))
+
+
+DD = Neighbour(812, "dd", 0.05, 100 * MIB, beside=("sdx",))
+BESIDE = {"sdx": 100 * MIB}
+
+
+@pytest.mark.parametrize(
+    ("neighbour", "beside", "found"),
+    [
+        (Neighbour(7, "make", 1.5), {}, ["noisy-neighbour"]),
+        (Neighbour(7, "sshd", 0.1), {}, []),
+        (DD, BESIDE, ["noisy-neighbour"]),
+        (DD, {}, []),  # it holds the disk open, and wrote elsewhere
+        (msgspec.structs.replace(DD, beside=()), BESIDE, []),
+        (msgspec.structs.replace(DD, beside=(), unknown_disks=True), BESIDE, ["noisy-neighbour"]),
+        (msgspec.structs.replace(DD, beside=(), unknown_disks=True), {"sdx": 10 * MIB}, []),
+        (msgspec.structs.replace(DD, written_bytes=MIB // 2), BESIDE, []),  # a log
+        (msgspec.structs.replace(DD, own_disks=("SER1",)), {}, ["foreign-writes"]),
+        (msgspec.structs.replace(DD, own_disks=("SER1",), written_bytes=1, cores=2.0), {}, ["foreign-writes"]),
+    ],
+)
+def test_neighbours_that_are_busy_or_write_beside_are_named(
+    neighbour: Neighbour, beside: dict[str, int], found: list[str]
+) -> None:
+    assert codes(on_host(neighbour, beside_written_bytes=beside)) == found
+
+
+def test_a_neighbour_is_named_with_its_figures() -> None:
+    (mark,) = marks(on_host(DD, beside_written_bytes=BESIDE))
+    assert (mark.weight, mark.about) == ("caution", "812 dd")
+    assert mark.sentence == (
+        "dd (pid 812) used 0.05 CPU cores and wrote 100 MiB, with sdx of the same controller open for writing"
+    )
+    (mark,) = marks(on_host(msgspec.structs.replace(DD, own_disks=("SER1",))))
+    assert mark.weight == "invalid"
+    assert mark.sentence.endswith("with SER1 of the run open for writing")
+
+
+@pytest.mark.parametrize("way", ["swapped_in_bytes", "swapped_out_bytes"])
+def test_swapping_is_marked(way: str) -> None:
+    assert codes(on_host(**{way: 4096})) == ["swapped"]
+    assert codes(on_host(swap_used_bytes=1 << 30)) == []

@@ -14,6 +14,7 @@ import pytest
 from test_comparing import result
 
 from raidtui.model.disk import Disk, Link
+from raidtui.model.host import HostUse, WorkloadUse
 from raidtui.model.mark import Mark
 from raidtui.model.measure import Direction, Latency, Summary
 from raidtui.model.plan import Amplification
@@ -159,12 +160,14 @@ def test_what_a_journal_takes_costs_the_disks_of_the_data_nothing() -> None:
     assert one.share == pytest.approx(0.5)
 
 
+FULL_CORES = HostUse(WorkloadUse(user_s=15.0, system_s=5.0, threads=2, least_thread_percent=97.0))
 LIMITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # In the order in which they are looked for: each case has everything that the later ones show as well.
     "kernel thread": ({"threads": {"md127_raid5": 98.5}, "cpu_cores_used": 8.0}, {}),
     "one device": ({"uses": [use("a", 700, busy=60), use("b", 700, busy=99)], "cpu_cores_used": 8.0}, {}),
     "all disks": ({"uses": [use("a", 760, busy=100), use("b", 760, busy=100)], "cpu_cores_used": 8.0}, {}),
     "PCIe link": ({"uses": [use("a", 490), use("b", 490)], "cpu_cores_used": 8.0}, {"link": Link(5.0, 1, 5.0, 1)}),
+    "generator-bound": ({"host": FULL_CORES, "cpu_cores_used": 8.0, "mean_us": 1000.0}, {}),
     "CPU": ({"cpu_cores_used": 7.8, "mean_us": 1000.0}, {}),
     "too little in flight": ({"mean_us": 1000.0, "cpu_cores_used": 1.0}, {}),
     NOT_KNOWN: ({"mean_us": 100_000.0, "cpu_cores_used": 1.0}, {}),
@@ -180,6 +183,20 @@ def test_the_limit_is_named_by_what_was_seen(words: str) -> None:
     one = account(*bare_cells, cell("array", 400, uses, expected_write_amplification=TWICE, **more), **about)
     assert one.limiter == words
     assert one.why
+
+
+def test_a_workload_whose_threads_are_full_is_the_limit_only_if_they_do_not_poll_and_disks_wait() -> None:
+    def of(busy: float = 50.0, host: HostUse = FULL_CORES, command: tuple[str, ...] = ("fio",)) -> Account:
+        uses = [use("a", 400, busy=busy), use("b", 400, busy=busy)]
+        return account(cell("array", 400, uses, mean_us=100_000.0, host=host, command=command))
+
+    assert of().why == (
+        "all 2 threads of the workload used at least 97 % of a core, 25 % of that in the kernel, and the busiest disk was "
+        "busy 50 % of the time"
+    )
+    half = HostUse(WorkloadUse(user_s=15.0, threads=2, least_thread_percent=60.0))
+    for other in (of(busy=99.0), of(host=half), of(host=HostUse()), of(command=("fio", "--hipri=1"))):
+        assert other.limiter == NOT_KNOWN
 
 
 @pytest.mark.parametrize(("moved", "words"), [(700, "all disks"), (400, NOT_KNOWN)])

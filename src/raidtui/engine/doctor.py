@@ -14,7 +14,7 @@ from typing import Final
 
 from raidtui.base.paths import state_folder
 from raidtui.base.proc import ToolError, find_tool, run
-from raidtui.engine.machine import tool_version
+from raidtui.engine.machine import library_versions, tool_version
 from raidtui.engine.run.launch import has_systemd
 from raidtui.load.catalog import engines
 from raidtui.model.problem import ProblemError
@@ -25,6 +25,7 @@ from raidtui.stack.builder import process
 from raidtui.stack.catalog import all_layers
 
 _MIN_FREE_BYTES: Final = 256 << 20
+_PSUTIL: Final = (5, 9)
 
 
 def checkup() -> Checkup:
@@ -35,6 +36,7 @@ def checkup() -> Checkup:
         *(_tool(tool) for engine in engines().values() for tool in engine.tools),
         *(check for layer in layers for check in (*map(_tool, layer.tools), *map(_module, layer.modules))),
         *(_modules(layer.title, layer.builder_modules) for layer in layers if layer.builder_modules),
+        _psutil(),
         _builder(", ".join(f"{layer.title}s" for layer in layers if layer.built_by_blivet)),
     )  # fmt: skip
     return Checkup("raidtui.doctor/1", socket.gethostname(), checks)
@@ -78,6 +80,15 @@ def _modules(title: str, modules: Mapping[str, str]) -> Check:
     except ProblemError as error:
         return Check(name, False, error.problems[0].message, f"{title}s", error.problems[0].remedy)
     return Check(name, True, "installed", f"{title}s")
+
+
+def _psutil() -> Check:
+    needed_for, at_least = "CPU of workloads, noisy neighbours, swapping", ".".join(map(str, _PSUTIL))
+    version, remedy = library_versions().get("psutil"), "apt install python3-psutil"
+    if version is None:
+        return Check("psutil", False, "not found: cells do not name what else ran", needed_for, remedy)
+    ok = tuple(map(int, re.findall(r"\d+", version))) >= _PSUTIL
+    return Check("psutil", ok, version, needed_for, "" if ok else f"At least {at_least} is needed: {remedy}")
 
 
 def _module(wanted: KernelModule) -> Check:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from raidtui import __version__
 from raidtui.base.files import read_text
@@ -13,6 +16,8 @@ from raidtui.base.text import clean
 from raidtui.load.catalog import engines
 from raidtui.model.result import Machine
 from raidtui.stack.catalog import all_layers
+
+_LIBRARIES: Final = ("blivet", "psutil", "pyzfs")
 
 
 def describe() -> Machine:
@@ -35,7 +40,16 @@ def tool_versions() -> dict[str, str]:
     """Versions of the measuring and building tools that are installed."""
     needed = [engine.tools for engine in engines().values()] + [layer.tools for layer in all_layers().values()]
     versions = {tool.known_as or tool.name: tool_version(tool.version_argv) for tools in needed for tool in tools}
-    return {name: version for name, version in versions.items() if version}
+    return {name: version for name, version in {**versions, **library_versions()}.items() if version}
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of the optional Python libraries that are installed, without importing them."""
+    found = {}
+    for name in _LIBRARIES:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 def tool_version(argv: tuple[str, ...]) -> str | None:

@@ -9,6 +9,7 @@ import msgspec
 
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.frame import CacheState
+from raidtui.model.host import HostUse
 from raidtui.model.mark import Mark, gravest_first, of_weight
 from raidtui.model.measure import Sample, Summary
 from raidtui.model.plan import Amplification, Argv, Options
@@ -142,6 +143,8 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     """Passes of a cell that is repeated until steady state. `summary` and `report` (a list) then belong to the window;
     samples, devices, CPU and write amplification to all passes.
     """
+    host: HostUse | None = None
+    """The server's processes, memory and network during the cell; None without psutil, and in older files."""
 
 
 def marked(cell: Cell, marks: Iterable[Mark]) -> Cell:

@@ -24,6 +24,9 @@ NOT_KNOWN: Final = "not known"
 _MARKS: Final = {"cpu-bound": "kernel thread"}
 """Words for marks of weight `limit` whose code does not tell enough."""
 
+_POLLING: Final = "--hipri"
+"""Option of fio with which threads do not sleep while they wait."""
+
 
 class Evidence(NamedTuple):
     """Known facts of one cell."""
@@ -115,6 +118,24 @@ def _link(evidence: Evidence) -> str:
     return ""
 
 
+def _generator(evidence: Evidence) -> str:
+    """Every thread of the workload had all of its core, and the disks waited for them. Polling threads always have."""
+    use = evidence.cell.host.workload if evidence.cell.host is not None else None
+    least = use.least_thread_percent if use is not None else None
+    polls = any(word.startswith(_POLLING) for word in evidence.cell.command)
+    if use is None or least is None or least < BUSY_PERCENT or not evidence.data or polls:
+        return ""
+    busiest = _busiest((*evidence.aside, *evidence.data))
+    if busiest >= BUSY_PERCENT:
+        return ""
+    threads = f"all {use.threads} threads" if use.threads > 1 else "the only thread"
+    kernel = 100 * use.system_s / max(use.user_s + use.system_s, 0.001)
+    return (
+        f"{threads} of the workload used at least {min(least, 100):.0f} % of a core, {kernel:.0f} % of that in the kernel, "
+        f"and the busiest disk was busy {busiest:.0f} % of the time"
+    )
+
+
 def _cpu(evidence: Evidence) -> str:
     used = evidence.cell.cpu_cores_used
     if used is None or not evidence.cpus or used < evidence.cpus * BUSY_PERCENT / 100:
@@ -176,6 +197,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Evidence], str]], ...]] = (
     ("one device", _one_device),
     ("all disks", _all_disks),
     ("PCIe link", _link),
+    ("generator-bound", _generator),
     ("CPU", _cpu),
     ("too little in flight", _too_little_in_flight),
 )

@@ -23,6 +23,7 @@ from raidtui.load.engine import Engine, Pattern, Target
 from raidtui.model.convert import decode
 from raidtui.model.disk import Disk
 from raidtui.model.frame import Frame
+from raidtui.model.host import HostUse
 from raidtui.model.mark import Mark, mark_of
 from raidtui.model.measure import Measured, Sample
 from raidtui.model.plan import CellPlan, Step, TargetKind
@@ -30,6 +31,8 @@ from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.result import Cell, DeviceUse, marked
 from raidtui.stack.catalog import all_layers
 from raidtui.stack.context import Context
+from raidtui.watch import processes
+from raidtui.watch.processes import ProcessWatch
 from raidtui.watch.sampler import FrameSource
 from raidtui.watch.series import Series, SeriesFold, write_amplification
 from raidtui.watch.temperature import Heat
@@ -101,6 +104,8 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     heat = scene.heat()
     before: Mapping[str, Used] = {}
     after: Mapping[str, Used] = {}
+    watch = ProcessWatch({name: disk.id for name, disk in scene.disks.items()}) if processes.installed() else None
+    host: HostUse | None = None
     try:
         with open_target(args, scene.context) as target:
             target_names = _target_names(target, scene)
@@ -109,12 +114,18 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
             scene.listen(fold.add)
             try:
                 scene.sampler.tick(whole=True)
-                before, clocks = look_once(), _clocks()
+                before = look_once()
+                if watch:
+                    watch.start()
+                clocks = _clocks()
                 _run(engine, spec, target, passes, scene, clocks[0], repeated=args.passes is not msgspec.UNSET)
                 ended, after = _clocks(), look_once()
                 scene.sampler.tick()
+                host = watch.stop() if watch else None
             finally:
                 scene.listen(None)
+                if watch:
+                    watch.close()
     except ProblemError as error:
         said += [Mark(problem.code, problem.message) for problem in error.problems]
         stuck = next((problem for problem in error.problems if problem.code == "stuck"), None)
@@ -127,6 +138,8 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
     if measured:
         said += [mark_of(sentence, TOOL.code) for sentence in measured.problems]
         said += [REMARK.mark(sentence) for sentence in measured.remarks]
+    if watch and watch.failure:
+        said.append(validity.UNCHECKED_CELL.mark(f"the processes could not be watched: {watch.failure}"))
     series = fold.series()
     counted = [series.totals[name] for name in target_names if name in series.totals]
     complete = bool(counted) and len(counted) == len(target_names)
@@ -160,6 +173,7 @@ def measure(step: Step, plan: CellPlan, scene: Scene) -> tuple[Cell, Problem | N
         seconds=round(spent[0], 3),
         report=passes.report(),
         steady=passes.steady(),
+        host=host,
     )
     evidence = Evidence(
         cell=cell,

@@ -54,6 +54,7 @@ from raidtui.stack.builder.process import LIBRARIES, Builder
 from raidtui.stack.catalog import all_layers, bind, built_by_blivet
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import found_foreign_data
+from raidtui.watch import processes
 from raidtui.watch.caches import Caches
 from raidtui.watch.sampler import FrameSource, Sampler
 from raidtui.watch.temperature import Thermometer
@@ -141,6 +142,9 @@ class Runner:
         machine = describe()
         self._memory_bytes = machine.memory_bytes
         self._emit(RunStarted(self.folder.name, self.plan, machine, os.getpid(), __version__))
+        if not processes.installed():
+            text = "psutil is not installed (apt install python3-psutil): cells do not say what else ran on the server"
+            self._emit(Noted(text, "warning"))
 
     def _save(self) -> None:
         if not self.tally.began:

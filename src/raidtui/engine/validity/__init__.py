@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from raidtui.engine.validity import caches, data_path, hardware, incidents, steadiness
+from raidtui.engine.validity import caches, data_path, hardware, host, incidents, steadiness
 from raidtui.engine.validity.evidence import Check, Evidence, MarkKind
 from raidtui.model.mark import Mark, gravest_first
 from raidtui.model.refusals import UNCHECKED
@@ -20,6 +20,8 @@ CHECKS: Final = (
     Check("said", incidents.find_reports, (incidents.UNHEALTHY, incidents.DEGRADED, incidents.TOOL, incidents.REMARK)),
     Check("ended_early", incidents.find_early_end, (incidents.CANCELLED, incidents.NOTHING)),
     Check("nothing_beside", incidents.find_resync, (incidents.RESYNC,)),
+    Check("undisturbed", host.find_neighbours, (host.FOREIGN, host.NEIGHBOUR)),
+    Check("in_memory", host.find_swapping, (host.SWAPPED,)),
     Check("bytes_agree", data_path.find_byte_differences, (data_path.DISAGREE, data_path.UNKNOWN)),
     Check("clocks", incidents.find_clock_jumps, (incidents.SUSPENDED, incidents.JUMPED)),
     Check("cool", hardware.find_heat, (hardware.HOT,)),

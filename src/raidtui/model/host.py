@@ -1,0 +1,84 @@
+"""Work of the server's processes during one cell, and the server's memory, swap and network."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class ProcessUse(msgspec.Struct, frozen=True, omit_defaults=True):
+    """CPU, memory and I/O of some processes over one cell."""
+
+    user_s: float = 0.0
+    system_s: float = 0.0
+    memory_max_bytes: int = 0
+    """Largest resident memory, all of these processes together."""
+    read_bytes: int = 0
+    """Bytes that were fetched from devices for them, as the kernel accounts them (proc(5), `/proc/PID/io`)."""
+    written_bytes: int = 0
+    context_switches: int = 0
+    """Voluntary and involuntary ones, of all threads."""
+
+
+class WorkloadUse(ProcessUse, frozen=True, omit_defaults=True):
+    """Processes of the workload: fio, dd, iozone, pg_test_fsync."""
+
+    threads: int = 0
+    """Number of threads that worked; 0 if unknown."""
+    least_thread_percent: float | None = None
+    """Share of one core that the least busy of them used."""
+    at_s: tuple[float, ...] = ()
+    """Seconds since the start of the workload of every value in `series`."""
+    series: dict[str, list[float | None]] = {}
+    """Every second: `user_cores`, `system_cores`, `read_bytes_per_s`, `written_bytes_per_s`, `context_switches_per_s`,
+    `memory_bytes`.
+    """
+
+
+class Neighbour(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A process outside the run. It has the work of its children that ended between two looks."""
+
+    pid: int
+    name: str
+    cores: float = 0.0
+    """Mean number of cores that it used."""
+    written_bytes: int = 0
+    """To all devices together: the kernel does not count a process's bytes by device."""
+    own_disks: tuple[str, ...] = ()
+    """Ids of the run's disks that it held open for writing, directly or by a device or filesystem on them."""
+    beside: tuple[str, ...] = ()
+    """Kernel names of other disks of the same controller that it held open for writing."""
+    unknown_disks: bool = False
+    """True if it wrote, and held no known device open for writing when it was looked at."""
+
+
+class NetworkUse(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One network interface over one cell."""
+
+    received_bytes: int = 0
+    sent_bytes: int = 0
+    errors: int = 0
+    drops: int = 0
+
+
+class HostUse(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Work of the server's processes during one cell."""
+
+    workload: WorkloadUse = WorkloadUse()
+    own: ProcessUse = ProcessUse()
+    """The runner."""
+    engines_s: float = 0.0
+    """CPU time of raidtui's engines, which pass on the run's events."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """Processes outside the run that used most."""
+    beside_written_bytes: dict[str, int] = {}
+    """Bytes written to the other disks of the same controller, by kernel name, whoever wrote them."""
+    swapped_in_bytes: int = 0
+    swapped_out_bytes: int = 0
+    swap_used_bytes: int = 0
+    """At the end of the cell."""
+    memory_available_bytes: tuple[int, int] | None = None
+    """At the cell's ends: memory that programs can have without swapping."""
+    cpu_mhz: tuple[float, float] | None = None
+    """Mean frequency of all cores at the cell's ends."""
+    networks: dict[str, NetworkUse] = {}
+    """Interfaces that moved or lost anything, except the loopback."""
