@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from functools import cache
 from typing import Any, Final
 
@@ -12,6 +13,9 @@ from raidtui.model.problem import REFUSALS, Refusal, fail
 UNKNOWN_CODE: Final = Refusal(
     "unknown-code", "No such code", "raidtui does not have this problem code.", "`raidtui explain` lists all codes."
 )
+
+_CHILDS: Final = re.compile(r"raidtui\.stack\.(builder\.(libraries|tree)|\w+\.builder)")
+"""Modules that only the builder's child imports, with its libraries; they define no refusals."""
 
 
 @cache
@@ -25,7 +29,8 @@ def _import_all() -> None:
     for package in ("model", "inventory", "gate", "stack", "load", "engine"):
         parent = importlib.import_module(f"raidtui.{package}")
         for info in pkgutil.walk_packages(parent.__path__, f"{parent.__name__}."):
-            importlib.import_module(info.name)
+            if not _CHILDS.fullmatch(info.name):
+                importlib.import_module(info.name)
 
 
 def explain(code: str) -> Any:
