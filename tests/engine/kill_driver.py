@@ -2,9 +2,11 @@
 
     python3 -I kill_driver.py SCENARIO BINDING.json POINTS
 
-POINTS: `3:before,3:after,…`; or by the first step of an action, `lvm.cache:after`, and by a command
-that it runs, `lvm.cache:lvconvert`. `every:2/3` is the second third of these: after every record, and before those that end
-what was done since the one before; nothing happens between others. One JSON line per point on stdout.
+POINTS: `3:before,3:after,…`; or by the first step of an action, `lvm.cache:after`, and by a command that it runs,
+`lvm.cache:lvconvert`; before it calls a function of the builder, `luks.create:call=luks.open`; or once there is a
+device-mapper device of such a name, `integrity.create:sees=temporary-`. `every:2/3` is the second third of these: after
+every record, and before those that end what was done since the one before; nothing happens between others. One JSON line
+per point on stdout.
 """
 
 from __future__ import annotations
@@ -30,12 +32,16 @@ from raidtui.engine.run.runner import Runner
 from raidtui.model.event import LIVE, CellStarted, StepStarted
 from raidtui.model.plan import Options
 from raidtui.model.protocol import PlanRequest
+from raidtui.stack.builder.process import Builder
 
 STARTS = (StepStarted, CellStarted)
 
 
 def arm(where: str, when: str) -> None:
     """Have this process killed by SIGKILL before or after it journals record `where` (live numbers do not count)."""
+    if when.startswith("call="):
+        die_before_call(when.removeprefix("call="))
+        return
     original = Journal.append
     seen = 0
     awaited = False
@@ -59,8 +65,26 @@ def arm(where: str, when: str) -> None:
     Journal.append = append
 
 
+def die_before_call(function: str) -> None:
+    """Kill this process when it is about to call this function of the builder."""
+    original = Builder.call
+
+    def call(self, name, **args):
+        if name == function:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(self, name, **args)
+
+    Builder.call = call
+
+
 def die_with(word: str) -> None:
-    """Kill this process as soon as a command with this word among its arguments runs."""
+    """Kill this process as soon as a command with this word among its arguments runs, or a mapping is there (`sees=`)."""
+    while word.startswith("sees="):
+        for path in Path("/sys/block").glob("dm-*/dm/name"):
+            with suppress(OSError):
+                if path.read_text().startswith(word.removeprefix("sees=")):
+                    os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.01)
     while True:
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):

@@ -86,7 +86,7 @@ def signatures(fd: int, offset: int, size: int, where: str) -> tuple[Signature, 
                 return tuple(found)
             if result != _FOUND:
                 raise OSError(f"libblkid gave up on {where} ({result})")
-            found.append(_signature(library, probe, where))
+            found.append(_named(_signature(library, probe, where), fd, offset))
         return tuple(found)
     finally:
         library.blkid_free_probe(probe)
@@ -103,6 +103,21 @@ def _signature(library: Any, probe: int, where: str) -> Signature:
         damaged = value(b"SBBADCSUM") == "1"
         return Signature(kind, value(b"UUID"), value(b"LABEL"), value(b"USAGE"), value(b"VERSION"), where, damaged)
     return Signature(value(b"PTTYPE") or "unknown", value(b"PTUUID"), usage="partitions", where=where)
+
+
+def _named(found: Signature, fd: int, offset: int) -> Signature:
+    """Return the signature of dm-integrity, which has no UUID, with its geometry as its name."""
+    if found.type != "DM_integrity":
+        return found
+    return found._replace(label=integrity_label(os.pread(fd, _HEAD_BYTES, offset)) or "")
+
+
+def integrity_label(head: bytes) -> str | None:
+    """Return the geometry of a superblock of dm-integrity (struct superblock); None for anything else."""
+    if head[:8] != b"integrt\0":
+        return None
+    (tag_bytes,) = struct.unpack_from("<H", head, 10)
+    return f"{tag_bytes} bytes per sector of {_SECTOR << head[28]}"
 
 
 _EXT_GROUPS = (1, 3, 5, 7, 9, 25, 27, 49)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import logging
 import os
 import re
+import resource
 import sys
 import typing
 from collections.abc import Callable, Iterable
@@ -22,6 +24,7 @@ from raidtui.stack.builder.process import LIBRARIES, Answer, Request
 _RUNNING: Final = re.compile(r"Running(?: \[\d+\]|\.\.\.) (.*?)(?: \.\.\.)?", re.DOTALL)
 _VERSION_WORDS: Final = (("--version",), ("-V",), ("version",))
 _REQUESTS: Final = msgspec.json.Decoder(Request)
+_PR_SET_DUMPABLE: Final = 4
 _NOISY: Final = ("blivet", "testdata", "py.warnings", "dasbus")
 _OWN: Final = {"blivet": LIBRARIES, "tree": "raidtui.stack.builder.tree"}
 """Modules that belong to no layer."""
@@ -37,6 +40,7 @@ def parse_command(message: str) -> Argv | None:
 def serve(modules: Iterable[str]) -> int:
     """Load these modules, and answer requests on stdin until it closes. Other modules are loaded with their first use."""
     os.umask(0o077)
+    _keep_memory_private()
     # The libraries find their tools by PATH, and the PATH of a caller cannot be trusted.
     os.environ["PATH"] = proc.CLEAN_ENV["PATH"]
     # Libraries print to descriptor 1 as they please; the answers keep a copy of it.
@@ -53,6 +57,12 @@ def serve(modules: Iterable[str]) -> int:
     for line in sys.stdin.buffer:
         tell(_answer(_REQUESTS.decode(line)))
     return 0
+
+
+def _keep_memory_private() -> None:
+    """Prevent core dumps and traces of this process, which makes and holds keys."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def _record_commands(tell: Callable[[Argv], None]) -> None:
