@@ -1,19 +1,10 @@
-"""One device as the second pair of eyes sees it (`tree.py`), and the comparison with the plan."""
+"""Devices as the second pair of eyes sees them (`tree.py`)."""
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 
-from raidtui.model.problem import Refusal
-
-SEEN_OTHERWISE: Final = Refusal(
-    "seen-otherwise",
-    "blivet sees something else",
-    "After a build, blivet reads the run's disks on its own. It does not recognize what the plan says was built there.",
-    "Look at the devices that the message names (lsblk, mdadm --detail) and at dmesg; please report it.",
-)
+from raidtui.stack.builder.process import Builder
 
 
 class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -31,3 +22,9 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
     """Level of an array."""
     uuid: str = ""
     """UUID of an array."""
+
+
+def second_look(builder: Builder, paths: list[str]) -> dict[str, Seen]:
+    """Return what blivet recognizes on these nodes, by kernel name. udev must have processed their events."""
+    found = msgspec.convert(builder.call("tree.look", paths=paths).value, list[Seen])
+    return {one.name: one for one in found}
