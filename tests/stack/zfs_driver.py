@@ -37,7 +37,8 @@ class ZfsBench(Bench):
         spec = decode(ZpoolSpec, {**measured, **case["zpool"]})
         parts = self.deal({name: case["counts"][name] for name in LAYER.inputs(spec)})
         assert LAYER.check(spec, {name: len(found) for name, found in parts.items()}, "$") == []
-        return self.keep(LAYER.plan(spec, parts, self.names(), Policy(caches="cold")))
+        policy = Policy(reset="rollback") if case["do"] == "rolled_back" else Policy(caches="cold")
+        return self.keep(LAYER.plan(spec, parts, self.names(), policy))
 
     def reached(self, moment: str, name: str) -> bool:
         """Whether a first partition table is written, zpool is at work, or the pool is there."""
@@ -266,6 +267,41 @@ def busy_files(bench: ZfsBench, case: Case) -> dict[str, Any]:
     return {"busy": busy, "pid": holder.pid, "still": still, **undone(bench, planned.build[0].args)}
 
 
+def rolled_back(bench: ZfsBench, case: Case) -> dict[str, Any]:
+    """Fill a volume once, write to it in several ways, roll it back each time; take it down with its snapshot."""
+    planned = bench.plan(case)
+    began = time.monotonic()
+    bench.build(planned)
+    create = planned.build[0]
+    path = bench.context.path(create.args.ref)
+    sh(f"dd if=/dev/urandom of={path} bs=1M count=64 oflag=direct conv=fsync")
+    (snapshot,), (rollback,) = planned.filled, planned.reset
+    taken = [bench.run(snapshot) for _ in range(2)]
+    built_s = time.monotonic() - began
+    sums, seen = [content(path)], []
+    for write in case["writes"]:
+        sh(write.format(path=path))
+        changed = content(path)
+        began = time.monotonic()
+        outcome = bench.run(rollback)
+        seen.append({"changed": changed != sums[0], "seconds": time.monotonic() - began, "calls": outcome.commands})
+        sums.append(content(path))
+    with open(path, "r+b") as held:  # dirty pages of somebody who keeps it open
+        held.write(os.urandom(1 << 20))
+        held.flush()
+        bench.run(rollback)
+        sums.append(content(path))
+    settled = ACTIONS["zpool.create"].settle(bench.context, create.args)
+    health = ACTIONS["zpool.create"].health(bench.context, create.args)
+    return {"taken": [one.result for one in taken], "sums": sums, "rollbacks": seen, "built_s": built_s, "settled": settled,
+            "health": health, **undone(bench, create.args)}  # fmt: skip
+
+
+def content(path: str) -> str:
+    """Checksum of what anybody reads: through the page cache."""
+    return sh(f"dd if={path} bs=1M count=80 status=none | sha256sum")
+
+
 if __name__ == "__main__":
     mounts.enter_own_namespace()
-    drive(ZfsBench(), whole, killed, broken, foreign, refused, stacked, unplugged, lists, busy_files)
+    drive(ZfsBench(), whole, killed, broken, foreign, refused, stacked, unplugged, lists, busy_files, rolled_back)

@@ -130,6 +130,12 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     Where this is left out, caches stay as they are too, and a cell that they answered is marked (`cached-reads`).
     """
+    reset: Literal["none", "rollback"] = "none"
+    """`rollback`: a ZFS volume is filled once, and rolled back to that state before each cell, so that all workloads and
+    rounds on one building meet the identical volume. The workload that reads the largest region decides how much is filled.
+
+    With `none`, each cell finds what the cells before it left, and fills what it reads.
+    """
     ceilings: bool = False
     """Measure the bare disks of every layout's data too, each alone and all at once, with every workload that the layout
     meets: the rates of a layout are then compared with those of its disks in the same run."""

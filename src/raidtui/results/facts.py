@@ -25,7 +25,7 @@ _OF_THE_RUN = frozenset((
 ))  # fmt: skip
 """Options of fio that concern files and reports, not the workload."""
 
-_POLICY = {"prefill": True, "order": "interleaved", "cooldown": "0s", "caches": "warm"}
+_POLICY = {"prefill": True, "order": "interleaved", "cooldown": "0s", "caches": "warm", "reset": "none"}
 """Options of the policy that influence numbers, with their defaults."""
 
 _DEFINITION = json.JSONEncoder(sort_keys=True, default=str)

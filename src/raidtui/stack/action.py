@@ -58,6 +58,8 @@ class Action(Generic[Args]):
     """Remove what `do` may have created: by UUID, nothing else; it may be called any number of times."""
     health: Callable[[Context, Args], tuple[str, ...]] = _nothing
     """Return the reasons why numbers measured on this object would be wrong now; called before and after every cell."""
+    settle: Callable[[Context, Args], tuple[Argv, ...]] = _nothing
+    """Bring the object to rest before a cell begins; return what was done for it. Raises ProblemError."""
     members: Callable[[Context, Args], Mapping[str, str]] = lambda *_: {}
     """Return kernel names of the object and its members with their role: `{"md127": "target", "sda": "member"}`."""
     claims: Callable[[Args], tuple[str, ...]] = _nothing
@@ -92,6 +94,9 @@ class BoundAction(NamedTuple):
 
     def health(self, context: Context) -> tuple[str, ...]:
         return self.action.health(context, self.args)
+
+    def settle(self, context: Context) -> tuple[Argv, ...]:
+        return self.action.settle(context, self.args)
 
     def members(self, context: Context) -> Mapping[str, str]:
         return self.action.members(context, self.args)

@@ -101,6 +101,10 @@ class Planned(NamedTuple):
     """True if the disks have to be proven zero before the layer is built."""
     before_cell: tuple[Draft, ...] = ()
     """Steps before each cell, after its region was written: with cold caches, the ones that empty them."""
+    filled: tuple[Draft, ...] = ()
+    """Steps after the target was filled once for all cells; the cells themselves then fill nothing."""
+    reset: tuple[Draft, ...] = ()
+    """Steps before each cell that bring the target back to what was filled."""
 
 
 class Shape(NamedTuple):
@@ -215,6 +219,8 @@ class Layer(Generic[Spec]):
     """Return the memory in which the layer caches what such a workload reads again, apart from the page cache."""
     memory_cache: str = ""
     """Cache in memory that answers its reads (`Frame.caches`), beside the page cache."""
+    rolls_back: Callable[[Spec], bool] = lambda _: False
+    """Return True if what is measured can be rolled back before each cell (`Policy.reset`)."""
     also_called: Mapping[str, str] = field(default_factory=dict)
     """Other names of the layer, with the text to write in a scenario instead."""
     replaces: Callable[[], Mapping[str, tuple[Refusal, str]]] = dict

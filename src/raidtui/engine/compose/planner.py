@@ -13,7 +13,7 @@ from raidtui.engine.compose.binding import resolve
 from raidtui.engine.compose.cautions import of_data, of_memory, of_role
 from raidtui.engine.compose.ceilings import ceilings
 from raidtui.engine.compose.ordering import Block, blocks_of, workloads_of
-from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
+from raidtui.engine.compose.reading import RESET_IMPOSSIBLE, chosen, reductions, silent, stacking
 from raidtui.engine.compose.targets import as_run, memory_for, unfit
 from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
@@ -163,12 +163,14 @@ class _Planner:
         self._precondition(disks)
         for draft in planned.build:
             self._add(draft, erases=disks)
-        self._at("measure", block.name)
         met = [workload for workload in self.workloads if self._meets(name, workload)]
+        if planned.filled:
+            self._fill_once(name, met, planned, disks)
+        self._at("measure", block.name)
         for number in block.rounds:
             for workload in workloads_of(met, self.policy, self.seed, block, number):
                 for target in planned.targets:
-                    self._cell(block, workload, number, target, disks, planned.before_cell)
+                    self._cell(block, workload, number, target, disks, planned)
         self._at("teardown", block.name)
         for draft in planned.teardown:
             self._add(draft)
@@ -184,7 +186,7 @@ class _Planner:
         number: int,
         target: PlannedTarget,
         disks: tuple[str, ...],
-        before: tuple[Draft, ...],
+        planned: Planned,
     ) -> None:
         layout = block.layout
         load = self._load(layout, workload, target)
@@ -195,23 +197,16 @@ class _Planner:
             expected(self.nodes[layout], self.scenario.roles, engine.pattern(load.spec)), block.again,
         )  # fmt: skip
         self.cells.append(cell)
-        paths = tuple(f"/proc/self/fd/{FIRST_TARGET_FD + i}" for i in range(len(target.refs)))
+        paths = _paths(target)
         shown = ", ".join(target.paths)
         erased = tuple(d for d in disks if not target.part or d == target.part)
         options: dict[str, Any] = plain(load.spec)
         region = engine.region_bytes(load.spec, size_bytes, kind=kind)
         # A directory is empty: there is nothing to read unless it is written before.
         fill = engine.reads(load.spec) and (self.policy.prefill or kind == "directory")
-        if fill:
-            title = f"{cell.id}: fill {size_text(region)} of {shown}"
-            written = region * len(target.refs)
-            command = engine.prefill_command(load.spec, paths, size_bytes=size_bytes, kind=kind)
-            self._add(
-                Draft("prefill", title, Prefill(target.refs, load.kind, size_bytes, kind, options, region), (command,),
-                      writes_bytes=written, seconds=written / FILL_BYTES_PER_S),
-                erases=erased, cell=cell.id,
-            )  # fmt: skip
-        for draft in before:
+        if fill and not planned.filled:
+            self._add(_fill(f"{cell.id}: ", load, target), erases=erased, cell=cell.id)
+        for draft in (*planned.reset, *planned.before_cell):
             self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
         cooldown_s = min(self.policy.cooldown.seconds, QUICK_COOLDOWN_S if self.options.quick else 1e9)
         if cooldown_s:
@@ -234,6 +229,17 @@ class _Planner:
                   seconds=estimate.seconds * most + 1),
             erases=erased, cell=cell.id,
         )  # fmt: skip
+
+    def _fill_once(self, layout: str, workloads: Sequence[str], planned: Planned, disks: tuple[str, ...]) -> None:
+        """Fill the largest region that a workload reads, and do what follows it."""
+        (target,) = planned.targets
+        loads = [self._load(layout, workload, target) for workload in workloads]
+        reading = [load for load in loads if engines()[load.kind].reads(load.spec)]
+        if reading and self.policy.prefill:
+            largest = max(reading, key=lambda load: engines()[load.kind].region_bytes(load.spec, target.size_bytes))
+            self._add(_fill(f"{layout}: ", largest, target), erases=disks)
+        for draft in planned.filled:
+            self._add(draft)
 
     def _load(self, layout: str, workload: str, target: PlannedTarget) -> Load:
         load, node = self.scenario.workloads[workload], self.nodes[layout]
@@ -306,6 +312,21 @@ class _Planner:
         )
 
 
+def _fill(whose: str, load: Load, target: PlannedTarget) -> Draft:
+    """The step that writes the region of a workload before it is read."""
+    engine, size_bytes, kind = engines()[load.kind], target.size_bytes, target.kind
+    region = engine.region_bytes(load.spec, size_bytes, kind=kind)
+    title, written = f"{whose}fill {size_text(region)} of {', '.join(target.paths)}", region * len(target.refs)
+    args = Prefill(target.refs, load.kind, size_bytes, kind, plain(load.spec), region)
+    command = engine.prefill_command(load.spec, _paths(target), size_bytes=size_bytes, kind=kind)
+    return Draft("prefill", title, args, (command,), writes_bytes=written, seconds=written / FILL_BYTES_PER_S)
+
+
+def _paths(target: PlannedTarget) -> tuple[str, ...]:
+    """The paths under which a workload finds its target."""
+    return tuple(f"/proc/self/fd/{FIRST_TARGET_FD + index}" for index in range(len(target.refs)))
+
+
 def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned:
     """The layer and everything below it, as one: built from below, taken down from above."""
     build: list[Draft] = []
@@ -320,6 +341,9 @@ def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names,
                 continue
             below = plan_layout(source, roles, names, policy)
             assert below.offers is not None, "refused when the scenario was read"
+            if below.filled:
+                raise ProblemError(RESET_IMPOSSIBLE.problem(f"nothing can stand on a {source.kind} that is rolled back",
+                                                            place=node.place))  # fmt: skip
             if below.before_cell:
                 raise fail(COLD_BELOW, f"caches of a {source.kind} cannot be emptied while a {node.kind} stands on it",
                            place=node.place, remedy='Measure it by itself, or set "caches": "warm" in the policy.',
@@ -341,6 +365,8 @@ def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names,
         own.offers,
         needs_zero or own.needs_zero,
         own.before_cell,
+        own.filled,
+        own.reset,
     )
 
 

@@ -55,6 +55,14 @@ RANKING_SLICE: Final = Refusal(
     "Make the slice longer.",
 )
 
+RESET_IMPOSSIBLE: Final = Refusal(
+    "reset-impossible",
+    "The layout cannot be rolled back",
+    "The policy asks for a rollback before each cell. Only the volume of a ZFS pool can be rolled back, and only if it is "
+    "measured itself: neither a dataset, whose files are laid out for each cell, nor a layer on the volume.",
+    'Leave "reset" out of the policy, or measure such layouts in a scenario of their own.',
+)
+
 _MAX_DOCUMENT_BYTES: Final = 2 * MAX_SCENARIO_BYTES
 """A result without its cells is a scenario, its disks and its server."""
 _MEET: Final = "Name it in the policy's `only`, or take it out."
@@ -88,7 +96,8 @@ class Document:
     def scenario(self) -> Scenario:
         """The scenario without problems. Raises ProblemError with every problem, each naming its place."""
         scenario = self.sketch.whole()
-        if problems := [*_alone(scenario), *_crossing_problems(scenario), *_ranking_problems(scenario)]:
+        checks = (_alone, _not_reset, _crossing_problems, _ranking_problems)
+        if problems := [problem for check in checks for problem in check(scenario)]:
             raise ProblemError(*problems)
         return scenario
 
@@ -124,6 +133,13 @@ def _alone(scenario: Scenario) -> Iterator[Problem]:
     for name, load in scenario.workloads.items():
         if not any(meets(layout, name) for layout in scenario.layouts):
             yield Problem(NEVER_MET.code, f"workload {name} is run on no layout", load.place, _MEET, exit=2)
+
+
+def _not_reset(scenario: Scenario) -> Iterator[Problem]:
+    """Layouts that cannot be rolled back, where the policy asks for it."""
+    for name, node in scenario.layouts.items() if scenario.policy.reset == "rollback" else ():
+        if not all_layers()[node.kind].rolls_back(node.spec):
+            yield RESET_IMPOSSIBLE.problem(f"layout {name} has no ZFS volume on top to be rolled back", place=node.place)
 
 
 def _ranking_problems(scenario: Scenario) -> Iterator[Problem]:

@@ -350,11 +350,12 @@ class Runner:
         if step.action == "precondition":
             return precondition(decode_args(Precondition, step.args), self._scene(step))
         if step.action == "measure":
+            settled = [argv for done in self._done_builds for argv in self.context.attend(done.settle)]
             cell, stuck = measuring.measure(step, self._cells[step.cell], self._scene(step))
             self._cell_done(cell)
             if stuck:
                 self._failed(Exit.LEFT_BEHIND, [stuck])
-            return Outcome("done", {"valid": cell.valid}, (cell.command,))
+            return Outcome("done", {"valid": cell.valid}, (*settled, cell.command))
         action = bind(step.action, step.args)
         if step.phase == "build":
             self._done_builds.append(action)

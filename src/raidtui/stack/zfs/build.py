@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from raidtui.base.attention import attending, checking
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack import directory, mounts
@@ -27,7 +28,7 @@ from raidtui.stack.zfs.devices import all_devices, give_partition, pool_path, ud
 from raidtui.stack.zfs.plan import refuse_unknown
 from raidtui.stack.zfs.pool import require_new_enough, tools_version
 from raidtui.stack.zfs.spec import number
-from raidtui.stack.zfs.teardown import BUSY, teardown, unmount, users
+from raidtui.stack.zfs.teardown import BUSY, refuse_suspended, teardown, unmount, users
 from raidtui.stack.zfs.verify import NOT_THERE, check_members, pool_facts
 
 NODE_TIMEOUT_S: Final = 20.0
@@ -191,6 +192,13 @@ def make_cold(context: Context, zpool: ZfsPool) -> Outcome:
     else:
         ran += _mount(context, zpool).commands
     return Outcome("done", {"arc_bytes_before": before, "arc_bytes_after": after}, tuple(ran))
+
+
+def settle(context: Context, zpool: ZfsPool) -> tuple[Argv, ...]:
+    """Write what is dirty in memory to the disks: a cell begins with nothing of what was before. Raises ProblemError."""
+    refuse_suspended(zpool.name)
+    with attending(checking(lambda: refuse_suspended(zpool.name))):
+        return context.builder.call("zfs.sync", pool=zpool.name).commands
 
 
 def _export(zpool: ZfsPool) -> list[Argv]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import ctypes
 import logging
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
 import libzfs_core
 from libzfs_core import _nvlist as nvlists
-from libzfs_core.exceptions import DatasetNotFound, FilesystemNotFound, NoSpace, ZFSError
+from libzfs_core.exceptions import NoSpace, ZFSError
 
 from raidtui.base.text import clean
 from raidtui.stack.zfs.commands import ZfsPool
@@ -25,6 +26,8 @@ from raidtui.stack.zfs.commands import ZfsPool
 _FILESYSTEM: Final = 1
 _VOLUME: Final = 4
 """ZFS_TYPE_FILESYSTEM and ZFS_TYPE_VOLUME (zfs/sys/fs/zfs.h)."""
+_WAIT_FREE: Final = 1
+"""ZPOOL_WAIT_FREE (zfs/sys/fs/zfs.h)."""
 _NEWEST, _OLDEST = 9, 6
 """Numbers of libzfs.so; 6 is that of OpenZFS 2.3."""
 
@@ -128,15 +131,53 @@ def exists(dataset: str) -> bool:
     return bool(libzfs_core.lzc_exists(dataset.encode()))
 
 
-def destroy(dataset: str) -> None:
-    """Destroy a volume or filesystem, if there is one."""
-    if not exists(dataset):
-        return
-    _tell("lzc_destroy", dataset)
+def destroy(dataset: str, snapshot: str = "") -> None:
+    """Destroy a volume or filesystem with its snapshot, as far as they exist."""
+    if snapshot and exists(snapshot):
+        _tell("lzc_destroy_snaps", snapshot)
+        _call(libzfs_core.lzc_destroy_snaps, [snapshot.encode()], defer=False)
+    if exists(dataset):
+        _tell("lzc_destroy", dataset)
+        _call(libzfs_core.lzc_destroy, dataset.encode())
+
+
+def sync(pool: str) -> None:
+    """Write everything that is dirty in a pool to its disks."""
+    _tell("lzc_sync", pool)
+    _call(libzfs_core.lzc_sync, pool.encode())
+
+
+def snapshot(pool: str, snapshot: str) -> None:
+    """Take a snapshot of what is on the disks."""
+    sync(pool)
+    _tell("lzc_snapshot", snapshot)
+    _call(libzfs_core.lzc_snapshot, [snapshot.encode()])
+
+
+def roll_back(pool: str, dataset: str, snapshot: str) -> int:
+    """Roll a volume back, and wait until everything that was written since is free. Return the bytes written since."""
+    sync(pool)
+    _tell("lzc_rollback_to", dataset, snapshot)
+    _call(libzfs_core.lzc_rollback_to, dataset.encode(), snapshot.encode())
+    sync(pool)
+    _wait_until_freed(pool)
+    program = b"args = ...; return (zfs.get_prop(args['argv'][1], 'written'))"
+    return int(_call(libzfs_core.lzc_channel_program_nosync, pool.encode(), program, params=[dataset.encode()]))
+
+
+def _wait_until_freed(pool: str) -> None:
+    """Wait until ZFS freed what was destroyed, which it does in the background. pyzfs does not bind this call."""
+    core = ctypes.CDLL("libzfs_core.so.3", use_errno=True)
+    waited = ctypes.c_int()
+    _tell("lzc_wait", pool, "free")
+    if code := core.lzc_wait(pool.encode(), _WAIT_FREE, ctypes.byref(waited)):
+        raise OSError(code, f"lzc_wait: {os.strerror(code)}")
+
+
+def _call(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call a function of pyzfs. Raises RuntimeError with its words."""
     try:
-        libzfs_core.lzc_destroy(dataset.encode())
-    except (DatasetNotFound, FilesystemNotFound):
-        return
+        return function(*args, **options)
     except ZFSError as error:
         raise _failure(error) from error
 
@@ -154,5 +195,7 @@ def _text(value: int | bytes) -> str:
 
 
 def _failure(error: ZFSError) -> RuntimeError:
-    """pyzfs names datasets as bytes; the message alone is what a reader needs."""
-    return RuntimeError(f"{error.message}: {clean(bytes(error.name or b'').decode(errors='replace'))}")
+    """Return pyzfs's message without its number; it names datasets as bytes."""
+    name = error.name.decode(errors="replace") if isinstance(error.name, bytes) else str(error.name or "")
+    reasons = [clean(str(each)) for each in getattr(error, "errors", ())]
+    return RuntimeError(": ".join(filter(None, (error.message or type(error).__name__, clean(name), *reasons))))

@@ -64,6 +64,8 @@ class ZfsPool(msgspec.Struct, frozen=True, omit_defaults=True):
     """Properties of the volume or filesystem."""
     size_bytes: int
     sparse: bool
+    snapshot: str = ""
+    """Full name of the snapshot to which the volume is rolled back before each cell; empty if it is not."""
     least_bytes: int | None = None
     """Least size of a share of the room, since ZFS may have less room than was estimated; None for exactly `size_bytes`."""
 
@@ -134,10 +136,21 @@ def mount_argv(zpool: ZfsPool) -> Argv:
     return mounts.mount_argv("zfs", zpool.dataset, zpool.name, ())
 
 
+def snapshot_argv(zpool: ZfsPool) -> Argv:
+    return ("zfs", "snapshot", zpool.snapshot)
+
+
+def rollback_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
+    """The rollback, and the wait until what it freed is free."""
+    return (("zfs", "rollback", zpool.snapshot), ("zpool", "sync", zpool.name), ("zpool", "wait", "-t", "free", zpool.name))
+
+
 def undo_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
     """Everything that takes a whole pool away, in order."""
-    unmount = () if zpool.has_volume else (mounts.unmount_argv(zpool.name),)
-    return (*unmount, ("zfs", "destroy", zpool.dataset), ("zpool", "destroy", zpool.name))
+    first = () if zpool.has_volume else (mounts.unmount_argv(zpool.name),)
+    if zpool.snapshot:
+        first = (*first, ("zfs", "destroy", zpool.snapshot))
+    return (*first, ("zfs", "destroy", zpool.dataset), ("zpool", "destroy", zpool.name))
 
 
 def export_argv(name: str) -> Argv:

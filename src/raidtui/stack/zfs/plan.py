@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
+import msgspec
+
 from raidtui.base.text import plural
 from raidtui.model.plan import Created, Names, TargetKind
 from raidtui.model.problem import ProblemError, Refusal, fail
@@ -95,6 +97,8 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
     refuse_impossible(spec, devices)
     created = names.new("zpool")
     zpool = pool_of(spec, devices, created.name, created.uuid)
+    if policy.reset == "rollback" and zpool.has_volume:
+        zpool = msgspec.structs.replace(zpool, snapshot=f"{zpool.dataset}@filled")
     undo, count = undo_argvs(zpool), len(devices.parts)
     paths = [commands.part_path(entry.path) if entry.disk_guid else entry.path for entry in zpool.devices]
     written = _METADATA_BYTES * count
@@ -122,7 +126,12 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
         # It compresses unless told not to, and it caches: devices' counters say nothing of what a workload does.
         target = target._replace(kind="directory", counted="no")
     before_cell = (cold,) if policy.caches == "cold" else ()
-    return Planned(tuple(build), tuple(teardowns), (target,), offers, before_cell=before_cell)
+    planned = Planned(tuple(build), tuple(teardowns), (target,), offers, before_cell=before_cell)
+    if not zpool.snapshot:
+        return planned
+    snapshot = Draft("zpool.snapshot", "Take a snapshot of the volume", zpool, (commands.snapshot_argv(zpool),))
+    rollback = Draft("zpool.rollback", "Roll the volume back", zpool, commands.rollback_argvs(zpool), seconds=2.0)
+    return planned._replace(filled=(snapshot,), reset=(rollback,))
 
 
 def _measured(zpool: ZfsPool, created: Created) -> list[Draft]:
@@ -130,7 +139,7 @@ def _measured(zpool: ZfsPool, created: Created) -> list[Draft]:
     undo = undo_argvs(zpool)
     if zpool.has_volume:
         title, argv = f"Create a volume of {size_text(zpool.size_bytes)}", commands.volume_argv(zpool, zpool.size_bytes)
-        return [Draft("zpool.volume", title, zpool, (argv,), undo[:1], created, _METADATA_BYTES, 2.0)]
+        return [Draft("zpool.volume", title, zpool, (argv,), undo[:-1], created, _METADATA_BYTES, 2.0)]
     title = f"Mount it on {target_path(zpool)}"
     return [
         Draft("zpool.dataset", "Create a filesystem in it", zpool, (commands.filesystem_argv(zpool),), undo[1:2], created,

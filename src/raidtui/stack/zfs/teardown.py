@@ -93,10 +93,10 @@ def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
     name = zpool.name
     until = 0.0
     while True:
-        _refuse_suspended(name)
+        refuse_suspended(name)
         commands: list[Argv] = []
         try:
-            with attending(checking(lambda: _refuse_suspended(name))):
+            with attending(checking(lambda: refuse_suspended(name))):
                 found = pool.find(name)
                 if found is None:
                     return []
@@ -104,14 +104,16 @@ def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
                 commands += unmount(context, zpool)
                 # Destroying a pool while a program has its volume open hangs until the program ends; destroying the
                 # volume fails at once.
-                commands += context.builder.call("zfs.destroy", dataset=zpool.dataset).commands
+                commands += context.builder.call(
+                    "zfs.destroy", dataset=zpool.dataset, snapshot=zpool.snapshot
+                ).commands
                 commands.append(undo_argvs(zpool)[-1])
                 pool.call(commands[-1])
                 return commands
         except ProblemError as error:
             if pool.state(name) is None:
                 return commands
-            _refuse_suspended(name)
+            refuse_suspended(name)
             if not isinstance(error, blockdev.CallFailed):
                 raise
             until = until or time.monotonic() + BUSY_PATIENCE_S
@@ -150,7 +152,7 @@ def _stranger(context: Context, zpool: ZfsPool, found: pool.Pool) -> tuple[pool.
     return None
 
 
-def _refuse_suspended(name: str) -> None:
+def refuse_suspended(name: str) -> None:
     """Refuse a suspended pool: destroying it would hang forever, and every later command with it."""
     if pool.state(name) == "SUSPENDED":
         text = "ZFS suspended the pool, because too many of its devices are gone"
