@@ -69,7 +69,7 @@ def test_ten_cells_are_measured_on_one_building_that_is_filled_once(lab: Lab) ->
     ssh.sync_code(lab.name)
     ran = lab.raidtui("replay", "/root/rollback.json", "--erase", ",".join(lab.serials), "--json", timeout_s=900)
     assert ran.code == 0, ran.error_text
-    events: list[dict[str, Any]] = [json.loads(line) for line in ran.text.splitlines()]
+    events: list[dict[str, Any]] = [json.loads(line)["event"] for line in ran.text.splitlines()]
     started = [event["action"] for event in events if event["kind"] == "step-started"]
     assert (started.count("prefill"), started.count("zpool.volume")) == (1, 1)
     assert started.count("zpool.rollback") == started.count("measure") == 2 * ROUNDS
