@@ -12,7 +12,7 @@ from raidtui import stack
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import blank
 from raidtui.stack.action import STEP_ARGUMENTS, Action, BoundAction
-from raidtui.stack.builder.process import require, require_modules
+from raidtui.stack.builder.process import LIBRARIES, require, require_modules
 from raidtui.stack.layer import Layer
 from raidtui.stack.tuning import apply as tuning
 
@@ -33,18 +33,23 @@ def all_actions() -> dict[str, Action[Any]]:
     return {**blank.ACTIONS, **tuning.actions(modules), **of_layers}
 
 
-def built_by_blivet(actions: Collection[str]) -> bool:
-    """Return True if blivet builds a layer with one of these actions."""
-    return any(layer.built_by_blivet and not layer.actions.keys().isdisjoint(actions) for layer in all_layers().values())
+def _layers_with(actions: Collection[str]) -> list[Layer[Any]]:
+    return [layer for layer in all_layers().values() if not layer.actions.keys().isdisjoint(actions)]
+
+
+def builder_modules(actions: Collection[str]) -> list[str]:
+    """Return the modules that the builder loads for the layers with these actions."""
+    layers = _layers_with(actions)
+    blivet = [LIBRARIES] if any(layer.built_by_blivet for layer in layers) else []
+    return blivet + [module for layer in layers for module in layer.builder_modules]
 
 
 def require_libraries(actions: Collection[str]) -> None:
     """Check that the libraries of the layers with these actions are installed. Raises ProblemError (`missing-library`)."""
-    for layer in all_layers().values():
-        if not layer.actions.keys().isdisjoint(actions):
-            require_modules(layer.builder_modules)
-    if built_by_blivet(actions):
-        require()
+    for layer in _layers_with(actions):
+        require_modules(layer.builder_modules)
+        if layer.built_by_blivet:
+            require()
 
 
 def bind(action: str, args: Mapping[str, Any]) -> BoundAction:

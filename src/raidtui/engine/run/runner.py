@@ -50,8 +50,8 @@ from raidtui.model.refusals import CANCELLED
 from raidtui.model.result import Cell, marked
 from raidtui.stack import mounts
 from raidtui.stack.action import BoundAction, Outcome, signatures_left
-from raidtui.stack.builder.process import LIBRARIES, Builder
-from raidtui.stack.catalog import all_layers, bind, built_by_blivet
+from raidtui.stack.builder.process import Builder
+from raidtui.stack.catalog import all_layers, bind, builder_modules
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import found_foreign_data
 from raidtui.watch import processes
@@ -171,8 +171,8 @@ class Runner:
             steps = self.plan.steps
             self._claims = claims.take(self.folder.name, claims.claims_of(steps), claims.relied_on(steps))
             self._emit(Noted(f"the disks are searched for data for up to {LOOK_S:.0f} s before the first write"))
-            if built_by_blivet({step.action for step in steps}):
-                self.builder.start(LIBRARIES)  # it loads while the disks are searched
+            if modules := builder_modules({step.action for step in steps}):
+                self.builder.start(*modules)  # it loads while the disks are searched
             permits = admit(self.folder.name, list(prints.values()), evidence.update)
         except ProblemError as error:
             self._failed(Exit.REFUSED, error.problems)
@@ -183,8 +183,7 @@ class Runner:
         return True
 
     def _execute(self) -> None:
-        report, builder = self._report, self.builder
-        self.context = Context(self.folder.name, self.folder, self._permits, report, self.cancel, builder=builder)
+        self.context = Context(self.folder.name, self.folder, self._permits, self._report, self.cancel, (), self.builder)
         self.context.ours = lambda: signatures_left(self._done_builds)
         self.watchdog = Watchdog(self._permits, self.cancel, self._emit_if_possible)
         self.thermometer = Thermometer([permit.disk.name for permit in self._permits.values()])
