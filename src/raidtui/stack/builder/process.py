@@ -150,6 +150,7 @@ class Builder:
             child.stdin.flush()
             while (answer := self._next(child, what, silence_s)).ran:
                 commands.append(answer.ran)
+                what = proc.name_of(answer.ran)
         except OSError as error:
             self.close()
             raise fail(BUILDER_LOST, f"{what}: the builder ended: {error.strerror}", exit=Exit.BUILD_FAILED) from error
