@@ -456,7 +456,7 @@ def test_a_label_is_known_by_its_uuid() -> None:
     assert parse_label(block.replace(b"LVM2", b"LVM9")) is None
 
 
-def test_a_volume_that_lvm_has_too_few_extents_for_gets_as_many_as_there_are() -> None:
+def test_a_volume_that_lvm_has_too_few_extents_for_gets_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another version of LVM keeps more room for itself: each of two devices has one extent less than planned."""
     group = plan(spec_of(type="striped"), {"on": 2}).build[0].args
     pvs = [{"pv_uuid": pv.uuid, "pv_pe_count": str(pv.extents - 1)} for pv in group.pvs]
@@ -471,11 +471,14 @@ def test_a_volume_that_lvm_has_too_few_extents_for_gets_as_many_as_there_are() -
     context: Any = SimpleNamespace(builder=SimpleNamespace(call=call))
     argv = ("lvm", "lvcreate", "--name", "volume", "--size", f"{group.volume.size_bytes >> 10}K", group.name)
     missing = missing_extents(group, pvs)
-    ran = build._run(context, group, argv, None, (), missing)
+    monkeypatch.setattr(build, "read_group", lambda *_: ({}, pvs))
+    ran = build._run(context, group, argv, None, ())
     assert missing == 2
     assert asked == [group.volume.size_bytes, group.volume.size_bytes - 2 * group.extent_bytes]
     assert ran[5] == f"{asked[-1] >> 10}K", "the journal has the command that succeeded"
     assert size_differences(group, "lv_size", group.volume.size_bytes, str(asked[-1]), missing) == []
     assert size_differences(group, "lv_size", group.volume.size_bytes, str(asked[-1]), 0) != []
+    whole = [{"pv_uuid": pv.uuid, "pv_pe_count": str(pv.extents)} for pv in group.pvs]
+    monkeypatch.setattr(build, "read_group", lambda *_: ({}, whole))
     with pytest.raises(ProblemError):
-        build._run(context, group, argv, None, (), 0)
+        build._run(context, group, argv, None, ())

@@ -142,17 +142,17 @@ def _make(
     commands: list[Argv] = []
 
     def make() -> dict[str, Any]:
-        missing = missing_extents(vg, read_group(vg, paths)[1])
         # A finished volume is active, and the kernel answers at once.
         if not is_made({one.volume for one in mappings(vg.name)}):
             with context.lend(vg.disks):
-                commands.extend(_run(context, vg, argv, answer, paths, missing) for argv, answer in steps)
+                commands.extend(_run(context, vg, argv, answer, paths) for argv, answer in steps)
         if vg.vdo is not None:
             _await_vdo(vg.name, vg.vdo)
         volumes = read_volumes(vg, paths)
         if not is_made(volumes):
             found = ", ".join(sorted(volumes)) or "none"
             raise mismatch(vg.name, [Difference("volumes", "what this step makes", found)])
+        missing = missing_extents(vg, read_group(vg, paths)[1])
         facts = wait_for_node(context, vg, VOLUME if vg.is_pooled(volumes) else vg.volume.name)
         if wrong := differences(vg, volumes, devices, missing, whole=False):
             raise mismatch(vg.name, wrong)
@@ -162,25 +162,26 @@ def _make(
     return Outcome("created" if commands else "already there", facts, tuple(commands))
 
 
-def _run(
-    context: Context, vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str], missing: int
-) -> Argv:
+def _run(context: Context, vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str]) -> Argv:
     """Run one command that creates or converts a volume; return it as it succeeded. Raises CallFailed.
 
-    `missing`: number of extents that LVM has fewer than planned. A volume for which there is no room then gets
-    fewer extents, one row after the other.
+    If LVM has fewer extents than planned, a volume for which there is no room gets fewer, one row after the other.
     """
     if argv[1] == "lvconvert":
         return _convert(context, vg, argv, answer, paths)
-    for fewer in range(missing + 1):
+    fewer, missing = 0, 0
+    while True:
+        smaller = _smaller(vg, argv, fewer)
         try:
-            smaller = _smaller(vg, argv, fewer)
             context.builder.call("lvm.create_volume", vg=vg, paths=paths, argv=smaller, answer=answer)
             return smaller
         except CallFailed as error:
-            if NO_ROOM not in error.problems[0].message or fewer == missing or "--size" not in argv:
+            if NO_ROOM not in error.problems[0].message or "--size" not in argv:
                 raise
-    raise AssertionError("the last attempt returns or raises")
+            missing = missing or missing_extents(vg, read_group(vg, paths)[1])
+            if fewer == missing:
+                raise
+        fewer += 1
 
 
 def _smaller(vg: LvmGroup, argv: Argv, rows: int) -> Argv:
