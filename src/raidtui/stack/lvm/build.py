@@ -162,7 +162,7 @@ def _make(
     return Outcome("created" if commands else "already there", facts, tuple(commands))
 
 
-def _run(context: Context, vg: LvmGroup, argv: Argv, answer: str | None, paths: Sequence[str]) -> Argv:
+def _run(context: Context, vg: LvmGroup, argv: Argv, answer: str | None, paths: list[str]) -> Argv:
     """Run one command that creates or converts a volume; return it as it succeeded. Raises CallFailed.
 
     If LVM has fewer extents than planned, a volume for which there is no room gets fewer, one row after the other.
