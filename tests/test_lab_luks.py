@@ -99,7 +99,7 @@ def test_every_cipher_tag_and_mode_is_built_measured_and_gone(lab: Lab, tmp_path
 
 CANDIDATES = r"""
 cd /var/lib/raidtui/runs/$(ls /var/lib/raidtui/runs | tail -1)
-builder=$(pgrep -f 'raidtui.* builder$' | head -1)
+builder=$(pgrep -f 'raidtui.* builder( .*)?$' | head -1)
 grep 'core file size' /proc/$builder/limits
 { cat plan.json journal.jsonl result.json *.log work/* 2>/dev/null; cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ; dmesg;
   journalctl --no-pager 2>/dev/null; dmsetup table --showkeys; } | tr '\0' '\n' | grep -aoE '[0-9a-f]{64}' | sort -u
