@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -116,15 +115,6 @@ def temporary_on(device: Device) -> list[str]:
     return [name for name in found if name.startswith(_TEMPORARY)]
 
 
-def marked(devices: Iterable[Device], is_ours: Callable[[Device], bool]) -> list[Device]:
-    """Return the devices that carry the step's header; one that cannot be read does not."""
-    found = []
-    for device in devices:
-        with suppress(OSError, ProblemError):
-            found += [device] if is_ours(device) else []
-    return found
-
-
 def stands_on(node: str) -> set[int]:
     """Return the device numbers of what a mapping stands on."""
     return {number for path in (SYS_BLOCK / node / "slaves").iterdir() if (number := devno(path.name)) is not None}
@@ -149,14 +139,15 @@ def read_table(name: str, what: str = "table") -> Table:
 def close(
     context: Context,
     planned: Planned,
-    marked: Sequence[Device],
+    devices: Sequence[Device],
     closed: list[str],
     commands: list[Argv],
 ) -> str:
     """Close the mapping, and remove what an interrupted format left; return what still stands, or an empty text.
 
-    `marked`: devices that carry the step's header. Waits while udev has the mapping open. Raises ProblemError
-    (`mapping-busy`) if something uses it.
+    `devices`: devices of the step. What a format left there may stand without any header yet; the kernel refuses to
+    remove it while a process formats. Waits while udev has the mapping open. Raises ProblemError (`mapping-busy`) if
+    something uses it.
     """
     until = time.monotonic() + BUSY_PATIENCE_S
     while node := find(planned):
@@ -175,7 +166,7 @@ def close(
                        place=mapper_path(planned.name), remedy="End that use, then: raidtui recover",
                        exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(0.3)
-    for name in [name for device in marked for name in temporary_on(device)]:
+    for name in [name for device in devices for name in temporary_on(device)]:
         try:
             commands += context.builder.call("luks.remove_temporary", name=name).commands
             closed.append(name)

@@ -37,8 +37,7 @@ def teardown(context: Context, integrity: IntegrityDevice) -> Outcome:
 
     def attempt() -> str:
         devices, missing[:] = mapping.present(context, integrity)
-        marked = mapping.marked(devices, is_ours)
-        left = mapping.close(context, integrity, marked, closed, commands)
+        left = mapping.close(context, integrity, devices, closed, commands)
         return left or erase_marks(context, devices, is_ours, erase, "its superblock", erased)
 
     until_gone(attempt, "the integrity device", integrity.name)

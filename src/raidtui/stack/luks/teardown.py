@@ -44,8 +44,7 @@ def teardown(context: Context, volume: LuksVolume) -> Outcome:
 
     def attempt() -> str:
         devices, missing[:] = mapping.present(context, volume)
-        marked = mapping.marked(devices, is_ours)
-        left = mapping.close(context, volume, marked, closed, commands)
+        left = mapping.close(context, volume, devices, closed, commands)
         return left or erase_marks(context, devices, is_ours, erase, "its header", erased)
 
     until_gone(attempt, "the encrypted volume", volume.name)
