@@ -121,9 +121,13 @@ def test_the_key_is_in_no_file_argument_or_log(lab: Lab, tmp_path: Path) -> None
     assert process.returncode == 0, out + error
 
 
-def test_kills_with_a_header_without_mapping_and_with_a_half_written_device(lab: Lab) -> None:
+def test_kills_with_a_header_without_mapping(lab: Lab) -> None:
     encrypted = {"luks": SHORT["luks"]}
     killed_at(lab, scenario(encrypted), bound(lab, encrypted), _HEADERS)
+
+
+@pytest.mark.slow
+def test_kills_with_a_half_written_integrity_device(lab: Lab) -> None:
     checked = {"integrity": {"integrity": {"on": "@a"}}}
     killed_at(lab, scenario(checked), bound(lab, checked),
               "integrity.create:sees=temporary-,integrity.create:call=integrity.open")  # fmt: skip
