@@ -25,7 +25,7 @@ Seen = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def seen(request: pytest.FixtureRequest) -> Seen:
-    cases = "slow cancelled hung" if slow_ones_run(request) else "slow"
+    cases = "slow cancelled hung" if slow_ones_run(request) else "slow hung"
     lab = start_lab("attended", "2x2G")
     try:
         send_driver(lab, "lvm_driver.py", "attended_driver.py")
@@ -70,7 +70,6 @@ def test_a_cancel_ends_it_and_what_it_made_is_taken_away(seen: Seen) -> None:
     assert case["left"] == {}
 
 
-@pytest.mark.slow
 def test_a_disk_that_hangs_is_given_up_by_name(seen: Seen) -> None:
     case = seen["hung"]
     code, message, _ = case["stuck"]
@@ -80,7 +79,6 @@ def test_a_disk_that_hangs_is_given_up_by_name(seen: Seen) -> None:
     assert "completes none: the device does not answer" in message
 
 
-@pytest.mark.slow
 def test_a_disk_that_hangs_while_it_is_made_blank_is_given_up_by_name(seen: Seen) -> None:
     ((code, message),) = seen["hung"]["blank"]
     name = seen["hung"]["name"]
@@ -90,6 +88,5 @@ def test_a_disk_that_hangs_while_it_is_made_blank_is_given_up_by_name(seen: Seen
     assert "completes none: the device does not answer" in message
 
 
-@pytest.mark.slow
 def test_what_was_made_on_it_is_taken_away_once_it_answers(seen: Seen) -> None:
     assert seen["hung"]["left"] == {}

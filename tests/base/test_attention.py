@@ -234,3 +234,32 @@ def test_a_tool_of_many_verbs_is_called_by_them() -> None:
     assert proc.name_of(("/usr/sbin/lvm", "lvcreate", "-n", "x")) == "lvm lvcreate"
     assert proc.name_of(("mkfs.ext4", "-F", "/dev/x")) == "mkfs.ext4"
     assert proc.name_of(("/usr/bin/umount", "/run/x")) == "umount"
+
+
+def test_a_process_that_only_waits_for_another_looks_like_one_that_does_nothing() -> None:
+    """A child of the runner (the builder) waits for a tool on a disk that hangs: its own looks would count as progress."""
+    code = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from raidtui.base import proc
+print("waits", flush=True)
+proc.run(("sleep", "60"), watched=False)
+"""
+    child = proc.spawn(python(code), stdout=proc.PIPE)
+    assert child.stdout is not None
+    try:
+        assert child.stdout.readline() == b"waits\n"
+        watch = Watch("sleep", lambda: attention.work_of([child.pid]), LONG_S)
+
+        def look(seconds: float) -> None:
+            until_s = time.monotonic() + seconds
+            while time.monotonic() < until_s:
+                watch.tick()
+                time.sleep(0.05)
+
+        with pytest.raises(Silent):
+            look(4 * LONG_S)
+    finally:
+        proc.end_all([*attention.descendants(child.pid), child.pid])
+        child.wait(5.0)
+        child.stdout.close()

@@ -19,9 +19,7 @@ from raidtui.model.result import Cell, DeviceUse, Pass, Steady, marked, marks_of
 MIB = 1 << 20
 WRITES = Summary(write=Direction(100, 100 * MIB, 100.0, 1e8, 1.0), runtime_s=1.0, jobs=1)
 CELL = Cell("a/w/1", "a", "w", 1, False, summary=WRITES)
-CLEAN = Evidence(
-    CELL, target_read_bytes=0, target_written_bytes=100 * MIB, monotonic_s=10.0, boottime_s=10.0, wall_s=10.0
-)
+CLEAN = Evidence(CELL, target_read_bytes=0, target_written_bytes=100 * MIB, monotonic_s=10.0, boottime_s=10.0, wall_s=10.0)
 
 
 def codes(evidence: Evidence) -> list[str]:
@@ -151,6 +149,8 @@ def test_a_neighbour_is_named_with_its_figures() -> None:
     assert mark.sentence == (
         "dd (pid 812) used 0.05 CPU cores and wrote 100 MiB, with sdx of the same controller open for writing"
     )
+    (mark,) = marks(on_host(Neighbour(1, "systemd", 0.3, of_children=True)))
+    assert mark.sentence.startswith("processes that ended since, children of systemd (pid 1), used 0.30 CPU cores")
     (mark,) = marks(on_host(msgspec.structs.replace(DD, own_disks=("SER1",))))
     assert mark.weight == "invalid"
     assert mark.sentence.endswith("with SER1 of the run open for writing")

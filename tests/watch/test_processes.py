@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -53,6 +54,10 @@ def test_a_process_that_a_look_missed_is_not_taken_for_a_new_one() -> None:
 def test_the_work_of_a_child_that_came_and_went_is_its_parents() -> None:
     first = {5: seen("make", children_s=100.0)}
     assert used(first, {5: seen("make", children_s=104.0, written=1 << 20)}) == {"make": (0.4, 1 << 20)}
+    others = Sums()
+    for cpu_s, children_s in ((1.0, 100.0), (1.1, 104.0)):
+        others.add({5: seen("make", cpu_s, children_s=children_s)}, lambda pid: frozenset())
+    assert [one.of_children for one in others.neighbours(10.0, {}, {})] == [True]
 
 
 def test_a_child_that_ends_is_not_counted_twice() -> None:
@@ -106,9 +111,7 @@ def test_files_open_for_writing_are_followed_to_their_disk(tmp_path: Path) -> No
     for fd, flags, mount in (("3", "0100001", 30), ("4", "0100000", 31), ("5", "02", 99)):
         (folder / "fd" / fd).touch()
         (folder / "fdinfo" / fd).write_text(f"pos:\t0\nflags:\t{flags}\nmnt_id:\t{mount}\nino:\t5\n")
-    (folder / "mountinfo").write_text(
-        "30 1 8:1 / /data rw - ext4 /dev/sda1 rw\n31 1 8:16 / /read rw - xfs /dev/sdb rw\n"
-    )
+    (folder / "mountinfo").write_text("30 1 8:1 / /data rw - ext4 /dev/sda1 rw\n31 1 8:16 / /read rw - xfs /dev/sdb rw\n")
     numbers = {"sda": 0, "sda1": 1, "sdb": 16}
     nodes = [Node(name, os.makedev(8, minor), name[:3]) for name, minor in numbers.items()]
     assert OpenFiles(tmp_path, Blocks(nodes)).disks(7) == {"sda"}
@@ -136,17 +139,24 @@ def test_a_workload_and_a_neighbour_of_this_machine_are_seen(monkeypatch: pytest
         monkeypatch.setattr(module, "descendants", lambda pid: [one for one in real(pid) if one != neighbour.pid])
     watch = ProcessWatch({}, every_s=0.25)
     try:
+        before = psutil.Process(neighbour.pid).cpu_times()
         watch.start()
+        began_s, own = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, "-c", f"x = bytearray(40 << 20)\n{spin.format(2.5)}"], check=True)
+        workload_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - own.ru_utime
         host = watch.stop()
+        span_s, after = time.monotonic() - began_s, psutil.Process(neighbour.pid).cpu_times()
     finally:
         watch.close()
         neighbour.kill()
         neighbour.wait()
     assert watch.failure == ""
-    assert neighbour.pid in {one.pid for one in host.neighbours if one.cores > 0.02}
+    # However busy the machine is: as much as the kernel says of each.
+    cores = (after.user + after.system - before.user - before.system) / span_s
+    assert {one.pid: one.cores for one in host.neighbours}[neighbour.pid] == pytest.approx(cores, rel=0.2, abs=0.05)
     assert os.getpid() not in {one.pid for one in host.neighbours}
-    assert host.workload.user_s > 0.02
+    assert host.workload.user_s == pytest.approx(workload_s, abs=0.01)
+    assert workload_s > 0
     assert host.workload.memory_max_bytes > 40 << 20
     assert host.workload.threads == 1
     assert host.workload.context_switches > 0

@@ -107,8 +107,8 @@ class Child:
     def poll(self) -> int | None:
         return self._popen.poll()
 
-    def wait(self, timeout_s: float) -> int | None:
-        """Return the exit code; None if the process still runs after `timeout_s`."""
+    def wait(self, timeout_s: float | None) -> int | None:
+        """Return the exit code; None if the process still runs after `timeout_s` (None: wait for its end)."""
         try:
             return self._popen.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -168,13 +168,15 @@ def run(
     pass_fds: Sequence[int] = (),
     check: bool = True,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
+    watched: bool = True,
 ) -> Finished:
     """Run a process to its end and return its exit code and output.
 
     Raises ToolTimeout after `timeout_s`. Without `timeout_s` it is supervised: raises ToolStuck if neither it, nor its
     children, nor a disk of the present attention did anything for the attention's limit (or `silence_s`), and the error
     with which the attention ends it. Raises ToolStuck also if it cannot be killed; ToolError if its output exceeds
-    `max_output_bytes` or, with `check`, if its exit code is not 0.
+    `max_output_bytes` or, with `check`, if its exit code is not 0. Without `watched` this process sleeps until the
+    other ends: a third one supervises both, and would take regular looks of this one for progress.
     """
     argv = tuple(argv)
     began = time.monotonic()
@@ -187,10 +189,11 @@ def run(
         cwd=cwd,
         pass_fds=pass_fds,
     )
-    tick = _deadline(timeout_s) if timeout_s is not None else _watch(child, silence_s)
+    tick_s = attention.TICK_S if watched else None
+    tick = _tick_of(child, timeout_s, silence_s) if watched else lambda: None
     try:
-        out, err = _exchange(child, input_bytes or b"", tick, max_output_bytes)
-        while (code := child.wait(attention.TICK_S)) is None:
+        out, err = _exchange(child, input_bytes or b"", tick, tick_s, max_output_bytes)
+        while (code := child.wait(tick_s)) is None:
             tick()
     except BaseException as error:
         started = attention.descendants(child.pid)
@@ -237,7 +240,9 @@ def end_all(pids: Sequence[int]) -> list[int]:
     return list(left.values())
 
 
-def _deadline(timeout_s: float) -> Callable[[], None]:
+def _tick_of(child: Child, timeout_s: float | None, silence_s: float | None) -> Callable[[], None]:
+    if timeout_s is None:
+        return Watch(name_of(child.argv), lambda: attention.work_of([child.pid]), silence_s).tick
     until_s = time.monotonic() + timeout_s
 
     def tick() -> None:
@@ -245,10 +250,6 @@ def _deadline(timeout_s: float) -> Callable[[], None]:
             raise TimeoutError(f"no answer within {timeout_s:g} s")
 
     return tick
-
-
-def _watch(child: Child, silence_s: float | None) -> Callable[[], None]:
-    return Watch(name_of(child.argv), lambda: attention.work_of([child.pid]), silence_s).tick
 
 
 def given_up(argv: Sequence[str], error: BaseException, left: list[int]) -> ToolError | None:
@@ -261,7 +262,7 @@ def given_up(argv: Sequence[str], error: BaseException, left: list[int]) -> Tool
     return ToolStuck(argv, "; ".join(immortal)) if immortal and isinstance(error, Exception) else None
 
 
-def _exchange(child: Child, data: bytes, tick: Callable[[], None], limit: int) -> tuple[bytes, bytes]:
+def _exchange(child: Child, data: bytes, tick: Callable[[], None], tick_s: float | None, limit: int) -> tuple[bytes, bytes]:
     """Feed stdin and drain both pipes until they close, within the size limit; `tick` raises to give up."""
     assert child.stdout is not None
     assert child.stderr is not None
@@ -276,7 +277,7 @@ def _exchange(child: Child, data: bytes, tick: Callable[[], None], limit: int) -
             selector.register(child.stdin, selectors.EVENT_WRITE)
         while selector.get_map():
             tick()
-            for key, _ in selector.select(attention.TICK_S):
+            for key, _ in selector.select(tick_s):
                 if key.fileobj is child.stdin:
                     assert child.stdin is not None
                     try:

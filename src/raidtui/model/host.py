@@ -49,6 +49,8 @@ class Neighbour(msgspec.Struct, frozen=True, omit_defaults=True):
     """Kernel names of other disks of the same controller that it held open for writing."""
     unknown_disks: bool = False
     """True if it wrote, and held no known device open for writing when it was looked at."""
+    of_children: bool = False
+    """True if most of its CPU time was that of children that ended between two looks."""
 
 
 class NetworkUse(msgspec.Struct, frozen=True, omit_defaults=True):

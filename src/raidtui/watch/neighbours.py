@@ -50,6 +50,7 @@ class Sums:
         self._first_s = 0.0
         """Start of the youngest process of the first look."""
         self._cpu_s: dict[tuple[int, float], float] = defaultdict(float)
+        self._children_s: dict[tuple[int, float], float] = defaultdict(float)
         self._written: dict[tuple[int, float], int] = defaultdict(int)
         self._names: dict[tuple[int, float], str] = {}
         self._devices: dict[tuple[int, float], set[str]] = defaultdict(set)
@@ -75,6 +76,7 @@ class Sums:
             written = now.written_bytes - then.written_bytes - ended_bytes[pid]
             self._names[key] = now.name
             self._cpu_s[key] += max(0.0, own_s) + max(0.0, children_s)
+            self._children_s[key] += max(0.0, children_s)
             self._written[key] += max(0, written)
             if written > 0:
                 self._devices[key] |= devices_of(pid)
@@ -100,6 +102,7 @@ class Sums:
                     own_disks=tuple(sorted(disks[name] for name in devices if name in disks)),
                     beside=tuple(sorted(name for name in devices if name in beside)),
                     unknown_disks=bool(written and not devices),
+                    of_children=self._children_s[pid, began_s] > cpu_s / 2,
                 )
             )
         found.sort(key=lambda one: (not one.own_disks, not one.beside, -one.cores, -one.written_bytes))

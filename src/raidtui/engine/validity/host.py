@@ -37,7 +37,9 @@ def find_neighbours(evidence: Evidence) -> Iterator[Mark]:
     host = evidence.cell.host
     for one in host.neighbours if host is not None else ():
         about = f"{one.pid} {one.name}"
-        wrote = f"{one.name} (pid {one.pid}) used {one.cores:.2f} CPU cores and wrote {size_text(one.written_bytes)}"
+        who = f"{one.name} (pid {one.pid})"
+        who = f"processes that ended since, children of {who}," if one.of_children else who
+        wrote = f"{who} used {one.cores:.2f} CPU cores and wrote {size_text(one.written_bytes)}"
         if one.own_disks and one.written_bytes:
             text = f"{wrote}, with {', '.join(one.own_disks)} of the run open for writing"
             yield FOREIGN.mark(text, about=about)

@@ -7,7 +7,6 @@ is never done: devices are made from the nodes that a step names.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -79,9 +78,8 @@ def program(argv: Sequence[str], answer: str | None = None) -> None:
     path = proc.find_tool(argv[0])
     if path is None:
         raise FileNotFoundError(f"{argv[0]} is not installed")
-    # The runner looks after this process and everything that it starts.
     given = None if answer is None else f"{answer}\n".encode()
-    ran = proc.run([path, *argv[1:]], input_bytes=given, check=False, silence_s=math.inf)
+    ran = proc.run([path, *argv[1:]], input_bytes=given, check=False, watched=False)
     if ran.code != 0:
         raise RuntimeError(_last_lines(ran.error_text or ran.text) or f"{argv[0]} ended with {ran.code}")
 
