@@ -41,6 +41,7 @@ LONG: dict[str, Any] = {
 }
 WORKLOAD = {"write": {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "size": "16MiB", "runtime": "2s"}}}
 _HEADERS = "luks.create:call=luks.open,luks.create:after,luks.close:after"
+_HALF_WRITTEN = ",".join(f"integrity.create:{when}" for when in ("leaves=temporary-", "sees=temporary-", "call=integrity.open"))
 LEFT = "dmsetup info -c --noheadings -o name 2>/dev/null | grep -v '^No devices'; ls -d /sys/block/md* 2>/dev/null"
 
 
@@ -126,11 +127,9 @@ def test_kills_with_a_header_without_mapping(lab: Lab) -> None:
     killed_at(lab, scenario(encrypted), bound(lab, encrypted), _HEADERS)
 
 
-@pytest.mark.slow
 def test_kills_with_a_half_written_integrity_device(lab: Lab) -> None:
     checked = {"integrity": {"integrity": {"on": "@a"}}}
-    killed_at(lab, scenario(checked), bound(lab, checked),
-              "integrity.create:sees=temporary-,integrity.create:call=integrity.open")  # fmt: skip
+    killed_at(lab, scenario(checked), bound(lab, checked), _HALF_WRITTEN)
 
 
 @in_thirds

@@ -4,7 +4,8 @@
 
 POINTS: `3:before,3:after,…`; or by the first step of an action, `lvm.cache:after`, and by a command that it runs,
 `lvm.cache:lvconvert`; before it calls a function of the builder, `luks.create:call=luks.open`; or once there is a
-device-mapper device of such a name, `integrity.create:sees=temporary-`. `every:2/3` is the second third of these: after
+device-mapper device of such a name, `integrity.create:sees=temporary-`, also with the builder that made it, so that it is
+left: `integrity.create:leaves=temporary-`. `every:2/3` is the second third of these: after
 every record, and before those that end what was done since the one before; nothing happens between others. One JSON line
 per point on stdout.
 """
@@ -24,6 +25,7 @@ from pathlib import Path
 sys.path.insert(0, "/opt/raidtui")
 
 from raidtui import inventory
+from raidtui.base.attention import descendants
 from raidtui.engine.methods import _plan
 from raidtui.engine.run import runs
 from raidtui.engine.run.journal import Journal
@@ -78,11 +80,15 @@ def die_before_call(function: str) -> None:
 
 
 def die_with(word: str) -> None:
-    """Kill this process as soon as a command with this word among its arguments runs, or a mapping is there (`sees=`)."""
-    while word.startswith("sees="):
+    """Kill this process as soon as a command with this word among its arguments runs, or a mapping is there (`sees=`,
+    `leaves=`)."""
+    what, _, name = word.partition("=")
+    while what in ("sees", "leaves"):
         for path in Path("/sys/block").glob("dm-*/dm/name"):
             with suppress(OSError):
-                if path.read_text().startswith(word.removeprefix("sees=")):
+                if path.read_text().startswith(name):
+                    for child in descendants(os.getpid()) if what == "leaves" else ():
+                        os.kill(child, signal.SIGKILL)
                     os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(0.01)
     while True:

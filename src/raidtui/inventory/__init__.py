@@ -5,7 +5,7 @@
 
 from raidtui.inventory.blocks import boot_id
 from raidtui.inventory.reasons import CONTENT, REASONS
-from raidtui.inventory.scan import Examined, Ownership, examine, kernel_names, present, scan, search
+from raidtui.inventory.scan import Examined, Ownership, examine, kernel_names, present, scan, search, unmoved
 from raidtui.inventory.signatures import Signature
 from raidtui.inventory.watch import Change, watch
 
@@ -22,5 +22,6 @@ __all__ = [
     "present",
     "scan",
     "search",
+    "unmoved",
     "watch",
 ]

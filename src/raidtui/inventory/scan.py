@@ -97,6 +97,12 @@ def kernel_names(prints: Iterable[Fingerprint]) -> tuple[str, ...]:
     return tuple(disk.name for disk in _disks() if (disk.serial, disk.wwid) in wanted)
 
 
+def unmoved(prints: Iterable[Fingerprint]) -> dict[str, str]:
+    """Return the kernel names, by id, of those of these disks that never left: same boot, same connection."""
+    wanted, boot = set(prints), boot_id()
+    return {disk.id: disk.name for disk in _disks() if fingerprint(disk, boot) in wanted}
+
+
 def _disks() -> tuple[Disk, ...]:
     blocks = read_blocks()
     return hardware.with_ids(tuple(read_disk(node) for node in blocks.nodes.values() if is_physical_disk(node)))

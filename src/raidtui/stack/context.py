@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -66,6 +66,9 @@ class Context:
         """`report(text, fraction or None)`: progress of the step that runs."""
         self.cancelled = cancelled
         self.built: dict[str, str] = {}
+        self.unmoved: Mapping[str, str] = {}
+        """Kernel names by id of disks that never left since the run was planned. By these, recovery finds mappings that
+        hold a disk and thereby refuse a permit for it; nothing is opened or written by them."""
         self.rooms: dict[str, int] = {}
         """Bytes of room for files that were read back, by reference of a measured directory."""
         self.zero_proof: dict[str, dict[str, Any]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -108,11 +109,18 @@ def refuse_taken_name(name: str) -> None:
                    exit=Exit.REFUSED)  # fmt: skip
 
 
-def temporary_on(device: Device) -> list[str]:
-    """Return the names of mappings on the device that libcryptsetup made while it formatted and did not remove."""
-    holders = SYS_BLOCK / node_of(device) / "holders"
-    found = [read_text(path / "dm/name") or "" for path in (holders.iterdir() if holders.is_dir() else ())]
-    return [name for name in found if name.startswith(_TEMPORARY)]
+def left_by_format(context: Context, planned: Planned, devices: Sequence[Device]) -> list[str]:
+    """Return the names of the mappings that libcryptsetup made on the device below to format it, and did not remove.
+
+    `devices`: the device below if it is present. Such a mapping keeps recovery from getting a permit for the disk; its
+    name is random, and tells only its kind, so that the disk tells whose it is.
+    """
+    disk = planned.on.removeprefix("disk:")
+    node = node_of(devices[0]) if devices else context.unmoved.get(disk, "")
+    holders = SYS_BLOCK / node / "holders"
+    found = [path / "dm" for path in (holders.iterdir() if node and holders.is_dir() else ())]
+    named = [(read_text(path / "name") or "", read_text(path / "uuid") or "") for path in found]
+    return [name for name, uuid in named if name.startswith(_TEMPORARY) and re.fullmatch(f"CRYPT-[A-Z0-9]+-{name}", uuid)]
 
 
 def stands_on(node: str) -> set[int]:
@@ -145,9 +153,9 @@ def close(
 ) -> str:
     """Close the mapping, and remove what an interrupted format left; return what still stands, or an empty text.
 
-    `devices`: devices of the step. What a format left there may stand without any header yet; the kernel refuses to
-    remove it while a process formats. Waits while udev has the mapping open. Raises ProblemError (`mapping-busy`) if
-    something uses it.
+    `devices`: the device below if it is present. What a format left there may stand without any header yet; the kernel
+    refuses to remove it while a process formats. Waits while udev has the mapping open. Raises ProblemError
+    (`mapping-busy`) if something uses it.
     """
     until = time.monotonic() + BUSY_PATIENCE_S
     while node := find(planned):
@@ -166,7 +174,7 @@ def close(
                        place=mapper_path(planned.name), remedy="End that use, then: raidtui recover",
                        exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(0.3)
-    for name in [name for device in devices for name in temporary_on(device)]:
+    for name in left_by_format(context, planned, devices):
         try:
             commands += context.builder.call("luks.remove_temporary", name=name).commands
             closed.append(name)

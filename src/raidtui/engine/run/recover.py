@@ -201,7 +201,8 @@ class _Recovery:
                 self.problems += error.problems
                 self.undone -= {step.creates.uuid} if step.creates else set()
                 continue
-            self.undone |= {step.creates.uuid} if step.creates else set()
+            if step.creates and not outcome.facts.get("missing"):  # a device that was not looked at may have remains
+                self.undone.add(step.creates.uuid)
             if outcome.result not in ("nothing to do", "already there"):
                 self.actions.append(f"{step.title}: {outcome.result}")
 
@@ -215,8 +216,10 @@ class _Recovery:
             return True
         if found_foreign_data(self.problems):
             return False
+        # A disk that was pulled, or a machine that was switched off, may have been put to other use before it came back:
+        # nameless data must be the run's only on disks that never left.
         permits, refused = admit_for_recovery(
-            self.folder.name, left, signatures_left(_done(self.made)), self._surely_ours(left)
+            self.folder.name, left, signatures_left(_done(self.made)), inventory.unmoved(left)
         )
         self.problems += [self._with_way_out(problem) for problem in refused]
         if not permits:
@@ -258,14 +261,6 @@ class _Recovery:
     def _leaving_out(self, disk: str) -> str:
         return f"raidtui recover {self.folder.name} --without {disk}"
 
-    def _surely_ours(self, present: list[Fingerprint]) -> list[str]:
-        """Disks whose nameless data must be this run's: they never left since it wrote to them.
-
-        A disk that was pulled, or a machine that was switched off, may have been put to other use before it came back.
-        """
-        now = {print_.id: print_ for print_ in inventory.present()}
-        return [print_.id for print_ in present if now.get(print_.id) == print_]
-
     def _present(self, wanted: list[Fingerprint]) -> list[Fingerprint]:
         here = {(print_.serial, print_.wwid) for print_ in inventory.present()}
         return [p for p in wanted if (p.serial, p.wwid) in here]
@@ -274,9 +269,11 @@ class _Recovery:
         self._report(RecoverProgress(self.folder.name, text, fraction))
 
     def _context(self, permits: dict) -> Context:  # type: ignore[type-arg]
-        disks = inventory.kernel_names(runs.disks_of(self.folder))
+        prints = runs.disks_of(self.folder)
+        disks = inventory.kernel_names(prints)
         context = Context(self.folder.name, self.folder, permits, self._tell, threading.Event(), disks, self.builder)
         context.ours = lambda: signatures_left(_done(self.made))
+        context.unmoved = inventory.unmoved(print_ for print_ in prints if print_.id not in self.given_up)
         return context
 
 
