@@ -41,7 +41,7 @@ LONG: dict[str, Any] = {
 }
 WORKLOAD = {"write": {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "size": "16MiB", "runtime": "2s"}}}
 _HEADERS = "luks.create:call=luks.open,luks.create:after,luks.close:after"
-_HALF_WRITTEN = ",".join(f"integrity.create:{when}" for when in ("leaves=temporary-", "sees=temporary-", "call=integrity.open"))
+_HALF_WRITTEN = "integrity.create:leaves=temporary-,integrity.create:sees=temporary-,integrity.create:call=integrity.open"
 LEFT = "dmsetup info -c --noheadings -o name 2>/dev/null | grep -v '^No devices'; ls -d /sys/block/md* 2>/dev/null"
 
 

@@ -1,26 +1,37 @@
-"""One device-mapper device over one device, as libcryptsetup makes it: found by name and UUID, checked, and closed."""
+"""One device-mapper device over one device, as libcryptsetup makes it: created, checked, closed, and its header erased.
+
+`Kind` has the actions that encrypted volumes and integrity devices share. Calls of the library are recorded like commands
+(`bd_crypto_luks_open DEVICE NAME`); the fact `same_as` has the commands of cryptsetup(8) that do the same.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from raidtui.base import proc
 from raidtui.base.files import read_int, read_text
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.action import Outcome
+from raidtui.stack.blockdev import CallFailed, bounded
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import SYS_BLOCK, devno, is_suspended, users_of
-from raidtui.stack.teardown import Device, device_at, split_present
+from raidtui.stack.read_back import Difference, mismatch
+from raidtui.stack.teardown import Device, device_at, erase_marks, lend, open_for_writing, split_present, until_gone
 
 BUSY_PATIENCE_S: Final = 15.0
-_TEMPORARY: Final = "temporary-cryptsetup-"
+SECTORS: Final = (512, 1024, 2048, 4096)
+"""Sectors that dm-crypt and dm-integrity know, in bytes."""
+_HALF_MADE: Final = re.compile(r"CRYPT-[A-Z0-9]+-(temporary-cryptsetup-[\w-]+)")
+"""UUID of a mapping that libcryptsetup makes while it formats, with its random name."""
 
 NAME_TAKEN: Final = Refusal(
     "mapping-name-taken",
@@ -55,6 +66,11 @@ class Planned(Protocol):
     def on(self) -> str: ...
     @property
     def on_path(self) -> str: ...
+    @property
+    def disks(self) -> tuple[str, ...]: ...
+
+
+P = TypeVar("P", bound=Planned)
 
 
 class Table(NamedTuple):
@@ -74,11 +90,6 @@ def mapper_path(name: str) -> str:
     return f"/dev/mapper/{name}"
 
 
-def below(context: Context, planned: Planned) -> Device:
-    """Return the device below. Raises ProblemError if it is missing or was replaced."""
-    return device_at(planned.on, "member", context.path(planned.on))
-
-
 def present(context: Context, planned: Planned) -> tuple[list[Device], list[str]]:
     """Return the device below if it still exists, else its reference as missing."""
     return split_present(context, [(planned.on, planned.on_path, partial(device_at, planned.on, "member"))])
@@ -86,10 +97,12 @@ def present(context: Context, planned: Planned) -> tuple[list[Device], list[str]
 
 def find(planned: Planned) -> str | None:
     """Return the kernel name of the mapping with the planned name and UUID."""
-    for folder in SYS_BLOCK.glob("dm-*/dm"):
-        if read_text(folder / "name") == planned.name and read_text(folder / "uuid") == planned.dm_uuid:
-            return folder.parent.name
-    return None
+    nodes = (folder.name for folder in SYS_BLOCK.glob("dm-*"))
+    return next((node for node in nodes if _identity(node) == (planned.name, planned.dm_uuid)), None)
+
+
+def _identity(node: str) -> tuple[str | None, str | None]:
+    return read_text(SYS_BLOCK / node / "dm/name"), read_text(SYS_BLOCK / node / "dm/uuid")
 
 
 def the_mapping(planned: Planned) -> str:
@@ -110,17 +123,15 @@ def refuse_taken_name(name: str) -> None:
 
 
 def left_by_format(context: Context, planned: Planned, devices: Sequence[Device]) -> list[str]:
-    """Return the names of the mappings that libcryptsetup made on the device below to format it, and did not remove.
+    """Return the kernel names of the mappings that libcryptsetup made on the device below to format it, and did not remove.
 
     `devices`: the device below if it is present. Such a mapping keeps recovery from getting a permit for the disk; its
-    name is random, and tells only its kind, so that the disk tells whose it is.
+    name is random and tells only its kind, so that the disk tells whose it is.
     """
-    disk = planned.on.removeprefix("disk:")
-    node = node_of(devices[0]) if devices else context.unmoved.get(disk, "")
+    node = node_of(devices[0]) if devices else context.unmoved.get(planned.on.removeprefix("disk:"), "")
     holders = SYS_BLOCK / node / "holders"
-    found = [path / "dm" for path in (holders.iterdir() if node and holders.is_dir() else ())]
-    named = [(read_text(path / "name") or "", read_text(path / "uuid") or "") for path in found]
-    return [name for name, uuid in named if name.startswith(_TEMPORARY) and re.fullmatch(f"CRYPT-[A-Z0-9]+-{name}", uuid)]
+    found = {path.name: _identity(path.name) for path in (holders.iterdir() if node and holders.is_dir() else ())}
+    return [one for one, (name, uuid) in found.items() if (made := _HALF_MADE.fullmatch(uuid or "")) and made[1] == name]
 
 
 def stands_on(node: str) -> set[int]:
@@ -144,46 +155,144 @@ def read_table(name: str, what: str = "table") -> Table:
     return Table(int(words[1]), words[2], tuple(words[3:]))
 
 
-def close(
-    context: Context,
-    planned: Planned,
-    devices: Sequence[Device],
-    closed: list[str],
-    commands: list[Argv],
-) -> str:
-    """Close the mapping, and remove what an interrupted format left; return what still stands, or an empty text.
+def close(context: Context, node: str, function: str) -> tuple[Argv, ...]:
+    """Close a mapping by this function of the builder, and return what was called. The kernel closes none that is in use.
 
-    `devices`: the device below if it is present. What a format left there may stand without any header yet; the kernel
-    refuses to remove it while a process formats. Waits while udev has the mapping open. Raises ProblemError
-    (`mapping-busy`) if something uses it.
+    Waits while udev or a process that is just ending has it open. Raises ProblemError (`mapping-busy`).
     """
     until = time.monotonic() + BUSY_PATIENCE_S
-    while node := find(planned):
+    name, uuid = _identity(node)
+    commands: tuple[Argv, ...] = ()
+    while name and _identity(node) == (name, uuid):
         users = users_of(node)
         if not users:
             try:
-                context.builder.call("luks.close", name=planned.name, path=planned.on_path)
+                commands = context.builder.call(function, name=name).commands
+                continue
             except CallFailed as error:
-                users = [error.problems[0].message]
-            if find(planned) is None:
-                commands.append(("cryptsetup", "close", planned.name))
-                closed.append(node)
-                break
+                commands, users = error.commands, [error.problems[0].message]
         if time.monotonic() > until:
-            raise fail(BUSY, f"{mapper_path(planned.name)} cannot be closed: {'; '.join(users) or 'it stays'}",
-                       place=mapper_path(planned.name), remedy="End that use, then: raidtui recover",
-                       exit=Exit.LEFT_BEHIND)  # fmt: skip
+            raise fail(BUSY, f"{mapper_path(name)} cannot be closed: {'; '.join(users)}", place=mapper_path(name),
+                       remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
         time.sleep(0.3)
-    for name in left_by_format(context, planned, devices):
+    return commands
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind(Generic[P]):
+    """A layer whose objects are mappings. The public methods are the functions of its actions."""
+
+    name: str
+    """Name of the layer, with the builder's functions `NAME.create` and `NAME.open`."""
+    title: str
+    """`the encrypted volume`"""
+    mark: str
+    """`its header`"""
+    same_as: Callable[[P, str], tuple[Argv, ...]]
+    """Return the commands that do what the builder's two functions do on the device with this path."""
+    read: Callable[[P, str], dict[str, Any]]
+    """Read the mapping, and the header on the device with this path, as JSON data. Raises OSError, ProblemError."""
+    asked: Callable[[P, int], dict[str, Any]]
+    """Return the values of `read` and the `size_bytes` that were asked for, given the size of the device below."""
+    wrong: Callable[[P], Iterable[str]]
+    """Return the reasons why numbers measured now would be wrong, beside those of every mapping. Raises ProblemError."""
+    is_marked: Callable[[P, str], bool]
+    """Return True if the device with this path has the header of this object. Raises OSError, ProblemError."""
+    erase: Callable[[P, int], None]
+    """Erase the header from the device that this descriptor has open for writing. Raises OSError."""
+
+    def create(self, context: Context, planned: P) -> Outcome:
+        """Write the header, open the mapping, and check it. Raises ProblemError; one that differs is removed first."""
+        context.stop_if_cancelled()
+        device = _below(context, planned)
+        if find(planned):
+            return Outcome("already there", self._made(context, planned, device))
+        refuse_taken_name(planned.name)
+        context.about_to_write(planned.disks)
+        context.builder.load()  # now: loading takes longer than the disk may be unheld
+        calls: list[Argv] = []
         try:
-            commands += context.builder.call("luks.remove_temporary", name=name).commands
-            closed.append(name)
+            with lend(context, planned.on):
+                for function in ("create", "open"):
+                    calls += context.builder.call(f"{self.name}.{function}", planned=planned, path=device.path).commands
+            facts = self._made(context, planned, device)
+        except ProblemError:
+            # The first problem is the one to report; the teardown of the block reports what this one could not remove.
+            with suppress(ProblemError):
+                self.teardown(context, planned)
+            raise
+        return Outcome("created", {**facts, "same_as": self.same_as(planned, device.path)}, tuple(calls))
+
+    def _made(self, context: Context, planned: P, device: Device) -> dict[str, Any]:
+        """Check the mapping, record its path in the context, and return the facts. Raises ProblemError (`read-back`)."""
+        self._check(planned, device)
+        path = context.built[planned.ref] = mapper_path(planned.name)
+        return {"kernel_name": the_mapping(planned), "dm_uuid": planned.dm_uuid, "path": path}
+
+    def _check(self, planned: P, device: Device) -> dict[str, Any]:
+        """Return what is read back. Raises ProblemError (`read-back`) if it is not as asked."""
+        node = the_mapping(planned)
+        found = {**self.read(planned, device.path), "size_bytes": size_bytes(node)}
+        asked = self.asked(planned, size_bytes(node_of(device)))
+        wrong = [Difference(what, value, found[what]) for what, value in asked.items() if found[what] != value]
+        if stands_on(node) != {device.devno}:
+            wrong.append(Difference("device", device.path, "another one"))
+        if wrong:
+            remedy = "This version of the kernel or of libcryptsetup made something else."
+            raise mismatch(self.title, planned.name, wrong, remedy)
+        return found
+
+    def verify(self, context: Context, planned: P) -> Outcome:
+        """Read the mapping back; facts are what was read. Raises ProblemError (`read-back`)."""
+        return Outcome("done", self._check(planned, _below(context, planned)))
+
+    def health(self, context: Context, planned: P) -> tuple[str, ...]:
+        """Return the reasons why numbers measured now would be wrong, one sentence each."""
+        try:
+            return (*_health(context, planned), *self.wrong(planned))
         except ProblemError as error:
-            return f"{mapper_path(name)}: {error.problems[0].message}"
-    return ""
+            return (error.problems[0].message,)
+
+    def teardown(self, context: Context, planned: P) -> Outcome:
+        """Close the mapping and what an interrupted format left, and erase the header: any number of times, after a crash
+        too.
+
+        Facts: `closed` (kernel names), `erased` and `missing` (references). Raises ProblemError (exit 6): `mapping-busy`,
+        `left-behind`, `stuck`.
+        """
+        commands: list[Argv] = []
+        closed: list[str] = []
+        erased: list[str] = []
+        missing: list[str] = []
+
+        def erase(device: Device) -> None:
+            fd = open_for_writing(context, device.ref, device.path)
+            try:
+                bounded(lambda: self.erase(planned, fd), f"overwriting {device.path}", to_the_end=True)
+            finally:
+                os.close(fd)
+
+        def attempt() -> str:
+            devices, missing[:] = present(context, planned)
+            standing = [(node, "luks.close")] if (node := find(planned)) else []
+            half_made = [(node, "luks.remove_temporary") for node in left_by_format(context, planned, devices)]
+            for node, function in standing + half_made:
+                commands.extend(close(context, node, function))
+                closed.append(node)
+            return erase_marks(context, devices, lambda one: self.is_marked(planned, one.path), erase, self.mark, erased)
+
+        until_gone(attempt, self.title, planned.name)
+        context.built.pop(planned.ref, None)
+        facts = {"closed": closed, "erased": erased, "missing": missing}
+        return Outcome("undone" if closed or erased else "nothing to do", facts, tuple(commands))
 
 
-def health(context: Context, planned: Planned) -> tuple[str, ...]:
+def _below(context: Context, planned: Planned) -> Device:
+    """Return the device below. Raises ProblemError if it is missing or was replaced."""
+    return device_at(planned.on, "member", context.path(planned.on))
+
+
+def _health(context: Context, planned: Planned) -> tuple[str, ...]:
     """Return the reasons why numbers measured on a mapping would be wrong."""
     devices, missing = present(context, planned)
     wrong = [f"{ref.partition(':')[2]} does not exist any more" for ref in missing]

@@ -69,12 +69,17 @@ def extra(options: Mapping[str, str]) -> list[Any]:
     return [BlockDev.ExtraArg.new(name, value) for name, value in options.items()]
 
 
+def tell(function: str, *words: str) -> None:
+    """Tell a call of a library, like a command, before it begins."""
+    _program.info("Running... %s", " ".join((function, *words)))
+
+
 def program(argv: Sequence[str], answer: str | None = None) -> None:
     """Run a command that neither library has, with blivet's own log line. Raises OSError, or RuntimeError with its message.
 
     `answer` has a line for each question that it is known to ask; others get none, which LVM takes for no.
     """
-    _program.info("Running... %s", " ".join(argv))
+    tell(*argv)
     path = proc.find_tool(argv[0])
     if path is None:
         raise FileNotFoundError(f"{argv[0]} is not installed")
@@ -91,4 +96,4 @@ def _last_lines(text: str) -> str:
     return " ".join(wrong or lines)[-400:]
 
 
-__all__ = ["BlockDev", "Node", "blivet", "extra", "get_format", "program", "ready"]
+__all__ = ["BlockDev", "Node", "blivet", "extra", "get_format", "program", "ready", "tell"]

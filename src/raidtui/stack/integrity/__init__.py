@@ -7,7 +7,8 @@ from typing import Final
 from raidtui.model.tool import KernelModule
 from raidtui.stack import mapping
 from raidtui.stack.action import Action
-from raidtui.stack.integrity import build, plan, superblock, teardown
+from raidtui.stack.integrity import plan, superblock
+from raidtui.stack.integrity.build import DEVICES
 from raidtui.stack.integrity.spec import DmIntegritySpec, IntegrityDevice
 from raidtui.stack.layer import Layer
 
@@ -40,13 +41,13 @@ LAYER: Final = Layer(
     actions={
         "integrity.create": Action(
             args=IntegrityDevice,
-            do=build.create,
-            undo=teardown.teardown,
-            health=build.health,
+            do=DEVICES.create,
+            undo=DEVICES.teardown,
+            health=DEVICES.health,
             members=mapping.members,
             leaves=_leaves,
         ),
-        "integrity.verify": Action(args=IntegrityDevice, do=build.verify),
-        "integrity.close": Action(args=IntegrityDevice, do=teardown.teardown),
+        "integrity.verify": Action(args=IntegrityDevice, do=DEVICES.verify),
+        "integrity.close": Action(args=IntegrityDevice, do=DEVICES.teardown),
     },
 )

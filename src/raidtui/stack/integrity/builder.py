@@ -8,7 +8,7 @@ from blivet.devices import IntegrityDevice as Device
 from blivet.errors import IntegrityError
 from blivet.formats.luks import Integrity
 
-from raidtui.stack.builder.libraries import BlockDev, Node
+from raidtui.stack.builder.libraries import BlockDev, Node, tell
 from raidtui.stack.integrity.spec import IntegrityDevice
 
 _FLAGS = BlockDev.CryptoIntegrityOpenFlags
@@ -30,15 +30,17 @@ class Superblock(Integrity):
             raise IntegrityError(error) from error
 
 
-def create(device: IntegrityDevice, path: str) -> None:
+def create(planned: IntegrityDevice, path: str) -> None:
     """Write the superblock, and every sector with its tag."""
     node = Node(path)
-    node.format = Superblock(device, path)
+    node.format = Superblock(planned, path)
+    tell("bd_crypto_integrity_format", path, planned.tag, f"sector_size={planned.sector_bytes}")
     node.format.create()
 
 
-def open(device: IntegrityDevice, path: str) -> None:
+def open(planned: IntegrityDevice, path: str) -> None:
     """Open the device under its planned name."""
     node = Node(path)
-    node.format = Superblock(device, path, exists=True)
-    Device(device.name, parents=[node], exists=True).setup()
+    node.format = Superblock(planned, path, exists=True)
+    tell("bd_crypto_integrity_open", path, planned.name, planned.tag, f"mode={planned.mode}")
+    Device(planned.name, parents=[node], exists=True).setup()

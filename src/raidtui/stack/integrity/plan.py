@@ -17,9 +17,8 @@ from raidtui.stack.amplification import PAGE_BYTES, Share, Spread, Writes
 from raidtui.stack.integrity.geometry import SECTOR, data_bytes, section_sectors
 from raidtui.stack.integrity.spec import DmIntegritySpec, IntegrityDevice
 from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, PlannedTarget, Shape
-from raidtui.stack.mapping import mapper_path
+from raidtui.stack.mapping import SECTORS, mapper_path
 
-_SECTORS: Final = (512, 1024, 2048, 4096)
 _BUFFER_BYTES: Final = 64 << 10
 """Unit in which tags are read; of a buffer, the changed range is written, in whole pages (dm-bufio)."""
 _WIPE_BYTES_S: Final = {True: 100e6, False: 400e6}
@@ -55,7 +54,7 @@ def check(spec: DmIntegritySpec, counts: Counts, place: str) -> list[Problem]:
     if (count := counts.get("on", 0)) != 1:
         text = f"an integrity device stands on one device; there are {count}"
         problems.append(ONE.problem(text, place=f"{place}.on", remedy="Give its role a count of 1."))
-    if spec.sector_size is not None and spec.sector_size.bytes not in _SECTORS:
+    if spec.sector_size is not None and spec.sector_size.bytes not in SECTORS:
         text = f"a tag for each {spec.sector_size.text} is not possible"
         problems.append(INTEGRITY_SECTOR.problem(text, place=f"{place}.sector_size", remedy="512B, 1KiB, 2KiB or 4KiB."))
     return problems
@@ -125,7 +124,7 @@ def plan(spec: DmIntegritySpec, parts: Parts, names: Names, policy: Policy) -> P
     undo = remove_argvs(device)
     steps = (
         Draft("integrity.create", f"Write every sector with its tag, and open: {describe(spec, {})}", device,
-              create_argvs(device), undo, created, below.size_bytes,
+              create_argvs(device, below.path), undo, created, below.size_bytes,
               3.0 + below.size_bytes / _WIPE_BYTES_S[below.rotational]),
         Draft("integrity.verify", "Read the integrity device back", device, seconds=0.5),
     )  # fmt: skip
@@ -136,7 +135,7 @@ def plan(spec: DmIntegritySpec, parts: Parts, names: Names, policy: Policy) -> P
 
 def _offers(spec: DmIntegritySpec, below: Part, ref: str, path: str) -> Part:
     sector = spec.sector_size.bytes if spec.sector_size is not None else below.logical_sector_bytes
-    if sector < below.logical_sector_bytes or sector not in _SECTORS:
+    if sector < below.logical_sector_bytes or sector not in SECTORS:
         text = f"a tag for each {sector} bytes does not fit sectors of {below.logical_sector_bytes} bytes below"
         raise fail(INTEGRITY_SECTOR, text, place="integrity.sector_size", remedy="Leave it out.")
     size = data_bytes(below.size_bytes, spec.tag_bytes, sector)
@@ -154,12 +153,12 @@ _OPEN: Final[dict[str, Argv]] = {
 }
 
 
-def create_argvs(device: IntegrityDevice) -> tuple[Argv, ...]:
-    """Return integritysetup's commands for what the builder has libcryptsetup do."""
+def create_argvs(device: IntegrityDevice, path: str) -> tuple[Argv, ...]:
+    """Return integritysetup's commands for what the builder has libcryptsetup do. `path`: the device below."""
     tag = ("--integrity", device.tag)
     return (
-        ("integritysetup", "format", *tag, "--sector-size", str(device.sector_bytes), device.on_path),
-        ("integritysetup", "open", *tag, *_OPEN[device.mode], device.on_path, device.name),
+        ("integritysetup", "format", *tag, "--sector-size", str(device.sector_bytes), path),
+        ("integritysetup", "open", *tag, *_OPEN[device.mode], path, device.name),
     )
 
 

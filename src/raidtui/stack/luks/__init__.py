@@ -8,7 +8,8 @@ from raidtui.model.tool import KernelModule
 from raidtui.stack import mapping
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer
-from raidtui.stack.luks import build, plan, teardown
+from raidtui.stack.luks import plan
+from raidtui.stack.luks.build import VOLUMES
 from raidtui.stack.luks.spec import LuksSpec, LuksVolume
 
 
@@ -41,13 +42,13 @@ LAYER: Final = Layer(
     actions={
         "luks.create": Action(
             args=LuksVolume,
-            do=build.create,
-            undo=teardown.teardown,
-            health=build.health,
+            do=VOLUMES.create,
+            undo=VOLUMES.teardown,
+            health=VOLUMES.health,
             members=mapping.members,
             leaves=_leaves,
         ),
-        "luks.verify": Action(args=LuksVolume, do=build.verify),
-        "luks.close": Action(args=LuksVolume, do=teardown.teardown),
+        "luks.verify": Action(args=LuksVolume, do=VOLUMES.verify),
+        "luks.close": Action(args=LuksVolume, do=VOLUMES.teardown),
     },
 )

@@ -10,7 +10,7 @@ from blivet.devices import LUKSDevice
 from blivet.errors import LUKSError
 from blivet.formats.luks import LUKS
 
-from raidtui.stack.builder.libraries import BlockDev, Node, program
+from raidtui.stack.builder.libraries import BlockDev, Node, program, tell
 from raidtui.stack.luks.plan import PBKDF_ITERATIONS
 from raidtui.stack.luks.spec import LuksVolume
 
@@ -41,32 +41,39 @@ class Header(LUKS):
         options = BlockDev.CryptoLUKSExtra(data_alignment=volume.offset_bytes // 512, sector_size=volume.sector_bytes,
                                            label=volume.name, pbkdf=pbkdf)  # fmt: skip
         context = self.contexts.get_context()._context
+        tell("bd_crypto_luks_format", self.device, "luks2", f"cipher={self.cipher}", f"key_size={self.key_size}",
+             f"data_alignment={volume.offset_bytes // 512}", f"sector_size={volume.sector_bytes}", f"label={volume.name}",
+             "pbkdf=pbkdf2", f"iterations={PBKDF_ITERATIONS}")  # fmt: skip
         try:
             BlockDev.crypto.luks_format(self.device, context=context, cipher=self.cipher, key_size=self.key_size,
                                         luks_version=BlockDev.CryptoLUKSVersion.LUKS2, extra=options)  # fmt: skip
+            tell("bd_crypto_luks_set_uuid", self.device, volume.uuid)
             BlockDev.crypto.luks_set_uuid(self.device, volume.uuid)
         except BlockDev.CryptoError as error:
             raise LUKSError(error) from error
-        _set_flags(self.device, sum(_FLAGS[flag] for flag in volume.flags))
+        if volume.flags:
+            tell("crypt_persistent_flags_set", self.device, *volume.flags)
+            _set_flags(self.device, sum(_FLAGS[flag] for flag in volume.flags))
 
     def _post_create(self, **_: Any) -> None:
         self.exists, self.map_name = True, self._volume.name
 
 
-def create(volume: LuksVolume, path: str) -> None:
+def create(planned: LuksVolume, path: str) -> None:
     """Write a header with a random key, which stays in this process until `open`."""
     ctypes.CDLL(None).mlockall(_LOCK_ALL)  # best effort: no page of this process goes to swap
     node = Node(path)
-    _KEYS[volume.uuid] = secrets.token_hex(32)
-    node.format = Header(volume, path, _KEYS[volume.uuid])
+    _KEYS[planned.uuid] = secrets.token_hex(32)
+    node.format = Header(planned, path, _KEYS[planned.uuid])
     node.format.create()
 
 
-def open(volume: LuksVolume, path: str) -> None:
+def open(planned: LuksVolume, path: str) -> None:
     """Open the volume that `create` made, under its planned name, and forget the key."""
     node = Node(path)
-    node.format = Header(volume, path, _KEYS.pop(volume.uuid), exists=True)
-    LUKSDevice(volume.name, parents=[node], uuid=volume.uuid, exists=True).setup()
+    node.format = Header(planned, path, _KEYS.pop(planned.uuid), exists=True)
+    tell("bd_crypto_luks_open", path, planned.name)
+    LUKSDevice(planned.name, parents=[node], uuid=planned.uuid, exists=True).setup()
 
 
 class Open(LUKS):
@@ -77,9 +84,10 @@ class Open(LUKS):
         return True
 
 
-def close(name: str, path: str) -> None:
-    """Close the mapping of this name. `path`: the device below."""
-    Open(device=path, exists=True, name=name).teardown()
+def close(name: str) -> None:
+    """Close the mapping of this name."""
+    tell("bd_crypto_luks_close", name)
+    Open(exists=True, name=name).teardown()
 
 
 def remove_temporary(name: str) -> None:

@@ -37,11 +37,16 @@ def read_headers(path: str) -> list[Header]:
 
 
 def overwrite(fd: int, length: int) -> None:
-    """Write zeroes over `length` bytes from the start of a device: key slots first, the headers that name them last."""
+    """Write zeroes over `length` bytes from the start of a device: key slots first, the headers that name them last.
+
+    Raises OSError if they do not read as zeroes afterwards. The key is lost with the process that made it, and not needed.
+    """
     edge = max(COPIES) * 2
     for start in (*range(edge, length, MIB), 0):
         os.pwrite(fd, bytes(min(MIB, length - start) if start else edge), start)
     os.fsync(fd)
+    if not is_zero(f"/proc/self/fd/{fd}", length):
+        raise OSError("the key slots do not read as zeroes")
 
 
 def is_zero(path: str, length: int) -> bool:

@@ -16,14 +16,13 @@ from raidtui.model.scenario import Policy
 from raidtui.stack.amplification import Spread, Writes, copies
 from raidtui.stack.layer import Counts, Draft, Part, Parts, Planned, PlannedTarget, Shape
 from raidtui.stack.luks.spec import LuksSpec, LuksVolume
-from raidtui.stack.mapping import mapper_path
+from raidtui.stack.mapping import SECTORS, mapper_path
 
 MIB: Final = 1 << 20
 HEADER_BYTES: Final = 16 * MIB
 """Two headers of 16 KiB and the area of the key slots (LUKS2 On-Disk Format Specification, 3)."""
 PBKDF_ITERATIONS: Final = 1000
 """libcryptsetup's minimum: a random key of 256 bits needs no stretching."""
-_SECTORS: Final = (512, 1024, 2048, 4096)
 
 ONE: Final = Refusal(
     "luks-one",
@@ -64,7 +63,7 @@ def check(spec: LuksSpec, counts: Counts, place: str) -> list[Problem]:
         known = " or ".join(map(str, sorted(spec.allowed_key_bits)))
         text = f"{spec.cipher} has no key of {spec.key_bits} bits"
         problems.append(KEY.problem(text, place=f"{place}.key_size", remedy=f"It has {known}."))
-    if spec.sector_size is not None and spec.sector_size.bytes not in _SECTORS:
+    if spec.sector_size is not None and spec.sector_size.bytes not in SECTORS:
         text = f"sectors of {spec.sector_size.text} are not possible"
         problems.append(SECTOR.problem(text, place=f"{place}.sector_size", remedy="512B, 1KiB, 2KiB or 4KiB."))
     return problems
@@ -125,7 +124,7 @@ def plan(spec: LuksSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     undo = remove_argvs(volume)
     steps = (
         Draft("luks.create", f"Encrypt with a random key and open: {describe(spec, {})}", volume,
-              create_argvs(volume), undo, created, HEADER_BYTES, 3.0),
+              create_argvs(volume, below.path), undo, created, HEADER_BYTES, 3.0),
         Draft("luks.verify", "Read the encrypted volume back", volume, seconds=0.5),
     )  # fmt: skip
     teardown = Draft("luks.close", "Close the volume and overwrite its header and key slots", volume, undo,
@@ -155,7 +154,7 @@ def offset_bytes(below: Part) -> int:
 
 def _offers(spec: LuksSpec, below: Part, ref: str, path: str) -> Part:
     sector = spec.sector_size.bytes if spec.sector_size is not None else below.logical_sector_bytes
-    if sector < below.logical_sector_bytes or sector not in _SECTORS:
+    if sector < below.logical_sector_bytes or sector not in SECTORS:
         text = f"sectors of {sector} bytes do not fit those of the device below, {below.logical_sector_bytes} bytes"
         raise fail(SECTOR, text, place="luks.sector_size", remedy="Leave it out.")
     size = below.size_bytes - offset_bytes(below)
@@ -173,14 +172,17 @@ _PERF: Final = {
 }
 
 
-def create_argvs(volume: LuksVolume) -> tuple[Argv, ...]:
-    """Return cryptsetup's commands for what the builder has libcryptsetup do; the key is read from standard input."""
+def create_argvs(volume: LuksVolume, path: str) -> tuple[Argv, ...]:
+    """Return cryptsetup's commands for what the builder has libcryptsetup do; the key is read from standard input.
+
+    `path`: the device below.
+    """
     return (
         ("cryptsetup", "luksFormat", "--type", "luks2", "--cipher", volume.cipher, "--key-size", str(volume.key_bits),
          "--sector-size", str(volume.sector_bytes), "--offset", str(volume.offset_bytes // 512), "--pbkdf", "pbkdf2",
          "--pbkdf-force-iterations", str(PBKDF_ITERATIONS), "--label", volume.name, "--uuid", volume.uuid,
-         "--key-file", "-", volume.on_path),
-        ("cryptsetup", "open", *(_PERF[flag] for flag in volume.flags), "--key-file", "-", volume.on_path, volume.name),
+         "--key-file", "-", path),
+        ("cryptsetup", "open", *(_PERF[flag] for flag in volume.flags), "--key-file", "-", path, volume.name),
     )  # fmt: skip
 
 
