@@ -163,18 +163,19 @@ def close(context: Context, node: str, function: str) -> tuple[Argv, ...]:
     until = time.monotonic() + BUSY_PATIENCE_S
     name, uuid = _identity(node)
     commands: tuple[Argv, ...] = ()
+    users: list[str] = []
     while name and _identity(node) == (name, uuid):
-        users = users_of(node)
-        if not users:
+        if time.monotonic() > until:
+            by = "; ".join(users) or "it stays"
+            raise fail(BUSY, f"{mapper_path(name)} cannot be closed: {by}", place=mapper_path(name),
+                       remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
+        if not (users := users_of(node)):
             try:
                 commands = context.builder.call(function, name=name).commands
-                continue
             except CallFailed as error:
                 commands, users = error.commands, [error.problems[0].message]
-        if time.monotonic() > until:
-            raise fail(BUSY, f"{mapper_path(name)} cannot be closed: {'; '.join(users)}", place=mapper_path(name),
-                       remedy="End that use, then: raidtui recover", exit=Exit.LEFT_BEHIND)  # fmt: skip
-        time.sleep(0.3)
+        if users:
+            time.sleep(0.3)
     return commands
 
 
