@@ -58,9 +58,17 @@ def context_of(server: Server, unmoved: dict[str, str]) -> Context:
 def test_what_a_format_left_is_removed_before_there_is_a_permit(server: Server) -> None:
     server.map("dm-0", *HALF_MADE, on="sda")
     done = DEVICES.teardown(context_of(server, {"A": "sda"}), DEVICE)
-    assert server.called == [("luks.remove_temporary", HALF_MADE[0])]
+    assert server.called == [("luks.remove", HALF_MADE[0])]
     assert (done.result, done.facts["closed"], done.facts["missing"]) == ("undone", ["dm-0"], ["disk:A"])
     assert DEVICES.teardown(context_of(server, {"A": "sda"}), DEVICE).result == "nothing to do"
+
+
+@pytest.mark.parametrize(("sectors", "function"), [("8", "luks.close"), ("0", "luks.remove")])
+def test_a_mapping_without_a_table_in_force_is_removed(server: Server, sectors: str, function: str) -> None:
+    server.map("dm-0", DEVICE.name, DEVICE.dm_uuid, on="sda")
+    (server.folder / "dm-0/size").write_text(sectors)
+    assert DEVICES.teardown(context_of(server, {}), DEVICE).result == "undone"
+    assert server.called == [(function, DEVICE.name)]
 
 
 @pytest.mark.parametrize(

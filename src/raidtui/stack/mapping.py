@@ -275,8 +275,9 @@ class Kind(Generic[P]):
 
         def attempt() -> str:
             devices, missing[:] = present(context, planned)
-            standing = [(node, "luks.close")] if (node := find(planned)) else []
-            half_made = [(node, "luks.remove_temporary") for node in left_by_format(context, planned, devices)]
+            # libcryptsetup does not know a mapping whose maker was killed before its table came into force.
+            standing = [(node, "luks.close" if size_bytes(node) else "luks.remove")] if (node := find(planned)) else []
+            half_made = [(node, "luks.remove") for node in left_by_format(context, planned, devices)]
             for node, function in standing + half_made:
                 commands.extend(close(context, node, function))
                 closed.append(node)

@@ -90,8 +90,8 @@ def close(name: str) -> None:
     Open(exists=True, name=name).teardown()
 
 
-def remove_temporary(name: str) -> None:
-    """Remove a mapping that an interrupted format left."""
+def remove(name: str) -> None:
+    """Remove a mapping that libcryptsetup cannot close: left by an interrupted format, or without a table in force."""
     program(("dmsetup", "remove", name))
 
 
