@@ -18,7 +18,7 @@ from raidtui.gate.permit import Permit
 from raidtui.model.problem import Exit, ProblemError
 from raidtui.stack import blank, context, mounts, teardown
 from raidtui.stack.bcache import command as bcache_command
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context, told_text
 from raidtui.stack.lvm import commands
 from raidtui.stack.md import build as md_build
@@ -109,20 +109,6 @@ def test_a_read_is_left_to_itself_by_a_cancel_and_a_change_is_not(run: Context) 
             bounded(work, "reading")
     assert cancelled.value.problems[0].code == "cancelled"
     assert done == ["changed"]
-
-
-def test_tools_that_a_call_started_end_with_it(run: Context) -> None:
-    started: list[proc.Child] = []
-
-    def work() -> None:
-        started.append(proc.spawn((sys.executable, "-I", "-c", BURN)))
-        started[0].wait(60.0)
-
-    soon(run.cancelled)
-    with run.attended(), pytest.raises(ProblemError) as cancelled:
-        bounded(work, "md create", tools=True)
-    assert cancelled.value.problems[0].code == "cancelled"
-    assert started[0].wait(0.0) is not None
 
 
 def test_a_disk_that_hangs_while_it_is_made_blank_holds_up_nobody(run: Context, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from lvm_cases import GIB, commands, disks, parts_of, plan, short, spec_of
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack import blockdev
+from raidtui.stack import calls
 from raidtui.stack.layer import Part
 from raidtui.stack.lvm import LAYER, build
 from raidtui.stack.lvm.commands import CONFIG, lvm_uuid
@@ -466,7 +466,7 @@ def test_a_volume_that_lvm_has_too_few_extents_for_gets_as_many_as_there_are(mon
         assert function == "lvm.create_volume"
         asked.append(int(argv[argv.index("--size") + 1].removesuffix("K")) << 10)
         if asked[-1] > 2 * (group.pvs[0].extents - 1) * group.extent_bytes:
-            raise blockdev.CallFailed(blockdev.TOOL_FAILED.problem("Insufficient suitable allocatable extents"), (argv,))
+            raise calls.CallFailed(calls.TOOL_FAILED.problem("Insufficient suitable allocatable extents"), (argv,))
 
     context: Any = SimpleNamespace(builder=SimpleNamespace(call=call))
     argv = ("lvm", "lvcreate", "--name", "volume", "--size", f"{group.volume.size_bytes >> 10}K", group.name)

@@ -12,8 +12,8 @@ from zpool_cases import GIB, disks, parts_of, plan, spec_of
 from raidtui.model.plan import Names
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy
-from raidtui.stack.blockdev import CallFailed
 from raidtui.stack.builder.process import Builder, Built
+from raidtui.stack.calls import CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.layer import Part
 from raidtui.stack.zfs import LAYER, arc, build, pool, properties, rules, size

@@ -160,11 +160,6 @@ def descendants(pid: int) -> list[int]:
     return [int(folder.name) for folder in _family([_PROC / str(pid)])[1:]]
 
 
-def descendants_of_thread(tid: int) -> list[int]:
-    """Return the running children of one thread of this process, with their children."""
-    return [int(folder.name) for folder in _family([_PROC / "self/task" / str(tid)])[1:]]
-
-
 def _done(folders: Iterable[Path]) -> Hashable:
     return frozenset((folder, _times(folder), _read(folder / "io")) for folder in _family(folders))
 

@@ -14,7 +14,7 @@ from raidtui.gate.admit import BUSY_PATIENCE_S
 from raidtui.gate.blank import NOT_BLANK, make_blank
 from raidtui.model.problem import Exit, Problem, ProblemError
 from raidtui.stack.action import Action, Outcome
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
 
 _AT_ONCE: Final = 32

@@ -17,8 +17,8 @@ from raidtui.inventory import Signature
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import CANCELLED
 from raidtui.model.units import duration_text, size_text
-from raidtui.stack.blockdev import bounded
 from raidtui.stack.builder.process import Builder
+from raidtui.stack.calls import bounded
 
 T = TypeVar("T")
 LOOKS_AT_ONCE: Final = 32

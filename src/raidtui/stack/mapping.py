@@ -21,7 +21,7 @@ from raidtui.base.files import read_int, read_text
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import CallFailed, bounded
+from raidtui.stack.calls import CallFailed, bounded
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import SYS_BLOCK, devno, is_suspended, users_of
 from raidtui.stack.read_back import Difference, mismatch

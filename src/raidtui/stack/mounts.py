@@ -21,7 +21,7 @@ from raidtui.base.text import clean
 from raidtui.inventory.mounts import PROC, Mount, command, pids, read_other_mounts, read_own_mounts
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
-from raidtui.stack.blockdev import TOOL_FAILED, stuck
+from raidtui.stack.calls import TOOL_FAILED, stuck
 
 FOLDER: Final = "/run/raidtui/mnt"
 """Folder of all mount points; only root may enter."""

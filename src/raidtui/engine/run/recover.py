@@ -34,8 +34,8 @@ from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.protocol import RecoveredDisk, RecoveredRun, RecoverProgress
 from raidtui.stack.action import BoundAction, signatures_left
 from raidtui.stack.blank import DisksToBlank, blank
-from raidtui.stack.blockdev import bounded
 from raidtui.stack.builder.process import Builder
+from raidtui.stack.calls import bounded
 from raidtui.stack.catalog import bind
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import is_suspended

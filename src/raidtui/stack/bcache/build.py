@@ -32,7 +32,7 @@ from raidtui.stack.bcache.rules import MISSING, NOT_THERE
 from raidtui.stack.bcache.spec import BcacheDevice
 from raidtui.stack.bcache.teardown import stop, teardown
 from raidtui.stack.bcache.verify import Device, all_devices, look, member_differences, mismatch
-from raidtui.stack.blockdev import TOOL_FAILED, bounded
+from raidtui.stack.calls import TOOL_FAILED, bounded
 from raidtui.stack.context import Context
 from raidtui.stack.teardown import lend, open_for_writing
 

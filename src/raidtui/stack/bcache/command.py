@@ -15,7 +15,7 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
 from raidtui.stack.bcache.rules import MISSING
 from raidtui.stack.bcache.spec import BcacheDevice
-from raidtui.stack.blockdev import TOOL_FAILED, CallFailed, bounded, stuck
+from raidtui.stack.calls import TOOL_FAILED, CallFailed, bounded, stuck
 
 FOLDER: Final = "/sys/fs/bcache"
 REGISTER: Final = f"{FOLDER}/register"

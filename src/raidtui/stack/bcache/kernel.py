@@ -17,7 +17,7 @@ from raidtui.model.problem import ProblemError
 from raidtui.stack.bcache import superblock
 from raidtui.stack.bcache.command import FOLDER
 from raidtui.stack.bcache.spec import BcacheDevice
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.nodes import is_suspended, running
 
 SYS_BLOCK: Final = Path("/sys/class/block")

@@ -11,7 +11,7 @@ import os
 import uuid
 from typing import Final, NamedTuple
 
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.nodes import read_blocks
 
 OFFSET: Final = 4096

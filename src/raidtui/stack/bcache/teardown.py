@@ -24,7 +24,7 @@ from raidtui.stack.bcache.command import detach_argv, node_path, own_path, run, 
 from raidtui.stack.bcache.rules import BUSY, FOREIGN
 from raidtui.stack.bcache.spec import BcacheDevice
 from raidtui.stack.bcache.verify import Device, present_devices
-from raidtui.stack.blockdev import CallFailed, bounded
+from raidtui.stack.calls import CallFailed, bounded
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
 from raidtui.stack.teardown import NODE_PATIENCE_S, await_makers, erase_marks, lend, may_erase, open_for_writing, until_gone

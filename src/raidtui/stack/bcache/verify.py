@@ -13,7 +13,7 @@ from raidtui.stack.action import Outcome
 from raidtui.stack.bcache import kernel
 from raidtui.stack.bcache.rules import NOT_THERE
 from raidtui.stack.bcache.spec import BcacheDevice, Role
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import devno
 from raidtui.stack.read_back import Difference

@@ -18,7 +18,7 @@ from raidtui.base.paths import ENTRY
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Refusal, fail
-from raidtui.stack.blockdev import MISSING_LIBRARY, TOOL_FAILED, CallFailed, stuck
+from raidtui.stack.calls import MISSING_LIBRARY, TOOL_FAILED, CallFailed, stuck
 
 BUILDER_LOST: Final = Refusal(
     "builder-lost",

@@ -17,7 +17,7 @@ from raidtui.inventory.signatures import Signature, signatures
 from raidtui.model.problem import Exit, ProblemError, fail
 from raidtui.stack import directory, mounts
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import TOOL_FAILED
+from raidtui.stack.calls import TOOL_FAILED
 from raidtui.stack.context import Context
 from raidtui.stack.fs.plan import mount_options
 from raidtui.stack.fs.rules import DEVICE

@@ -6,7 +6,7 @@ import os
 from typing import Final
 
 from raidtui.inventory.signatures import integrity_label
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.integrity.spec import IntegrityDevice
 from raidtui.stack.nodes import read_blocks
 

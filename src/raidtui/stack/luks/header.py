@@ -6,7 +6,7 @@ import mmap
 import os
 from typing import Final, NamedTuple
 
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.nodes import read_blocks
 
 MIB: Final = 1 << 20

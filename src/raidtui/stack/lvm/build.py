@@ -21,7 +21,7 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack import sync
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.calls import CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.lvm import cache, pool
 from raidtui.stack.lvm.commands import (

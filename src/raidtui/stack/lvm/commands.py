@@ -16,7 +16,7 @@ from raidtui.base import proc
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, fail
-from raidtui.stack.blockdev import MISSING_LIBRARY, TOOL_FAILED, CallFailed, stuck
+from raidtui.stack.calls import MISSING_LIBRARY, TOOL_FAILED, CallFailed, stuck
 from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
 
 CONFIG: Final = (

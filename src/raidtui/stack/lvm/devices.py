@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from raidtui.base import proc
 from raidtui.base.files import read_int, read_text
 from raidtui.model.problem import ProblemError
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.lvm.commands import VOLUME, lvm_uuid
 from raidtui.stack.lvm.group import LvmGroup

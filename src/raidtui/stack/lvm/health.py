@@ -11,7 +11,7 @@ from raidtui.model.mark import Coded
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import sync
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import TOOL_FAILED
+from raidtui.stack.calls import TOOL_FAILED
 from raidtui.stack.context import Context
 from raidtui.stack.lvm.commands import VOLUME
 from raidtui.stack.lvm.devices import Status, is_suspended, leaves, mappings, present_devices, target_status, volume_node

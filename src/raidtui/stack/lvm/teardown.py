@@ -17,7 +17,7 @@ from typing import Final
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.calls import CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.lvm.commands import read_report, run_command, volume_path
 from raidtui.stack.lvm.devices import Mapping, erase_label, makers, mappings, present_devices, read_label, stands_on

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.nodes import BLOCK, read_blocks
 
 MAGIC: Final = 0xA92B4EFC

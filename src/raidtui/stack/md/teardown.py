@@ -15,7 +15,7 @@ from typing import Final
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import CallFailed
+from raidtui.stack.calls import CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.md import kernel, superblock
 from raidtui.stack.md.plan import node_path

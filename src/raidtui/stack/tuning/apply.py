@@ -19,7 +19,7 @@ from raidtui.inventory import boot_id
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, fail
 from raidtui.stack.action import Action, Outcome
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.layer import ModuleParameters
 from raidtui.stack.tuning.spec import (

@@ -20,7 +20,7 @@ from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack import directory, mounts
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import TOOL_FAILED, CallFailed
+from raidtui.stack.calls import TOOL_FAILED, CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.zfs import arc, commands, pool
 from raidtui.stack.zfs.commands import ZfsPool

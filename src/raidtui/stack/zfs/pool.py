@@ -16,7 +16,7 @@ from raidtui.base.files import read_int, read_text
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Refusal, fail
-from raidtui.stack.blockdev import MISSING_LIBRARY, TOOL_FAILED, CallFailed, stuck
+from raidtui.stack.calls import MISSING_LIBRARY, TOOL_FAILED, CallFailed, stuck
 from raidtui.stack.nodes import running
 
 KSTAT: Final = Path("/proc/spl/kstat/zfs")

@@ -13,7 +13,7 @@ from typing import Final
 from raidtui.gate.blank import BLKFLSBUF
 from raidtui.model.problem import Exit, Refusal, fail
 from raidtui.stack.action import Outcome
-from raidtui.stack.blockdev import bounded
+from raidtui.stack.calls import bounded
 from raidtui.stack.context import Context
 from raidtui.stack.zfs.commands import ZfsPool
 

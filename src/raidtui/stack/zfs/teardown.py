@@ -17,7 +17,7 @@ from raidtui.base.attention import attending, checking
 from raidtui.inventory import ioctl
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
-from raidtui.stack import blockdev, directory
+from raidtui.stack import calls, directory
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
@@ -114,7 +114,7 @@ def _destroy(context: Context, zpool: ZfsPool) -> list[Argv]:
             if pool.state(name) is None:
                 return commands
             refuse_suspended(name)
-            if not isinstance(error, blockdev.CallFailed):
+            if not isinstance(error, calls.CallFailed):
                 raise
             until = until or time.monotonic() + BUSY_PATIENCE_S
             if error.problems[0].code == "stuck" or time.monotonic() > until:

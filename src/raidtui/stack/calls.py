@@ -37,14 +37,12 @@ class CallFailed(ProblemError):
         self.commands = commands
 
 
-def bounded(
-    work: Callable[[], T], what: str, *, silence_s: float | None = None, to_the_end: bool = False, tools: bool = False
-) -> T:
+def bounded(work: Callable[[], T], what: str, *, silence_s: float | None = None, to_the_end: bool = False) -> T:
     """Run `work()` in a separate thread and return its result. Raises ProblemError (`stuck`) if nothing progresses.
 
     A disk that does not answer blocks the thread in the kernel, where it cannot be ended, so the thread is abandoned. The
     same holds if the present attention ends the call, except for work that changes something (`to_the_end`: it has to check
-    for the end, or be short). `tools`: end the tools that the work started.
+    for the end, or be short).
     """
     outcome: list[tuple[bool, Any]] = []
 
@@ -63,10 +61,7 @@ def bounded(
             watch.tick()
             thread.join(attention.TICK_S)
     except BaseException as error:
-        left = proc.end_all(attention.descendants_of_thread(tid)) if tools else []
-        if tools and not left:
-            thread.join(proc.KILL_GRACE_S)
-        if isinstance(instead := proc.given_up((what,), error, left), proc.ToolStuck):
+        if isinstance(instead := proc.given_up((what,), error, []), proc.ToolStuck):
             raise ProblemError(stuck(what, instead)) from error
         raise
     done, value = outcome[0]
