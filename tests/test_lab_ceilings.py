@@ -67,7 +67,7 @@ class Done:
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    lab = start_lab("ceilings", "3x1G")
+    lab = start_lab("ceilings", "3x1100M")
     try:
         yield lab
     finally:

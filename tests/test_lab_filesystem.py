@@ -63,7 +63,7 @@ Seen = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    lab = start_lab("fs", "5x1G")
+    lab = start_lab("fs", "5x1100M")
     try:
         ssh.sync_code(lab.name)
         yield lab

@@ -10,7 +10,7 @@ from raidtui.lab.control import Lab
 
 pytestmark = pytest.mark.lab
 
-DISKS = "5x1G"
+DISKS = "5x1100M"
 SCENARIO = {
     "schema": "raidtui.scenario/1",
     "name": "kill",

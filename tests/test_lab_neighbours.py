@@ -20,7 +20,7 @@ LOOP = "setsid python3 -c 'while True: pass' > /dev/null 2>&1 < /dev/null &"
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    lab = start_lab("neighbours", "3x1G:ssd,1x32G:ssd", cpus=2)
+    lab = start_lab("neighbours", "3x1100M:ssd,1x32G:ssd", cpus=2)
     try:
         yield lab
     finally:

@@ -38,7 +38,7 @@ def raidtui(lab: Lab, *words: str) -> subprocess.CompletedProcess:
 
 
 def test_a_campaign_ends_before_its_bound_with_the_right_ranking(make_lab: MakeLab, tmp_path: Path) -> None:
-    lab = make_lab("4x1G")
+    lab = make_lab("4x1100M")
     scenario, out = tmp_path / "scenario.json", tmp_path / "out.result.json"
     scenario.write_text(json.dumps(SCENARIO))
     disks = ",".join(lab.serials)

@@ -24,7 +24,7 @@ LONG = {"fio": {"rw": "randwrite", "bs": "4KiB", "iodepth": 4, "size": "128MiB",
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
     """Six small disks: four to work on, one spare, and the last a canary with content that nobody may touch."""
-    lab = start_lab("replay", "6x1G")
+    lab = start_lab("replay", "6x1100M")
     try:
         lab.run(f"head -c 16777216 /dev/urandom > /dev/{lab.kernel_name(lab.serials[5])}; sync")
         yield lab

@@ -38,7 +38,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("TERM", "xterm-256color")
-        lab = start_lab("tui", "6x1G")
+        lab = start_lab("tui", "6x1100M")
         try:
             yield lab
         finally:

@@ -28,7 +28,7 @@ SHORT = {"runtime": "5s"}
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    lab = start_lab("validity", "4x1G")
+    lab = start_lab("validity", "4x1100M")
     try:
         yield lab
     finally:
