@@ -15,6 +15,7 @@ LAYER: Final = Layer(
     title="filesystem",
     spec=FilesystemSpec,
     offers="directory",
+    built_by_blivet=True,
     tools=tuple(
         Tool(
             name=f"mkfs.{kind}",

@@ -34,12 +34,16 @@ def make(context: Context, fs: Filesystem) -> Outcome:
             text = f"{device.path} carries {there[0].type} already"
             raise fail(NOT_BLANK, text, place=device.ref, exit=Exit.BUILD_FAILED,
                        remedy=f"wipefs {device.path} shows it; if nobody needs it: wipefs -a {device.path}")  # fmt: skip
-    argv = _run(context, fs, mkfs_argv(fs, [device.path for device in found]))
+    argv = mkfs_argv(fs, [device.path for device in found])
+    context.about_to_write(fs.disks)
+    context.builder.load()  # now, because it is slow, and lent disks are not held
+    with context.lend(fs.disks):
+        commands = context.builder.call("fs.make", kind=fs.type, argv=argv).commands
     for device in found:
         if not is_ours(fs, device.path):
             raise fail(READ_BACK, f"{argv[0]} ended well, but {device.path} does not carry {fs.uuid}",
                        place=device.ref, exit=Exit.BUILD_FAILED)  # fmt: skip
-    return Outcome("created", {"uuid": fs.uuid, "type": fs.type}, (argv,))
+    return Outcome("created", {"uuid": fs.uuid, "type": fs.type}, commands)
 
 
 def mount(context: Context, fs: Filesystem) -> Outcome:
@@ -50,13 +54,12 @@ def mount(context: Context, fs: Filesystem) -> Outcome:
     def ours(mount: Mount) -> bool:
         return mount.kind == fs.type and is_ours(fs, path)
 
-    return directory.mount(context, fs.ref, fs.name, ours, lambda: _run(context, fs, argv))
+    def run() -> Argv:
+        context.about_to_write(fs.disks)
+        with context.lend(fs.disks):
+            return mounts.tool(argv, cwd=context.folder / "work")
 
-
-def _run(context: Context, fs: Filesystem, argv: Argv) -> Argv:
-    context.about_to_write(fs.disks)
-    with context.lend(fs.disks):
-        return mounts.tool(argv, cwd=context.folder / "work")
+    return directory.mount(context, fs.ref, fs.name, ours, run)
 
 
 def teardown(context: Context, fs: Filesystem) -> Outcome:

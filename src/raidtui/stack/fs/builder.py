@@ -1,0 +1,41 @@
+"""Filesystems as formats of blivet. Runs in the builder's process alone.
+
+Mounting stays with the runner: the mounts are in its own namespace.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blivet.errors import FSError
+from blivet.formats import DeviceFormat
+from blivet.tasks.fsmkfs import UnimplementedFSMkfs
+
+from raidtui.model.plan import Argv
+from raidtui.stack.builder.libraries import get_format, program
+
+
+class _PlannedMkfs(UnimplementedFSMkfs):
+    """mkfs with the planned options: blivet's own would force (`mkfs.xfs -f`), and keep the tool's message to itself."""
+
+    def __init__(self, fs: Any, argv: Argv) -> None:
+        super().__init__(fs)
+        self._argv = argv
+
+    @property
+    def availability_errors(self) -> list[str]:
+        return []
+
+    def do_task(self, *_: Any, **__: Any) -> None:
+        try:
+            program(self._argv)
+        except (OSError, RuntimeError) as error:
+            raise FSError(error) from error
+
+
+def make(kind: str, argv: Argv) -> None:
+    """Make a filesystem by this command, which ends with the paths of its devices."""
+    made = get_format(kind, device=argv[-1])
+    made._mkfs = _PlannedMkfs(made, argv)
+    # BTRFS.create would do nothing: blivet makes it with a volume, whose command has no UUID.
+    DeviceFormat.create(made)
