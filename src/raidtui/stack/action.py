@@ -14,6 +14,7 @@ import msgspec
 from raidtui.inventory import Signature
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, Refusal, fail
+from raidtui.stack.builder.seen import Expected
 from raidtui.stack.context import Context
 
 Args = TypeVar("Args")
@@ -62,6 +63,8 @@ class Action(Generic[Args]):
     """Bring the object to rest before a cell begins; return what was done for it. Raises ProblemError."""
     members: Callable[[Context, Args], Mapping[str, str]] = lambda *_: {}
     """Return kernel names of the object and its members with their role: `{"md127": "target", "sda": "member"}`."""
+    expect: Callable[[Context, Args], tuple[Expected, ...]] = _nothing
+    """Return the devices that blivet should see once the layout is built, until it is taken down."""
     claims: Callable[[Args], tuple[str, ...]] = _nothing
     """Return the server-wide settings that the step changes; only one run at a time may hold each of them."""
     relies_on: Callable[[Args], tuple[str, ...]] = _nothing
@@ -100,6 +103,9 @@ class BoundAction(NamedTuple):
 
     def members(self, context: Context) -> Mapping[str, str]:
         return self.action.members(context, self.args)
+
+    def expect(self, context: Context) -> tuple[Expected, ...]:
+        return self.action.expect(context, self.args)
 
     def claims(self) -> tuple[str, ...]:
         return self.action.claims(self.args)

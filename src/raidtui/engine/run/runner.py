@@ -16,6 +16,7 @@ from raidtui.engine.machine import describe
 from raidtui.engine.run import claims, measuring, runs
 from raidtui.engine.run.conditioning import precondition
 from raidtui.engine.run.journal import JOURNAL_LOST, Journal
+from raidtui.engine.run.second_look import look_again
 from raidtui.engine.run.tally import RESULT_NOT_SAVED, Tally
 from raidtui.engine.run.target import Family, family_of_step, reserve
 from raidtui.engine.run.watchdog import Watchdog
@@ -160,7 +161,8 @@ class Runner:
         return next((code for code in worst_first if code in self._exits), Exit.DONE)
 
     def _failed(self, code: Exit, problems: Sequence[Problem]) -> None:
-        self._exits.add(code)
+        cancelled = any(problem.code == CANCELLED.code for problem in problems[:1])
+        self._exits.add(Exit.CANCELLED if cancelled else code)
         self._problems += [p for p in problems if p not in self._problems]
 
     def _admit(self) -> bool:
@@ -223,7 +225,7 @@ class Runner:
                 self._do(step)
             except ProblemError as error:
                 otherwise = Exit.LEFT_BEHIND if step.phase == "finish" else Exit.BUILD_FAILED
-                self._failed(_exit_of(error, otherwise), error.problems)
+                self._failed(otherwise, error.problems)
                 return False
         return True
 
@@ -244,10 +246,12 @@ class Runner:
             for step in phases["build"]:
                 self._do(step)
                 self.sampler.watch_md(self._family(step).devices)
-        except ProblemError as error:
-            self._failed(_exit_of(error, Exit.BUILD_FAILED), error.problems)
-        else:
+            look_again(steps[0].block, self._done_builds, self.context)
             self._measure_all(phases["measure"])
+            if not (self.watchdog.lost or self.cancel.is_set()):
+                look_again(steps[0].block, self._done_builds, self.context)
+        except ProblemError as error:
+            self._failed(Exit.BUILD_FAILED, error.problems)
         finally:
             self.sampler.watch_md(())
             self._take_down(phases["teardown"])
@@ -320,19 +324,23 @@ class Runner:
         emit = self._emit_if_possible if step.phase == "teardown" else self._emit
         emit(StepStarted(step.id, step.title, step.action, step.block, step.cell, step.creates, args=step.args))
         began = time.monotonic()
+
+        def took() -> float:
+            return round(time.monotonic() - began, 3)
+
         try:
             if step.phase not in ("teardown", "finish") and self.cancel.is_set():
                 raise fail(CANCELLED, "the run was cancelled", exit=Exit.CANCELLED)
             outcome = self._act(step)
         except ProblemError as error:
-            emit(StepFailed(step.id, error.problems[0], _since(began), error.commands))
+            emit(StepFailed(step.id, error.problems[0], took(), error.commands))
             raise
         except Exception as error:
-            emit(StepFailed(step.id, bug(error), _since(began)))
+            emit(StepFailed(step.id, bug(error), took()))
             raise
         finally:
             self.context.hold(self._permits)  # what a layer gave back
-        done = StepDone(step.id, outcome.result, _since(began), outcome.commands, outcome.facts, outcome.problems)
+        done = StepDone(step.id, outcome.result, took(), outcome.commands, outcome.facts, outcome.problems)
         emit(done)
         if outcome.problems:
             raise ProblemError(*outcome.problems)
@@ -410,11 +418,3 @@ class Runner:
         self._emit(FrameTaken(frame))
         if (listener := self._listener) is not None:
             listener(frame)
-
-
-def _exit_of(error: ProblemError, otherwise: Exit) -> Exit:
-    return Exit.CANCELLED if error.problems[0].code == CANCELLED.code else otherwise
-
-
-def _since(began: float) -> float:
-    return round(time.monotonic() - began, 3)

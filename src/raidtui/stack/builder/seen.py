@@ -1,10 +1,17 @@
-"""Devices as the second pair of eyes sees them (`tree.py`)."""
+"""The second pair of eyes: devices as blivet sees them (`tree.py`), compared with those that should be there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
 import msgspec
 
+from raidtui.inventory.udev import wait_for_udev
 from raidtui.stack.builder.process import Builder
+from raidtui.stack.read_back import Difference
+
+UDEV_S: Final = 20.0
 
 
 class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -24,7 +31,32 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
     """UUID of an array."""
 
 
-def second_look(builder: Builder, paths: list[str]) -> dict[str, Seen]:
-    """Return what blivet recognizes on these nodes, by kernel name. udev must have processed their events."""
-    found = msgspec.convert(builder.call("tree.look", paths=paths).value, list[Seen])
-    return {one.name: one for one in found}
+class Expected(NamedTuple):
+    """A device that should be there. Empty fields are not compared, and no sizes are."""
+
+    seen: Seen
+    may_have: frozenset[str] = frozenset()
+    """Kernel names of devices that blivet may or may not see below it, such as spares."""
+
+    def differences(self, found: Seen | None) -> list[Difference]:
+        if found is None:
+            return [Difference("device that blivet sees", self.seen.name, None)]
+        fields = ("kind", "format", "level", "uuid")
+        pairs = [(what, getattr(self.seen, what), getattr(found, what)) for what in fields]
+        wrong = [Difference(f"{self.seen.name}: {what} that blivet sees", *pair) for what, *pair in pairs
+                 if pair[0] and pair[0] != pair[1]]  # fmt: skip
+        below, must = set(found.parents), set(self.seen.parents)
+        if not must <= below <= must | self.may_have:
+            wrong.append(Difference(f"{self.seen.name}: devices below that blivet sees", sorted(must), found.parents))
+        return wrong
+
+
+def second_look(builder: Builder, disks: Sequence[str], expected: Iterable[Expected]) -> list[Difference]:
+    """Compare what blivet recognizes on the disks (kernel names) with what should be there."""
+    wanted = {one.seen.name: one for one in expected}
+    if not wanted:
+        return []
+    wait_for_udev([*wanted, *disks], UDEV_S)  # blivet reads udev's records
+    found = msgspec.convert(builder.call("tree.look", paths=[f"/dev/{disk}" for disk in disks]).value, list[Seen])
+    by_name = {one.name: one for one in found}
+    return [wrong for name, one in wanted.items() for wrong in one.differences(by_name.get(name))]

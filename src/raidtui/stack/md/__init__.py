@@ -41,6 +41,7 @@ LAYER: Final = Layer(
             undo=teardown.teardown,
             health=verify.health,
             members=verify.members,
+            expect=verify.expect,
             leaves=lambda array: (("linux_raid_member", array.uuid),),
         ),
         "md.sync": Action(args=MdArray, do=build.wait_for_sync),

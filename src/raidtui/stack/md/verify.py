@@ -7,11 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from raidtui.inventory.udev import wait_for_udev
 from raidtui.model.mark import Coded
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
-from raidtui.stack.builder.seen import second_look
+from raidtui.stack.builder.seen import Expected, Seen
 from raidtui.stack.context import Context
 from raidtui.stack.md import kernel
 from raidtui.stack.md.size import tolerance_bytes
@@ -26,7 +25,6 @@ NOT_THERE: Final = Refusal(
     "Look at the kernel's messages (dmesg) for the devices that are named, then run it again.",
 )
 REMEDY: Final = "This version of the kernel or of mdadm built something else."
-UDEV_S: Final = 20.0
 _GOOD_STATES = frozenset({"clean", "active", "active-idle", "write-pending"})
 
 
@@ -100,27 +98,17 @@ def verify(context: Context, array: MdArray) -> Outcome:
         wrong.append(Difference("sync_action", "idle", found["sync_action"]))
     detail = kernel.detail(name)
     wrong += _detail_differences(array, detail)
-    if not wrong and all(ref.startswith("disk:") for ref, _ in array.references):
-        wrong += _second_look(context, array, name)
     if wrong:
         raise mismatch("the array", array.name, wrong, REMEDY)
     return Outcome("done", {**found, "mdadm": detail})
 
 
-def _second_look(context: Context, array: MdArray, name: str) -> list[Difference]:
-    """Compare the array with what blivet, which reads the disks on its own, takes it for. Sizes are not compared."""
-    devices = all_devices(context, array)
-    nodes = {Path(device.path).resolve().name: device.role for device in devices}
-    wait_for_udev([name, *nodes], UDEV_S)  # blivet reads udev's records
-    seen = second_look(context.builder, [device.path for device in devices]).get(name)
-    if seen is None:
-        return [Difference("array that blivet sees", name, None)]
-    asked = {"level": array.level, "uuid": array.uuid}
-    wrong = [Difference(f"{what} that blivet sees", value, getattr(seen, what)) for what, value in asked.items()]
-    members = {node for node, role in nodes.items() if role == "member"}
-    if not members <= set(seen.parents) <= set(nodes):
-        wrong.append(Difference("members that blivet sees", sorted(members), seen.parents))
-    return [one for one in wrong if one.asked != one.found]
+def expect(context: Context, array: MdArray) -> tuple[Expected, ...]:
+    """Return the array as blivet should see it."""
+    nodes = {Path(device.path).resolve().name: device.role for device in all_devices(context, array)}
+    members = tuple(sorted(node for node, role in nodes.items() if role == "member"))
+    seen = Seen("mdarray", the_array(array), parents=members, level=array.level, uuid=array.uuid)
+    return (Expected(seen, frozenset(nodes)),)
 
 
 def _detail_differences(array: MdArray, detail: dict[str, str]) -> list[Difference]:
