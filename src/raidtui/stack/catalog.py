@@ -12,7 +12,7 @@ from raidtui import stack
 from raidtui.model.problem import Exit, fail
 from raidtui.stack import blank
 from raidtui.stack.action import STEP_ARGUMENTS, Action, BoundAction
-from raidtui.stack.builder.process import LIBRARIES, require, require_modules
+from raidtui.stack.builder.process import LIBRARIES, TREE, require, require_modules
 from raidtui.stack.layer import Layer
 from raidtui.stack.tuning import apply as tuning
 
@@ -40,7 +40,7 @@ def _layers_with(actions: Collection[str]) -> list[Layer[Any]]:
 def builder_modules(actions: Collection[str]) -> list[str]:
     """Return the modules that the builder loads for the layers with these actions."""
     layers = _layers_with(actions)
-    blivet = [LIBRARIES] if any(layer.built_by_blivet for layer in layers) else []
+    blivet = [LIBRARIES, TREE] if any(layer.built_by_blivet for layer in layers) else []
     return blivet + [module for layer in layers for module in layer.builder_modules]
 
 

@@ -16,7 +16,7 @@ import gi
 gi.require_version("BlockDev", "3.0")
 
 import blivet  # noqa: E402
-from blivet import udev  # noqa: E402
+from blivet import storage_log, udev  # noqa: E402
 from blivet.devicelibs import lvm as lvm_library  # noqa: E402
 from blivet.devices import StorageDevice  # noqa: E402
 from blivet.flags import flags  # noqa: E402
@@ -29,6 +29,8 @@ from raidtui.base import proc  # noqa: E402
 flags.ibft = False
 flags.lvm_metadata_backup = False
 flags.lvm_devices_file = False
+# blivet walks its stack for each method that it logs, and that log goes nowhere.
+storage_log.function_name_and_depth = lambda: ("", 0)
 # The runner waits for the nodes that it needs; `udevadm settle` would wait for everybody's events.
 udev.settle = lambda *_, **__: None
 # Every LVM command of raidtui names its devices itself; blivet's own reports would read every disk of the server.

@@ -34,6 +34,8 @@ PACKAGES: Final = (
 """Debian packages that blivet and libblockdev need."""
 LIBRARIES: Final = "raidtui.stack.builder.libraries"
 """The module that loads blivet."""
+TREE: Final = "raidtui.stack.builder.tree"
+"""The module of the second look."""
 _MODULES: Final = {
     "blivet": "pip install --break-system-packages blivet (it is not in Debian; pure Python)",
     "dasbus": "apt install python3-dasbus",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -56,7 +56,13 @@ def second_look(builder: Builder, disks: Sequence[str], expected: Iterable[Expec
     wanted = {one.seen.name: one for one in expected}
     if not wanted:
         return []
-    wait_for_udev([*wanted, *disks], UDEV_S)  # blivet reads udev's records
+    if wrong := _compare(builder, disks, wanted):
+        wait_for_udev([*wanted, *disks], UDEV_S)  # blivet reads udev's records, which may have been old
+        wrong = _compare(builder, disks, wanted)
+    return wrong
+
+
+def _compare(builder: Builder, disks: Sequence[str], wanted: Mapping[str, Expected]) -> list[Difference]:
     found = msgspec.convert(builder.call("tree.look", paths=[f"/dev/{disk}" for disk in disks]).value, list[Seen])
     by_name = {one.name: one for one in found}
     return [wrong for name, one in wanted.items() for wrong in one.differences(by_name.get(name))]

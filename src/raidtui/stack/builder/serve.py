@@ -19,14 +19,14 @@ import msgspec
 from raidtui.base import proc
 from raidtui.base.text import clean
 from raidtui.model.plan import Argv
-from raidtui.stack.builder.process import LIBRARIES, Answer, Request
+from raidtui.stack.builder.process import LIBRARIES, TREE, Answer, Request
 
 _RUNNING: Final = re.compile(r"Running(?: \[\d+\]|\.\.\.) (.*?)(?: \.\.\.)?", re.DOTALL)
 _VERSION_WORDS: Final = (("--version",), ("-V",), ("version",))
 _REQUESTS: Final = msgspec.json.Decoder(Request)
 _PR_SET_DUMPABLE: Final = 4
 _NOISY: Final = ("blivet", "testdata", "py.warnings", "dasbus")
-_OWN: Final = {"blivet": LIBRARIES, "tree": "raidtui.stack.builder.tree"}
+_OWN: Final = {"blivet": LIBRARIES, "tree": TREE}
 """Modules that belong to no layer."""
 _CANNOT_LOAD: Final = (ImportError, ValueError, OSError)
 
