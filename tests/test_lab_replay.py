@@ -207,3 +207,17 @@ def test_a_run_keeps_its_disks_survives_its_connection_and_is_taken_down_when_ca
     assert attached.returncode == 130, text
     assert "raid1" in text[0]
     assert json.loads(out.read_text())["outcome"] == "cancelled"
+
+
+@pytest.mark.slow
+def test_a_superblock_that_is_lost_while_it_is_measured_fails_the_build_by_the_second_look(lab: Lab, tmp_path: Path) -> None:
+    """The kernel does not notice it: an array that runs reads its superblocks no more."""
+    path = scenario(tmp_path, {"raid5": md("raid5")}, {"read": {"fio": {**READ["fio"], "runtime": "10s"}}})
+    disks = ",".join(lab.serials[:4])
+    process, _ = start_and_await(lab, "measure", "replay", path, "--bind", f"data={disks}", "--erase", disks, "-o",
+                                 str(tmp_path / "out.json"))  # fmt: skip
+    lab.run(f"dd if=/dev/zero of=/dev/{lab.kernel_name(lab.serials[1])} bs=4096 seek=1 count=1 oflag=direct conv=notrunc")
+    _, said = process.communicate(timeout=600)
+    assert process.returncode == 4, said
+    assert "as blivet sees" in said
+    assert "[read-back]" in said

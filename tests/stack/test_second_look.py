@@ -19,15 +19,15 @@ def test_an_array_as_planned_has_no_difference(found: Seen) -> None:
 @pytest.mark.parametrize(
     ("found", "text"),
     [
-        (None, "device that blivet sees: asked md127, found None"),
-        (replace(ARRAY, level="raid0"), "md127: level that blivet sees: asked raid1, found raid0"),
-        (replace(ARRAY, uuid="c-d"), "md127: uuid that blivet sees: asked a-b, found c-d"),
-        (replace(ARRAY, parents=("sda",)), "md127: devices below that blivet sees: asked ['sda', 'sdb'], found ('sda',)"),
+        (None, "md127 as blivet sees it: asked there, found missing"),
+        (replace(ARRAY, level="raid0"), "level of md127 as blivet sees it: asked raid1, found raid0"),
+        (replace(ARRAY, uuid="c-d"), "uuid of md127 as blivet sees it: asked a-b, found c-d"),
+        (replace(ARRAY, parents=("sda",)), "devices below md127 as blivet sees them: asked ['sda', 'sdb'], found ('sda',)"),
         (
             replace(ARRAY, parents=("sda", "sdb", "sdz")),
-            "md127: devices below that blivet sees: asked ['sda', 'sdb'], found ('sda', 'sdb', 'sdz')",
+            "devices below md127 as blivet sees them: asked ['sda', 'sdb'], found ('sda', 'sdb', 'sdz')",
         ),
-        (replace(ARRAY, kind="disk"), "md127: kind that blivet sees: asked mdarray, found disk"),
+        (replace(ARRAY, kind="disk"), "kind of md127 as blivet sees it: asked mdarray, found disk"),
     ],
 )
 def test_every_other_array_is_a_difference(found: Seen | None, text: str) -> None:

@@ -40,14 +40,14 @@ class Expected(NamedTuple):
 
     def differences(self, found: Seen | None) -> list[Difference]:
         if found is None:
-            return [Difference("device that blivet sees", self.seen.name, None)]
+            return [Difference(f"{self.seen.name} as blivet sees it", "there", "missing")]
         fields = ("kind", "format", "level", "uuid")
         pairs = [(what, getattr(self.seen, what), getattr(found, what)) for what in fields]
-        wrong = [Difference(f"{self.seen.name}: {what} that blivet sees", *pair) for what, *pair in pairs
+        wrong = [Difference(f"{what} of {self.seen.name} as blivet sees it", *pair) for what, *pair in pairs
                  if pair[0] and pair[0] != pair[1]]  # fmt: skip
         below, must = set(found.parents), set(self.seen.parents)
         if not must <= below <= must | self.may_have:
-            wrong.append(Difference(f"{self.seen.name}: devices below that blivet sees", sorted(must), found.parents))
+            wrong.append(Difference(f"devices below {self.seen.name} as blivet sees them", sorted(must), found.parents))
         return wrong
 
 
