@@ -210,7 +210,7 @@ def test_a_run_keeps_its_disks_survives_its_connection_and_is_taken_down_when_ca
 
 
 @pytest.mark.slow
-def test_a_superblock_that_is_lost_while_it_is_measured_fails_the_build_by_the_second_look(lab: Lab, tmp_path: Path) -> None:
+def test_a_superblock_that_is_lost_while_it_is_measured_fails_the_build(lab: Lab, tmp_path: Path) -> None:
     """The kernel does not notice it: an array that runs reads its superblocks no more."""
     path = scenario(tmp_path, {"raid5": md("raid5")}, {"read": {"fio": {**READ["fio"], "runtime": "10s"}}})
     disks = ",".join(lab.serials[:4])
