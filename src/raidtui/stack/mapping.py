@@ -21,6 +21,7 @@ from raidtui.base.files import read_int, read_text
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
 from raidtui.stack.action import Outcome
+from raidtui.stack.builder.seen import Expected, Seen
 from raidtui.stack.calls import CallFailed, bounded
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import SYS_BLOCK, devno, is_suspended, users_of
@@ -246,6 +247,11 @@ class Kind(Generic[P]):
     def verify(self, context: Context, planned: P) -> Outcome:
         """Read the mapping back; facts are what was read. Raises ProblemError (`read-back`)."""
         return Outcome("done", self._check(planned, _below(context, planned)))
+
+    def expect(self, context: Context, planned: P) -> tuple[Expected, ...]:
+        """Return the mapping as blivet should see it. Raises ProblemError."""
+        below = (node_of(_below(context, planned)),)
+        return (Expected(Seen(f"{self.name}/dm-crypt", the_mapping(planned), parents=below)),)
 
     def health(self, context: Context, planned: P) -> tuple[str, ...]:
         """Return the reasons why numbers measured now would be wrong, one sentence each."""

@@ -45,6 +45,7 @@ LAYER: Final = Layer(
             undo=DEVICES.teardown,
             health=DEVICES.health,
             members=mapping.members,
+            expect=DEVICES.expect,
             leaves=_leaves,
         ),
         "integrity.verify": Action(args=IntegrityDevice, do=DEVICES.verify),

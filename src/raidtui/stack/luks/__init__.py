@@ -46,6 +46,7 @@ LAYER: Final = Layer(
             undo=VOLUMES.teardown,
             health=VOLUMES.health,
             members=mapping.members,
+            expect=VOLUMES.expect,
             leaves=_leaves,
         ),
         "luks.verify": Action(args=LuksVolume, do=VOLUMES.verify),
