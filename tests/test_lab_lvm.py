@@ -131,6 +131,7 @@ KILLED = [
 ]
 FAULTS = [
     {"do": "foreign", "name": "foreign", **STRIPED},
+    {"do": "namesakes", "name": "namesakes", **STRIPED},
     {"do": "refused", "name": "refused", **RAID1, "sync": SKIP},
     {"do": "still_creating", "name": "still creating", **RAID5},
     *({"do": "broken", "name": name, "then": then, **case} for name, (case, then) in BROKEN.items()),
@@ -301,6 +302,16 @@ def test_a_group_of_somebody_else_is_not_touched() -> None:
     assert (case["renamed"][0], case["renamed"][2]) == ("lvm-foreign", 6)
     assert case["kept"], "his physical volume is still one"
     check_undone(case)
+
+
+@slow
+def test_what_has_the_same_name_beside_the_run_is_neither_read_nor_touched() -> None:
+    case = seen_of("faults")["namesakes"]
+    assert case["both"] == 2, "two groups of one name were there"
+    assert case["results"] == ["done", "undone"]
+    assert case["sectors"] == [0, 0, 0], "no byte of them was read"
+    assert case["same"]
+    assert case["left"] == {}
 
 
 @slow

@@ -18,6 +18,7 @@ import msgspec
 from driver_bench import ACTIONS, Bench, Case, drive, instead, problem_of, sh, wait_for_pull
 from msgspec.structs import replace
 
+from raidtui.inventory.udev import wait_for_udev
 from raidtui.model.convert import decode
 from raidtui.model.scenario import Policy
 from raidtui.stack.layer import Draft, Planned
@@ -230,6 +231,39 @@ def foreign(bench: LvmBench, case: Case) -> dict[str, Any]:
             "renamed": renamed, "kept": kept is not None and kept == after, "left": bench.leftovers()}  # fmt: skip
 
 
+def namesakes(bench: LvmBench, case: Case) -> dict[str, Any]:
+    """Disks beside the run carry a group, an array and a pool with the planned name; the group comes once ours is built."""
+    planned = bench.plan(case)
+    args = planned.build[0].args
+    name, vg, md, pool = (args.name, *[permit.path() for permit in bench.permits.values()][3:6])
+    bench.let_go()
+    sh(f"lvm vgcreate -An --setautoactivation n {name} {vg} && lvm lvcreate -An -y -n volume -L 64M {name} "
+       f"&& lvm vgchange -an {name}")  # fmt: skip
+    with open(vg, "rb") as device:
+        label = device.read(2 << 20)
+    sh(f"dd if=/dev/zero of={vg} bs=1M count=2 oflag=direct")
+    sh(f"mdadm --create /dev/md/{name} --run --level=1 --raid-devices=2 {md} missing && mdadm --stop /dev/md/{name}")
+    sh(f"zpool create -m none {name} {pool} && zpool export {name}")
+    bench.build(planned)
+    with open(vg, "r+b") as device:
+        device.write(label)
+    theirs = [Path(path).name for path in (vg, md, pool)]
+    wait_for_udev(theirs, 20.0)
+    both = sh(f"lvm vgs --noheadings -o vg_name --devices {vg},{bench.context.path(args.pvs[0].ref)}").split().count(name)
+
+    def read() -> list[int]:
+        return [int(Path(f"/sys/class/block/{one}/stat").read_text().split()[2]) for one in theirs]
+
+    hashes = [sh(f"sha256sum < /dev/{one}") for one in theirs]
+    before = read()
+    results = [bench.run(planned.build[-1]).result, *bench.health(planned), bench.run(planned.teardown[0]).result]
+    sectors = [after - then for then, after in zip(before, read(), strict=True)]
+    same = hashes == [sh(f"sha256sum < /dev/{one}") for one in theirs]
+    for path in (vg, md, pool):
+        sh(f"wipefs -a {path}; blkdiscard -z {path}; rm -f /etc/lvm/archive/{name}_*")
+    return {"both": both, "results": results, "sectors": sectors, "same": same, "left": bench.leftovers()}
+
+
 def refused(bench: LvmBench, case: Case) -> dict[str, Any]:
     """What the actions themselves refuse."""
     planned = bench.plan(case)
@@ -311,4 +345,5 @@ def unplugged(bench: LvmBench, case: Case) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    drive(LvmBench(), whole, looked_at, killed, still_creating, broken, foreign, refused, cancelled, stacked, unplugged)
+    drive(LvmBench(), whole, looked_at, killed, still_creating, broken, foreign, namesakes, refused, cancelled, stacked,
+          unplugged)  # fmt: skip
