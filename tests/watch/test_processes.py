@@ -16,7 +16,7 @@ import pytest
 from raidtui.base.paths import ENTRY
 from raidtui.inventory.blocks import Blocks, Node
 from raidtui.watch import neighbours, processes
-from raidtui.watch.neighbours import LOOK_SHARE, Seen, Sums, runs_engine
+from raidtui.watch.neighbours import LOOK_SHARE, MOST_NEIGHBOURS, Seen, Sums, runs_engine
 from raidtui.watch.open_files import OpenFiles, root_port
 from raidtui.watch.processes import ProcessWatch, Workload
 
@@ -88,6 +88,19 @@ def test_disks_that_a_writer_holds_open_are_told_apart() -> None:
     assert (own.name, own.own_disks, own.beside, own.unknown_disks) == ("a", ("SER1",), (), False)
     assert (beside.name, beside.own_disks, beside.beside) == ("b", (), ("sdx",))
     assert (unknown.name, unknown.unknown_disks) == ("c", True)
+
+
+def test_no_process_that_wrote_with_a_disk_of_the_run_open_is_left_out() -> None:
+    """Neither for writing little nor for being one of many, beside processes that are busier."""
+    others, writers, busy = Sums(), range(100, 110), range(200, 220)
+    for number in (0, 1):
+        quiet = {pid: seen("writer", written=512 * number) for pid in writers}
+        loud = {pid: seen("busy", 5.0 * number, written=number << 30) for pid in busy}
+        others.add(quiet | loud, lambda pid: frozenset({"sda"} if pid in writers else ()))
+    named = others.neighbours(10.0, {"sda": "SER1"}, {})
+    assert [one.pid for one in named] == list(writers)
+    assert {one.written_bytes for one in named} == {512}
+    assert [one.name for one in others.neighbours(10.0, {}, {})] == ["busy"] * MOST_NEIGHBOURS, "it holds another disk"
 
 
 @pytest.mark.parametrize(

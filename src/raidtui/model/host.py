@@ -71,7 +71,7 @@ class HostUse(msgspec.Struct, frozen=True, omit_defaults=True):
     engines_s: float = 0.0
     """CPU time of raidtui's engines, which pass on the run's events."""
     neighbours: tuple[Neighbour, ...] = ()
-    """Processes outside the run that used most."""
+    """Processes outside the run: all that wrote with a disk of the run open for writing, then those that used most."""
     beside_written_bytes: dict[str, int] = {}
     """Bytes written to the other disks of the same controller, by kernel name, whoever wrote them."""
     swapped_in_bytes: int = 0

@@ -24,8 +24,11 @@ LOOK_EVERY_S: Final = 5.0
 LOOK_SHARE: Final = 0.001
 """Share of all CPUs that looks at all processes may cost."""
 MOST_NEIGHBOURS: Final = 8
+"""Processes that a cell names, the busiest; those that wrote with a disk of the run open for writing are all named."""
 _LEAST_CORES: Final = 0.02
+"""Mean number of cores below which a process is left out if it also wrote less than `_LEAST_BYTES`."""
 _LEAST_BYTES: Final = 1 << 16
+"""Bytes written in the whole cell below which a process is left out if it also used less than `_LEAST_CORES`."""
 _KTHREADD: Final = 2
 
 
@@ -83,16 +86,17 @@ class Sums:
         self._before = seen
 
     def neighbours(self, span_s: float, disks: Mapping[str, str], beside: Mapping[str, int]) -> tuple[Neighbour, ...]:
-        """Return the processes that used most, the busiest first.
+        """Return all processes that wrote with a disk of the run open for writing, then those that used most.
 
         `disks`: ids of the run's disks by kernel name; `beside`: bytes written to other disks of the same controller.
         """
         found = []
         for (pid, began_s), cpu_s in self._cpu_s.items():
             cores, written = cpu_s / span_s if span_s > 0 else 0.0, self._written[pid, began_s]
-            if cores < _LEAST_CORES and written < _LEAST_BYTES:
-                continue
             devices = self._devices[pid, began_s]
+            writes_to_run = written > 0 and not devices.isdisjoint(disks)
+            if cores < _LEAST_CORES and written < _LEAST_BYTES and not writes_to_run:
+                continue
             found.append(
                 Neighbour(
                     pid=pid,
@@ -106,7 +110,8 @@ class Sums:
                 )
             )
         found.sort(key=lambda one: (not one.own_disks, not one.beside, -one.cores, -one.written_bytes))
-        return tuple(found[:MOST_NEIGHBOURS])
+        writers = sum(bool(one.own_disks) for one in found)
+        return tuple(found[: max(writers, MOST_NEIGHBOURS)])
 
 
 def _same(one: Seen | None, other: Seen) -> bool:

@@ -13,22 +13,25 @@ from raidtui.model.units import size_text
 MOST_CORES: Final = 0.1
 LEAST_BYTES: Final = 1 << 20
 LEAST_BYTES_PER_S: Final = 64 << 10
-"""Writes beside the run's disks below either of these are logs, which every server writes."""
+"""Writes beside the run's disks below either of these are logs, which every server writes (`NEIGHBOUR` tells both)."""
 EXPLAINED: Final = 0.5
 """A process whose files are unknown counts as the writer of disks that were written at least this share of its bytes."""
 NEIGHBOUR = caution(
     "noisy-neighbour",
     "Another process was busy",
-    "A process that is no part of the run used more than a tenth of a CPU core, or wrote to a disk of the same controller: "
-    "it took time and bandwidth from the workload. The kernel counts a process's bytes for all devices together: a disk is "
-    "named if the process held it, or a file on it, open for writing. ZFS and short-lived processes may escape notice.",
+    "A process that is no part of the run used more than a tenth of a CPU core, or wrote at least 1 MiB and 64 KiB/s to a "
+    "disk of the same controller: it took time and bandwidth from the workload. The kernel counts a process's bytes for all "
+    "devices together: a disk is named if the process held it, or a file on it, open for writing. Writes through ZFS, and "
+    "processes that open and close files between two looks, may be missed.",
     "Stop the process that the sentence names, or move it elsewhere, and run the cell again (--layout, --workload).",
 )
 FOREIGN = invalid(
     "foreign-writes",
-    "Another process wrote to the run's disks",
-    "A process that is no part of the run wrote while it held a disk of the run, or a device or filesystem on it, open for "
-    "writing: the disks did its work beside the workload's, and data of the layout may be destroyed.",
+    "Another process had a disk of the run open for writing, and wrote",
+    "A process that is no part of the run wrote while it held a disk of the run, or a device or file on it, open for "
+    "writing, however little it wrote. The kernel counts a process's bytes for all devices together, so that some or all "
+    "of them may have gone elsewhere. If not, the disks did its work beside the workload's, and data of the layout may be "
+    "destroyed.",
     "Find out why the process has that disk (`lsof`), stop it, and run the scenario again.",
 )
 
