@@ -58,6 +58,25 @@ def test_what_the_run_did_not_put_there_is_somebody_elses(
     assert says in told
 
 
+@pytest.mark.parametrize(
+    ("content", "command"),
+    [
+        (Content((HIS,)), "wipefs -a /dev/sda"),
+        (Content((HIS._replace(where="sda1"),)), "wipefs -a /dev/sda1"),
+        (Content((OWN,)), "mdadm --zero-superblock /dev/sda"),
+        (Content((HIS._replace(type="zfs_member", remains=True),)), "blkdiscard -z /dev/sda"),
+        (Content(fill="data", data_at=4096), "blkdiscard -z /dev/sda"),
+    ],
+)
+def test_the_way_out_clears_the_kind_of_data_that_was_found(
+    monkeypatch: pytest.MonkeyPatch, content: Content, command: str
+) -> None:
+    monkeypatch.setattr(last_look, "_read", lambda permit, whole: content)
+    problem = last_look.taken(PERMIT, list, blank=True)
+    assert problem is not None
+    assert problem.remedy == f"If nobody needs it: {command}, then: raidtui recover"
+
+
 def test_a_disk_that_cannot_be_read_is_not_taken_for_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(permit: Any, whole: bool) -> Content:
         raise OSError("Input/output error")

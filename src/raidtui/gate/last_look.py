@@ -13,7 +13,14 @@ from typing import Final
 from raidtui.gate.permit import Permit, gone
 from raidtui.inventory import Signature
 from raidtui.inventory.blocks import read_family
-from raidtui.inventory.content import describe, find_signatures, open_node, read_content
+from raidtui.inventory.content import (
+    clearing_command,
+    describe,
+    find_signatures,
+    open_node,
+    read_content,
+    zeroing_command,
+)
 from raidtui.inventory.sampling import Content
 from raidtui.model.problem import Exit, Problem, Refusal, fail
 from raidtui.model.refusals import UNCHECKED
@@ -24,7 +31,8 @@ DISK_TAKEN: Final = Refusal(
     "A run holds its disks exclusively, but that does not stop dd, nor other programs in the moment when a layer "
     "takes or gives back a disk. Before it wrote to a disk, the run found data on it that it had not written. It "
     "does not write to that disk and does not make it blank.",
-    "If the data is not needed: `wipefs -a DEVICE`, then `raidtui recover`. If it is needed: `raidtui recover RUN "
+    "If the data is not needed: clear it with the command that the message names, then `raidtui recover`. (`wipefs -a` "
+    "clears signatures only; data of an unknown kind needs `blkdiscard -z`.) If it is needed: `raidtui recover RUN "
     "--without DISK`.",
 )
 Ours = Callable[[], Sequence[Signature]]
@@ -47,9 +55,10 @@ def taken(permit: Permit, ours: Ours, *, blank: bool) -> Problem | None:
         remedy = "Look at dmesg and its SMART log."
         raise fail(UNCHECKED, text, place=permit.disk.id, remedy=remedy, exit=Exit.REFUSED) from error
     if content.signatures and (theirs := foreign(content.signatures, permit.disk.name, () if blank else ours())):
-        return _problem(permit, f"the disk carries a {describe(theirs[0])}")
+        return _problem(permit, f"the disk carries a {describe(theirs[0])}", clearing_command(theirs[0]))
     if blank and content.fill == "data":
-        return _problem(permit, f"the disk carries data of an unknown kind near byte {content.data_at}")
+        found = f"the disk carries data of an unknown kind near byte {content.data_at}"
+        return _problem(permit, found, zeroing_command(permit.disk.name))
     return None
 
 
@@ -68,9 +77,9 @@ def _read(permit: Permit, *, whole: bool) -> Content:
         os.close(fd)
 
 
-def _problem(permit: Permit, what: str) -> Problem:
+def _problem(permit: Permit, what: str, command: str) -> Problem:
     text = f"{what}, which the run did not put there: it was left as it is"
-    remedy = f"If nobody needs it: wipefs -a {permit.disk.path}, then: raidtui recover"
+    remedy = f"If nobody needs it: {command}, then: raidtui recover"
     return Problem(DISK_TAKEN.code, text, permit.disk.id, remedy, int(Exit.REFUSED))
 
 

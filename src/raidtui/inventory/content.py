@@ -110,17 +110,26 @@ def describe(signature: Signature) -> str:
     return f"{_NAMES[signature_code(signature)]} {signature.type}{version}{about} on {signature.where}"
 
 
+def clearing_command(signature: Signature) -> str:
+    """Return the command that destroys what a signature stands for."""
+    if signature.remains:  # the tools do not find these, nor would they clear them
+        return zeroing_command(signature.where)
+    return _REMEDIES.get(signature_code(signature), "wipefs -a {}").format(f"/dev/{signature.where}")
+
+
+def zeroing_command(name: str) -> str:
+    """Return the command that destroys data of an unknown kind: wipefs clears only what it knows."""
+    return f"blkdiscard -z /dev/{name}"
+
+
 def content_reasons(disk: str, content: Content) -> Iterator[Reason]:
     """Yield the reasons that come from the content of a disk."""
     for signature in content.signatures:
-        code = signature_code(signature)
-        remedy = _REMEDIES.get(code, "wipefs -a {}").format(f"/dev/{signature.where}")
-        if signature.remains:  # the tools do not find these, nor would they clear them
-            remedy = f"blkdiscard -z /dev/{signature.where}"
-        yield reason(code, describe(signature), f"if nobody needs it: {remedy}")
+        remedy = f"if nobody needs it: {clearing_command(signature)}"
+        yield reason(signature_code(signature), describe(signature), remedy)
     if content.fill == "data":
         text = f"data of an unknown kind near byte {content.data_at}, under no known signature"
-        yield reason("unknown-data", text, f"if nobody needs it: blkdiscard -z /dev/{disk}")
+        yield reason("unknown-data", text, f"if nobody needs it: {zeroing_command(disk)}")
     elif not content.signatures and not content.fill:
         yield reason("unchecked", "could not check the content: nothing was read", "solve this and look again")
 
