@@ -214,7 +214,8 @@ def test_what_disks_give_of_a_mix_or_in_other_blocks_bounds_nothing() -> None:
     [
         (84.0, Heat(84.0), Heat(84.0), True), (83.0, Heat(84.0), Heat(84.0), False), (90.0, Heat(), Heat(), False),
         (None, Heat(84.0, False, 60), Heat(84.0, False, 75), True),
-        (40.0, Heat(84.0, False, 60), Heat(84.0, False, 60), False),
+        (40.0, Heat(84.0, False, 60, 3), Heat(84.0, False, 60, 3), False),
+        (None, Heat(84.0, False, 60, 3), Heat(84.0, False, 60, 4), True),
         (40.0, Heat(), Heat(None, True, None), True),
     ],
 )  # fmt: skip
@@ -222,6 +223,14 @@ def test_a_hot_disk_is_named(hottest_c: float | None, before: Heat, after: Heat,
     hot = with_devices(cell(), {"nvme2n1": {"temperature_max_c": hottest_c}})
     its = marks(evidence(hot, heat=({"nvme2n1": before}, {"nvme2n1": after})))
     assert [(mark.code, mark.about) for mark in its] == ([("hot-disk", "S2")] if found else [])
+
+
+def test_counters_of_heat_that_run_at_once_are_not_added() -> None:
+    hot = with_devices(cell(), {"nvme2n1": {"temperature_max_c": 90.0}})
+    (mark,) = marks(evidence(hot, heat=({"nvme2n1": Heat(84.0, False, 0, 0)}, {"nvme2n1": Heat(84.0, True, 55, 1)})))
+    assert mark.sentence == (
+        "disk S2 slowed itself down to cool for 55 s and was above its warning temperature (it counts whole minutes: 1)"
+    )
 
 
 def test_a_thread_that_has_a_core_to_itself_is_the_limit() -> None:

@@ -139,11 +139,11 @@ def test_smart_log_gives_celsius_and_percent():
 def test_a_smart_log_says_whether_and_how_long_it_was_too_hot():
     log = bytearray(512)
     log[1:3] = (314).to_bytes(2, "little")
-    assert ioctl.parse_heat(bytes(log)) == (False, 0)
+    assert ioctl.parse_heat(bytes(log)) == (False, 0, 0)
     log[0] = 0b10
     log[192:196], log[196:200] = (2).to_bytes(4, "little"), (1).to_bytes(4, "little")
     log[224:228], log[228:232] = (30).to_bytes(4, "little"), (5).to_bytes(4, "little")
-    assert ioctl.parse_heat(bytes(log)) == (True, 3 * 60 + 35)
+    assert ioctl.parse_heat(bytes(log)) == (True, 35, 3)
     assert ioctl.parse_heat(bytes(512)) is None
     assert ioctl.parse_heat(bytes(log[:64])) is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import struct
+from typing import NamedTuple
 
 BLKGETSIZE64 = 0x80081272
 BLKGETDISKSEQ = 0x80081280
@@ -60,8 +61,19 @@ def nvme_health(fd: int) -> tuple[float | None, float | None]:
     return parse_smart_log(_smart_log(fd))
 
 
-def nvme_heat(fd: int) -> tuple[bool, int] | None:
-    """Return whether an NVMe controller is too hot now, and the seconds for which heat has slowed it down in its life."""
+class Overheating(NamedTuple):
+    """Heat of an NVMe controller now and in its life. The two times may overlap, and are not added."""
+
+    too_hot: bool
+    """True if a temperature is beyond its limits now."""
+    slowed_s: int
+    """Seconds in which it slowed itself down to cool (thermal management, light and heavy)."""
+    over_minutes: int
+    """Minutes in which its composite temperature was at or above the warning threshold."""
+
+
+def nvme_heat(fd: int) -> Overheating | None:
+    """Return the heat of an NVMe controller; None if its SMART log is empty."""
     return parse_heat(_smart_log(fd))
 
 
@@ -70,18 +82,18 @@ def _smart_log(fd: int) -> bytes:
     return _nvme_admin(fd, 0x02, 0xFFFFFFFF, length, (length // 4 - 1) << 16 | 0x02)
 
 
-def parse_heat(log: bytes) -> tuple[bool, int] | None:
-    """Parse the heat of an NVMe SMART log (NVM Express Base Specification, SMART / Health Information); None if the log is
-    empty.
+def parse_heat(log: bytes) -> Overheating | None:
+    """Parse the heat of an NVMe SMART log; None if the log is empty.
 
-    Bit 1 of the critical warning is a temperature beyond its limits. The composite temperature's time above its limits is
-    in minutes (warning at byte 192, critical at 196), that of thermal management, light and heavy, in seconds (224, 228).
+    NVM Express Base Specification, SMART / Health Information (log page 02h): bit 1 of Critical Warning; Warning and
+    Critical Composite Temperature Time in minutes (bytes 192 and 196; the first ends where the second begins); Total Time
+    For Thermal Management Temperature 1 and 2 in seconds (224 and 228).
     """
     if len(log) < 232 or not any(log):
         return None
     minutes = sum(int.from_bytes(log[at : at + 4], "little") for at in (192, 196))
     seconds = sum(int.from_bytes(log[at : at + 4], "little") for at in (224, 228))
-    return bool(log[0] & 0b10), 60 * minutes + seconds
+    return Overheating(bool(log[0] & 0b10), seconds, minutes)
 
 
 def parse_smart_log(log: bytes) -> tuple[float | None, float | None]:

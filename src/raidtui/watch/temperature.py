@@ -30,7 +30,9 @@ class Heat(NamedTuple):
     too_hot: bool | None = None
     """True if a temperature is beyond its limits now: the critical warning of an NVMe SMART log."""
     slowed_s: int | None = None
-    """Lifetime duration of throttling, or of heat beyond the limit: counters of an NVMe SMART log."""
+    """Seconds in which it slowed itself down to cool, in its life: counters of an NVMe SMART log."""
+    over_minutes: int | None = None
+    """Minutes in which it was at or above its warning threshold, in its life: counters of an NVMe SMART log."""
 
 
 class Thermometer:
@@ -120,5 +122,5 @@ class Thermometer:
                     warning = ioctl.nvme_heat(fd)
                 finally:
                     os.close(fd)
-                found = found._replace(too_hot=warning[0], slowed_s=warning[1]) if warning is not None else found
+                found = Heat(found.limit_c, *warning) if warning is not None else found
         return found

@@ -25,14 +25,23 @@ def find_heat(evidence: Evidence) -> Iterator[Mark]:
     for name, use in evidence.members.items():
         then, now = before.get(name, Heat()), after.get(name, Heat())
         highest = use.temperature_max_c
-        if now.slowed_s is not None and then.slowed_s is not None and now.slowed_s > then.slowed_s:
-            slowed = f"disk {use.disk} was slowed down by heat, or beyond its limit, for {now.slowed_s - then.slowed_s} s"
-            yield HOT.mark(slowed, about=use.disk)
+        if counted := _counted(then, now):
+            yield HOT.mark(f"disk {use.disk} {' and '.join(counted)}", about=use.disk)
         elif highest is not None and now.limit_c is not None and highest >= now.limit_c:
             reached = f"disk {use.disk} reached {highest:.0f} °C, and warns from {now.limit_c:.0f} °C on"
             yield HOT.mark(reached, about=use.disk)
         elif now.too_hot:
             yield HOT.mark(f"disk {use.disk} says that it is too hot", about=use.disk)
+
+
+def _counted(then: Heat, now: Heat) -> list[str]:
+    """Return what a disk's counters of heat say of the cell. The counters overlap, so that they are not added."""
+    said = []
+    if now.slowed_s is not None and then.slowed_s is not None and now.slowed_s > then.slowed_s:
+        said.append(f"slowed itself down to cool for {now.slowed_s - then.slowed_s} s")
+    if now.over_minutes is not None and then.over_minutes is not None and now.over_minutes > then.over_minutes:
+        said.append(f"was above its warning temperature (it counts whole minutes: {now.over_minutes - then.over_minutes})")
+    return said
 
 
 FEWEST_MEMBERS: Final = 3
