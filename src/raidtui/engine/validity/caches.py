@@ -93,7 +93,7 @@ def _in_memory(evidence: Evidence, reached: float) -> str:
 
 
 def _written_before(evidence: Evidence) -> bool:
-    """Return the largest amount written by any cell of the layout; generous if the layout was rebuilt in between."""
+    """Return True if any earlier cell wrote to this layout; also if the layout was rebuilt in between."""
     own = evidence.cell
     of_layout = (cell for cell in evidence.earlier if (cell.layout, cell.part) == (own.layout, own.part))
     return any(cell.summary is not None and cell.summary.written_bytes for cell in of_layout)

@@ -132,7 +132,10 @@ def find_reduced_data(evidence: Evidence) -> Iterator[Mark]:
 
 
 def _missing(evidence: Evidence, missing: int, written: int) -> bool:
-    """Return an upper bound of the bytes that may still be in memory; overwritten blocks are counted as well."""
+    """Return True if more bytes are missing than can still wait in memory, and more than half of those written.
+
+    False if blocks were overwritten: an overwritten block that waits in memory is written to the disks once.
+    """
     region = evidence.region_bytes
     overwritten = region is not None and written > region
     return not overwritten and missing > max(MOST_REDUCED * written, IN_MEMORY * evidence.memory_bytes)
