@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
 from bcache_cases import GIB, ONE_EACH, array, disk, parts, plan, spec_of
 
 from raidtui.model.plan import Names
-from raidtui.stack.bcache import LAYER
+from raidtui.stack.bcache import LAYER, build
+from raidtui.stack.bcache.spec import BcacheDevice
 
 SET = Names("abcd1234").new("bcache").uuid
 BACKING = str(uuid.uuid5(uuid.UUID(SET), "backing"))
@@ -83,6 +85,20 @@ def test_data_begins_where_it_was_asked_to() -> None:
     assert len(plan().build[0].commands) == len(plan(data_offset="1MiB").build[0].commands) - 1
     assert plan(data_offset="1MiB").targets[0].size_bytes == 8 * GIB - (1 << 20)
     assert plan().targets[0].size_bytes == 8 * GIB - 8192
+
+
+def test_a_device_with_data_at_an_offset_is_named_without_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cached: BcacheDevice = plan(data_offset="1MiB").build[0].args
+    link = tmp_path / "by-uuid" / BACKING
+    ran: list[tuple[str, ...]] = []
+    monkeypatch.setattr(build, "look", lambda _: {"device": "bcache7"})
+    monkeypatch.setattr(build, "run", ran.append)
+    monkeypatch.setattr(build, "node_path", lambda uuid: str(link.with_name(uuid)))
+    for _ in ("there is no link", "udev's link is replaced"):
+        assert build._name(cached) == plan(data_offset="1MiB").build[0].commands[-1], "the plan shows the equivalent"
+        assert str(link.readlink()) == "/dev/bcache7"
+        assert list(link.parent.iterdir()) == [link]
+    assert set(ran) == {("udevadm", "trigger", "--settle", "/dev/bcache7")}
 
 
 def test_every_step_knows_all_uuids_before_there_is_a_device() -> None:

@@ -36,7 +36,8 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, int], str]] = [
     ("bcache-sequential-cutoff", {"sequential_cutoff": "4GiB"}, ONE_EACH, "sequential_cutoff"),
     ("bcache-writeback", {"writeback_percent": 20}, ONE_EACH, "writeback_percent"),
     ("bcache-writeback", {"mode": "writearound", "writeback_delay": "10s"}, ONE_EACH, "writeback_delay"),
-    ("bcache-writeback", {"mode": "writeback", "writeback_delay": "500ms"}, ONE_EACH, "writeback_delay"),
+    ("bcache-writeback-delay", {"mode": "writeback", "writeback_delay": "500ms"}, ONE_EACH, "writeback_delay"),
+    ("bcache-writeback-delay", {"mode": "writeback", "writeback_delay": "2d"}, ONE_EACH, "writeback_delay"),
 ]
 
 

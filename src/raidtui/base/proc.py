@@ -1,8 +1,9 @@
 """The one module that starts processes.
 
-Every argv is a list, never a shell string. Every child has a deadline, or is given up if nothing progresses any more. It is
-ended with SIGTERM before SIGKILL, and nothing here waits without limit: a process in uninterruptible sleep (a hung disk)
-survives SIGKILL, and `subprocess.run` with a timeout would then block for good.
+Every argv is a list, and no shell is started: `sh -c 'echo VALUE > FILE'` in plans and journals stands for what raidtui
+writes itself. Every child has a deadline, or is given up if nothing progresses any more. It is ended with SIGTERM before
+SIGKILL, and nothing here waits without limit: a process in uninterruptible sleep (a hung disk) survives SIGKILL, and
+`subprocess.run` with a timeout would then block for good.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Finished(NamedTuple):
 
 
 class ToolError(Exception):
-    """A tool could not be started, failed, answered too much, or did not answer in time."""
+    """A tool could not be started, failed, printed too much, or did not answer in time."""
 
     def __init__(self, argv: Sequence[str], reason: str, finished: Finished | None = None) -> None:
         super().__init__(f"{' '.join(argv)}: {reason}")
@@ -293,5 +294,5 @@ def _exchange(child: Child, data: bytes, tick: Callable[[], None], tick_s: float
                     continue
                 chunks[key.fd] += chunk
                 if sum(map(len, chunks.values())) > limit:
-                    raise ToolError(child.argv, f"answered more than {limit} bytes")
+                    raise ToolError(child.argv, f"printed more than {limit} bytes")
     return bytes(chunks[out_fd]), bytes(chunks[err_fd])

@@ -63,7 +63,7 @@ def create(context: Context, cached: BcacheDevice) -> Outcome:
         _wait(lambda: (folder / "bdev0/dev").exists() and (folder / "cache0").exists(), NOT_THERE,
               "both devices were registered, and did not find each other")  # fmt: skip
         if cached.data_offset_bytes is not None:
-            commands.append(run(name_argv(cached)))
+            commands.append(_name(cached))
         facts = _take(context, cached, devices)
     except (ProblemError, OSError) as error:
         # What went wrong is what the operator has to read; the block's teardown runs and tells if this was not enough.
@@ -169,6 +169,27 @@ def _take(context: Context, cached: BcacheDevice, devices: dict[str, Device]) ->
         path = link
     context.built[cached.ref] = path
     return {"kernel_name": found["device"], "uuid": cached.uuid, "path": path}
+
+
+def _name(cached: BcacheDevice) -> Argv:
+    """Name the device as udev would: bcache-tools' rules keep a name for version 1 of the superblock alone.
+
+    Version 4, with the data at an offset, has its name until the next event: that one is made to come first.
+    """
+    node = f"/dev/{look(cached)['device']}"
+    run(("udevadm", "trigger", "--settle", node))
+    link_to(node, Path(node_path(cached.backing.uuid)))
+    return name_argv(cached)
+
+
+def link_to(node: str, link: Path) -> None:
+    """Make `link` a symbolic link to `node`, in one step where it exists already."""
+    link.parent.mkdir(parents=True, exist_ok=True)
+    fresh = link.with_name(f".{link.name}.raidtui")
+    with suppress(FileNotFoundError):
+        fresh.unlink()
+    fresh.symlink_to(node)
+    fresh.replace(link)
 
 
 def _wait(there: Any, code: Refusal, text: str) -> None:

@@ -1,5 +1,7 @@
 """The commands of the bcache layer: make-bcache, and writing into files of sysfs, as a shell would write it.
 
+The lines for a shell (`sh -c …`) show in plans and journals what raidtui does itself: no shell is started.
+
 Below the set's folder, `bdev0` is the backing device and `cache0` the cache device: these paths are known before either is
 there. Only what is done to the backing device alone goes through its own folder.
 """
@@ -28,7 +30,7 @@ def node_path(backing_uuid: str) -> str:
 
 
 def write_argv(path: str, value: str) -> Argv:
-    """A value written into a file, in the words of a shell."""
+    """Return the equivalent shell command of writing a value into a file."""
     return ("sh", "-c", f"echo {value} > {path}")
 
 
@@ -59,10 +61,7 @@ def make_argv(cached: BcacheDevice, role: str, path: str) -> Argv:
 
 
 def name_argv(cached: BcacheDevice) -> Argv:
-    """Name the device as udev would: bcache-tools' rules keep a name for version 1 of the superblock alone.
-
-    Version 4, with the data at an offset, has its name until the next event: that one is made to come first.
-    """
+    """Return the equivalent shell command of `build.py:_name`, for which only the kernel knows the device's name."""
     link = node_path(cached.backing.uuid)
     node = f"/dev/$(basename $(readlink -f {set_path(cached, 'bdev0/dev')}))"
     return ("sh", "-c", f"udevadm trigger --settle {node} && mkdir -p /dev/bcache/by-uuid && ln -sfn {node} {link}")
@@ -111,11 +110,11 @@ def remove_argvs(cached: BcacheDevice, backing: str, cache: str) -> tuple[Argv, 
     )
 
 
-_PACKAGES: Final = {"make-bcache": "bcache-tools", "modprobe": "kmod", "wipefs": "util-linux", "sh": "dash"}
+_PACKAGES: Final = {"make-bcache": "bcache-tools", "modprobe": "kmod", "wipefs": "util-linux", "udevadm": "udev"}
 
 
 def run(argv: Argv) -> Argv:
-    """Run one command, and return it as it is written down.
+    """Run one command, and return it as it is journaled.
 
     Raises CallFailed (`tool-failed`, `stuck`) or ProblemError (`bcache-missing`).
     """

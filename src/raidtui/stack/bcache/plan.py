@@ -98,9 +98,9 @@ def _cached_device(spec: BcacheSpec, parts: Parts, name: str, set_uuid: str) -> 
         congestion=spec.congestion,
         discard=spec.discard,
         settings=CacheSettings(
-            spec.sequential_cutoff.bytes if spec.sequential_cutoff is not None else None,
-            spec.writeback_percent,
-            int(spec.writeback_delay.seconds) if spec.writeback_delay is not None else None,
+            sequential_cutoff=spec.sequential_cutoff.bytes if spec.sequential_cutoff is not None else None,
+            writeback_percent=spec.writeback_percent,
+            writeback_delay=int(spec.writeback_delay.seconds) if spec.writeback_delay is not None else None,
         ),
         size_bytes=parts["on"][0].size_bytes - spec.data_offset_bytes,
     )

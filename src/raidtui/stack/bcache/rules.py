@@ -48,8 +48,14 @@ SEQUENTIAL_CUTOFF: Final = Refusal(
 WRITEBACK: Final = Refusal(
     "bcache-writeback",
     "Nothing to write back",
-    "Only in mode writeback the cache has data that is not on the backing device yet; the delay is in whole seconds.",
+    "Only in mode writeback the cache has data that is not on the backing device yet.",
     "Remove the option, or choose mode writeback.",
+)
+WRITEBACK_DELAY: Final = Refusal(
+    "bcache-writeback-delay",
+    "Not a delay of writing back",
+    "The kernel counts the delay in whole seconds, and raidtui takes at most one day.",
+    'Write something like "30s", or leave writeback_delay out.',
 )
 TOO_SMALL: Final = Refusal(
     "bcache-too-small",
@@ -97,6 +103,7 @@ LARGEST_BLOCK: Final = 4 * KIB
 LEAST_BUCKETS: Final = 513
 """A thousandth of them is kept free, and with fewer than these that would be none (cache_alloc)."""
 LARGEST_CUTOFF: Final = (1 << 32) - 1
+LONGEST_DELAY_S: Final = 86400
 FLASHCACHE: Final = Refusal(
     "flashcache",
     "flashcache is obsolete",
@@ -169,6 +176,9 @@ def _writeback(spec: BcacheSpec) -> Found:
             text = f"in mode {spec.mode} nothing has to be written back, and there is no {name}"
             yield WRITEBACK, name, text, f"Remove {name}, or choose mode writeback."
     delay = spec.writeback_delay
-    if delay is not None and (delay.seconds % 1 or delay.seconds > 86400):
-        text = f"a writeback delay of {delay.text} is not in whole seconds up to a day"
-        yield WRITEBACK, "writeback_delay", text, "Such as 30s."
+    if delay is not None and delay.seconds % 1:
+        text = f"a writeback delay of {delay.text} is not in whole seconds"
+        yield WRITEBACK_DELAY, "writeback_delay", text, "Such as 30s."
+    elif delay is not None and delay.seconds > LONGEST_DELAY_S:
+        text = f"a writeback delay of {delay.text} is longer than one day"
+        yield WRITEBACK_DELAY, "writeback_delay", text, "At most 1d."

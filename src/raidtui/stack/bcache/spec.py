@@ -75,7 +75,10 @@ class Role(msgspec.Struct, frozen=True):
 
 
 class CacheSettings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Settings of sysfs that the scenario gives; None leaves the kernel's default."""
+    """Settings that the scenario gives; None leaves the kernel's default.
+
+    Each field has the name of its file in sysfs (below `/sys/block/bcacheN/bcache`).
+    """
 
     sequential_cutoff: int | None = None
     writeback_percent: int | None = None
