@@ -21,8 +21,8 @@ NEIGHBOUR = caution(
     "Another process was busy",
     "A process that is no part of the run used more than a tenth of a CPU core, or wrote at least 1 MiB and 64 KiB/s to a "
     "disk of the same controller: it took time and bandwidth from the workload. The kernel counts a process's bytes for "
-    "all devices together: a disk is named if the process held it, or a file on it, open for writing. Writes through ZFS, and "
-    "processes that open and close files between two looks, may be missed.",
+    "all devices together: a disk is named if the process held it, or a file on it, open for writing. Writes through ZFS, "
+    "and processes that open and close files between two looks, may be missed.",
     "Stop the process that the sentence names, or move it elsewhere, and run the cell again (--layout, --workload).",
 )
 FOREIGN = invalid(
