@@ -8,6 +8,8 @@ import sys
 import made
 import pytest
 
+from raidtui.cli.main import parser_for
+
 HEAVY = {"textual", "gi", "blivet", "psutil", "rich", "pyudev", "numpy"}
 
 
@@ -46,6 +48,28 @@ def test_without_a_command_the_help_is_shown_and_the_exit_code_is_2(engine):
     assert said.code == 2
     assert "replay" in said.err
     assert said.out == ""
+
+
+def help_of(capsys, *words):
+    with pytest.raises(SystemExit) as ended:
+        parser_for(words).parse_args([*words, "--help"])
+    assert ended.value.code == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_the_help_says_that_no_command_is_needed_for_the_screens(capsys):
+    told = help_of(capsys)
+    assert "[COMMAND ...]" in told.partition("Compose")[0]
+    assert "without a command opens the screens" in told
+
+
+def test_the_help_of_replay_says_what_happens_without_consent_and_where_the_result_goes(capsys):
+    told = help_of(capsys, "replay")
+    assert told.startswith("usage: raidtui replay [-h]")
+    for part in ("Without --erase the plan is printed", "exit code is 3", "raidtui/results", "one event per line"):
+        assert part in told
+    assert "event" not in help_of(capsys, "plan")
+    assert "with --erase for every disk" in help_of(capsys, "plan")
 
 
 def test_a_mistake_of_raidtui_is_kept_in_a_file(engine, tmp_path, monkeypatch):

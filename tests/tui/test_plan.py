@@ -130,8 +130,8 @@ def test_problems_are_complete_and_name_the_key_to_their_remedy(show):
 def test_the_overview_shows_costs_disks_and_unknowns(show):
     async def talk(pilot, app):
         told = words(app)
-        for part in ("about 30 s", "as much as the disks take", "share unknown", "write cache that is on", "ERASED", ONE,
-                     "SAMSUNG", "1.7 TiB", "nothing: blank"):  # fmt: skip
+        for part in ("about 30 s", "not known: workloads sync-4k, seq-1m are bounded", "share unknown",
+                     "write cache that is on", "ERASED", ONE, "SAMSUNG", "1.7 TiB", "nothing: blank"):  # fmt: skip
             assert part in told
         assert f"raidtui --on stor1 replay tiny.json --bind data={ONE},{TWO} --erase {ONE},{TWO}" in " ".join(told.split())
 

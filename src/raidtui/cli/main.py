@@ -51,9 +51,14 @@ BROKEN_PIPE_EXIT = 141
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a full disk behind standard output. Writers of raidtui's own files report these errors themselves."""
 
-_EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable or invalid file, server not
-reached or its answer unusable · 3 refused, nothing was touched · 4 build failed, disks restored · 5 measured, but a cell is
-invalid · 6 something is left behind: recover · 130 cancelled, disks restored"""
+_DESCRIPTION = """Compose, build, measure and compare Linux storage layouts from a terminal.
+
+`raidtui` without a command opens the screens. A command does the same for scripts:
+  raidtui --on root@stor1 plan md-local    what a replay would do there; nothing is touched"""
+_EPILOG = """exit codes: 0 done, every cell valid · 1 unexpected error · 2 usage, unreadable or
+invalid file, server not reached or its answer unusable · 3 refused, nothing was
+touched · 4 build failed, disks restored · 5 measured, but a cell is invalid ·
+6 something is left behind: recover · 130 cancelled, disks restored"""
 
 
 Screens = Callable[[argparse.Namespace], int]
@@ -92,13 +97,15 @@ def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
     common.add_argument("--no-color", action="store_true", help="print without colours, like NO_COLOR in the environment")
     parser = argparse.ArgumentParser(
         prog="raidtui",
-        description="Compose, build, measure and compare Linux storage layouts from a terminal.",
+        usage="%(prog)s [-h] [--on PLACE] [--no-color] [-V] [COMMAND ...]",
+        description=_DESCRIPTION,
         epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         parents=[common],
         allow_abbrev=False,
     )
     parser.add_argument("-V", "--version", action="version", version=f"raidtui {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", prog="raidtui")
     for name, summary in COMMANDS.items():
         if name not in words:
             commands.add_parser(name, help=summary)

@@ -12,7 +12,7 @@ from raidtui.cli.screen import connect, print_json
 from raidtui.client.engine_client import EngineClient
 from raidtui.front.files import document
 from raidtui.front.phrases import looks_line
-from raidtui.front.plan import erased_disks, replay_line, with_workloads, workload_names
+from raidtui.front.plan import erased_disks, replay_line, with_workloads, workload_names, writes_text
 from raidtui.model.convert import plain
 from raidtui.model.describe import LayerView, LayoutView, Preview, PreviewRequest, RoleView, WorkloadView
 from raidtui.model.plan import Argv, Options, Plan, Step
@@ -73,7 +73,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     if plan.ceilings:
         yield f"Ceilings {len(plan.ceilings)} of bare disks: {', '.join(map(clean, plan.ceilings))}"
     yield f"Time     {'at most ' if most else ''}about {duration_text(plan.seconds)}"
-    yield f"Writes   {writes_text(plan.writes_bytes)}"
+    yield f"Writes   {writes_text(plan)}"
     for warning in plan.warnings:
         yield f"Warning  {clean(warning)}"
     heading = ""
@@ -82,13 +82,6 @@ def plan_lines(plan: Plan) -> Iterator[str]:
             heading = now
             yield from ("", clean(heading))
         yield from _step_lines(number, step)
-
-
-def writes_text(writes_bytes: int | None) -> str:
-    """Return the number of bytes written to disks as text."""
-    if writes_bytes is None:
-        return "as much as the disks take in that time (some workloads are bounded by time alone)"
-    return f"at most {size_text(writes_bytes)}"
 
 
 def _disk_lines(plan: Plan) -> Iterator[str]:
@@ -117,7 +110,12 @@ def _step_lines(number: int, step: Step) -> Iterator[str]:
         yield f"       $ {clean(shlex.join(argv), limit=65536)}"
 
 
-def add_scenario_arguments(parser: ArgumentParser) -> None:
+def add_plan_arguments(parser: ArgumentParser) -> None:
+    parser.epilog = "The last line is the command that runs the plan, with --erase for every disk that it erases."
+    add_scenario_arguments(parser)
+
+
+def add_scenario_arguments(parser: ArgumentParser, json_help: str = "print JSON") -> None:
     """Add the arguments that `plan`, `preview` and `replay` share."""
     parser.add_argument("scenario", metavar="SCENARIO", help="a scenario or result file, - for stdin, or a shipped name")
     parser.add_argument("--bind", action="append", default=[], metavar="ROLE=ID,…",
@@ -125,8 +123,9 @@ def add_scenario_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--layout", action="append", default=[], metavar="NAME", help="only this layout; may be repeated")
     parser.add_argument("--workload", action="append", default=[], metavar="NAME",
                         help="only this workload; may be repeated; 'T8Q32 4k randread' adds a workload")  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="rehearsal with 3 s per workload; not comparable")
-    parser.add_argument("--json", action="store_true", help="print JSON (replay: one event per line)")
+    parser.add_argument("--quick", action="store_true",
+                        help="rehearsal: at most 3 s per run of fio, and 256 MiB of prefill; not comparable")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help=json_help)
 
 
 def binding_of(args: Namespace) -> dict[str, tuple[str, ...]]:
@@ -181,7 +180,9 @@ def preview_lines(found: Preview) -> Iterator[str]:
     if found.seconds is not None:
         most = "at most " if found.ends_early else ""
         yield f"Whole run: {plural(found.cells, 'cell')}, {most}about {duration_text(found.seconds)}"
-        yield f"Writes {writes_text(found.writes_bytes)}; erases {plural(len(found.erases), 'disk')}."
+        unknown = "an amount that is not known (some workloads are bounded by time alone)"
+        writes = unknown if found.writes_bytes is None else f"at most {size_text(found.writes_bytes)}"
+        yield f"Writes {writes}; erases {plural(len(found.erases), 'disk')}."
         return
     shown = {problem for layout in found.layouts for problem in layout.problems}
     shown |= {problem for workload in found.workloads for problem in workload.problems}
@@ -252,4 +253,4 @@ def _problem_lines(problem: Problem, *, with_remedy: bool = True) -> Iterator[st
         yield f"    → {clean(problem.remedy)}"
 
 
-COMMANDS: Final = {"plan": (add_scenario_arguments, plan_command), "preview": (add_scenario_arguments, preview_command)}
+COMMANDS: Final = {"plan": (add_plan_arguments, plan_command), "preview": (add_scenario_arguments, preview_command)}

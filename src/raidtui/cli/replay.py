@@ -39,10 +39,16 @@ CONSENT: Final = Refusal(
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    add_scenario_arguments(parser)
+    parser.epilog = (
+        "Without --erase the plan is printed, with the command line that consents to it; nothing is touched and the exit "
+        "code is 3. A plan that erases no disk needs no --erase."
+    )
+    add_scenario_arguments(parser, json_help="print JSON: one event per line")
     parser.add_argument("--erase", action="append", default=[], metavar="ID,…",
                         help="consent: serial or WWN of every disk that the plan erases, no other")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FILE", help="new file for the result")
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="new file for the result (default: one in $XDG_STATE_HOME/raidtui/results, for root in "
+                             "/var/lib/raidtui/results)")  # fmt: skip
     parser.add_argument("--detach", action="store_true", help="start the run and return at once")
 
 

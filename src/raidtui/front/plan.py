@@ -1,4 +1,4 @@
-"""Plans of the operator: workloads in shorthand, consent to erase disks, and the command line that runs the plan."""
+"""Plans of the operator: workloads in shorthand, costs, consent to erase disks, and the command line that runs the plan."""
 
 from __future__ import annotations
 
@@ -15,12 +15,34 @@ from raidtui.model.plan import Options, Plan
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY, SHORTHAND
 from raidtui.model.shorthand import is_shorthand, read_shorthand
+from raidtui.model.units import duration_text, size_text
 
 
 def erased_disks(plan: Plan) -> tuple[Fingerprint, ...]:
     """Return the fingerprint of each disk that the plan erases, in its order."""
     known = {disk.id: disk for disks in plan.binding.values() for disk in disks}
     return tuple(known[id_] for id_ in plan.erases if id_ in known)
+
+
+MOST_NAMED: Final = 4
+"""Largest number of workloads that `writes_text` names."""
+
+
+def writes_text(plan: Plan) -> str:
+    """Return the bytes that a plan writes to disks; where they are not known, the workloads that are the reason."""
+    if plan.writes_bytes is not None:
+        return f"at most {size_text(plan.writes_bytes)}"
+    workloads = {cell.id: cell.workload for cell in plan.cells}
+    unbounded = [step for step in plan.steps if step.writes_bytes is None]
+    names = list(dict.fromkeys(clean(workloads.get(step.cell, step.title), 70) for step in unbounded))
+    named = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    one = len(names) == 1
+    seconds = duration_text(sum(step.seconds for step in unbounded))
+    rest = sum(step.writes_bytes or 0 for step in plan.steps)
+    return (
+        f"not known: {'workload' if one else 'workloads'} {named} {'is' if one else 'are'} bounded by time alone "
+        f"(about {seconds} in all){f'; the rest at most {size_text(rest)}' if rest else ''}"
+    )
 
 
 def check_consent(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:

@@ -239,7 +239,7 @@ def overview(preview: Preview, width: int) -> list[Content]:
         takes = "at most about" if preview.ends_early else "takes about"
         lines += _fact(takes, Content(duration_text(preview.seconds)), width)
         most = preview.writes_bytes
-        writes = "as much as the disks take" if most is None else f"at most {size_text(most)}"
+        writes = "not known: bounded by time alone" if most is None else f"at most {size_text(most)}"
         lines += _fact("writes", Content(writes), width)
     if preview.erases:
         lines += _fact("erases", Content(plural(len(preview.erases), "disk")), width)

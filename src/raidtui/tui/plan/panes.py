@@ -18,7 +18,7 @@ from textual.widgets.tree import TreeNode
 
 from raidtui.base.text import clean, plural
 from raidtui.front.phrases import looks_line, sentence
-from raidtui.front.plan import erased_disks
+from raidtui.front.plan import erased_disks, writes_text
 from raidtui.model.disk import Disk, Fingerprint
 from raidtui.model.plan import Options, Plan, Step
 from raidtui.model.problem import Problem
@@ -164,10 +164,7 @@ def _costs(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "Cells", f"{len(plan.cells)} {glyphs().dot} {matrix}"
     if plan.ceilings:
         yield "Ceilings", f"bare disks: {', '.join(clean(name, 70) for name in plan.ceilings)}"
-    if plan.writes_bytes is None:
-        yield "Writes", "as much as the disks take in that time: some workloads are bounded by time alone"
-    else:
-        yield "Writes", f"at most {size_text(plan.writes_bytes)}"
+    yield "Writes", writes_text(plan)
 
 
 def _endurance(plan: Plan, disks: Sequence[Disk]) -> str:
