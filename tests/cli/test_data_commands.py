@@ -93,6 +93,16 @@ def test_doctor_marks_by_word_and_gives_the_remedy(engine):
     assert said.out.splitlines()[-1] == "→ zfs: apt-get install zfsutils-linux"
 
 
+def test_doctor_tells_what_can_be_built_and_what_every_layer_still_needs(engine):
+    checks = (Check("root", True, "yes"), Check("udev", False, "not running"))
+    found = Checkup("raidtui.doctor/1", "stor1", checks, ("disk", "lvm (without VDO)"), ("md", "zpool"))
+    engine.answers(doctor={"result": found})
+    last = engine.run("doctor").out.splitlines()[-1]
+    assert last == "· can build, once it has udev: disk, lvm (without VDO); cannot: md, zpool"
+    told = json.loads(engine.run("doctor", "--json").out)
+    assert (told["can_build"], told["cannot_build"]) == (["disk", "lvm (without VDO)"], ["md", "zpool"])
+
+
 def test_explain_prints_one_code_or_all(engine):
     one = {"code": "far-away", "title": "a filesystem is mounted", "meaning": "It is in use.", "way_out": "Unmount."}
     engine.answers(explain={"result": one})

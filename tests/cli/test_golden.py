@@ -24,7 +24,10 @@ CHECKUP = Checkup(
         Check("fio", True, "3.39", "every measurement"),
         Check("mdadm", True, "4.4 (2024-11-07)", "md arrays"),
         Check("zpool", False, "not installed", "zpool layouts", "apt-get install zfsutils-linux"),
+        Check("iozone", True, "not found: fio does the same", "workloads of kind iozone", "apt", optional=True),
     ),
+    can_build=("disk", "md", "lvm (without VDO)"),
+    cannot_build=("zpool", "bcache"),
 )
 RUNS = RunList(
     "raidtui.runs/1",

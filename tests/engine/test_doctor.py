@@ -8,7 +8,8 @@ import pytest
 
 from raidtui.engine import doctor, machine
 from raidtui.load.catalog import engines
-from raidtui.model.tool import KernelModule
+from raidtui.model.tool import KernelModule, Tool
+from raidtui.stack.catalog import all_layers
 
 
 def test_iozone_is_optional_and_what_replaces_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,9 +18,29 @@ def test_iozone_is_optional_and_what_replaces_it_is_said(monkeypatch: pytest.Mon
     (iozone,) = engines()["iozone"].tools
     without = doctor._tool(replace(iozone, find=lambda: None))
     assert (without.ok, without.found) == (True, "not found: fio does the same pattern instead")
+    assert without.optional
     assert "iozone3" in without.remedy
     monkeypatch.setattr(doctor, "tool_version", lambda argv: "3.507")
     assert doctor._tool(replace(iozone, find=lambda: "/usr/bin/iozone")).found == "3.507"
+
+
+def test_layers_are_told_apart_by_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several programs that do the same one is enough; a module that one option needs takes away that option alone."""
+    absent: set[str] = set()
+    monkeypatch.setattr(doctor, "tool_version", lambda argv: None if argv[0].rpartition("/")[2] in absent else "99.9.99")
+    monkeypatch.setattr(Tool, "path", property(lambda tool: None if tool.name in absent else f"/usr/bin/{tool.name}"))
+    monkeypatch.setattr(doctor, "find_tool", lambda name: None if name in absent else f"/usr/bin/{name}")
+    monkeypatch.setattr(doctor, "_has_module", lambda name: name not in absent)
+    monkeypatch.setattr(doctor.process, "require", lambda: None)
+    monkeypatch.setattr(doctor.process, "require_modules", lambda modules: None)
+    monkeypatch.setattr(doctor.importlib.metadata, "version", lambda name: "3.13")
+    assert (set(doctor.checkup().can_build), doctor.checkup().cannot_build) == (set(all_layers()), ())
+    absent |= {"make-bcache", "dm-vdo", "mkfs.f2fs", "mdadm"}
+    found = doctor.checkup()
+    assert set(found.cannot_build) == {"bcache", "md"}
+    assert {"lvm (without VDO)", "filesystem (without mkfs.f2fs)", "zpool", "disk"} <= set(found.can_build)
+    absent |= {"mkfs.xfs", "mkfs.ext4", "mkfs.btrfs"}
+    assert "filesystem" in doctor.checkup().cannot_build
 
 
 def test_every_tool_of_a_workload_engine_is_checked() -> None:

@@ -23,8 +23,8 @@ def test_known_bytes_are_a_bound() -> None:
 
 def test_workloads_bounded_by_time_are_named_with_their_time_and_what_the_rest_writes() -> None:
     fill, first, second = PLAN.steps[1], PLAN.steps[2], PLAN.steps[3]
-    one = replace(PLAN, steps=(replace(fill, writes_bytes=5 << 30, seconds=1e5), first, replace(second, writes_bytes=1 << 30)))
-    assert writes_text(one) == (
+    known = replace(fill, writes_bytes=5 << 30, seconds=1e5), replace(second, writes_bytes=1 << 30)
+    assert writes_text(replace(PLAN, steps=(first, *known))) == (
         "not known: workload sync-4k is bounded by time alone (about 10 s in all); the rest at most 6.0 GiB"
     )
     steps = tuple(replace(first, cell=f"c{number}") for number in range(6))

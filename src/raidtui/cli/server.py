@@ -22,6 +22,8 @@ _STATE_STYLES = {"free": "green", "in use": "yellow", "system": "red"}
 _MODEL = 2
 _RIGHT = (3, 6)
 _GAP = 2
+_EVERY_LAYER_NEEDS = ("root", "udev", "space for runs")
+"""Names of the checks of `doctor` without which no disk is free, or no run can begin."""
 
 
 def add_disks_arguments(parser: ArgumentParser) -> None:
@@ -127,10 +129,13 @@ def doctor_command(args: Namespace) -> int:
 
 
 def show_checkup(checkup: Checkup, out: Console) -> None:
-    """Print the checks as a table, and below it how to install what is missing."""
+    """Print the checks as a table, and below it how to install what is missing, and what can be built."""
     listing = table("", "CHECK", "FOUND", "NEEDED FOR")
     for check in checkup.checks:
-        mark = text("✓ ok", "green") if check.ok else text("✗ missing", "bold red")
+        if check.optional:
+            mark = text("– optional", "dim")
+        else:
+            mark = text("✓ ok", "green") if check.ok else text("✗ missing", "bold red")
         listing.add_row(mark, text(check.name), text(check.found), text(check.needed_for))
     out.print(listing)
     if missing := [check for check in checkup.checks if not check.ok]:
@@ -139,7 +144,17 @@ def show_checkup(checkup: Checkup, out: Console) -> None:
             what = check.remedy or "no remedy is known"
             out.print(indented(f"{clean(check.name)}: {clean(what)}", 0, "→"))
     else:
-        out.print(text(f"Nothing is missing on {checkup.host}."))
+        out.print(text(f"Nothing that is needed is missing on {checkup.host}."))
+    if checkup.can_build or checkup.cannot_build:
+        out.print(indented(abilities_text(checkup), 0, "·"))
+
+
+def abilities_text(checkup: Checkup) -> str:
+    """Return the kinds of layers that can be built on a server, and those that cannot."""
+    lacking = [check.name for check in checkup.checks if check.name in _EVERY_LAYER_NEEDS and not check.ok]
+    given = f", once it has {' and '.join(lacking)}" if lacking else ""
+    can, cannot = (", ".join(map(clean, kinds)) for kinds in (checkup.can_build, checkup.cannot_build))
+    return f"can build{given}: {can or 'nothing'}{f'; cannot: {cannot}' if cannot else ''}"
 
 
 COMMANDS: Final = {"disks": (add_disks_arguments, disks_command), "doctor": (add_json_argument, doctor_command)}

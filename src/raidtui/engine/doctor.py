@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from raidtui.base.paths import state_folder
 from raidtui.base.proc import ToolError, find_tool, run
@@ -23,9 +23,11 @@ from raidtui.model.tool import KernelModule, Tool
 from raidtui.model.units import size_text
 from raidtui.stack.builder import process
 from raidtui.stack.catalog import all_layers
+from raidtui.stack.layer import Layer
 
 _MIN_FREE_BYTES: Final = 256 << 20
 _PSUTIL: Final = (5, 9)
+_BLIVET: Final = "blivet"
 
 
 def checkup() -> Checkup:
@@ -39,7 +41,28 @@ def checkup() -> Checkup:
         _psutil(),
         _builder(", ".join(f"{layer.title}s" for layer in layers if layer.built_by_blivet)),
     )  # fmt: skip
-    return Checkup("raidtui.doctor/1", socket.gethostname(), checks)
+    abilities = [(*_ability(layer, {check.name: check for check in checks}), layer.kind) for layer in layers]
+    return Checkup(
+        "raidtui.doctor/1",
+        socket.gethostname(),
+        checks,
+        can_build=tuple(words for can, words, _ in abilities if can),
+        cannot_build=tuple(kind for can, _, kind in abilities if not can),
+    )
+
+
+def _ability(layer: Layer[Any], checks: Mapping[str, Check]) -> tuple[bool, str]:
+    """Return True if the layer can be built, and its kind with the names of what it lacks."""
+    needed = [tool.name for tool in layer.tools if not tool.without]
+    needed += [module.name for module in layer.modules if not module.only_for]
+    needed += [_name_of(layer.builder_modules)] if layer.builder_modules else []
+    needed += [_BLIVET] if layer.built_by_blivet else []
+    # One of several that do the same in different ways, such as mkfs.xfs and mkfs.ext4.
+    choices = {tool.name: not checks[tool.name].optional for tool in layer.tools if tool.without}
+    parts = {module.name: checks[module.name].ok for module in layer.modules if module.only_for}
+    can = all(checks[name].ok for name in needed) and (any(choices.values()) or not choices)
+    lacking = [name for name, there in (choices | parts).items() if not there]
+    return can, f"{layer.kind} (without {', '.join(lacking)})" if lacking else layer.kind
 
 
 def _root() -> Check:
@@ -58,7 +81,7 @@ def _tool(tool: Tool) -> Check:
         version = version or "of an unknown version"
     if version is None:
         found = f"not found: {tool.without}" if tool.without else "not found"
-        return Check(tool.name, bool(tool.without), found, tool.needed_for, tool.remedy)
+        return Check(tool.name, bool(tool.without), found, tool.needed_for, tool.remedy, optional=bool(tool.without))
     numbers = tuple(map(int, re.findall(r"\d+", version.split("-")[0])))
     ok = not tool.at_least or numbers >= tool.at_least
     wanted = ".".join(map(str, tool.at_least))
@@ -69,17 +92,21 @@ def _builder(needed_for: str) -> Check:
     try:
         process.require()
     except ProblemError as error:
-        return Check("blivet", False, error.problems[0].message, needed_for, error.problems[0].remedy)
-    return Check("blivet", True, f"{importlib.metadata.version('blivet')}, with libblockdev 3", needed_for)
+        return Check(_BLIVET, False, error.problems[0].message, needed_for, error.problems[0].remedy)
+    return Check(_BLIVET, True, f"{importlib.metadata.version('blivet')}, with libblockdev 3", needed_for)
 
 
 def _modules(title: str, modules: Mapping[str, str]) -> Check:
-    name = ", ".join(modules)
+    name = _name_of(modules)
     try:
         process.require_modules(modules)
     except ProblemError as error:
         return Check(name, False, error.problems[0].message, f"{title}s", error.problems[0].remedy)
     return Check(name, True, "installed", f"{title}s")
+
+
+def _name_of(modules: Mapping[str, str]) -> str:
+    return ", ".join(modules)
 
 
 def _psutil() -> Check:

@@ -196,6 +196,8 @@ class Check(msgspec.Struct, frozen=True, omit_defaults=True):
     found: str
     needed_for: str = ""
     remedy: str = ""
+    optional: bool = False
+    """True if it is not installed and can be done without; `ok` is true then."""
 
 
 class Checkup(msgspec.Struct, frozen=True):
@@ -205,6 +207,10 @@ class Checkup(msgspec.Struct, frozen=True):
     """`raidtui.doctor/1`"""
     host: str
     checks: Annotated[tuple[Check, ...], msgspec.Meta(max_length=1000)]
+    can_build: tuple[str, ...] = ()
+    """Kinds of layers of which all tools, modules and libraries are there, some with what they lack: `lvm (without VDO)`."""
+    cannot_build: tuple[str, ...] = ()
+    """Kinds of layers for which one is missing."""
 
 
 MAX_HELLO_BYTES: Final = 64 << 10

@@ -51,3 +51,5 @@ class KernelModule:
     """A file that exists once the module is loaded."""
     tool: str = ""
     tool_remedy: str = ""
+    only_for: str = ""
+    """Options of the layer that alone need it, in words; empty if the layer cannot be built without it."""

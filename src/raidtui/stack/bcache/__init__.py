@@ -25,7 +25,7 @@ LAYER: Final = Layer(
         KernelModule(
             name="bcache",
             module="bcache",
-            needed_for="bcache",
+            needed_for="bcache layers: a fast device as cache of a slow one",
             tool="make-bcache",
             remedy="Install the distribution's full kernel (linux-image-amd64).",
             tool_remedy="apt install bcache-tools",

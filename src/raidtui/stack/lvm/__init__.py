@@ -1,4 +1,7 @@
-"""LVM volumes: linear, striped and with redundancy (lvm(8), lvmraid(7)), each in a volume group of its own."""
+"""LVM volumes: linear, striped, with redundancy (lvm(8), lvmraid(7)), with cache, writecache, VDO or thin.
+
+Each is in a volume group of its own.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ LAYER: Final = Layer(
     title="LVM volume",
     spec=LvmSpec,
     offers="block",
-    # The first that can be kept to the devices of one group (--devices).
+    # The first version with --devices.
     tools=(
         Tool(name="lvm", needed_for="LVM volumes", remedy="apt install lvm2", version=("version",), at_least=(2, 3, 12)),
     ),
     modules=(
         KernelModule(name="VDO", module="dm-vdo", needed_for="compression and deduplication in LVM", tool="vdoformat",
-                     remedy="Use a kernel from 6.9 on, which has it.", tool_remedy="apt install vdo"),
+                     remedy="Use a kernel from 6.9 on, which has it.", tool_remedy="apt install vdo",
+                     only_for="compression and deduplication"),
     ),
     built_by_blivet=True,
     threads="dm[-_]|kdm|kcryptd",
