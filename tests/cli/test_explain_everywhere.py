@@ -1,15 +1,18 @@
 """Every code that raidtui can print is explained, whichever side of the protocol prints it."""
 
 import ast
+import contextlib
 from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 import raidtui
 from raidtui.cli.explain import explain_command, local_explanations
 from raidtui.engine.explain import explain as explained_by_engine
-from raidtui.model.problem import REFUSALS
+from raidtui.model.problem import REFUSALS, ProblemError
 
 MAKERS = ("Refusal", "invalid", "caution", "limit")
 """A refusal, and the kinds of marks of a cell: code, title, reason, way out."""
@@ -45,3 +48,26 @@ def test_codes_of_the_front_end_are_explained_without_an_engine(package, capsys)
         out = capsys.readouterr().out
         assert out.startswith(f"{code}: ")
         assert out.count("\n  ") >= 2, "it has a meaning and a way out"
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [
+        ("hot-disc", "Near it: hot-disk. "),  # the engine's
+        ("concent", "Near it: consent. "),  # the command line's
+        ("throttled", "Near it: hot-disk. "),  # by a word of the explanation
+        ("nonsense", ""),
+        ("xx", ""),
+    ],
+)
+def test_codes_near_an_unknown_one_are_named(word, near, monkeypatch):
+    def call(method, params, kind):
+        return msgspec.convert(explained_by_engine(params["code"]), kind)
+
+    connected = contextlib.nullcontext(SimpleNamespace(call=call))
+    monkeypatch.setattr("raidtui.cli.explain.connect", lambda args, root: connected)
+    with pytest.raises(ProblemError) as caught:
+        explain_command(Namespace(code=word, json=False, no_color=True))
+    (problem,) = caught.value.problems
+    assert problem.code == "unknown-code"
+    assert problem.remedy == f"{near}`raidtui explain` lists all codes."

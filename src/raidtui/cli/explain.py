@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 _PACKAGES: Final = ("model", "results", "foreign", "lab", "client", "front", "cli")
 """Packages whose refusals are explained without an engine."""
+MOST_SIMILAR: Final = 3
+_LEAST_RATIO: Final = 0.7
+"""Least ratio of `difflib` at which two codes count as spelled alike."""
+_LEAST_STEM: Final = 4
+"""Least number of characters to search for in the explanations."""
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -67,11 +73,30 @@ def local_explanations() -> dict[str, Explanation]:
 
 
 def _one(args: Namespace) -> Explanation:
-    if (found := local_explanations().get(args.code)) is not None:
-        return found
+    known = local_explanations()
+    if args.code in known:
+        return known[args.code]
     with connect(args, root=False) as engine:
-        explained: Explanation = engine.call("explain", {"code": args.code}, Explanation)
+        try:
+            explained: Explanation = engine.call("explain", {"code": args.code}, Explanation)
+        except ProblemError as error:
+            if (problem := error.problems[0]).code != "unknown-code":
+                raise
+            told = engine.call("explain", {"code": ""}, tuple[Explanation, ...])
+            near = similar(args.code, {entry.code: entry for entry in told} | known)
+            remedy = f"Near it: {', '.join(near)}. {problem.remedy}" if near else problem.remedy
+            raise ProblemError(msgspec.structs.replace(problem, remedy=remedy)) from None
     return explained
+
+
+def similar(word: str, known: Mapping[str, Explanation]) -> list[str]:
+    """Return at most three codes: those spelled like the word, then those whose explanation has it."""
+    wanted = word[:60].lower()
+    stem = wanted[: max(_LEAST_STEM, len(wanted) - 2)]
+    spelled = difflib.get_close_matches(wanted, known, n=MOST_SIMILAR, cutoff=_LEAST_RATIO)
+    texts = {code: f"{code} {one.title} {one.meaning}".lower() for code, one in sorted(known.items())}
+    worded = [code for code, text in texts.items() if len(stem) >= _LEAST_STEM and stem in text]
+    return list(dict.fromkeys([*spelled, *worded]))[:MOST_SIMILAR]
 
 
 def _all(args: Namespace) -> tuple[Explanation, ...]:

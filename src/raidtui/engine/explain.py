@@ -1,4 +1,4 @@
-"""The explanations of all problem codes that this side of the protocol knows."""
+"""The explanations of all problem codes that the engine knows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN_CODE: Final = Refusal(
     "unknown-code", "No such code", "raidtui does not have this problem code.", "`raidtui explain` lists all codes."
 )
 
-_CHILDS: Final = re.compile(r"raidtui\.stack\.(builder\.(libraries|tree)|\w+\.builder)")
+_BUILDER_MODULES: Final = re.compile(r"raidtui\.stack\.(builder\.(libraries|tree)|\w+\.builder)")
 """Modules that only the builder's child imports, with its libraries; they define no refusals."""
 
 
@@ -29,18 +29,18 @@ def _import_all() -> None:
     for package in ("model", "inventory", "gate", "stack", "load", "engine"):
         parent = importlib.import_module(f"raidtui.{package}")
         for info in pkgutil.walk_packages(parent.__path__, f"{parent.__name__}."):
-            if not _CHILDS.fullmatch(info.name):
+            if not _BUILDER_MODULES.fullmatch(info.name):
                 importlib.import_module(info.name)
 
 
 def explain(code: str) -> Any:
-    """One code in words, or (empty code) all of them. Raises ProblemError (`unknown-code`)."""
+    """Return the explanation of one code, or of all (empty code). Raises ProblemError (`unknown-code`)."""
     known = _all()
     if not code:
         return [_entry(name) for name in sorted(known)]
     name = code.removeprefix("not-free.")
     if name not in known:
-        raise fail(UNKNOWN_CODE, f"there is no problem code {code[:60]!r}", remedy="`raidtui explain` lists them all.")
+        raise fail(UNKNOWN_CODE, f"there is no problem code {code[:60]!r}", remedy=UNKNOWN_CODE.way_out)
     return _entry(name)
 
 

@@ -208,7 +208,7 @@ class Checkup(msgspec.Struct, frozen=True):
     host: str
     checks: Annotated[tuple[Check, ...], msgspec.Meta(max_length=1000)]
     can_build: tuple[str, ...] = ()
-    """Kinds of layers of which all tools, modules and libraries are there, some with what they lack: `lvm (without VDO)`."""
+    """Kinds of layers that have all they need, some with the options that they lack: `lvm (without VDO)`."""
     cannot_build: tuple[str, ...] = ()
     """Kinds of layers for which one is missing."""
 

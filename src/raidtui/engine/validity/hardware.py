@@ -15,7 +15,7 @@ from raidtui.watch.temperature import Heat
 HOT = caution(
     "hot-disk",
     "A disk was too hot",
-    "Above its warning temperature a disk slows down to cool: the number describes its cooling.",
+    "Above its warning temperature a disk slows down to cool (thermal throttling): the number describes its cooling.",
     "Improve the airflow, rest between cells (cooldown in the policy), and run the cell again (--layout, --workload).",
 )
 
