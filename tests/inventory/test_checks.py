@@ -375,6 +375,35 @@ def test_a_probe_that_fails_is_unchecked_and_not_free():
     assert [r.code for r in probe_reasons("sdx", answer, in_use=False)] == ["unchecked"]
 
 
+@pytest.mark.parametrize(
+    ("transport", "opens", "says"),
+    [
+        ("nvme", False, "could not check that it can be opened: No such device"),
+        ("sas", False, "could not check that it can be opened: No such device"),
+        ("sas", True, "could not check reservations: Input/output error"),
+        ("nvme", True, ""),
+    ],
+)
+def test_what_could_not_be_asked_of_a_disk_is_named(
+    transport: str, opens: bool, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(fd: int) -> Any:
+        raise OSError("Input/output error")
+
+    def opened(_: Node) -> int:
+        if not opens:
+            raise OSError("No such device")
+        return os.open(os.devnull, os.O_RDONLY)
+
+    monkeypatch.setattr(probe, "read_content", lambda *_, **__: Content(fill="zeroes", regions=67))
+    monkeypatch.setattr(probe, "open_node", opened)
+    monkeypatch.setattr(probe.ioctl, "scsi_reservation_keys", asked)
+    monkeypatch.setattr(probe.ioctl, "nvme_health", asked)  # it may have no SMART log
+    disk = msgspec.structs.replace(make("sda", "S1", "w1"), transport=transport)
+    answer = probe.probe_disk(disk, [node("sda", 1)], exclusively=False)
+    assert [r.message for r in probe_reasons("sda", answer, in_use=False)] == ([says] if says else [])
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """`scan` on a made-up server of four blank disks."""

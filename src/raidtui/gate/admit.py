@@ -102,9 +102,9 @@ def admit_for_recovery(
 
 
 def readmit(permits: Sequence[Permit]) -> None:
-    """Check again, under lock and pin, right before the first write; the disks are held from then on.
+    """Check again, under lock and pin, before each layout is built and at the end of the run; hold the disks from then on.
 
-    Raises ProblemError; the permits stay open.
+    The last look before a write is `last_look.py:taken`. Raises ProblemError; the permits stay open.
     """
     if not permits:
         return

@@ -1,4 +1,7 @@
-"""The checks of a disk: pure functions from a census to the reasons why the disk is not free."""
+"""The checks of a disk: functions that yield the reasons why it is not free.
+
+Those in `CHECKS` are pure functions of a census. Identity, kind and runs are called by `scan.py:_known`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ SYSTEM_POINTS = frozenset({"/", "/boot", "/boot/efi", "/efi", "/usr", "/var", "/
 
 
 def check_system(disk: str, census: Census) -> Iterator[Reason]:
-    """Find out if root, boot, swap, hibernation or raidtui's own state is on the disk, through any stack."""
+    """Refuse a disk with root, boot, swap, hibernation or raidtui's own state on it, through any stack."""
     uses: dict[str, None] = {}
     for mount in census.mounts:
         if not mount.namespace and mount.point in SYSTEM_POINTS and disk in census.disks_of_mount(mount):
@@ -36,6 +39,7 @@ def check_system(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_mounts(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk below a mounted filesystem, in any mount namespace, or in a mounted btrfs of several devices."""
     seen = set()
     for mount in census.mounts:
         if disk not in census.disks_of_mount(mount) or (mount.point, mount.source) in seen:
@@ -55,12 +59,14 @@ def check_mounts(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_swap(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk below a swap device or swap file in use."""
     for swap in census.swaps:
         if disk in census.disks_of_path(swap.path):
             yield reason("swap", f"swap {swap.kind} {swap.path} is in use", f"swapoff {quote(swap.path)}")
 
 
 def check_loops(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk that has the data of a loop device."""
     for name, loop in census.loops.items():
         # The path is asked only where the numbers lead to no disk: a file on btrfs, of which every subvolume has its own.
         below = frozenset[str]().union(*map(census.disks_of_number, loop.devices))
@@ -69,7 +75,7 @@ def check_loops(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_holders(disk: str, census: Census) -> Iterator[Reason]:
-    """Find devices that stand on the disk and that no other check explains."""
+    """Refuse a disk on which, or on a partition of which, a device stands that no other check explains."""
     explained = {array.name for array in census.arrays} | {mapping.node for mapping in census.mappings}
     for node in census.blocks.family(disk):
         for holder in node.holders:
@@ -78,6 +84,7 @@ def check_holders(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_partitions(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk of which the kernel knows partitions."""
     if names := [node.name for node in census.blocks.partitions(disk)]:
         yield partitions_reason(disk, names)
 
@@ -93,6 +100,7 @@ def partitions_reason(disk: str, names: Sequence[str], *, table: bool = True) ->
 
 
 def check_md(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk that an md array has, by itself or by a partition, running or inactive."""
     for array in census.arrays:
         for node in census.blocks.family(disk):
             if node.name not in array.members:
@@ -107,6 +115,7 @@ def check_md(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_mappings(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk on which a device-mapper device stands: LVM, dm-crypt, multipath or another one."""
     for mapping in census.mappings:
         node = census.blocks.nodes.get(mapping.node)
         below = [name for name in (node.slaves if node else ()) if name in {n.name for n in census.blocks.family(disk)}]
@@ -128,6 +137,7 @@ def check_mappings(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_volumes(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk that is a physical volume of LVM, in a volume group or in none."""
     for volume in census.volumes:
         node = census.blocks.by_devno.get(census.resolved.get(volume.path, -1))
         if node is None or node.disk != disk:
@@ -145,7 +155,7 @@ def check_volumes(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_multipath(disk: str, census: Census) -> Iterator[Reason]:
-    """Find disks that the multipath daemon lists although no map stands on them now."""
+    """Refuse a disk that /etc/multipath/wwids lists, whether or not a map stands on it now."""
     wwid = census.wwids.get(disk, "").lower()
     digits = wwid.removeprefix("naa.").removeprefix("eui.")
     for known in census.multipath_wwids:
@@ -154,6 +164,7 @@ def check_multipath(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_pools(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk that is a device of an imported ZFS pool."""
     for pool in census.pools:
         for path in pool.devices:
             if disk in census.disks_of_path(path):
@@ -162,12 +173,14 @@ def check_pools(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_bcache(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk that is registered with bcache, as cache or backing device."""
     for node in census.blocks.family(disk):
         if node.name in census.bcache:
             yield reason("bcache", f"{node.name} is registered with bcache", f"echo 1 > {census.bcache[node.name]}")
 
 
 def check_shares(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk that a target offers to other hosts; every disk if an active target's device is unknown."""
     for share in census.shares:
         if disk in census.disks_of_path(share.path).union(*map(census.disks_of_number, share.devices)):
             path = f" ({share.path})" if share.path else ""
@@ -177,6 +190,7 @@ def check_shares(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_udev(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk that udev has no record of, or that its rules mark as a path, not ready, ignored or ambivalent."""
     if "udev" in census.failures:
         return
     flags = census.udev.get(disk)
@@ -195,6 +209,7 @@ def check_udev(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_openers(disk: str, census: Census) -> Iterator[Reason]:
+    """Refuse a disk that a process has open, by itself or by a partition."""
     for node in census.blocks.family(disk):
         for opener in census.openers.get(node.devno, ()):
             how = f", {opener.how}" if opener.how else ""
@@ -203,6 +218,7 @@ def check_openers(disk: str, census: Census) -> Iterator[Reason]:
 
 
 def check_identity(disk: Disk, disks: Sequence[Disk]) -> Iterator[Reason]:
+    """Refuse a disk without serial number and worldwide name, or with those of another disk."""
     if not disk.id.startswith("?"):
         return
     if not disk.serial and not disk.wwid:
@@ -214,7 +230,7 @@ def check_identity(disk: Disk, disks: Sequence[Disk]) -> Iterator[Reason]:
 
 
 def check_kind(disk: Disk, node: Node) -> Iterator[Reason]:
-    """Check the disk itself: capacity, state, write protection, transport."""
+    """Refuse a disk without capacity or diskseq, not in service, write-protected, removable, remote or zoned."""
     folder = Path(node.folder)
     if disk.size_bytes <= 0:
         yield reason("no-medium", "the kernel reports a size of 0 bytes")
@@ -240,7 +256,7 @@ def is_remote(transport: str) -> bool:
 
 
 def check_held(disk: Disk, held: Mapping[str, str], run_id: str) -> Iterator[Reason]:
-    """Check for other runs. `held`: the run that holds a disk, by the disk's id, wwid or serial."""
+    """Refuse a disk that another run holds. `held`: the run that holds a disk, by the disk's id, wwid or serial."""
     for key in (disk.wwid, disk.id):
         holder = held.get(key) if key else None
         if holder is not None and holder != run_id:

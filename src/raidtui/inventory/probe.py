@@ -24,6 +24,8 @@ from raidtui.model.disk import Disk, Reason
 DEADLINE_S = 15.0
 _FLOCK_PATIENCE_S = 5.0
 _FLOCK_PAUSE_S = 0.1
+_ASKED_FOR_RESERVATIONS = ("sas", "scsi", "fc", "iscsi")
+"""Transports that take SCSI commands. Reservations of NVMe namespaces are not looked at (`reasons.py`: `reservation`)."""
 
 
 class Probe(NamedTuple):
@@ -66,20 +68,22 @@ def probe_disk(
     with suppress(OSError):
         sensors = temperature_sensors(Path(nodes[0].folder))
         temperature = next((milli / 1000 for path in sensors if (milli := read_int(path)) is not None), None)
-    fd = -1
     try:
         fd = open_node(nodes[0])
+    except OSError as error:
+        errors["that it can be opened"] = clean(str(error))
+        return Probe(content, exclusive, keys, temperature, wear, errors)
+    try:
         if disk.transport == "nvme":
             with suppress(OSError):  # an emulated or old controller need not have a SMART log
                 smart_c, wear = ioctl.nvme_health(fd)
                 temperature = smart_c if temperature is None else temperature
-        elif disk.transport in ("sas", "scsi", "fc", "iscsi"):
+        elif disk.transport in _ASKED_FOR_RESERVATIONS:
             keys = ioctl.scsi_reservation_keys(fd)
     except OSError as error:
         errors["reservations"] = clean(str(error))
     finally:
-        if fd >= 0:
-            os.close(fd)
+        os.close(fd)
     return Probe(content, exclusive, keys, temperature, wear, errors)
 
 

@@ -77,7 +77,9 @@ _REFUSALS = (
     Refusal("reserved", "Set aside", "udev rules of this server mark the disk as not to be used.",
             "Remove the rule that sets the property named in the message."),
     Refusal("reservation", "Reserved by a host",
-            "Hosts have registered persistent reservation keys on the disk: a cluster may be using it.",
+            "Hosts have registered persistent reservation keys on the disk: a cluster may be using it. Only disks that "
+            "take SCSI commands (SAS, Fibre Channel, iSCSI, virtual SCSI) are asked; reservations of NVMe namespaces are "
+            "not looked at.",
             "Release it from the cluster; `sg_persist --in -k /dev/NAME` shows the keys."),
     Refusal("open", "A process has it open",
             "A program (a virtual machine, a database, dd …) has the disk or a partition open.",

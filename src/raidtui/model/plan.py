@@ -32,7 +32,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
 
     id: str
     action: str
-    """Name of the action: `md.create`, `blank`, `measure`."""
+    """Name of the action: `md.create`, `disks.blank`, `measure`."""
     title: str
     phase: Phase
     block: str = ""
