@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from raidtui.base.text import clean
+from raidtui.base.text import clean, named
 from raidtui.model.disk import Fingerprint, names_of
 from raidtui.model.jsonio import MAX_RESULT_BYTES, read_json
 from raidtui.model.plan import Options, Plan
@@ -35,12 +35,11 @@ def writes_text(plan: Plan) -> str:
     workloads = {cell.id: cell.workload for cell in plan.cells}
     unbounded = [step for step in plan.steps if step.writes_bytes is None]
     names = list(dict.fromkeys(clean(workloads.get(step.cell, step.title), 70) for step in unbounded))
-    named = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
     one = len(names) == 1
     seconds = duration_text(sum(step.seconds for step in unbounded))
     rest = sum(step.writes_bytes or 0 for step in plan.steps)
     return (
-        f"not known: {'workload' if one else 'workloads'} {named} {'is' if one else 'are'} bounded by time alone "
+        f"not known: {'workload' if one else 'workloads'} {named(names, MOST_NAMED)} {'is' if one else 'are'} bounded by time alone "
         f"(about {seconds} in all){f'; the rest at most {size_text(rest)}' if rest else ''}"
     )
 

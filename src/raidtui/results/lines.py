@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from raidtui.base.text import clean, named
+from raidtui.base.text import clean, named, plural
 from raidtui.model.measure import DIRECTIONS
 from raidtui.model.plan import Amplification
 from raidtui.results.accounting import Account, Rate, over_rounds
@@ -94,8 +94,8 @@ def share_interval_text(entry: Entry) -> str:
 
 
 def geometric_mean_text(row: Row) -> str:
-    """`91 % of 4`: the geometric mean of the shares, and of how many workloads; empty without shares."""
-    return "" if row.geometric_mean is None else f"{percent_text(row.geometric_mean)} of {row.shares}"
+    """`91 % (4 workloads)`: the geometric mean of the shares, and of how many workloads; empty without shares."""
+    return "" if row.geometric_mean is None else f"{percent_text(row.geometric_mean)} ({plural(row.shares, 'workload')})"
 
 
 def has_means(comparison: Comparison) -> bool:
@@ -121,7 +121,7 @@ def legend_lines(comparison: Comparison) -> list[str]:
         found.append("~: not told apart from the baseline (Mann-Whitney and Welch at 5 %, Holm over all comparisons"
                      f"{', or apart by no more than the noise floor' if floors else ''})")  # fmt: skip
     if TOO_FEW in verdicts:
-        found.append("?: too few rounds to tell a difference from chance: four of each are enough, none of them 0")
+        found.append("?: too few rounds to tell a difference from chance; four rounds of each are enough, if all are above 0")
     if any(map(share_interval_text, entries)):
         found.append("[ ]: the share of typical rounds (geometric means) lies there with 95 % confidence")
     if floors:
