@@ -71,7 +71,7 @@ def cancelled(bench: Attended) -> dict[str, Any]:
     stopped = problem_of(lambda: bench.run(volume))
     ask(f"fast {' '.join(group.args.disks)}")
     bench.cancelled.clear()
-    left = devices.makers([group.args.name])
+    left = devices.lvm_commands([group.args.name])
     return {"stopped": stopped, "left running": left, **undone(bench, group.args)}
 
 

@@ -9,18 +9,20 @@ from collections.abc import Hashable, Mapping
 from typing import Final, NamedTuple
 
 LIMIT_S: Final = 300.0
-"""Longer than nothing moves while the kernel handles errors of a disk: it tries a SCSI command for up to 180 s (six times
-30 s), and giving the disk up afterwards took 73 s where that was measured; an NVMe controller may take 127 s to reset."""
+"""Longer than any pause without progress while the kernel handles errors of a disk: it tries a SCSI command for up to 180 s
+(six times 30 s), and giving the disk up afterwards took 73 s where that was measured; an NVMe controller may take 127 s to
+reset.
+"""
 AGAIN_S: Final = 10.0
-"""Limit for a disk that did not answer within LIMIT_S before, until it completes a request."""
+"""Shorter limit for a disk that was already silent for LIMIT_S, until it completes a request."""
 LONGEST_S: Final = 7 * 86400.0
 """Longest wait for a command that still moves; one that moves for a week is in a loop. A cancel ends it earlier."""
 _MOST_BETWEEN_S: Final = 5.0
-"""Longest silence that one look adds. A machine that stood still (a paused guest) was not silent."""
+"""Largest silence that one look adds: time for which the whole machine stood still does not count."""
 
 
 class Counters(NamedTuple):
-    """Counts what a disk has done since it appeared."""
+    """Counters of a disk since it appeared."""
 
     completed: int
     """Requests of every kind: reads, writes, discards, flushes. Times and requests in flight also move while it hangs."""
@@ -89,7 +91,10 @@ class Silence:
 
     @property
     def over(self) -> bool:
-        """True when it is time to give up. A disk that hangs decides even while others go on (a copy being checked)."""
+        """True when it is time to give up.
+
+        One hanging disk is enough if the command does nothing, even while other disks go on (md check).
+        """
         if self._quiet_s >= self._limit_s:
             return True
         again_s = min(AGAIN_S, self._limit_s)

@@ -1,1 +1,1 @@
-"""The command line: one file per command. stdout is data, stderr is talk."""
+"""The command line: commands by file (`main.py` lists them). stdout carries data, stderr messages."""

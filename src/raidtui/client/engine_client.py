@@ -69,7 +69,9 @@ _LOOK_S: Final = 1.0
 _MOST_NOISE_BYTES: Final = 1 << 20
 """Largest output of a login before the hello, in bytes."""
 _KEPT_NOISE_BYTES: Final = 8 << 10
+"""Length of its end that is kept for messages, in bytes."""
 _MOST_STRAYS: Final = 1000
+"""Largest number of answers to requests that were never made: more of them end the connection."""
 _EXITS: Final = frozenset(Exit)
 _PROBLEMS: Final = msgspec.json.Decoder(Annotated[tuple[Problem, ...], msgspec.Meta(max_length=1000)])
 
@@ -183,7 +185,7 @@ class EngineClient:
             pieces.seek(0)
             return pieces.read()
 
-    # Asking.
+    # Requests.
 
     @contextlib.contextmanager
     def _asked(self, method: str, params: Any) -> Iterator[int]:
@@ -194,7 +196,8 @@ class EngineClient:
         line = encode(Request(number, method, msgspec.to_builtins({} if params is None else params))) + b"\n"
         if len(line) > MAX_REQUEST_BYTES:
             raise fail(FILE, f"what is to be sent has {len(line)} bytes; an engine takes {MAX_REQUEST_BYTES >> 20} MiB",
-                       remedy="A scenario has at most 1 MiB; a result is no larger for it.")  # fmt: skip
+                       remedy="A scenario has at most 1 MiB. Of a result only the part that a plan needs is sent."
+                       )  # fmt: skip
         self._inboxes.open(number)
         try:
             self._send(line)
@@ -209,7 +212,7 @@ class EngineClient:
                 self._child.stdin.write(line)
                 self._child.stdin.flush()
         except (OSError, ValueError):
-            with self._changed:  # the reader learns why
+            with self._changed:  # the reading thread finds the reason
                 self._changed.wait_for(lambda: self._over, 2.0)
             raise ProblemError(*(self._over or self._lost()).problems) from None
 
@@ -246,7 +249,7 @@ class EngineClient:
             more = clean(error, 200)
         raise self._wrong(f"{what} is refused: {more}")
 
-    # Greeting.
+    # Hello.
 
     def _greet(self) -> Hello:
         began = time.monotonic()
@@ -274,10 +277,10 @@ class EngineClient:
             )
         return hello
 
-    # Why nothing more comes.
+    # Errors that end the connection.
 
     def _wrong(self, what: str) -> ProblemError:
-        """The engine broke the protocol, or sent more than is taken."""
+        """Return the error of a message that breaks the protocol or exceeds a limit."""
         return fail(
             ENGINE_ANSWER,
             f"the engine's answer cannot be used: {what}",
@@ -333,7 +336,7 @@ class EngineClient:
             except ProblemError as error:
                 why = error
             except MemoryError:
-                why = self._wrong("there is no memory for it")
+                why = self._wrong("there is too little memory here to read it")
             self._stop(why)
         self._child.end(term_grace_s=2.0)
 
@@ -382,7 +385,7 @@ class EngineClient:
         if isinstance(message, RawFailure) and message.id == 0:
             # The engine could not read the number of the request.
             raise self._refused(answer, message)
-        if self._inboxes.put(answer, self._wrong("it sent more than was read while other requests waited")):
+        if self._inboxes.put(answer, self._wrong("it sent an answer faster than it was read, and held up the others")):
             return
         with self._changed:
             asked = 0 < message.id < self._next_id

@@ -35,13 +35,11 @@ def writes_text(plan: Plan) -> str:
     workloads = {cell.id: cell.workload for cell in plan.cells}
     unbounded = [step for step in plan.steps if step.writes_bytes is None]
     names = list(dict.fromkeys(clean(workloads.get(step.cell, step.title), 70) for step in unbounded))
-    one = len(names) == 1
+    who = f"workload {names[0]} is" if len(names) == 1 else f"workloads {named(names, MOST_NAMED)} are"
     seconds = duration_text(sum(step.seconds for step in unbounded))
     rest = sum(step.writes_bytes or 0 for step in plan.steps)
-    return (
-        f"not known: {'workload' if one else 'workloads'} {named(names, MOST_NAMED)} {'is' if one else 'are'} bounded by time alone "
-        f"(about {seconds} in all){f'; the rest at most {size_text(rest)}' if rest else ''}"
-    )
+    more = f"; the rest at most {size_text(rest)}" if rest else ""
+    return f"not known: {who} bounded by time alone (about {seconds} in all){more}"
 
 
 def check_consent(plan: Plan, named: Sequence[str]) -> tuple[str, ...]:

@@ -121,7 +121,8 @@ def legend_lines(comparison: Comparison) -> list[str]:
         found.append("~: not told apart from the baseline (Mann-Whitney and Welch at 5 %, Holm over all comparisons"
                      f"{', or apart by no more than the noise floor' if floors else ''})")  # fmt: skip
     if TOO_FEW in verdicts:
-        found.append("?: too few rounds to tell a difference from chance; four rounds of each are enough, if all are above 0")
+        found.append("?: too few rounds to tell a difference from chance; four rounds of each are enough, if all are above "
+                     "0")  # fmt: skip
     if any(map(share_interval_text, entries)):
         found.append("[ ]: the share of typical rounds (geometric means) lies there with 95 % confidence")
     if floors:

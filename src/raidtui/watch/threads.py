@@ -1,6 +1,6 @@
 """CPU time of the kernel's own threads, by name: what md, ZFS, device-mapper and the filesystems cost beside the workload.
 
-All threads are looked at seldom; every second only those that matter for storage, or that were found to be busy.
+All threads are read every 10 s; in between, once a second, those that work for storage or were busy.
 The format is that of the kernel's Documentation/filesystems/proc.rst, /proc/PID/stat.
 """
 
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 OTHERS: Final = "others"
 LIST_EVERY_S: Final = 10.0
 MOST_WATCHED: Final = 128
-"""Read every second: with more than these, busy ones go first (ZFS has hundreds, most of them idle)."""
+"""Largest number of threads read every second; if more qualify, the busiest (ZFS has hundreds, most of them idle)."""
 _BUSY_TICKS: Final = 5
 _KERNEL_THREAD: Final = 0x00200000
 """PF_KTHREAD of include/linux/sched.h."""
@@ -31,7 +31,7 @@ class _Stat(NamedTuple):
 
 
 class Threads:
-    """Reads the kernel's threads; what one used stays in the sum of its name when it ends."""
+    """Sums the CPU time of kernel threads by name; ended threads stay in the sum."""
 
     def __init__(
         self, layers: Iterable[str] = (), procfs: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic
@@ -53,7 +53,7 @@ class Threads:
         self._listed_s: float | None = None
 
     def news(self, *, whole: bool = False) -> dict[str, int]:
-        """Milliseconds of CPU by name while watched, where that changed since the last call; with `whole`, all of them."""
+        """Return the CPU time by name in ms, of the names where it changed since the last call; with `whole`, of all."""
         now_s = self._clock()
         if self._listed_s is None or now_s - self._listed_s >= LIST_EVERY_S:
             self._list()
@@ -67,7 +67,7 @@ class Threads:
         return changed
 
     def list_soon(self) -> None:
-        """Something was built: look for its threads at the next call of `news`."""
+        """Call after something was built: the next `news` looks for its threads."""
         self._listed_s = None
 
     def close(self) -> None:
@@ -164,7 +164,7 @@ def look_once(procfs: Path = Path("/proc")) -> dict[str, Used]:
 def busiest(before: Mapping[str, Used], after: Mapping[str, Used], span_s: float) -> dict[str, float]:
     """Return the share of one core in percent of the busiest thread of each name, the largest first.
 
-    Only what had at least 1 %. Of threads that ended in between nothing is known.
+    Below 1 % is left out; threads that ended in between are not seen.
     """
     shares: dict[str, float] = {}
     for pid, used in after.items():
@@ -182,7 +182,7 @@ def storage_threads(layers: Iterable[str]) -> re.Pattern[str]:
 
 
 def label_of(name: str, storage: re.Pattern[str]) -> str:
-    """The name under which a thread is summed: a worker by its queue, what is not about storage under `others`."""
+    """Return the name under which a thread is summed: a worker by its queue; `others` if it does not work for storage."""
     worker = _WORKER.fullmatch(name)
     what = (worker.group(1) or "") if worker else name
     if not storage.match(what):

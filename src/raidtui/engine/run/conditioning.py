@@ -1,4 +1,4 @@
-"""Writing disks before a layout is built on them, as `preconditioning.py` planned it."""
+"""Preconditioning: disks are written over before a layout is built (planned by `compose/preconditioning.py`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PRECONDITION: Final = Refusal(
 
 
 def precondition(args: Precondition, scene: Scene) -> Outcome:
-    """Write disks, all at once. Facts: `preconditioned`, in words.
+    """Write over all disks, in parallel. Facts: `preconditioned`, in words.
 
     Raises ProblemError (`precondition`, `disk-lost`, `cancelled`).
     """
@@ -78,7 +78,7 @@ class _Told:
 
 
 def _fill(target: Target, times: float, most: int | None, scene: Scene, told: _Told, stop: threading.Event) -> list[Argv]:
-    """All passes over disks of one size."""
+    """Write all passes over disks of one size; return the commands."""
     commands: list[Argv] = []
     for length in conditioning_lengths(target.size_bytes, times, most):
         folder = scene.context.folder / "work"

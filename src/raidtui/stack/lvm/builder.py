@@ -19,7 +19,7 @@ from raidtui.stack.lvm.commands import activate_argv, flat, limits, pv_extra, vg
 from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
 
 _ENOUGH = Size("1 EiB")
-"""Free space of a group, as blivet is told: LVM itself refuses a volume that does not fit."""
+"""Free space that blivet is told, so that it never refuses: LVM does."""
 
 
 class Label(LVMPhysicalVolume):

@@ -1,8 +1,7 @@
 """Commands of LVM: their argv, and how they are run.
 
 Every command sees the devices of its own group and no others (`--devices`), keeps no copies of metadata in /etc, and starts
-no daemon. A question of LVM is answered alone: no command answers yes to all. A command is never waited for while nothing
-moves.
+no daemon. Each known question of LVM gets its own answer; `--yes` is never used. A command without progress is given up.
 """
 
 from __future__ import annotations
@@ -23,8 +22,9 @@ CONFIG: Final = (
     'activation{monitoring=0}backup{backup=0}backup{archive=0}devices{scan_lvs=1}devices{hints="none"}'
     "global{use_lvmpolld=0}log{silent=0}"
 )
-"""Without spaces: libblockdev writes commands down as one line."""
+"""No spaces: libblockdev logs a command as one line."""
 VOLUME: Final = "volume"
+"""Name of the volume that is measured, or on which the layer above stands."""
 POOL: Final = "pool"
 """Name of the volume with the data if another volume is served from it."""
 THIN: Final = "thin"
@@ -122,9 +122,10 @@ Rows = list[dict[str, Any]]
 
 
 def run_command(argv: Argv, *, answer: str | None = None) -> Argv:
-    """Run one command (`("lvm", "vgremove", …)`, `("dmsetup", …)`) and return it as it is written down.
+    """Run one command (`("lvm", "vgremove", …)`, `("dmsetup", …)`) and return it as it is journaled.
 
-    `answer` has a line for each question that it is known to ask; others get none, which LVM takes for no.
+    `answer`: answers to the questions that this command is known to ask; at any other question LVM finds no input and takes
+    that for no.
     Raises CallFailed (`tool-failed`, `stuck`) or ProblemError (`missing-library`).
     """
     path = _tool_path(argv[0])
@@ -162,7 +163,7 @@ def read_report(what: str, fields: Sequence[str], paths: Sequence[str], *more: s
     try:
         rows: Rows = json.loads(ran.out)["report"][0][what.removesuffix("s")]
     except (ValueError, LookupError, TypeError) as error:
-        text = f"{what} answered something else than its report: {clean(_last_lines(ran.error_text))}"
+        text = f"{what} did not print a JSON report: {clean(_last_lines(ran.error_text))}"
         raise fail(TOOL_FAILED, text, exit=Exit.BUILD_FAILED) from error
     return rows
 

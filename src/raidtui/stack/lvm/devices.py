@@ -115,19 +115,19 @@ def is_suspended(mapping: Mapping) -> bool:
     return read_text(SYS_BLOCK / mapping.node / "dm/suspended") == "1"
 
 
-def leaves(node: str) -> set[str]:
-    """Return kernel names of the lowest devices below a volume that are not volumes of the same group."""
+def lowest(node: str) -> set[str]:
+    """Return the kernel names of the devices below the group's volumes that belong to no volume of the group."""
     below: set[str] = set()
     for slave in _entries(SYS_BLOCK / node / "slaves"):
         names = [read_text(SYS_BLOCK / name / "dm/name") or "" for name in (node, slave)]
         same_group = names[0].partition("-")[0] == names[1].partition("-")[0]
-        below |= leaves(slave) if same_group else {slave}
+        below |= lowest(slave) if same_group else {slave}
     return below
 
 
 def stands_on(mapping: Mapping, uuids: Collection[str]) -> bool:
     """Return True if the volume is only on physical volumes of these UUIDs; devices that are gone are ignored."""
-    for name in leaves(mapping.node):
+    for name in lowest(mapping.node):
         try:
             found = read_label(f"/dev/{name}")
         except (OSError, ProblemError):
@@ -161,6 +161,6 @@ def _entries(folder: Path) -> tuple[str, ...]:
         return ()
 
 
-def makers(words: Collection[str]) -> list[int]:
+def lvm_commands(words: Collection[str]) -> list[int]:
     """Return the pids of LVM commands that have one of these words (the group's name, UUIDs) among their arguments."""
     return [pid for pid, argv in running("lvm") if any(one.partition("/")[0] in words for one in argv)]

@@ -14,7 +14,7 @@ from raidtui.stack.action import Outcome
 from raidtui.stack.calls import TOOL_FAILED
 from raidtui.stack.context import Context
 from raidtui.stack.lvm.commands import VOLUME
-from raidtui.stack.lvm.devices import Status, is_suspended, leaves, mappings, present_devices, target_status, volume_node
+from raidtui.stack.lvm.devices import Status, is_suspended, lowest, mappings, present_devices, target_status, volume_node
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.lvm.pool import NO_INDEX
 from raidtui.stack.nodes import devno
@@ -97,7 +97,7 @@ def health(context: Context, vg: LvmGroup) -> tuple[str, ...]:
         return (f"the volume's state is unknown: {error.reason}",)
     devices, missing = present_devices(context, vg)
     wrong = [f"{ref.partition(':')[2]} is not there any more" for ref in missing]
-    below = {devno(name) for name in leaves(node)}
+    below = {devno(name) for name in lowest(node)}
     members = [device for device in devices if device.role == "member" and device.devno in below]
     if vg.volume.allocation != "anywhere" and not missing and len(members) < vg.volume.areas:
         wrong.append("the volume lost a device")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from raidtui.model.problem import ProblemError
 from raidtui.stack.lvm.commands import read_output, read_report
-from raidtui.stack.lvm.devices import leaves, node_bytes, read_label, volume_node
+from raidtui.stack.lvm.devices import lowest, node_bytes, read_label, volume_node
 from raidtui.stack.lvm.group import LvmGroup, PhysicalVolume
 from raidtui.stack.nodes import devno
 from raidtui.stack.read_back import Difference
@@ -142,10 +142,10 @@ def _placement(vg: LvmGroup, node: str | None, devices: list[Device]) -> list[Di
     """Check that the volume is on planned devices only, and on one for each of its areas unless they may share devices."""
     if node is None:
         return []
-    found = {devno(name) for name in leaves(node)}
+    found = {devno(name) for name in lowest(node)}
     meant = {device.devno for device in devices if device.role == "member"}
     if not found <= meant:
-        return [Difference("devices below", len(meant), sorted(map(str, leaves(node))))]
+        return [Difference("devices below", len(meant), sorted(map(str, lowest(node))))]
     if vg.volume.allocation != "anywhere" and len(found) < vg.volume.areas:
         return [Difference("devices used", vg.volume.areas, len(found))]
     return []

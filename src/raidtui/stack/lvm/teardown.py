@@ -20,7 +20,7 @@ from raidtui.stack.action import Outcome
 from raidtui.stack.calls import CallFailed
 from raidtui.stack.context import Context
 from raidtui.stack.lvm.commands import read_report, run_command, volume_path
-from raidtui.stack.lvm.devices import Mapping, erase_label, makers, mappings, present_devices, read_label, stands_on
+from raidtui.stack.lvm.devices import Mapping, erase_label, lvm_commands, mappings, present_devices, read_label, stands_on
 from raidtui.stack.lvm.group import LvmGroup
 from raidtui.stack.nodes import users_of
 from raidtui.stack.teardown import Device, await_links, await_makers, is_there, may_erase, open_for_writing, until_gone
@@ -53,7 +53,7 @@ def teardown(context: Context, vg: LvmGroup) -> Outcome:
     `lvm-foreign`, `left-behind`, `stuck`.
     """
     words = [vg.name, *(pv.uuid for pv in vg.pvs)]
-    await_makers(lambda: makers(words), BUSY, "is still at work on the group", vg.name)
+    await_makers(lambda: lvm_commands(words), BUSY, "is still at work on the group", vg.name)
     commands: list[Argv] = []
     removed: list[str] = []
     erased: list[str] = []
