@@ -14,7 +14,7 @@ from raidtui.lab.control import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1200)]
 
-LOOP = "setsid python3 -c 'while True: pass' > /dev/null 2>&1 < /dev/null &"
+LOOP = "python3 -c 'while True: pass'"
 
 
 @pytest.fixture(scope="module")
@@ -28,25 +28,26 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def cells(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Two cells on three of the four disks: one in peace, one beside a busy loop and a dd on the fourth disk."""
+    """Two cells on three of the four disks: one beside a busy loop and a dd on the fourth disk, then one in peace."""
     folder = tmp_path_factory.mktemp("neighbours")
     path, out = folder / "neighbours.json", folder / "out.result.json"
     read = {"fio": {"rw": "randread", "bs": "4KiB", "iodepth": 4, "size": "128MiB", "runtime": "15s"}}
     path.write_text(json.dumps({
         "schema": "raidtui.scenario/1", "name": "neighbours", "roles": {"data": {"count": 3}},
         "layouts": {"raid0": {"md": {"level": "raid0", "on": "@data", "chunk": "64KiB"}}},
-        "workloads": {"quiet": read, "busy": read},
+        "workloads": {"busy": read, "quiet": read},
         "policy": {"initial_sync": "skip-if-zeroed"},
     }))  # fmt: skip
     disks = ",".join(lab.serials[:3])
     process, run = start_and_await(lab, "measure", "replay", str(path), "--bind", f"data={disks}", "--erase", disks,
                                    "-o", str(out))  # fmt: skip
-    busy = f"""grep -q '"kind":"step-started".*"action":"measure".*busy' /var/lib/raidtui/runs/{run}/journal.jsonl"""
-    lab.wait_for(busy, 300)
     dd = f"dd if=/dev/zero of=/dev/{lab.kernel_name(lab.serials[3])} bs=64k oflag=direct"
-    lab.run(f"setsid {dd} > /dev/null 2>&1 < /dev/null & {LOOP}")
+    # They end with the first cell. Nobody asks over ssh how far it is: that would be a neighbour of the second one.
+    until = f"tail -n +1 -f /var/lib/raidtui/runs/{run}/journal.jsonl | grep -q -m 1 cell-done; kill $a $b"
+    (folder / "beside").write_text(f"{dd} & a=$!\n{LOOP} & b=$!\n{until}\n")
+    lab.put_file(folder / "beside", "/root/beside")
+    lab.run("setsid sh /root/beside > /dev/null 2>&1 < /dev/null &")
     said = process.communicate(timeout=600)
-    lab.run("pkill -x dd; pkill -f 'while True'", check=False)
     assert out.exists(), said
     found = {cell["workload"]: cell for cell in json.loads(out.read_text())["cells"]}
     for cell in found.values():
