@@ -193,7 +193,7 @@ class Runner:
         self.watchdog.start()
         self.sampler.start()
         try:
-            for block, steps in itertools.groupby(self.plan.steps[1:], key=lambda step: step.block):
+            for block, steps in itertools.groupby(self.plan.steps[1:], key=lambda step: step.block):  # 0 is `admit`
                 if block:
                     self._block_if_needed(block, list(steps))
                 elif not self._straight(list(steps)):
