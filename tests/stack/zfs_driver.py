@@ -37,7 +37,7 @@ class ZfsBench(Bench):
         spec = decode(ZpoolSpec, {**measured, **case["zpool"]})
         parts = self.deal({name: case["counts"][name] for name in LAYER.inputs(spec)})
         assert LAYER.check(spec, {name: len(found) for name, found in parts.items()}, "$") == []
-        policy = Policy(reset="rollback") if case["do"] == "rolled_back" else Policy(caches="cold")
+        policy = Policy(reset=case["reset"]) if "reset" in case else Policy(caches="cold")
         return self.keep(LAYER.plan(spec, parts, self.names(), policy))
 
     def reached(self, moment: str, name: str) -> bool:
@@ -267,14 +267,17 @@ def busy_files(bench: ZfsBench, case: Case) -> dict[str, Any]:
     return {"busy": busy, "pid": holder.pid, "still": still, **undone(bench, planned.build[0].args)}
 
 
-def rolled_back(bench: ZfsBench, case: Case) -> dict[str, Any]:
-    """Fill a volume once, write to it in several ways, roll it back each time; take it down with its snapshot."""
+def reset(bench: ZfsBench, case: Case) -> dict[str, Any]:
+    """Fill a volume or a file, write to it in several ways, and bring it back each time; take it down as it is then.
+
+    With `away` the last way back was interrupted: the pool is exported, or imported without its checkpoint.
+    """
     planned = bench.plan(case)
     began = time.monotonic()
     bench.build(planned)
     create = planned.build[0]
-    path = bench.context.path(create.args.ref)
-    sh(f"dd if=/dev/urandom of={path} bs=1M count=64 oflag=direct conv=fsync")
+    path = measured(bench, create.args)
+    sh(f"dd if=/dev/urandom of={path} bs=1M count={case.get('mib', 64)} oflag=direct conv=fsync")
     (snapshot,), (rollback,) = planned.filled, planned.reset
     taken = [bench.run(snapshot) for _ in range(2)]
     built_s = time.monotonic() - began
@@ -284,17 +287,36 @@ def rolled_back(bench: ZfsBench, case: Case) -> dict[str, Any]:
         changed = content(path)
         began = time.monotonic()
         outcome = bench.run(rollback)
-        seen.append({"changed": changed != sums[0], "seconds": time.monotonic() - began, "calls": outcome.commands})
+        seen.append({"changed": changed != sums[0], "seconds": time.monotonic() - began, "calls": outcome.commands,
+                     "facts": outcome.facts})  # fmt: skip
+        path = measured(bench, create.args)
         sums.append(content(path))
-    with open(path, "r+b") as held:  # dirty pages of somebody who keeps it open
-        held.write(os.urandom(1 << 20))
-        held.flush()
-        bench.run(rollback)
-        sums.append(content(path))
+    if case["reset"] == "rollback" and create.args.has_volume:
+        with open(path, "r+b") as held:  # dirty pages of somebody who keeps it open
+            held.write(os.urandom(1 << 20))
+            held.flush()
+            bench.run(rollback)
+            sums.append(content(path))
     settled = ACTIONS["zpool.create"].settle(bench.context, create.args)
     health = ACTIONS["zpool.create"].health(bench.context, create.args)
+    pool_guid = pool.properties(create.args.name)["guid"]
+    if "away" in case:
+        sh(case["away"].format(pool=create.args.name, devices=" ".join(f"-d {one.path}" for one in leaves(create.args))))
     return {"taken": [one.result for one in taken], "sums": sums, "rollbacks": seen, "built_s": built_s, "settled": settled,
-            "health": health, **undone(bench, create.args)}  # fmt: skip
+            "health": health, "planned": rollback.commands, "guid": pool_guid,
+            **undone(bench, create.args)}  # fmt: skip
+
+
+def leaves(args: ZfsPool) -> list[pool.Leaf]:
+    found = pool.find(args.name)
+    assert found is not None
+    return list(found.leaves)
+
+
+def measured(bench: ZfsBench, args: ZfsPool) -> str:
+    """The volume, or a file in the filesystem."""
+    path = bench.context.path(args.ref)
+    return path if args.has_volume else f"{path}/file"
 
 
 def content(path: str) -> str:
@@ -304,4 +326,4 @@ def content(path: str) -> str:
 
 if __name__ == "__main__":
     mounts.enter_own_namespace()
-    drive(ZfsBench(), whole, killed, broken, foreign, refused, stacked, unplugged, lists, busy_files, rolled_back)
+    drive(ZfsBench(), whole, killed, broken, foreign, refused, stacked, unplugged, lists, busy_files, reset)

@@ -130,9 +130,14 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     Where this is left out, caches stay as they are too, and a cell that they answered is marked (`cached-reads`).
     """
-    reset: Literal["none", "rollback"] = "none"
+    reset: Literal["none", "rollback", "rewind"] = "none"
     """`rollback`: a ZFS volume is filled once, and rolled back to that state before each cell, so that all workloads and
     rounds on one building meet the identical volume. The workload that reads the largest region decides how much is filled.
+    A dataset is rolled back to how it was made, empty, and files are laid out for each cell.
+
+    `rewind`: the same of the whole pool, by a checkpoint: before each cell the pool is exported, and imported as it was
+    then, so that free space is where it was too. It takes some seconds, and room for what cells overwrite: a volume that is
+    filled has at most half of the pool's room.
 
     With `none`, each cell finds what the cells before it left, and fills what it reads.
     """

@@ -104,7 +104,9 @@ class Planned(NamedTuple):
     filled: tuple[Draft, ...] = ()
     """Steps after the target was filled once for all cells; the cells themselves then fill nothing."""
     reset: tuple[Draft, ...] = ()
-    """Steps before each cell that bring the target back to what was filled."""
+    """Steps before each cell that bring the target back to what was filled; a directory is empty again after them."""
+    renewed: bool = False
+    """True if the steps before a cell make the kernel create the target's device again."""
 
 
 class Shape(NamedTuple):
@@ -219,8 +221,8 @@ class Layer(Generic[Spec]):
     """Return the memory in which the layer caches what such a workload reads again, apart from the page cache."""
     memory_cache: str = ""
     """Cache in memory that answers its reads (`Frame.caches`), beside the page cache."""
-    rolls_back: Callable[[Spec], bool] = lambda _: False
-    """Return True if what is measured can be rolled back before each cell (`Policy.reset`)."""
+    resets: tuple[str, ...] = ()
+    """Ways in which what is measured can be brought back to an earlier state before each cell (`Policy.reset`)."""
     also_called: Mapping[str, str] = field(default_factory=dict)
     """Other names of the layer, with the text to write in a scenario instead."""
     replaces: Callable[[], Mapping[str, tuple[Refusal, str]]] = dict

@@ -204,9 +204,11 @@ class _Planner:
         region = engine.region_bytes(load.spec, size_bytes, kind=kind)
         # A directory is empty: there is nothing to read unless it is written before.
         fill = engine.reads(load.spec) and (self.policy.prefill or kind == "directory")
-        if fill and not planned.filled:
+        for draft in planned.reset:
+            self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
+        if fill and (kind == "directory" or not planned.filled):
             self._add(_fill(f"{cell.id}: ", load, target), erases=erased, cell=cell.id)
-        for draft in (*planned.reset, *planned.before_cell):
+        for draft in planned.before_cell:
             self._add(draft._replace(title=f"{cell.id}: {draft.title}"), cell=cell.id)
         cooldown_s = min(self.policy.cooldown.seconds, QUICK_COOLDOWN_S if self.options.quick else 1e9)
         if cooldown_s:
@@ -231,11 +233,11 @@ class _Planner:
         )  # fmt: skip
 
     def _fill_once(self, layout: str, workloads: Sequence[str], planned: Planned, disks: tuple[str, ...]) -> None:
-        """Fill the largest region that a workload reads, and do what follows it."""
+        """Fill the largest region that a workload reads, and do what follows it. Files are laid out by the cells."""
         (target,) = planned.targets
         loads = [self._load(layout, workload, target) for workload in workloads]
         reading = [load for load in loads if engines()[load.kind].reads(load.spec)]
-        if reading and self.policy.prefill:
+        if reading and self.policy.prefill and target.kind == "block":
             largest = max(reading, key=lambda load: engines()[load.kind].region_bytes(load.spec, target.size_bytes))
             self._add(_fill(f"{layout}: ", largest, target), erases=disks)
         for draft in planned.filled:
@@ -342,7 +344,7 @@ def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names,
             below = plan_layout(source, roles, names, policy)
             assert below.offers is not None, "refused when the scenario was read"
             if below.filled:
-                raise ProblemError(RESET_IMPOSSIBLE.problem(f"nothing can stand on a {source.kind} that is rolled back",
+                raise ProblemError(RESET_IMPOSSIBLE.problem(f"nothing can stand on a {source.kind} that is reset",
                                                             place=node.place))  # fmt: skip
             if below.before_cell:
                 raise fail(COLD_BELOW, f"caches of a {source.kind} cannot be emptied while a {node.kind} stands on it",
@@ -367,6 +369,7 @@ def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names,
         own.before_cell,
         own.filled,
         own.reset,
+        own.renewed,
     )
 
 

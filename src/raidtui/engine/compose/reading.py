@@ -57,9 +57,9 @@ RANKING_SLICE: Final = Refusal(
 
 RESET_IMPOSSIBLE: Final = Refusal(
     "reset-impossible",
-    "The layout cannot be rolled back",
-    "The policy asks for a rollback before each cell. Only the volume of a ZFS pool can be rolled back, and only if it is "
-    "measured itself: neither a dataset, whose files are laid out for each cell, nor a layer on the volume.",
+    "The layout cannot be rolled back or rewound",
+    "The policy asks for a rollback or a rewind before each cell. Only the volume or dataset of a ZFS pool can be rolled "
+    "back, and only a ZFS pool can be rewound, both only if it is measured itself: not below another layer.",
     'Leave "reset" out of the policy, or measure such layouts in a scenario of their own.',
 )
 
@@ -136,10 +136,12 @@ def _alone(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _not_reset(scenario: Scenario) -> Iterator[Problem]:
-    """Layouts that cannot be rolled back, where the policy asks for it."""
-    for name, node in scenario.layouts.items() if scenario.policy.reset == "rollback" else ():
-        if not all_layers()[node.kind].rolls_back(node.spec):
-            yield RESET_IMPOSSIBLE.problem(f"layout {name} has no ZFS volume on top to be rolled back", place=node.place)
+    """Layouts that cannot be brought back to what they were, where the policy asks for it."""
+    reset = scenario.policy.reset
+    words = {"rollback": "ZFS volume or dataset on top to be rolled back", "rewind": "ZFS pool on top to be rewound"}
+    for name, node in scenario.layouts.items() if reset != "none" else ():
+        if reset not in all_layers()[node.kind].resets:
+            yield RESET_IMPOSSIBLE.problem(f"layout {name} has no {words[reset]}", place=node.place)
 
 
 def _ranking_problems(scenario: Scenario) -> Iterator[Problem]:

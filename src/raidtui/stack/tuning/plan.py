@@ -50,10 +50,10 @@ def with_tuning(node: Node, roles: Mapping[str, tuple[Part, ...]], own: Planned,
     if settings := tuple(tuning.server_settings()):
         before.insert(0, _Group("the server", tuple((None, setting) for setting in settings)))
     early, late = _device(node, tuning, own)
-    if own.before_cell and (early or late):
-        text = f"with cold caches the device of this {node.kind} is created again before each cell, without its tuning"
+    if own.renewed and (early or late):
+        text = f"the device of this {node.kind} is created again before each cell, without its tuning"
         raise fail(TUNING_NO_DEVICE, text, place=f"{node.place}.tuning.device",
-                   remedy='Leave it out, or set "caches": "warm" in the policy.')  # fmt: skip
+                   remedy='Leave it out, or cold caches and the rewind in the policy.')  # fmt: skip
     steps = [[_step(group, names) for group in groups] for groups in (before, early, late)]
     drafts = [[draft for draft, _ in made] for made in steps]
     first = next((at for at, draft in enumerate(own.build, 1) if draft.creates is not None), len(own.build))

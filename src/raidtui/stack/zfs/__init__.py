@@ -7,7 +7,7 @@ from typing import Final
 from raidtui.model.tool import Tool
 from raidtui.stack.action import Action
 from raidtui.stack.layer import Layer, ModuleParameters
-from raidtui.stack.zfs import arc, build, describe, plan, rollback, rules, spec, teardown, verify
+from raidtui.stack.zfs import arc, build, describe, plan, rewind, rollback, rules, spec, teardown, verify
 from raidtui.stack.zfs.commands import ArcLimit, ZfsPool
 from raidtui.stack.zfs.tuning import CLAIM, PARAMETERS, make_ready, refuse_no_way_back
 
@@ -44,7 +44,7 @@ LAYER: Final = Layer(
     plan=plan.plan,
     shape=plan.shape,
     measured_as=plan.measured_as,
-    rolls_back=lambda spec: spec.dataset is None,
+    resets=("rollback", "rewind"),
     reduces=plan.reduces,
     cautions=plan.cautions,
     amplifies=describe.amplifies,
@@ -70,6 +70,8 @@ LAYER: Final = Layer(
         "zpool.verify": Action(args=ZfsPool, do=verify.verify),
         "zpool.snapshot": Action(args=ZfsPool, do=rollback.take_snapshot),
         "zpool.rollback": Action(args=ZfsPool, do=rollback.roll_back),
+        "zpool.checkpoint": Action(args=ZfsPool, do=rewind.take_checkpoint),
+        "zpool.rewind": Action(args=ZfsPool, do=rewind.rewind),
         "zpool.cold": Action(args=ZfsPool, do=build.make_cold),
         "zpool.destroy": Action(args=ZfsPool, do=teardown.teardown),
         "zpool.arc-back": Action(args=ArcLimit, do=arc.put_back),

@@ -51,8 +51,8 @@ NO_NODE: Final = Refusal(
 COLD: Final = Refusal(
     "zpool-cold",
     "The pool did not return unchanged",
-    "To empty its ARC, the pool is exported and imported again before each cell; afterwards it was missing, or on "
-    "other devices.",
+    "With cold caches or a rewind, the pool is exported and imported again before each cell; afterwards it was missing, "
+    "or on other devices.",
     "Look at the kernel's messages (dmesg); the disks are given back in any case.",
 )
 
@@ -174,24 +174,42 @@ def make_cold(context: Context, zpool: ZfsPool) -> Outcome:
     """
     context.stop_if_cancelled()
     before = arc.size_bytes()
-    ran = unmount(context, zpool)
-    ran += _export(zpool)
+    ran = take_away(context, zpool)
     after = arc.size_bytes()
+    ran.append(bring_back(context, zpool, zpool.name)[1])
+    ran += reopen(context, zpool)
+    return Outcome("done", {"arc_bytes_before": before, "arc_bytes_after": after}, tuple(ran))
+
+
+def take_away(context: Context, zpool: ZfsPool) -> list[Argv]:
+    """Unmount and export the pool; return the commands. Raises ProblemError."""
+    return [*unmount(context, zpool), *_export(zpool)]
+
+
+def bring_back(context: Context, zpool: ZfsPool, which: str, *, rewind: bool = False) -> tuple[pool.Pool, Argv]:
+    """Import the exported pool of this name or GUID from the run's own devices, as it is or as at its checkpoint.
+
+    Return it with the command. Raises ProblemError (`zpool-cold`, `wrong-members`, …).
+    """
     devices = all_devices(context, zpool)
-    ran.append(commands.import_argv(zpool.name, [pool_path(device) for device in devices]))
+    argv = commands.import_argv(which, [pool_path(device) for device in devices], rewind=rewind)
     context.about_to_write(zpool.disks)
     with context.lend(zpool.disks):
-        pool.call(ran[-1])
+        pool.call(argv)
     found = pool.find(zpool.name)
     if found is None:
         raise fail(COLD, f"zpool import succeeded, but there is no pool {zpool.name}", place=zpool.name,
                    remedy="Look at dmesg.", exit=Exit.INVALID)  # fmt: skip
     check_members(found, devices, zpool)
+    return found, argv
+
+
+def reopen(context: Context, zpool: ZfsPool) -> tuple[Argv, ...]:
+    """Wait for the volume of a pool that was away, or mount its filesystem; return the commands. Raises ProblemError."""
     if zpool.has_volume:
         await_volume(context, zpool)
-    else:
-        ran += _mount(context, zpool).commands
-    return Outcome("done", {"arc_bytes_before": before, "arc_bytes_after": after}, tuple(ran))
+        return ()
+    return _mount(context, zpool).commands
 
 
 def settle(context: Context, zpool: ZfsPool) -> tuple[Argv, ...]:

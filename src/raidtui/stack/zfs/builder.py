@@ -155,7 +155,10 @@ def snapshot(pool: str, snapshot: str) -> None:
 
 
 def roll_back(pool: str, dataset: str, snapshot: str) -> int:
-    """Roll a volume back, and wait until everything that was written since is free. Return the bytes written since."""
+    """Roll a volume or an unmounted filesystem back, and wait until everything that was written since is free.
+
+    Return the bytes written since.
+    """
     sync(pool)
     _tell("lzc_rollback_to", dataset, snapshot)
     _call(libzfs_core.lzc_rollback_to, dataset.encode(), snapshot.encode())
@@ -163,6 +166,13 @@ def roll_back(pool: str, dataset: str, snapshot: str) -> int:
     _wait_until_freed(pool)
     program = b"args = ...; return (zfs.get_prop(args['argv'][1], 'written'))"
     return int(_call(libzfs_core.lzc_channel_program_nosync, pool.encode(), program, params=[dataset.encode()]))
+
+
+def checkpoint(pool: str) -> None:
+    """Take the checkpoint of a pool: what is on its disks now stays there."""
+    sync(pool)
+    _tell("lzc_pool_checkpoint", pool)
+    _call(libzfs_core.lzc_pool_checkpoint, pool.encode())
 
 
 def _wait_until_freed(pool: str) -> None:

@@ -65,7 +65,7 @@ class ZfsPool(msgspec.Struct, frozen=True, omit_defaults=True):
     size_bytes: int
     sparse: bool
     snapshot: str = ""
-    """Full name of the snapshot to which the volume is rolled back before each cell; empty if it is not."""
+    """Full name of the snapshot to which volume or filesystem are rolled back before each cell; empty if they are not."""
     least_bytes: int | None = None
     """Least size of a share of the room, since ZFS may have less room than was estimated; None for exactly `size_bytes`."""
 
@@ -141,8 +141,22 @@ def snapshot_argv(zpool: ZfsPool) -> Argv:
 
 
 def rollback_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
-    """The rollback, and the wait until what it freed is free."""
-    return (("zfs", "rollback", zpool.snapshot), ("zpool", "sync", zpool.name), ("zpool", "wait", "-t", "free", zpool.name))
+    """The rollback, and the wait until what it freed is free; a filesystem is not mounted meanwhile."""
+    name = zpool.name
+    back = (("zfs", "rollback", zpool.snapshot), ("zpool", "sync", name), ("zpool", "wait", "-t", "free", name))
+    return back if zpool.has_volume else (mounts.unmount_argv(name), *back, mount_argv(zpool))
+
+
+def checkpoint_argv(name: str) -> Argv:
+    return ("zpool", "checkpoint", name)
+
+
+def rewind_argvs(zpool: ZfsPool, paths: Sequence[str]) -> tuple[Argv, ...]:
+    """Everything that brings a pool back to its checkpoint, and takes the next one. It is imported by its GUID, which only
+    the pool itself tells; a plan shows its name there.
+    """
+    again = (export_argv(zpool.name), import_argv(zpool.name, paths, rewind=True), checkpoint_argv(zpool.name))
+    return again if zpool.has_volume else (mounts.unmount_argv(zpool.name), *again, mount_argv(zpool))
 
 
 def undo_argvs(zpool: ZfsPool) -> tuple[Argv, ...]:
@@ -157,9 +171,13 @@ def export_argv(name: str) -> Argv:
     return ("zpool", "export", name)
 
 
-def import_argv(name: str, paths: Sequence[str]) -> Argv:
-    """Return the command that imports the pool from these devices only; it mounts nothing and writes no cache of pools."""
-    return ("zpool", "import", "-N", "-o", "cachefile=none", *(word for path in paths for word in ("-d", path)), name)
+def import_argv(name: str, paths: Sequence[str], *, rewind: bool = False) -> Argv:
+    """Return the command that imports the pool of this name or GUID from these devices only, or its checkpoint.
+
+    It mounts nothing and writes no cache of pools.
+    """
+    words = ("-N", "-o", "cachefile=none", *(("--rewind-to-checkpoint",) if rewind else ()))
+    return ("zpool", "import", *words, *(word for path in paths for word in ("-d", path)), name)
 
 
 def cold_argvs(zpool: ZfsPool, paths: Sequence[str]) -> tuple[Argv, ...]:

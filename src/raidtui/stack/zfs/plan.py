@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -97,8 +97,10 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
     refuse_impossible(spec, devices)
     created = names.new("zpool")
     zpool = pool_of(spec, devices, created.name, created.uuid)
-    if policy.reset == "rollback" and zpool.has_volume:
-        zpool = msgspec.structs.replace(zpool, snapshot=f"{zpool.dataset}@filled")
+    if policy.reset == "rollback":
+        zpool = msgspec.structs.replace(zpool, snapshot=f"{zpool.dataset}@{'filled' if zpool.has_volume else 'empty'}")
+    if policy.reset == "rewind":
+        refuse_rewind(spec, devices, zpool, policy)
     undo, count = undo_argvs(zpool), len(devices.parts)
     paths = [commands.part_path(entry.path) if entry.disk_guid else entry.path for entry in zpool.devices]
     written = _METADATA_BYTES * count
@@ -126,12 +128,23 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
         # It compresses unless told not to, and it caches: devices' counters say nothing of what a workload does.
         target = target._replace(kind="directory", counted="no")
     before_cell = (cold,) if policy.caches == "cold" else ()
-    planned = Planned(tuple(build), tuple(teardowns), (target,), offers, before_cell=before_cell)
+    filled, reset = _reset(zpool, paths, policy)
+    renewed = bool(before_cell) or policy.reset == "rewind"
+    return Planned(tuple(build), tuple(teardowns), (target,), offers, before_cell=before_cell, filled=filled, reset=reset,
+                   renewed=renewed)  # fmt: skip
+
+
+def _reset(zpool: ZfsPool, paths: Sequence[str], policy: Policy) -> tuple[tuple[Draft, ...], tuple[Draft, ...]]:
+    """Return the steps that keep a state once for all cells, and those that bring it back before each of them."""
+    if policy.reset == "rewind":
+        again = commands.rewind_argvs(zpool, paths)
+        kept = Draft("zpool.checkpoint", "Take a checkpoint of the pool", zpool, (commands.checkpoint_argv(zpool.name),))
+        return (kept,), (Draft("zpool.rewind", "Rewind the pool to its checkpoint", zpool, again, seconds=4.0),)
     if not zpool.snapshot:
-        return planned
-    snapshot = Draft("zpool.snapshot", "Take a snapshot of the volume", zpool, (commands.snapshot_argv(zpool),))
-    rollback = Draft("zpool.rollback", "Roll the volume back", zpool, commands.rollback_argvs(zpool), seconds=2.0)
-    return planned._replace(filled=(snapshot,), reset=(rollback,))
+        return (), ()
+    what = "volume" if zpool.has_volume else "filesystem"
+    kept = Draft("zpool.snapshot", f"Take a snapshot of the {what}", zpool, (commands.snapshot_argv(zpool),))
+    return (kept,), (Draft("zpool.rollback", f"Roll the {what} back", zpool, commands.rollback_argvs(zpool), seconds=2.0),)
 
 
 def _measured(zpool: ZfsPool, created: Created) -> list[Draft]:
@@ -203,6 +216,22 @@ def refuse_impossible(spec: ZpoolSpec, devices: Devices) -> None:
             smallest, largest_text = size_texts(least, most)
             text = f"devices of one {group.kind} have {smallest} and {largest_text}: zpool refuses to mix them"
             raise fail(MIXED, text, place="zpool.vdevs", remedy="Make the layers below alike in size.")
+
+
+def refuse_rewind(spec: ZpoolSpec, devices: Devices, zpool: ZfsPool, policy: Policy) -> None:
+    """Refuse a rewind of a pool that has no checkpoints, or no room for one. Raises ProblemError.
+
+    What a checkpoint holds is not freed when a cell writes over it, so that a filled volume needs its size twice.
+    """
+    if unmet := rules.check_checkpoint(spec, "zpool"):
+        raise ProblemError(*unmet)
+    if not (zpool.has_volume and policy.prefill) or zpool.sparse:
+        return
+    room = size.volume_room(devices.groups, devices.room, spec.ashift, spec.block_bytes, spec.copies)
+    if 2 * zpool.size_bytes > room:
+        asked, most = size_texts(zpool.size_bytes, room // 2)
+        text = f"a volume of {asked} cannot be rewound: the checkpoint needs as much again, and there is room for {most}"
+        raise fail(TOO_SMALL, text, place="zpool.volume.size", remedy='At most half of the pool: "size": "50%".')
 
 
 def refuse_unknown(of_pool: Values, of_root: Values, own: Values, *, volume: bool, largest: int | None = None) -> None:

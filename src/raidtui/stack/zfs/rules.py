@@ -272,9 +272,24 @@ def check_feature_sets(spec: ZpoolSpec, place: str) -> list[Problem]:
                 f"ls {' or '.join(map(str, SETS))} lists them.",
             )
             return _problems([(PROPERTY, "properties.compatibility", text, remedy)], place)
-        features = frozenset(re.split(r"[\s,]+", re.sub(r"#.*", "", text)))
-        known = features if known is None else known & features
+        known = _features_of(text) if known is None else known & _features_of(text)
     return _problems(_unmet(spec, known), place)
+
+
+def check_checkpoint(spec: ZpoolSpec, place: str) -> list[Problem]:
+    """Return the reasons why such a pool cannot have a checkpoint, which a rewind needs."""
+    old = (number(spec.properties.get("version", _WITH_FEATURES)) or _WITH_FEATURES) <= _LAST_OLD
+    known = frozenset[str]() if old or _sets(spec) == ["legacy"] else None
+    for name in _sets(spec) if known is None else ():
+        text = next(filter(None, (read_text(folder / name) for folder in SETS)), None)
+        if text is not None:
+            known = _features_of(text) if known is None else known & _features_of(text)
+    return _problems(_unmet(spec, known, (("zpool_checkpoint", "a rewind", "properties"),)), place)
+
+
+def _features_of(text: str) -> frozenset[str]:
+    """Return the names in a file of a set."""
+    return frozenset(re.split(r"[\s,]+", re.sub(r"#.*", "", text)))
 
 
 def _sets(spec: ZpoolSpec) -> list[str]:
@@ -283,9 +298,9 @@ def _sets(spec: ZpoolSpec) -> list[str]:
     return [] if given in ("off", "") else given.split(",")
 
 
-def _unmet(spec: ZpoolSpec, known: frozenset[str] | None) -> Found:
-    """Needs of features that are switched off, or not in `known`, where that is known."""
-    for feature, what, at in _needs(spec):
+def _unmet(spec: ZpoolSpec, known: frozenset[str] | None, needs: Iterable[tuple[str, str, str]] | None = None) -> Found:
+    """Needs of features (default: all of the spec's) that are switched off, or not in `known`, where that is known."""
+    for feature, what, at in _needs(spec) if needs is None else needs:
         said = spec.properties.get(f"feature@{feature}")
         if said == "disabled":
             remedy = f"Remove feature@{feature} from the pool's properties, or ask for something else here."
