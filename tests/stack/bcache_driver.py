@@ -17,7 +17,7 @@ import msgspec
 from driver_bench import ACTIONS, Bench, Case, drive, problem_of, sh
 from msgspec.structs import replace
 
-from raidtui.engine.compose.planner import disk_part, plan_layout
+from raidtui.engine.compose.layout import disk_part, plan_layout
 from raidtui.engine.compose.reading import read_document
 from raidtui.model.problem import ProblemError
 from raidtui.model.scenario import Policy

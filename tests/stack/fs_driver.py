@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from driver_bench import ACTIONS, Bench, Case, drive, instead, problem_of, sh, wait_for_pull
 
-from raidtui.engine.compose.planner import disk_part, plan_layout
+from raidtui.engine.compose.layout import disk_part, plan_layout
 from raidtui.engine.compose.reading import read_document
 from raidtui.gate.blank import make_blank
 from raidtui.inventory.mounts import read_own_mounts

@@ -80,7 +80,7 @@ def whole(bench: LvmBench, case: Case) -> dict[str, Any]:
         seen["autoactivated"] = sh("lvm pvscan --cache -aay 2>&1 || true")
     path = bench.context.path(args.ref)
     seen["actual_size"] = int(sh(f"blockdev --getsize64 {path}"))
-    seen["planned_size"] = planned.offers.size_bytes if planned.offers else 0
+    seen["planned_size"] = planned.offers[0].size_bytes if planned.offers else 0
     sh(f"dd if=/dev/urandom of={path} bs=1M count=4 oflag=direct 2>/dev/null")
     began = time.monotonic()
     outcome = bench.run(planned.teardown[0])
@@ -311,7 +311,7 @@ def stacked(bench: LvmBench, case: Case) -> dict[str, Any]:
         if what not in case.get("only", [what]):
             continue
         below = [lower[0].plan(lower[1], {"on": bench.parts(pair)}, names, policy) for pair in (ids[:2], ids[2:4])]
-        offers = tuple(plan.offers for plan in below if plan.offers is not None)
+        offers = tuple(part for plan in below for part in plan.offers)
         above = upper[0].plan(upper[1], {"on": offers}, names, policy)
         bench.drafts += [draft for plan in (*below, above) for draft in plan.build]
         for plan in (*below, above):
@@ -328,7 +328,7 @@ def stacked(bench: LvmBench, case: Case) -> dict[str, Any]:
         first = [ACTIONS[step.action].undo(bench.context, step.args).result for step in steps]
         bench.context = bench.fresh_context()
         second = [ACTIONS[step.action].undo(bench.context, step.args).result for step in steps]
-        seen[what] = {"size": [size, above.offers.size_bytes if above.offers else 0], "health": health,
+        seen[what] = {"size": [size, above.offers[0].size_bytes if above.offers else 0], "health": health,
                       "members": sorted(members.values()), "undo": [first, second], "left": bench.leftovers()}  # fmt: skip
     return {"stacks": seen}
 

@@ -196,7 +196,7 @@ def stacked(bench: MdBench, case: Case) -> dict[str, Any]:
     names, policy, ids = Names(f"{os.getpid():x}s"), Policy(), list(bench.permits)
     lower = [LAYER.plan(decode(MdSpec, {"on": "@a", "level": "raid1"}), {"on": bench.parts(pair)}, names, policy)
              for pair in (ids[:2], ids[2:4])]  # fmt: skip
-    offers = tuple(plan.offers for plan in lower if plan.offers is not None)
+    offers = tuple(part for plan in lower for part in plan.offers)
     upper = LAYER.plan(decode(MdSpec, {"on": "@a", "level": "raid0"}), {"on": offers}, names, policy)
     bench.drafts += [draft for plan in (*lower, upper) for draft in plan.build]
     for plan in (*lower, upper):
@@ -207,7 +207,7 @@ def stacked(bench: MdBench, case: Case) -> dict[str, Any]:
     health = ACTIONS["md.create"].health(bench.context, upper.build[0].args)
     bench.context = bench.fresh_context()
     results = [ACTIONS["md.create"].undo(bench.context, plan.build[0].args).result for plan in (upper, *lower)]
-    planned = upper.offers.size_bytes if upper.offers else 0
+    planned = upper.offers[0].size_bytes if upper.offers else 0
     return {"size": [size, planned], "members": members, "health": health, "undo": results, "left": bench.leftovers()}
 
 

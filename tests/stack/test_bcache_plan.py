@@ -79,8 +79,7 @@ def test_options_become_these_lines(options: dict[str, Any], line: tuple[str, ..
 
 def test_data_begins_where_it_was_asked_to() -> None:
     assert plan(data_offset="1MiB").build[0].commands[2][5:7] == ("--data-offset", "2048")
-    offers = plan(data_offset="1MiB").offers
-    assert offers is not None
+    (offers,) = plan(data_offset="1MiB").offers
     assert plan(data_offset="1MiB").build[0].commands[-1][2].endswith(f" {offers.path}")
     assert len(plan().build[0].commands) == len(plan(data_offset="1MiB").build[0].commands) - 1
     assert plan(data_offset="1MiB").targets[0].size_bytes == 8 * GIB - (1 << 20)
@@ -116,16 +115,13 @@ def test_every_step_knows_all_uuids_before_there_is_a_device() -> None:
 
 
 def test_its_sectors_are_the_larger_ones_of_both_devices() -> None:
-    offers = plan(cache=disk("fast", sector=4096)).offers
-    assert offers is not None
+    (offers,) = plan(cache=disk("fast", sector=4096)).offers
     assert offers.logical_sector_bytes == 4096
     assert "4096" in plan(cache=disk("fast", sector=4096)).build[0].commands[1]
 
 
 def test_stripes_below_are_passed_up_only_where_data_begins_with_one() -> None:
-    aligned, shifted = plan(on=array(), data_offset="1MiB").offers, plan(on=array()).offers
-    assert aligned is not None
-    assert shifted is not None
+    (aligned,), (shifted,) = plan(on=array(), data_offset="1MiB").offers, plan(on=array()).offers
     assert (aligned.stripe_bytes, aligned.chunk_bytes) == (128 << 10, 64 << 10)
     assert (shifted.stripe_bytes, shifted.chunk_bytes) == (None, None)
     assert aligned.disks == ("a", "b", "c", "fast")

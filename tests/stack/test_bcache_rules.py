@@ -119,10 +119,10 @@ def test_any_cache_is_either_refused_with_reasons_or_planned_whole(
         if {p.code for p in error.problems} <= {"bcache-too-small", "bcache-block"}:
             return
         raise
-    assert planned.offers is not None
+    assert planned.offers
     shape = LAYER.shape(spec, given_parts)
-    assert 0 < planned.offers.size_bytes == shape.size_bytes == planned.targets[0].size_bytes < on.size_bytes
-    assert sector <= planned.offers.logical_sector_bytes <= 4096 or on_array
+    assert 0 < planned.offers[0].size_bytes == shape.size_bytes == planned.targets[0].size_bytes < on.size_bytes
+    assert sector <= planned.offers[0].logical_sector_bytes <= 4096 or on_array
     lines = [argv for draft in (*planned.build, *planned.teardown) for argv in (*draft.commands, *draft.undo)]
     assert all(word and "wipe-bcache" not in word for argv in lines for word in argv)
     assert all(draft.action in LAYER.actions for draft in (*planned.build, *planned.teardown))

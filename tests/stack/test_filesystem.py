@@ -27,9 +27,7 @@ def plan(spec: FilesystemSpec, parts: tuple[Part, ...] | None = None) -> Planned
 
 
 def on_raid5() -> tuple[Part, ...]:
-    offers = plan_md(md_spec(level="raid5", chunk="64KiB"), {"on": 4}).offers
-    assert offers is not None
-    return (offers,)
+    return plan_md(md_spec(level="raid5", chunk="64KiB"), {"on": 4}).offers
 
 
 REFUSED = [
@@ -103,7 +101,7 @@ def test_a_directory_is_measured_and_nothing_can_stand_on_it() -> None:
     (target,) = planned.targets
     assert (target.kind, target.counted) == ("directory", "at least")
     assert target.paths == ("/run/raidtui/mnt/rtabcd1234a",)
-    assert planned.offers is None
+    assert not planned.offers
     assert LAYER.target_kind(spec_of("xfs")) == "directory"
     assert plan(spec_of("btrfs", compress="zstd")).targets[0].counted == "no"
 

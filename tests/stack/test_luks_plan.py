@@ -70,19 +70,17 @@ def test_the_arguments_of_the_steps_have_no_key() -> None:
 
 
 def test_the_volume_is_smaller_by_the_header() -> None:
-    offers = plan().offers
-    assert offers is not None
+    (offers,) = plan().offers
     assert (offers.path, offers.size_bytes) == (f"/dev/mapper/{CREATED.name}", 8 * GIB - 16 * MIB)
     assert not offers.discard
-    assert plan(discards=True).offers.discard  # type: ignore[union-attr]
+    assert plan(discards=True).offers[0].discard
 
 
 def test_data_above_an_array_begins_with_a_whole_stripe() -> None:
     planned = plan(ARRAY)
     assert planned.build[0].args.offset_bytes == 16 * MIB + 128 * KIB  # type: ignore[union-attr]
     assert planned.build[0].args.offset_bytes % ARRAY.stripe_bytes == 0  # type: ignore[union-attr, operator]
-    assert planned.offers is not None
-    assert planned.offers.stripe_bytes == ARRAY.stripe_bytes
+    assert planned.offers[0].stripe_bytes == ARRAY.stripe_bytes
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,8 @@ def test_a_vdo_and_a_thin_volume_are_made_by_these_commands() -> None:
          f"{GROUP.name}/pool"),
     )  # fmt: skip
     assert planned.targets[0].size_bytes == 7812501504 << 10
-    assert planned.offers is not None
-    assert planned.offers.logical_sector_bytes == 4096
+    assert planned.offers
+    assert planned.offers[0].logical_sector_bytes == 4096
     thin = plan(spec_of(type="raid1", thin={"virtual_size": "50%"}), {"on": 2})
     assert commands(thin)["lvm.pool"] == (
         ("lvm", "lvcreate", "--name", "meta", "--size", "16384K", GROUP.name, "/dev/on0", "/dev/on1",
@@ -258,8 +258,7 @@ def test_shape(options: dict[str, Any], count: int, may_fail: int, penalty: floa
     shape = LAYER.shape(spec_of(**options), parts_of({"on": count}))
     assert (shape.may_fail, shape.write_penalty, shape.stripe_bytes) == (may_fail, penalty, stripe)
     assert shape.reads_to_write == (options["type"] in ("raid5", "raid6"))
-    offers = plan(spec_of(**options), {"on": count}).offers
-    assert offers is not None
+    (offers,) = plan(spec_of(**options), {"on": count}).offers
     assert offers.stripe_bytes == stripe
 
 
@@ -295,8 +294,7 @@ def test_a_filesystem_above_is_told_of_the_stripes_that_its_extents_begin_on(
         for part, of in zip(disks("on", [8 * GIB] * len(below)), below, strict=True)
     )
     parts = {"on": on} | ({"cache.on": disks("fast", [GIB])} if "cache" in options else {})
-    offers = LAYER.plan(spec_of(**options), parts, Names("t"), Policy()).offers
-    assert offers is not None
+    (offers,) = LAYER.plan(spec_of(**options), parts, Names("t"), Policy()).offers
     assert (offers.chunk_bytes, offers.stripe_bytes) == shown
     shape = LAYER.shape(spec_of(**options), parts)
     assert (shape.chunk_bytes, shape.stripe_bytes) == shown

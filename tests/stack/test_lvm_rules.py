@@ -203,15 +203,15 @@ def test_any_volume_is_either_refused_with_reasons_or_planned_whole(
         if all(may.get(problem.code) for problem in error.problems):
             return
         raise
-    assert planned.offers is not None
-    assert planned.offers.size_bytes > 0
+    assert planned.offers
+    assert planned.offers[0].size_bytes > 0
     if spec.vdo is None and spec.thin is None:
-        assert planned.offers.size_bytes <= sum(part.size_bytes for part in parts["on"])
+        assert planned.offers[0].size_bytes <= sum(part.size_bytes for part in parts["on"])
     shape = LAYER.shape(spec, parts)
-    assert shape.size_bytes == planned.offers.size_bytes == planned.targets[0].size_bytes
+    assert shape.size_bytes == planned.offers[0].size_bytes == planned.targets[0].size_bytes
     assert 0 <= shape.may_fail < counts["on"]
     assert shape.write_penalty >= 1
-    assert planned.offers.size_bytes % planned.build[0].args.extent_bytes == 0
+    assert planned.offers[0].size_bytes % planned.build[0].args.extent_bytes == 0
     lines = [argv for d in (*planned.build, *planned.teardown) for argv in (*d.commands, *d.undo)]
     for argv in lines:
         assert not {"--force", "-f", "-ff"} & set(argv)

@@ -105,8 +105,7 @@ def test_shape(options: dict[str, Any], counts: dict[str, int], may_fail: int, p
     parts = {name: disks(name, [8 * GIB] * count) for name, count in counts.items()}
     shape = LAYER.shape(spec, parts)
     assert (shape.may_fail, shape.write_penalty) == (may_fail, penalty)
-    offers = plan(spec, counts).offers
-    assert offers is not None
+    (offers,) = plan(spec, counts).offers
     assert offers.stripe_bytes == stripe
     assert offers.discard == (options["level"] in ("raid0", "raid1", "raid10"))
 

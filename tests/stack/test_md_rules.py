@@ -132,10 +132,9 @@ def test_any_array_is_either_refused_with_reasons_or_planned_whole(
             return
         raise
     whole = sum(part.size_bytes for part in parts["on"])
-    assert planned.offers is not None
-    assert 0 < planned.offers.size_bytes <= whole
+    assert 0 < planned.offers[0].size_bytes <= whole
     shape = LAYER.shape(spec, parts)
-    assert shape.size_bytes == planned.offers.size_bytes == planned.targets[0].size_bytes
+    assert shape.size_bytes == planned.offers[0].size_bytes == planned.targets[0].size_bytes
     assert 0 <= shape.may_fail < counts["on"]
     assert shape.write_penalty >= 1
     for draft in (*planned.build, *planned.teardown):

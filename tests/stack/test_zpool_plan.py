@@ -134,7 +134,7 @@ def test_a_dataset_is_mounted_in_a_private_place_and_by_nobody_else() -> None:
     (target,) = planned.targets
     assert (target.kind, target.counted, target.refs, target.paths) == ("directory", "no", (f"dir:{NAME}",), (POINT,))
     assert target.size_bytes % (16 << 10) == 0
-    assert planned.offers is None
+    assert not planned.offers
     assert LAYER.measured_as(spec_of({"mirror": "@d"}, dataset={})) == "directory"
     assert LAYER.measured_as(spec_of({"mirror": "@d"})) == "block"
 

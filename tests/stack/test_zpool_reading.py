@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -173,25 +172,6 @@ def fake_disk(tmp_path: Path, size: int) -> Path:
     with path.open("wb") as file:
         file.truncate(size)
     return path
-
-
-@pytest.mark.parametrize("sector", [512, 4096])
-def test_a_partition_table_is_written_read_and_taken_off(tmp_path: Path, sector: int) -> None:
-    size = 80 * MIB + sector
-    table = devices.Table(str(uuid.uuid4()), str(uuid.uuid4()), MIB, 78 * MIB)
-    with fake_disk(tmp_path, size).open("r+b", buffering=0) as file:
-        fd = file.fileno()
-        assert devices.read_table(fd, size) is None
-        devices.write_table(fd, size, sector, table)
-        assert devices.read_table(fd, size) == table.disk_guid
-        file.seek(sector)
-        file.write(bytes(sector))
-        assert devices.read_table(fd, size) == table.disk_guid, "by its backup"
-        devices.write_table(fd, size, sector, table)
-        devices.erase_table(fd, size, table)
-        assert devices.read_table(fd, size) is None
-        file.seek(0)
-        assert not any(file.read())
 
 
 def test_the_labels_of_zfs_are_at_both_ends_of_a_partition() -> None:

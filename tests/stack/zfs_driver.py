@@ -209,7 +209,7 @@ def stacked(bench: ZfsBench, case: Case) -> dict[str, Any]:
     names, policy, ids = bench.names(), Policy(), list(bench.permits)
     lower = [MD.plan(decode(MdSpec, {"on": "@a", "level": "raid0"}), {"on": bench.parts(pair)}, names, policy)
              for pair in (ids[:2], ids[2:4])]  # fmt: skip
-    offers = tuple(plan.offers for plan in lower if plan.offers is not None)
+    offers = tuple(part for plan in lower for part in plan.offers)
     spec = decode(ZpoolSpec, {"vdevs": [{"mirror": "@a"}], "volume": {"size": "50%"}})
     upper = LAYER.plan(spec, {"vdevs[0].mirror": offers}, names, policy)
     bench.drafts += [draft for plan in (*lower, upper) for draft in plan.build]

@@ -192,12 +192,19 @@ class Node(NamedTuple):
                     yield from source.walk()
         yield self
 
-    def roles(self) -> Iterator[str]:
-        """Return all mentions of roles below, in order."""
+    def own_roles(self) -> Iterator[str]:
+        """Return the roles that this layer itself stands on, as often as they are mentioned."""
+        return (one.role for sources in self.inputs.values() for one in sources if isinstance(one, RoleRef))
+
+    def roles(self) -> tuple[str, ...]:
+        """Return the roles below, each once, in the order in which they are first mentioned."""
+        return tuple(dict.fromkeys(self._mentioned()))
+
+    def _mentioned(self) -> Iterator[str]:
         for sources in self.inputs.values():
             for source in sources:
                 if isinstance(source, Node):
-                    yield from source.roles()
+                    yield from source._mentioned()
                 else:
                     yield source.role
 

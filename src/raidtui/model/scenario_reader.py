@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
@@ -32,7 +32,13 @@ ROLE_TWICE: Final = Refusal(
     "role-twice",
     "Role used twice",
     "A layout names a role twice, but a disk can be in one place only.",
-    "Split the role in two.",
+    "Split the role in two, or use a partition of each disk in each place.",
+)
+ROLE_WHOLE: Final = Refusal(
+    "role-whole",
+    "Disks used whole and in part",
+    "A layout uses the whole disks of a role in one place and partitions of the same disks in another.",
+    'Use partitions in every place, {"partition": {"on": "@ROLE", "use": "50%"}}, or split the role in two.',
 )
 PRECONDITION_NOT_ZERO: Final = Refusal(
     "precondition-not-zero",
@@ -104,6 +110,8 @@ class Catalog(NamedTuple):
     check_workload: Callable[[Load], list[Problem]]
     gone: Mapping[str, tuple[Refusal, str]]
     """Known kinds of layers that cannot be built any more: the refusal, and the reason."""
+    sharing: Collection[str]
+    """Kinds of layers that share disks: several may stand on one role."""
     called: Mapping[str, str]
     """Other names of kinds of layers, each with the kind to write instead."""
 
@@ -199,7 +207,7 @@ class _Reader:
         if node is None:
             return None
         problems += [problem for layer in node.walk() for problem in layer.problems]
-        problems += _reused_roles(node, place)
+        problems += _reused_roles(node, place, self._catalog.sharing)
         if not problems and all(layer.sound for layer in node.walk()):
             problems += self._catalog.check_layout(node)
         return node
@@ -308,12 +316,18 @@ def _refuse_gone(value: Any, place: str, catalog: Catalog) -> None:
             raise fail(refusal, message, place=f"{place}.{kind}", remedy=refusal.way_out)
 
 
-def _reused_roles(node: Node, place: str) -> list[Problem]:
-    remedy = "Each disk can be in one place only: split the role in two."
-    return [
-        ROLE_TWICE.problem(f"role {role!r} is used twice in one layout", place=place, remedy=remedy)
-        for role, times in Counter(node.roles()).items() for _ in range(times - 1)
-    ]  # fmt: skip
+def _reused_roles(node: Node, place: str, sharing: Collection[str]) -> Iterator[Problem]:
+    """Yield problems of disks that would be in two places. Layers of the kinds in `sharing` share the disks of a role."""
+    layers = list(node.walk())
+    whole = Counter(role for layer in layers if layer.kind not in sharing for role in layer.own_roles())
+    shared = [Counter(layer.own_roles()) for layer in layers if layer.kind in sharing]
+    for role, times in (pair for counts in (whole, *shared) for pair in counts.items()):
+        for _ in range(times - 1):
+            text = f"role {role!r} is used twice in one layout"
+            yield ROLE_TWICE.problem(text, place=place, remedy=ROLE_TWICE.way_out)
+    for role in sorted(whole.keys() & {role for counts in shared for role in counts}):
+        text = f"the disks of role {role!r} are used whole in one place, and in part in another"
+        yield ROLE_WHOLE.problem(text, place=place, remedy=ROLE_WHOLE.way_out)
 
 
 def read_role(value: Any, place: str) -> Role:

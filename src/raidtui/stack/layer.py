@@ -6,7 +6,7 @@ options, refusals, sizes, and steps with the commands that will run. Its doing h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
@@ -95,8 +95,8 @@ class Planned(NamedTuple):
     build: tuple[Draft, ...]
     teardown: tuple[Draft, ...]
     targets: tuple[PlannedTarget, ...]
-    offers: Part | None
-    """The block device for the layer above; None if there is none."""
+    offers: tuple[Part, ...] = ()
+    """The block devices for the layer above: one, unless the layer has several (`Layer.devices`)."""
     needs_zero: bool = False
     """True if the disks have to be proven zero before the layer is built."""
     before_cell: tuple[Draft, ...] = ()
@@ -107,6 +107,14 @@ class Planned(NamedTuple):
     """Steps before each cell that bring the target back to what was filled; a directory is empty again after them."""
     renewed: bool = False
     """True if the steps before a cell make the kernel create the target's device again."""
+
+
+class Shared(NamedTuple, Generic[Spec]):
+    """One of the layers that are planned together."""
+
+    spec: Spec
+    parts: Parts
+    place: str
 
 
 class Shape(NamedTuple):
@@ -207,6 +215,16 @@ class Layer(Generic[Spec]):
     actions: Mapping[str, Action[Any]]
     """Actions by the names that the steps use: `{"md.create": …}`."""
 
+    devices: Callable[[Spec, Counts], int] = lambda *_: 1
+    """Return the number of block devices that it is for the layer above."""
+    together: Callable[[Sequence[Shared[Spec]], Names, Policy], Sequence[Planned]] | None = None
+    """Plan all layers of this kind in a layout at once, since they share disks: several may stand on the same role.
+
+    The first result has the steps for all of them: they are done before everything else, and undone after it. Raises
+    ProblemError with places in the scenario.
+    """
+    refuse_together: Callable[[Sequence[tuple[Spec, str]]], Iterable[Problem]] = _nothing
+    """Return the reasons why these layers of a layout, with their places, cannot share disks."""
     measured_as: Callable[[Spec], TargetKind] | None = None
     """Return the kind of target, for layers that can be either. Default: a directory if the layer offers one."""
     reduces: Callable[[Spec], tuple[str, ...]] = _nothing

@@ -85,7 +85,9 @@ def _there(scenario: Scenario, layouts: Sequence[str], roles: tuple[str, ...], w
     return {
         load
         for name in layouts
-        if (node := scenario.layouts[name]).kind == _KIND and node.spec.mode == way and tuple(sorted(node.roles())) == roles
+        if (node := scenario.layouts[name]).kind == _KIND
+        and node.spec.mode == way
+        and tuple(sorted(node.own_roles())) == roles
         for load in scenario.workloads
         if scenario.policy.meets(name, load)
     }

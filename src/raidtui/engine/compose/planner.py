@@ -12,8 +12,9 @@ from raidtui.engine.compose import preconditioning
 from raidtui.engine.compose.binding import resolve
 from raidtui.engine.compose.cautions import of_data, of_memory, of_role
 from raidtui.engine.compose.ceilings import ceilings
+from raidtui.engine.compose.layout import disk_part, plan_layout
 from raidtui.engine.compose.ordering import Block, blocks_of, workloads_of
-from raidtui.engine.compose.reading import RESET_IMPOSSIBLE, chosen, reductions, silent, stacking
+from raidtui.engine.compose.reading import chosen, reductions, silent, stacking
 from raidtui.engine.compose.targets import as_run, memory_for, unfit
 from raidtui.engine.compose.write_amplification import data_roles, expected
 from raidtui.engine.run.passes import MOST_PASSES, QUICK_PASSES
@@ -23,14 +24,12 @@ from raidtui.load.engine import FIRST_TARGET_FD
 from raidtui.model.convert import plain
 from raidtui.model.disk import Disk, fingerprint
 from raidtui.model.plan import CellPlan, Names, Options, Phase, Plan, Step, plan_digest
-from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal
 from raidtui.model.refusals import ERASE_TOO_FEW, ERASE_TOO_MANY
-from raidtui.model.scenario import Load, Node, Policy, RoleRef, Scenario
+from raidtui.model.scenario import Load, Scenario
 from raidtui.model.units import duration_text, size_text
 from raidtui.stack.blank import DisksToBlank
-from raidtui.stack.catalog import all_layers
-from raidtui.stack.layer import Draft, Part, Planned, PlannedTarget, placed
-from raidtui.stack.tuning.plan import with_tuning
+from raidtui.stack.layer import Draft, Planned, PlannedTarget
 
 ERASE_UNKNOWN: Final = Refusal(
     "erase-unknown",
@@ -45,13 +44,6 @@ ZERO_BYTES_PER_S: Final = 2e8
 """A guess for estimates only, for a disk without discard."""
 FILL_BYTES_PER_S: Final = 1e9
 
-COLD_BELOW: Final = Refusal(
-    "cold-below",
-    "Caches of a layer below cannot be emptied",
-    "The policy asks for cold caches. A ZFS pool is exported and imported for that, which is impossible while another "
-    "layer is on its volume.",
-    'Measure the pool alone, or set "caches": "warm" in the policy.',
-)
 
 
 def make_plan(
@@ -327,63 +319,6 @@ def _fill(whose: str, load: Load, target: PlannedTarget) -> Draft:
 def _paths(target: PlannedTarget) -> tuple[str, ...]:
     """The paths under which a workload finds its target."""
     return tuple(f"/proc/self/fd/{FIRST_TARGET_FD + index}" for index in range(len(target.refs)))
-
-
-def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned:
-    """The layer and everything below it, as one: built from below, taken down from above."""
-    build: list[Draft] = []
-    teardown: list[Draft] = []
-    parts: dict[str, tuple[Part, ...]] = {}
-    needs_zero = False
-    for name, sources in node.inputs.items():
-        found: list[Part] = []
-        for source in sources:
-            if isinstance(source, RoleRef):
-                found += roles[source.role]
-                continue
-            below = plan_layout(source, roles, names, policy)
-            assert below.offers is not None, "refused when the scenario was read"
-            if below.filled:
-                raise ProblemError(RESET_IMPOSSIBLE.problem(f"nothing can stand on a {source.kind} that is reset",
-                                                            place=node.place))  # fmt: skip
-            if below.before_cell:
-                raise fail(COLD_BELOW, f"caches of a {source.kind} cannot be emptied while a {node.kind} stands on it",
-                           place=node.place, remedy='Measure it by itself, or set "caches": "warm" in the policy.',
-                           exit=Exit.USAGE)  # fmt: skip
-            build += below.build
-            teardown = [*below.teardown, *teardown]
-            needs_zero |= below.needs_zero
-            found.append(below.offers)
-        parts[name] = tuple(found)
-    try:
-        own = all_layers()[node.kind].plan(node.spec, parts, names, policy)
-    except ProblemError as error:
-        raise ProblemError(*(placed(problem, node.kind, node.place) for problem in error.problems)) from None
-    own = with_tuning(node, roles, own, names)
-    return Planned(
-        (*build, *own.build),
-        (*own.teardown, *teardown),
-        own.targets,
-        own.offers,
-        needs_zero or own.needs_zero,
-        own.before_cell,
-        own.filled,
-        own.reset,
-        own.renewed,
-    )
-
-
-def disk_part(disk: Disk) -> Part:
-    """A disk as a layer's input."""
-    return Part(
-        ref=f"disk:{disk.id}",
-        path=disk.path,
-        size_bytes=disk.size_bytes,
-        logical_sector_bytes=disk.logical_sector_bytes,
-        disks=(disk.id,),
-        discard=disk.discard,
-        rotational=bool(disk.rotational),
-    )
 
 
 def _total(values: Iterator[int | None]) -> int | None:

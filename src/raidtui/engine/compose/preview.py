@@ -9,7 +9,8 @@ import msgspec
 
 from raidtui.engine.compose import cautions
 from raidtui.engine.compose.binding import bind_partly
-from raidtui.engine.compose.planner import disk_part, make_plan, plan_layout
+from raidtui.engine.compose.layout import disk_part, plan_layout
+from raidtui.engine.compose.planner import make_plan
 from raidtui.engine.compose.reading import open_document, reductions, silent, stacking
 from raidtui.engine.compose.settings import workload_settings
 from raidtui.engine.compose.stack_view import Ground, Piece, ceiling_of, stack_of

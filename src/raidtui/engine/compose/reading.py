@@ -76,10 +76,11 @@ def catalog() -> Catalog:
         layers={kind: layer.spec for kind, layer in layers.items()},
         inputs={kind: layer.inputs for kind, layer in layers.items()},
         check_layer=layer_problems,
-        check_layout=lambda layout: list(problems_of(layout, layers)),
+        check_layout=lambda layout: [*problems_of(layout, layers), *_sharing_problems(layout)],
         workloads={kind: engine.spec for kind, engine in engines().items()},
         check_workload=lambda load: engines()[load.kind].check(load.spec, load.place),
         gone={kind: why for layer in layers.values() for kind, why in layer.replaces().items()},
+        sharing={kind for kind, layer in layers.items() if layer.together is not None},
         called={name: text for layer in layers.values() for name, text in layer.also_called.items()},
     )
 
@@ -226,6 +227,13 @@ def layer_problems(node: Node, roles: Mapping[str, Role]) -> list[Problem]:
     ]
 
 
+def _sharing_problems(layout: Node) -> Iterator[Problem]:
+    """Return the reasons why layers cannot share the disks below them."""
+    for kind in dict.fromkeys(node.kind for node in layout.walk()):
+        found = [(node.spec, node.place) for node in layout.walk() if node.kind == kind]
+        yield from all_layers()[kind].refuse_together(found)
+
+
 def _offers(node: Node) -> str:
     """A layer that can be either is below another one only as a block device."""
     layer = all_layers()[node.kind]
@@ -234,10 +242,14 @@ def _offers(node: Node) -> str:
 
 def counts_of(node: Node, roles: Mapping[str, Role]) -> dict[str, int]:
     """Return the number of devices that go into each input of a layer."""
-    return {
-        name: sum(roles[s.role].count if isinstance(s, RoleRef) else 1 for s in sources)
-        for name, sources in node.inputs.items()
-    }
+    return {name: sum(devices_of(source, roles) for source in sources) for name, sources in node.inputs.items()}
+
+
+def devices_of(source: RoleRef | Node, roles: Mapping[str, Role]) -> int:
+    """Return the number of devices that a role or a layer is for the layer above."""
+    if isinstance(source, RoleRef):
+        return roles[source.role].count
+    return all_layers()[source.kind].devices(source.spec, counts_of(source, roles)) if source.spec is not None else 1
 
 
 def chosen(scenario: Scenario, options: Options) -> tuple[list[str], list[str]]:

@@ -9,7 +9,7 @@ import msgspec
 
 from raidtui.base.text import plural
 from raidtui.engine.compose.cautions import Inputs, Shaped
-from raidtui.engine.compose.planner import disk_part
+from raidtui.engine.compose.layout import disk_part
 from raidtui.engine.compose.settings import layer_settings
 from raidtui.model.describe import Ceiling, LayerView, RoleView
 from raidtui.model.disk import Disk, link_bytes_per_s
@@ -116,7 +116,9 @@ def _measured(
         ),
     )
     known = all(piece.known for piece in found)
-    bare = Piece(view, 1, None, known, disks, inputs=inputs, problems=every)
+    counts = {name: sum(piece.devices for piece in pieces) for name, pieces in below.items()}
+    devices = layer.devices(spec, counts) if spec is not None else 1
+    bare = Piece(view, devices, None, known, disks, inputs=inputs, problems=every)
     parts = {name: tuple(p for piece in pieces for p in piece.parts or ()) for name, pieces in below.items()}
     if spec is None or not all(piece.parts for piece in found):
         return bare._replace(view=_with(view, problems=problems))
@@ -136,7 +138,7 @@ def _measured(
         view=_with(
             view, problems=problems, size_bytes=shape.size_bytes if known else None, stripe_bytes=shape.stripe_bytes
         ),
-        parts=(offers,) if offers is not None else None,
+        parts=offers or None,
         may_fail=may_fail,
         words=words,
         penalty=shape.write_penalty * max(piece.penalty for piece in data),

@@ -25,7 +25,7 @@ UNDER_SECTOR: Final = Refusal(
 
 
 def unfit(
-    layout: str, load: Load, given: Load, target: PlannedTarget, offers: Part | None, disk_sector: int
+    layout: str, load: Load, given: Load, target: PlannedTarget, offers: tuple[Part, ...], disk_sector: int
 ) -> Iterator[Problem]:
     """`given`: as the scenario has it, `load`: as it will run. `disk_sector`: the largest sector of the layout's disks."""
     engine = engines()[load.kind]
@@ -35,11 +35,11 @@ def unfit(
         yield msgspec.structs.replace(problem, message=f"on layout {layout}: {problem.message}")
 
 
-def _under_sector(load: Load, target: PlannedTarget, offers: Part | None, disk_sector: int) -> Iterator[Problem]:
+def _under_sector(load: Load, target: PlannedTarget, offers: tuple[Part, ...], disk_sector: int) -> Iterator[Problem]:
     """O_DIRECT fails where an operation is not whole logical sectors."""
     sector = target.sector_bytes
     if target.kind == "block":
-        sector = offers.logical_sector_bytes if offers else disk_sector
+        sector = max((part.logical_sector_bytes for part in offers), default=disk_sector)
     if sector is None:
         return
     if wrong := engines()[load.kind].pattern(load.spec).under_sector(sector):

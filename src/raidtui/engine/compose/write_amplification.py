@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from raidtui.engine.compose.reading import counts_of
+from raidtui.engine.compose.reading import counts_of, devices_of
 from raidtui.load.engine import Pattern
 from raidtui.model.plan import Amplification
 from raidtui.model.scenario import Node, Role, RoleRef
@@ -87,7 +87,7 @@ def _of(node: Node, roles: Mapping[str, Role], writes: Writes, why: list[str]) -
 
 def _mean(node: Node, name: str, roles: Mapping[str, Role], writes: Writes, why: list[str]) -> _Sum:
     """Return the sum over one input: each of its devices takes the same share."""
-    found = [(_DISK, roles[one.role].count) if isinstance(one, RoleRef) else (_of(one, roles, writes, why), 1)
+    found = [(_DISK if isinstance(one, RoleRef) else _of(one, roles, writes, why), devices_of(one, roles))
              for one in node.inputs.get(name, ())]  # fmt: skip
     if not found:
         return _DISK

@@ -54,7 +54,7 @@ def plan(spec: BcacheSpec, parts: Parts, names: Names, policy: Policy) -> Planne
     )  # fmt: skip
     offers = _offers(spec, parts, cached.ref, node_path(cached.devices[0].uuid))
     target = PlannedTarget((offers.ref,), (offers.path,), offers.size_bytes)
-    return Planned(build_drafts, teardown, (target,), offers)
+    return Planned(build_drafts, teardown, (target,), (offers,))
 
 
 def _offers(spec: BcacheSpec, parts: Parts, ref: str, path: str) -> Part:

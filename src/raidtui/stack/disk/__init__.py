@@ -88,7 +88,7 @@ def plan(spec: DiskSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     else:
         smallest = min(part.size_bytes for part in on)
         targets = (PlannedTarget(tuple(part.ref for part in on), tuple(part.path for part in on), smallest),)
-    return Planned((ready,), (), targets, on[0] if len(on) == 1 else None)
+    return Planned((ready,), (), targets, on if len(on) == 1 else ())
 
 
 def _ready(context: Context, disks: Disks) -> Outcome:

@@ -64,7 +64,7 @@ def plan(spec: FilesystemSpec, parts: Parts, names: Names, policy: Policy) -> Pl
     sector = max(part.logical_sector_bytes for part in on) if spec.type in ("xfs", "ext4") else None
     counted: Literal["at least", "no"] = "no" if spec.compress is not None else "at least"
     target = PlannedTarget((fs.ref,), (point,), fs.size_bytes, kind="directory", sector_bytes=sector, counted=counted)
-    return Planned((make, mount, verify), (teardown,), (target,), None)
+    return Planned((make, mount, verify), (teardown,), (target,))
 
 
 _AS_GIVEN: Final = (

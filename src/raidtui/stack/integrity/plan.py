@@ -130,7 +130,7 @@ def plan(spec: DmIntegritySpec, parts: Parts, names: Names, policy: Policy) -> P
     )  # fmt: skip
     teardown = Draft("integrity.close", "Close the integrity device and erase its superblock", device, undo,
                      writes_bytes=PAGE_BYTES, seconds=2.0)  # fmt: skip
-    return Planned(steps, (teardown,), (PlannedTarget((ref,), (path,), offers.size_bytes),), offers)
+    return Planned(steps, (teardown,), (PlannedTarget((ref,), (path,), offers.size_bytes),), (offers,))
 
 
 def _offers(spec: DmIntegritySpec, below: Part, ref: str, path: str) -> Part:

@@ -129,7 +129,7 @@ def plan(spec: LuksSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     )  # fmt: skip
     teardown = Draft("luks.close", "Close the volume and overwrite its header and key slots", volume, undo,
                      writes_bytes=offset_bytes(below), seconds=2.0)  # fmt: skip
-    return Planned(steps, (teardown,), (PlannedTarget((ref,), (path,), offers.size_bytes),), offers)
+    return Planned(steps, (teardown,), (PlannedTarget((ref,), (path,), offers.size_bytes),), (offers,))
 
 
 def _flags(spec: LuksSpec) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def plan(spec: LvmSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
     remove = Draft("lvm.remove", "Remove volume, group and labels", vg, undo, writes_bytes=written, seconds=4.0)
     offers = _offers(spec, parts, vg)
     target = PlannedTarget((offers.ref,), (offers.path,), offers.size_bytes, counted=_counted(spec))
-    return Planned(tuple(drafts), (remove,), (target,), offers, needs_zero=skip)
+    return Planned(tuple(drafts), (remove,), (target,), (offers,), needs_zero=skip)
 
 
 def _counted(spec: LvmSpec) -> Literal["exactly", "at least"]:

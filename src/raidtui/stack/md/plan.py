@@ -89,7 +89,7 @@ def plan(spec: MdSpec, parts: Parts, names: Names, policy: Policy) -> Planned:
         stripe_bytes=rules.stripe_bytes(spec, len(parts["on"])),
         chunk_bytes=chunk_bytes(spec),
     )
-    return Planned(tuple(drafts), (stop,), (PlannedTarget((ref,), (path,), size_bytes),), offers, needs_zero=skip)
+    return Planned(tuple(drafts), (stop,), (PlannedTarget((ref,), (path,), size_bytes),), (offers,), needs_zero=skip)
 
 
 def _in_order(parts: Parts) -> list[Part]:

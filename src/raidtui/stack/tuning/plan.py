@@ -108,10 +108,10 @@ def _device(node: Node, tuning: Tuning, own: Planned) -> tuple[list[_Group], lis
     """Return the groups to set as soon as the device exists, and those to set once it is finished."""
     groups: list[list[_Group]] = []
     for settings in (tuple(tuning.early_settings()), tuple((tuning.device or DeviceQueue()).settings())):
-        if settings and own.offers is None:
+        if settings and not own.offers:
             raise fail(TUNING_NO_DEVICE, f"this {node.kind} creates no block device", place=f"{node.place}.tuning")
-        given = tuple((own.offers, setting) for setting in settings)
-        groups.append([_Group(own.offers.path, given)] if given and own.offers else [])
+        given = tuple((part, setting) for part in own.offers for setting in settings)
+        groups.append([_Group(", ".join(part.path for part in own.offers), given)] if given else [])
     early, late = groups
     return early, late
 

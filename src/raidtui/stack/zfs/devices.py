@@ -2,21 +2,14 @@
 
 A table has one partition, and its GUID identifies the run's disk whatever became of the pool. `zpool create` given a whole
 disk writes such a table itself, with random GUIDs: after a crash the disk could not be recognized, since labels of cache
-devices and spares carry no pool name. With such a table ZFS sees only the partition, and does not wait for udev. The table
-is written here and not by sfdisk, because the disk stays open and locked by this process, and the signature that makes it
-a table is written last. UEFI specification 2.10, chapter 5.3.
+devices and spares carry no pool name. With such a table ZFS sees only the partition, and does not wait for udev. The disk
+stays open and locked by this process while the table is written.
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
-import struct
-import sys
 import time
-import uuid
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -29,17 +22,12 @@ from raidtui.inventory import ioctl
 from raidtui.inventory.signatures import signatures
 from raidtui.inventory.waiting import require_disk_lock
 from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+from raidtui.stack import gpt
 from raidtui.stack.context import Context
+from raidtui.stack.gpt import Table
 from raidtui.stack.nodes import devno
 from raidtui.stack.teardown import exclusive, open_for_writing, split_present
 from raidtui.stack.zfs.commands import PoolDevice, ZfsPool, part_path
-
-MIB: Final = 1 << 20
-ZFS_TYPE: Final = uuid.UUID("6a898cc3-1dd2-11b2-99a6-080020736631")
-_SIGNATURE: Final = b"EFI PART"
-_HEADER: Final = struct.Struct("<8sIIIIQQQQ16sQIII")
-_ENTRIES, _ENTRY_BYTES = 128, 128
-_NAME: Final = "raidtui".encode("utf-16-le")
 
 PARTITION: Final = Refusal(
     "zpool-partition",
@@ -47,76 +35,6 @@ PARTITION: Final = Refusal(
     "The partition for the pool did not appear after its table was written.",
     "Look at the kernel's messages (dmesg) for the disk that is named.",
 )
-
-
-class Table(NamedTuple):
-    """Such a table: GUIDs as text, the partition by its first byte and its length."""
-
-    disk_guid: str
-    part_guid: str
-    start: int
-    length: int
-
-
-def write_table(fd: int, size_bytes: int, sector: int, table: Table) -> None:
-    """Write both copies to a device that is open for writing; what makes it a table comes last."""
-    entries = _entries(table, sector)
-    last = size_bytes // sector - 1
-    entry_sectors = -(-len(entries) // sector)
-    backup_entries = last - entry_sectors
-    os.pwrite(fd, entries, backup_entries * sector)
-    os.pwrite(fd, _header(table, entries, sector, last, 1, backup_entries, last, entry_sectors), last * sector)
-    os.pwrite(fd, entries, 2 * sector)
-    os.pwrite(fd, _header(table, entries, sector, 1, last, 2, last, entry_sectors), sector)
-    # A master boot record that says: all of it is in use by something newer.
-    entry = struct.pack("<B3sB3sII", 0, b"\x00\x02\x00", 0xEE, b"\xff\xff\xff", 1, min(last, 0xFFFFFFFF))
-    os.pwrite(fd, (bytes(446) + entry + bytes(48) + b"\x55\xaa").ljust(sector, b"\0"), 0)
-    os.fsync(fd)
-
-
-def read_table(fd: int, size_bytes: int) -> str | None:
-    """The disk GUID of either copy of a table, or None where there is none."""
-    for sector in (512, 4096):
-        for at in (sector, size_bytes // sector * sector - sector):
-            if guid := _guid(os.pread(fd, sector, at)):
-                return guid
-    return None
-
-
-def erase_table(fd: int, size_bytes: int, table: Table) -> None:
-    """Write zeroes over everything around the partition; what makes it a table goes first."""
-    os.pwrite(fd, bytes(4096), 0)
-    os.pwrite(fd, bytes(table.start), 0)
-    end = table.start + table.length
-    for at in range(end, size_bytes, MIB):
-        os.pwrite(fd, bytes(min(MIB, size_bytes - at)), at)
-    os.fsync(fd)
-
-
-def _entries(table: Table, sector: int) -> bytes:
-    first, last = table.start // sector, (table.start + table.length) // sector - 1
-    guids = ZFS_TYPE.bytes_le, uuid.UUID(table.part_guid).bytes_le
-    return struct.pack("<16s16sQQQ72s", *guids, first, last, 0, _NAME) + bytes((_ENTRIES - 1) * _ENTRY_BYTES)
-
-
-def _header(
-    table: Table, entries: bytes, sector: int, own: int, other: int, entries_at: int, last: int, entry_sectors: int
-) -> bytes:
-    def packed(checksum: int) -> bytes:
-        return _HEADER.pack(
-            _SIGNATURE, 0x10000, 92, checksum, 0, own, other, 2 + entry_sectors, last - entry_sectors - 1,
-            uuid.UUID(table.disk_guid).bytes_le, entries_at, _ENTRIES, _ENTRY_BYTES, zlib.crc32(entries),
-        )  # fmt: skip
-
-    return packed(zlib.crc32(packed(0))).ljust(sector, b"\0")
-
-
-def _guid(block: bytes) -> str | None:
-    if len(block) < 92 or not block.startswith(_SIGNATURE):
-        return None
-    fields = _HEADER.unpack(block[:92])
-    plain = bytes(block[:16]) + bytes(4) + bytes(block[20:92])
-    return str(uuid.UUID(bytes_le=fields[9])) if zlib.crc32(plain) == fields[3] else None
 
 
 def label_positions(start: int, length: int) -> Iterator[tuple[int, int]]:
@@ -154,7 +72,9 @@ def _device(entry: PoolDevice, path: str) -> Device:
 
 def table_of(entry: PoolDevice) -> Table | None:
     """The partition table that this device of the arguments gets."""
-    return Table(entry.disk_guid, entry.part_guid, entry.start, entry.length) if entry.disk_guid else None
+    if not entry.disk_guid:
+        return None
+    return Table(entry.disk_guid, (gpt.Partition(entry.part_guid, entry.start, entry.length, gpt.ZFS),))
 
 
 def partition(device: Device) -> tuple[str, int] | None:
@@ -192,20 +112,7 @@ def _sys_folder(devno: int) -> Path:
 
 def disk_guid(devno: int) -> str | None:
     """The GUID of the partition table on a whole device, read from the device itself."""
-    try:
-        fd = os.open(f"/dev/{kernel_name(devno)}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        if os.fstat(fd).st_rdev != devno:
-            return None
-        # What was written through another node may be newer than what is cached of this one.
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        return read_table(fd, ioctl.size_bytes(fd))
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
+    return gpt.guid_on(f"/dev/{kernel_name(devno)}", lambda found: found == devno)
 
 
 def has_label(device: Device, name: str) -> bool:
@@ -216,9 +123,6 @@ def has_label(device: Device, name: str) -> bool:
 
 
 PARTITION_TIMEOUT_S: Final = 20.0
-REREAD_PATIENCE_S: Final = 10.0
-BLKRRPART: Final = 0x125F
-_BLKSSZGET: Final = 0x1268
 
 
 @contextmanager
@@ -244,33 +148,20 @@ def give_partition(context: Context, device: Device) -> None:
     try:
         fd = open_for_writing(context, device.ref, device.path)
         try:
-            sector_bytes = int.from_bytes(fcntl.ioctl(fd, _BLKSSZGET, bytes(4)), sys.byteorder)
-            write_table(fd, ioctl.size_bytes(fd), sector_bytes, device.table)
-            reread_partitions(exclusive(context, device.ref, fd))
+            gpt.write_table(fd, ioctl.size_bytes(fd), gpt.sector_bytes(fd), device.table)
+            gpt.reread_partitions(exclusive(context, device.ref, fd))
         finally:
             os.close(fd)
     except OSError as error:
         raise fail(PARTITION, f"it could not be partitioned: {error.strerror}", place=device.ref,
                    remedy="Look at dmesg.", exit=Exit.BUILD_FAILED) from error  # fmt: skip
     until = time.monotonic() + PARTITION_TIMEOUT_S
-    while partition_bounds(device) != (device.table.start, device.table.length):
+    (planned,) = device.table.partitions
+    while partition_bounds(device) != (planned.start, planned.length):
         if time.monotonic() > until:
             raise fail(PARTITION, "its partition did not appear", place=device.ref, remedy="Look at dmesg.",
                        exit=Exit.BUILD_FAILED)  # fmt: skip
         time.sleep(0.02)
-
-
-def reread_partitions(fd: int) -> None:
-    """Have the kernel read the partition table again. Raises OSError while a partition is in use for too long."""
-    until = time.monotonic() + REREAD_PATIENCE_S
-    while True:
-        try:
-            fcntl.ioctl(fd, BLKRRPART)
-            return
-        except OSError as error:
-            if error.errno != errno.EBUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.05)
 
 
 def pool_path(device: Device) -> str:

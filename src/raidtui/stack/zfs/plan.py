@@ -13,7 +13,7 @@ from raidtui.model.plan import Created, Names, TargetKind
 from raidtui.model.problem import ProblemError, Refusal, fail
 from raidtui.model.scenario import Policy
 from raidtui.model.units import size_text, size_texts
-from raidtui.stack import mounts
+from raidtui.stack import gpt, mounts
 from raidtui.stack.layer import Draft, Part, Parts, Planned, PlannedTarget, Reading, Shape
 from raidtui.stack.zfs import arc, commands, describe, pool, rules, size
 from raidtui.stack.zfs import spec as options
@@ -49,7 +49,7 @@ class Devices(NamedTuple):
 def devices_of(spec: ZpoolSpec, parts: Parts) -> Devices:
     found = [part for name in spec.operands() for part in parts.get(name, ())]
     groups = spec.groups({name: len(of_input) for name, of_input in parts.items()})
-    room = [size.part_bytes(part.size_bytes) if part.ref.startswith(PARTITIONED) else part.size_bytes for part in found]
+    room = [gpt.room_bytes(part.size_bytes) if part.ref.startswith(PARTITIONED) else part.size_bytes for part in found]
     for group in groups:
         least = min(room[device] for device in group.devices)
         for device in group.devices:
@@ -120,10 +120,10 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
         build.insert(0, Draft("zpool.arc", title, limit, creates=changed, seconds=0.5))
         teardowns.append(Draft("zpool.arc-back", "Give the ARC back its limit", limit, seconds=0.5))
     path = target_path(zpool)
-    target, offers = PlannedTarget((zpool.ref,), (path,), zpool.size_bytes), None
+    target, offers = PlannedTarget((zpool.ref,), (path,), zpool.size_bytes), tuple[Part, ...]()
     if zpool.has_volume:
         rotational = any(part.rotational for part in devices.parts)
-        offers = Part(zpool.ref, path, zpool.size_bytes, 512, zpool.disks, discard=True, rotational=rotational)
+        offers = (Part(zpool.ref, path, zpool.size_bytes, 512, zpool.disks, discard=True, rotational=rotational),)
     else:
         # It compresses unless told not to, and it caches: devices' counters say nothing of what a workload does.
         target = target._replace(kind="directory", counted="no")
@@ -271,7 +271,7 @@ def pool_of(spec: ZpoolSpec, devices: Devices, name: str, pool_uuid: str) -> Zfs
                 role=roles[place],
                 disk_guid=str(uuid.uuid5(namespace, f"disk {place}")) if part.ref.startswith(PARTITIONED) else "",
                 part_guid=str(uuid.uuid5(namespace, f"part {place}")),
-                start=size.PART_START_BYTES,
+                start=gpt.FIRST_BYTE,
                 length=devices.room[place],
             )
             for place, part in enumerate(devices.parts)

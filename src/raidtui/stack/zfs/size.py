@@ -12,9 +12,6 @@ from typing import Final
 from raidtui.stack.zfs.spec import Group
 
 MIB: Final = 1 << 20
-PART_START_BYTES: Final = MIB
-_TABLE_END_BYTES: Final = MIB
-"""Upper limit of the backup of a partition table."""
 FUZZ_BYTES: Final = 16 << 20
 """Largest difference in size of the devices of one vdev."""
 SMALLEST_BYTES: Final = 64 * MIB
@@ -34,11 +31,6 @@ _POOL_OWN_BYTES: Final = 8 << 20
 def least_bytes(estimated_bytes: int) -> int:
     """Return the least room that a pool must have for a share of it to be built; the rest is the estimate's tolerance."""
     return estimated_bytes - estimated_bytes // 16
-
-
-def part_bytes(device_bytes: int) -> int:
-    """Return the length of the partition on a device: from 1 MiB to the last whole MiB before the backup table."""
-    return max(0, (device_bytes - _TABLE_END_BYTES) // MIB * MIB - PART_START_BYTES)
 
 
 def available_bytes(groups: Iterable[Group], leaf_bytes: Sequence[int], ashift: int) -> int:

@@ -17,23 +17,14 @@ from raidtui.base.attention import attending, checking
 from raidtui.inventory import ioctl
 from raidtui.model.plan import Argv
 from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
-from raidtui.stack import calls, directory
+from raidtui.stack import calls, directory, gpt
 from raidtui.stack.action import Outcome
 from raidtui.stack.context import Context
 from raidtui.stack.nodes import users_of
 from raidtui.stack.teardown import await_links, await_makers, erase_marks, exclusive, open_for_writing, until_gone
 from raidtui.stack.zfs import pool
 from raidtui.stack.zfs.commands import ZfsPool, undo_argvs
-from raidtui.stack.zfs.devices import (
-    Device,
-    disk_guid,
-    erase_table,
-    has_label,
-    label_positions,
-    present_devices,
-    reread_partitions,
-    whole_device,
-)
+from raidtui.stack.zfs.devices import Device, disk_guid, has_label, label_positions, present_devices, whole_device
 
 BUSY_PATIENCE_S: Final = 15.0
 DYING_PATIENCE_S: Final = 10.0
@@ -177,7 +168,7 @@ def users(zpool: ZfsPool) -> str:
 
 def _is_marked(device: Device, name: str) -> bool:
     if device.table is not None:
-        return disk_guid(device.devno) == device.table.disk_guid
+        return disk_guid(device.devno) == device.table.guid
     return has_label(device, name)
 
 
@@ -186,11 +177,12 @@ def _erase(context: Context, device: Device) -> None:
     try:
         size = ioctl.size_bytes(fd)
         table = device.table
-        for at, length in label_positions(*((table.start, table.length) if table else (0, size))):
+        start, length_bytes = (table.partitions[0].start, table.partitions[0].length) if table else (0, size)
+        for at, length in label_positions(start, length_bytes):
             os.pwrite(fd, bytes(length), at)
         os.fsync(fd)
         if table is not None:
-            erase_table(fd, size, table)
-            reread_partitions(exclusive(context, device.ref, fd))
+            gpt.erase_table(fd, size, start, start + length_bytes)
+            gpt.reread_partitions(exclusive(context, device.ref, fd))
     finally:
         os.close(fd)

@@ -1,0 +1,105 @@
+"""Plan one layout: the steps of its layers, built from below and taken down from above. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from raidtui.engine.compose.reading import RESET_IMPOSSIBLE
+from raidtui.model.disk import Disk
+from raidtui.model.plan import Names
+from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+from raidtui.model.scenario import Node, Policy, RoleRef
+from raidtui.stack.catalog import all_layers
+from raidtui.stack.layer import Draft, Part, Planned, Shared, placed
+from raidtui.stack.tuning.plan import with_tuning
+
+COLD_BELOW: Final = Refusal(
+    "cold-below",
+    "Caches of a layer below cannot be emptied",
+    "The policy asks for cold caches. A ZFS pool is exported and imported for that, which is impossible while another "
+    "layer is on its volume.",
+    'Measure the pool alone, or set "caches": "warm" in the policy.',
+)
+
+
+def plan_layout(node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy) -> Planned:
+    """The layer and everything below it, as one: built from below, taken down from above."""
+    together = _plan_together(node, roles, names, policy)
+    own = _plan_layer(node, roles, names, policy, together)
+    return own._replace(
+        build=(*(draft for one in together.values() for draft in one.build), *own.build),
+        teardown=(*own.teardown, *(draft for one in reversed(together.values()) for draft in one.teardown)),
+    )
+
+
+def _plan_together(
+    layout: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy
+) -> dict[str, Planned]:
+    """Plan the layers that share disks, by place."""
+    found: dict[str, Planned] = {}
+    for kind in dict.fromkeys(node.kind for node in layout.walk()):
+        if (plan := all_layers()[kind].together) is not None:
+            nodes = [node for node in layout.walk() if node.kind == kind]
+            shared = [Shared(node.spec, _disks_below(node, roles), node.place) for node in nodes]
+            found |= zip((node.place for node in nodes), plan(shared, names, policy), strict=True)
+    return found
+
+
+def _disks_below(node: Node, roles: Mapping[str, tuple[Part, ...]]) -> dict[str, tuple[Part, ...]]:
+    return {
+        name: tuple(part for source in sources if isinstance(source, RoleRef) for part in roles[source.role])
+        for name, sources in node.inputs.items()
+    }
+
+
+def _plan_layer(
+    node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy, together: Mapping[str, Planned]
+) -> Planned:
+    if node.place in together:
+        return together[node.place]._replace(build=(), teardown=())
+    build: list[Draft] = []
+    teardown: list[Draft] = []
+    parts: dict[str, tuple[Part, ...]] = {}
+    needs_zero = False
+    for name, sources in node.inputs.items():
+        found: list[Part] = []
+        for source in sources:
+            if isinstance(source, RoleRef):
+                found += roles[source.role]
+                continue
+            below = _plan_layer(source, roles, names, policy, together)
+            assert below.offers, "refused when the scenario was read"
+            if below.filled:
+                raise ProblemError(RESET_IMPOSSIBLE.problem(f"nothing can stand on a {source.kind} that is reset",
+                                                            place=node.place))  # fmt: skip
+            if below.before_cell:
+                raise fail(COLD_BELOW, f"caches of a {source.kind} cannot be emptied while a {node.kind} stands on it",
+                           place=node.place, remedy='Measure it by itself, or set "caches": "warm" in the policy.',
+                           exit=Exit.USAGE)  # fmt: skip
+            build += below.build
+            teardown = [*below.teardown, *teardown]
+            needs_zero |= below.needs_zero
+            found += below.offers
+        parts[name] = tuple(found)
+    try:
+        own = all_layers()[node.kind].plan(node.spec, parts, names, policy)
+    except ProblemError as error:
+        raise ProblemError(*(placed(problem, node.kind, node.place) for problem in error.problems)) from None
+    own = with_tuning(node, roles, own, names)
+    return own._replace(
+        build=(*build, *own.build), teardown=(*own.teardown, *teardown), needs_zero=needs_zero or own.needs_zero
+    )
+
+
+def disk_part(disk: Disk) -> Part:
+    """A disk as a layer's input."""
+    return Part(
+        ref=f"disk:{disk.id}",
+        path=disk.path,
+        size_bytes=disk.size_bytes,
+        logical_sector_bytes=disk.logical_sector_bytes,
+        disks=(disk.id,),
+        discard=disk.discard,
+        rotational=bool(disk.rotational),
+    )
