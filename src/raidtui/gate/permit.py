@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ from raidtui.gate.locks import Lock
 from raidtui.inventory import ioctl
 from raidtui.inventory.reasons import REASONS
 from raidtui.model.disk import Disk, Fingerprint
-from raidtui.model.problem import Exit, ProblemError, Refusal, fail
+from raidtui.model.problem import Exit, Problem, ProblemError, Refusal, fail
 
 DISK_GONE: Final = Refusal(
     "disk-gone",
@@ -45,6 +46,8 @@ class Permit:
     It holds the disk's lock and an open descriptor (the pin): while the pin is open, the kernel gives the disk's device
     number to no other disk. From `hold` to `let_go` it also holds the disk exclusively (O_EXCL): no other program can mount
     it, build on it, or run mkfs or wipefs on it. Programs that open it without O_EXCL (dd, fio) still read and write.
+
+    A disk that the run partitioned is held by its partitions (`divide`): each unless a layer uses it.
     """
 
     def __init__(self, issuer: object, disk: Disk, fingerprint: Fingerprint, lock: Lock) -> None:
@@ -57,6 +60,9 @@ class Permit:
         self._devno = os.makedev(disk.major, disk.minor)
         self._pin: int | None = _open_checked(disk, self._devno, os.O_RDONLY)
         self._hold: int | None = None
+        self._parts: dict[str, int] = {}
+        """Device numbers of the partitions by kernel name."""
+        self._part_holds: dict[str, int] = {}
 
     def __repr__(self) -> str:
         return f"Permit({self.disk.id!r}, run {self.run_id!r}, {'closed' if self.closed else 'open'})"
@@ -74,25 +80,73 @@ class Permit:
 
     @property
     def held(self) -> bool:
-        """True while this permit holds the disk open exclusively."""
-        return self._hold is not None
+        """True while this permit holds the disk open exclusively, or all of its partitions."""
+        return self._part_holds.keys() == self._parts.keys() if self._parts else self._hold is not None
+
+    @property
+    def divided(self) -> bool:
+        """True while the disk is held by its partitions."""
+        return bool(self._parts)
+
+    def divide(self, parts: Mapping[str, int]) -> None:
+        """Hold these partitions from the next `hold` on, in place of the whole disk. `parts`: numbers by kernel name."""
+        self.let_go()
+        self._parts = dict(parts)
+
+    def unite(self) -> None:
+        """Hold the disk itself again, from the next `hold` on."""
+        self.let_go()
+        self._parts = {}
+
+    def holds_part(self, name: str) -> bool:
+        """Return True if the permit holds this partition: no layer and no other process uses it."""
+        return name in self._part_holds
+
+    def hold_part(self, name: str) -> None:
+        """Open a partition exclusively. Raises ProblemError: `busy` if something else uses it."""
+        if name not in self._part_holds:
+            self._part_holds[name] = self._open_part(name, os.O_RDONLY | os.O_EXCL)
+
+    def open_part_for_writing(self, name: str) -> int:
+        """Return an exclusive descriptor for writing to a partition, which the caller closes. Raises ProblemError."""
+        self.verify()
+        return self._open_part(name, os.O_RDWR if self.holds_part(name) else os.O_RDWR | os.O_EXCL)
+
+    def _open_part(self, name: str, flags: int) -> int:
+        return _open_checked(self.disk, self._parts[name], flags, f"/dev/{name}")
 
     def hold(self, patience_s: float = 0.0) -> None:
-        """Open the disk exclusively. Raises ProblemError: `busy` if something else uses it during all that time.
+        """Open the disk exclusively, or each of its partitions that is free.
 
-        Read-only, so that letting go of it is no change that udev would look at.
+        Raises ProblemError: `busy` if something else uses it, or one of them, during all that time. Read-only, so that
+        letting go of it is no change that udev would look at.
         """
         until = time.monotonic() + patience_s
-        while self._hold is None and self.pin >= 0:  # a closed permit has no pin and raises
+        while not self.held and self.pin >= 0:  # a closed permit has no pin and raises
             try:
-                self._hold = _open_checked(self.disk, self._devno, os.O_RDONLY | os.O_EXCL)
+                self._hold_all()
             except ProblemError as error:
                 if error.problems[0].code != "busy" or time.monotonic() >= until:
                     raise
                 time.sleep(_PAUSE_S)
 
+    def _hold_all(self) -> None:
+        if not self._parts:
+            self._hold = _open_checked(self.disk, self._devno, os.O_RDONLY | os.O_EXCL)
+        problems: list[Problem] = []
+        for name in self._parts:
+            try:
+                self.hold_part(name)
+            except ProblemError as error:
+                problems += error.problems
+        if problems:
+            raise ProblemError(*problems)
+
     def let_go(self) -> None:
         """Give up the exclusive access, for the tools of a layer that takes the disk. May be called twice."""
+        for fd in self._part_holds.values():
+            os.close(fd)
+        self._part_holds.clear()
         if self._hold is not None:
             os.close(self._hold)
             self._hold = None
@@ -141,9 +195,12 @@ class Permit:
 
         While the disk is held it is exclusive by that, and the descriptor itself is not.
 
-        Raises ProblemError `disk-gone`, `disk-changed` or `busy`.
+        Raises ProblemError `disk-gone`, `disk-changed` or `busy`, also for a disk that has partitions of the run.
         """
         self.verify()
+        if self.divided:
+            text = f"{self.disk.path} has partitions: {', '.join(self._parts)}"
+            raise fail(REASONS["busy"], text, place=self.disk.id, remedy=f"lsblk {self.disk.path}", exit=Exit.REFUSED)
         return _open_checked(self.disk, self._devno, os.O_RDWR if self.held else os.O_RDWR | os.O_EXCL)
 
     def close(self) -> None:
@@ -157,22 +214,23 @@ class Permit:
             self._lock = None
 
 
-def _open_checked(disk: Disk, devno: int, flags: int) -> int:
-    """Open the device node and verify by number and by diskseq that it is the disk."""
+def _open_checked(disk: Disk, devno: int, flags: int, part: str = "") -> int:
+    """Open the node of the disk, or of a partition, and verify by number and by diskseq that it is the intended one."""
+    path = part or disk.path
     try:
-        fd = os.open(disk.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         raise gone(disk) from None
     except OSError as error:
-        text = f"{disk.path} cannot be opened: {error.strerror}"
-        raise fail(REASONS["busy"], text, place=disk.id, remedy=f"lsblk {disk.path}", exit=Exit.REFUSED) from error
+        text = f"{path} cannot be opened: {error.strerror}"
+        raise fail(REASONS["busy"], text, place=disk.id, remedy=f"lsblk {path}", exit=Exit.REFUSED) from error
     try:
         info = os.fstat(fd)
         if not stat.S_ISBLK(info.st_mode) or info.st_rdev != devno:
-            raise changed(disk, f"{disk.path} is another device now")
+            raise changed(disk, f"{path} is another device now")
         if disk.diskseq is None or ioctl.diskseq(fd) != disk.diskseq:
             raise changed(disk, "it is another appearance of the disk (diskseq)")
-        if ioctl.size_bytes(fd) != disk.size_bytes:
+        if not part and ioctl.size_bytes(fd) != disk.size_bytes:
             raise changed(disk, "its size is not what it was")
     except OSError:
         os.close(fd)

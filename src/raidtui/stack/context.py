@@ -78,6 +78,8 @@ class Context:
         """Ids of the disks that the run wrote to, blank again or not."""
         self.ours: Callable[[], Sequence[Signature]] = tuple
         """Function that returns the signatures that the run's steps leave on disks."""
+        self.parts: dict[str, tuple[str, str]] = {}
+        """Disk id and kernel name of each partition that the run made, by reference (`partition:NAME`)."""
         self.builder = builder or Builder(folder / "work")
         """The process in which blivet builds; it starts with the first call."""
         self._lent: set[str] = set()
@@ -119,21 +121,41 @@ class Context:
                 self._lent.discard(disk)
 
     def holds(self, ref: str) -> bool:
-        """Return True for a disk that the run holds: no layer and no other process uses it."""
+        """Return True for a disk or partition that the run holds: no layer and no other process uses it."""
+        if ref in self.parts:
+            disk, name = self.parts[ref]
+            return disk in self.permits and self.permits[disk].holds_part(name)
         kind, _, name = ref.partition(":")
         return kind == "disk" and name in self.permits and self.permits[name].held
+
+    def disk_of(self, ref: str) -> str | None:
+        """Return the id of a disk, or of the disk that a partition is on; None for other devices."""
+        if ref in self.parts:
+            return self.parts[ref][0]
+        kind, _, name = ref.partition(":")
+        return name if kind == "disk" else None
+
+    def open_for_writing(self, ref: str) -> int:
+        """Open a disk or a partition of one exclusively, by its permit. Raises ProblemError."""
+        if ref in self.parts:
+            disk, name = self.parts[ref]
+            return self.permit(disk).open_part_for_writing(name)
+        return self.permit(ref.partition(":")[2]).open_for_writing()
 
     def taken(self, disks: Collection[str]) -> dict[str, Problem]:
         """Return the problem `disk-taken` by id of each disk with foreign data; disks used by a layer are left out.
 
         A disk that cannot be read has the problem of reading it.
         """
-        held = [disk for disk in disks if self.holds(f"disk:{disk}")]
+        held = [disk for disk in disks if self.holds(f"disk:{disk}") or self._holds_a_part(disk)]
         if not held:
             return {}
         with ThreadPoolExecutor(min(LOOKS_AT_ONCE, len(held))) as pool:
             found = zip(held, pool.map(self._taken, held), strict=True)
             return {disk: problem for disk, problem in found if problem is not None}
+
+    def _holds_a_part(self, disk: str) -> bool:
+        return any(self.holds(ref) for ref, (on, _) in self.parts.items() if on == disk)
 
     def _taken(self, disk: str) -> Problem | None:
         permit = self.permits[disk]

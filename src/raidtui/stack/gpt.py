@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from raidtui.base.files import read_int
 from raidtui.inventory import ioctl
 
 MIB: Final = 1 << 20
@@ -144,6 +145,14 @@ def partitions_of(disk: str) -> dict[int, Path]:
     found = Path("/sys/class/block", disk).resolve().glob("*/partition")
     numbers = ((path.read_text().strip(), path.parent) for path in found)
     return {int(number): folder for number, folder in sorted(numbers) if number.isdigit()}
+
+
+def extents_of(disk: str) -> dict[int, tuple[int, int]]:
+    """Return first byte and length of the partitions that the kernel has of a disk, by number."""
+    return {
+        number: (512 * (read_int(folder / "start") or 0), 512 * (read_int(folder / "size") or 0))
+        for number, folder in partitions_of(disk).items()
+    }
 
 
 def _packed_entries(table: Table, sector: int) -> bytes:

@@ -120,10 +120,12 @@ def may_erase(context: Context, ref: str) -> bool:
 
     The disk is held from then on. Raises ProblemError (`busy`, `disk-gone`, `disk-changed`) if it cannot be held.
     """
-    if not ref.startswith("disk:"):
+    if (disk := context.disk_of(ref)) is None:
         return True
-    disk = ref.removeprefix("disk:")
-    context.permit(disk).hold()
+    if ref in context.parts:
+        context.permit(disk).hold_part(context.parts[ref][1])
+    else:
+        context.permit(disk).hold()
     return disk not in context.taken([disk])
 
 
@@ -156,8 +158,9 @@ def erase_marks(
 
 
 def lend(context: Context, ref: str) -> AbstractContextManager[None]:
-    """Lend a device to a tool; only disks are held and have to be lent."""
-    return context.lend([ref.removeprefix("disk:")] if ref.startswith("disk:") else [])
+    """Lend a device to a tool; only disks and their partitions are held and have to be lent."""
+    disk = context.disk_of(ref)
+    return context.lend([] if disk is None else [disk])
 
 
 def exclusive(context: Context, ref: str, fd: int) -> int:
@@ -166,9 +169,9 @@ def exclusive(context: Context, ref: str, fd: int) -> int:
 
 
 def open_for_writing(context: Context, ref: str, path: str) -> int:
-    """Open a device exclusively; a disk only by its permit. Raises OSError (in use), ProblemError."""
-    if ref.startswith("disk:"):
-        return context.permit(ref.removeprefix("disk:")).open_for_writing()
+    """Open a device exclusively; a disk or a partition only by its permit. Raises OSError (in use), ProblemError."""
+    if context.disk_of(ref) is not None:
+        return context.open_for_writing(ref)
     return os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
 
 

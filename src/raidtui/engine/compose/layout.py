@@ -57,7 +57,7 @@ def _plan_layer(
     node: Node, roles: Mapping[str, tuple[Part, ...]], names: Names, policy: Policy, together: Mapping[str, Planned]
 ) -> Planned:
     if node.place in together:
-        return together[node.place]._replace(build=(), teardown=())
+        return with_tuning(node, roles, together[node.place]._replace(build=(), teardown=()), names)
     build: list[Draft] = []
     teardown: list[Draft] = []
     parts: dict[str, tuple[Part, ...]] = {}

@@ -57,7 +57,7 @@ def _open_devices(args: WorkloadRun | Precondition, context: Context) -> Iterato
     """
     refs = args.refs
     devices: list[TargetDevice] = []
-    context.about_to_write([ref.removeprefix("disk:") for ref in refs if ref.startswith("disk:")])
+    context.about_to_write([disk for ref in refs if (disk := context.disk_of(ref)) is not None])
     try:
         for index, ref in enumerate(refs):
             wanted = _as_number(_open(ref, context), FIRST_TARGET_FD + index)
@@ -164,8 +164,8 @@ def _all_alive(permits: Collection[Permit]) -> bool:
 
 
 def _open(ref: str, context: Context) -> int:
-    if ref.startswith("disk:"):
-        return context.permits[ref.removeprefix("disk:")].open_for_writing()
+    if context.disk_of(ref) is not None:
+        return context.open_for_writing(ref)
     return os.open(context.path(ref), os.O_RDWR | os.O_EXCL | os.O_CLOEXEC | os.O_NONBLOCK)
 
 
@@ -201,4 +201,15 @@ def family_of_step(step: Step, disks: Mapping[str, str], built: Sequence[BoundAc
     measured = {disks[ref.removeprefix("disk:")]: "target" for ref in args.refs if ref.startswith("disk:")}
     # Disks that are measured one by one are independent of each other.
     layers = built if not args.part else []
-    return family_of([measured, *(action.members(context) for action in layers)])
+    family = family_of([measured, *(action.members(context) for action in layers)])
+    return family._replace(parents={**family.parents, **below_partitions(family.devices)})
+
+
+def below_partitions(devices: Collection[str], sys_block: Path = Path("/sys/class/block")) -> dict[str, str]:
+    """Return the partition on a disk, by the disk, if both are among these devices and it is the only one."""
+    on: dict[str, list[str]] = {}
+    for name in devices:
+        folder = (sys_block / name).resolve()
+        if (folder / "partition").exists():
+            on.setdefault(folder.parent.name, []).append(name)
+    return {disk: parts[0] for disk, parts in on.items() if len(parts) == 1 and disk in devices}

@@ -28,7 +28,10 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
     level: str = ""
     """Level of an array."""
     uuid: str = ""
-    """UUID of an array."""
+    """UUID of an array or partition; of a disk, that of its partition table."""
+    start_bytes: int | None = None
+    size_bytes: int | None = None
+    """First byte and length of a partition, as parted read them from the disk."""
 
 
 class Expected(NamedTuple):

@@ -1,7 +1,7 @@
 """A second pair of eyes: blivet's own reading of what stands on the given devices. Runs in the builder's process alone.
 
 Nothing else on the server is looked at: blivet handles the given nodes, their partitions, and the devices that hold them.
-It is no gate and tells no sizes: there it is weaker than raidtui's own reading.
+It is no gate and tells no sizes but those of partitions: there it is weaker than raidtui's own reading.
 """
 
 from __future__ import annotations
@@ -77,11 +77,25 @@ def _standing_on(paths: list[str]) -> Iterator[str]:
 
 def _seen(device: Any) -> Seen:
     level = getattr(device, "level", None)
+    uuid = device.uuid if device.type in ("mdarray", "partition") else ""
+    if device.format.type == "disklabel":
+        uuid = device.format.uuid
+    start_bytes, size_bytes = _extent(device)
     return Seen(
         kind=device.type,
         name=Path(os.path.realpath(device.path)).name,
         format=device.format.type or "",
         parents=tuple(sorted(Path(os.path.realpath(parent.path)).name for parent in device.parents)),
         level=str(level) if level is not None else "",
-        uuid=str(device.uuid or "") if device.type == "mdarray" else "",
+        uuid=str(uuid or ""),
+        start_bytes=start_bytes,
+        size_bytes=size_bytes,
     )
+
+
+def _extent(device: Any) -> tuple[int | None, int | None]:
+    """Return first byte and length of a partition."""
+    if (found := getattr(device, "parted_partition", None)) is None:
+        return None, None
+    sector = int(device.disk.format.sector_size)
+    return found.geometry.start * sector, found.geometry.length * sector

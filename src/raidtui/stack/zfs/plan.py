@@ -105,7 +105,9 @@ def plan(spec: ZpoolSpec, parts: Parts, names: Names, policy: Policy) -> Planned
     paths = [commands.part_path(entry.path) if entry.disk_guid else entry.path for entry in zpool.devices]
     written = _METADATA_BYTES * count
     words = describe.describe(spec, {name: len(of_input) for name, of_input in parts.items()})
-    create = Draft("zpool.create", f"Partition {plural(count, 'disk')} and create {words}", zpool,
+    tables = sum(bool(entry.disk_guid) for entry in zpool.devices)
+    title = f"Partition {plural(tables, 'disk')} and create {words}" if tables else f"Create {words}"
+    create = Draft("zpool.create", title, zpool,
                    (commands.create_argv(zpool, paths),), undo[-1:], created, written, 3.0 + 0.2 * count)  # fmt: skip
     verify = Draft("zpool.verify", "Read pool and properties back", zpool, seconds=1.0)
     teardown = Draft("zpool.destroy", "Destroy the pool and take its labels and partitions off", zpool, undo,
